@@ -1,0 +1,237 @@
+//! One mongod: its options, its port, and when it can be talked to.
+
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::binary;
+use crate::error::{Error, Result};
+use crate::failure;
+use crate::watchdog::Watchdog;
+
+/// How long anything may take. Generous, since machines that run tests are
+/// busy; nobody waits for it unless something is wrong.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The pause between two looks at something that takes fractions of a second.
+pub(crate) const PAUSE: Duration = Duration::from_millis(20);
+
+/// Below the ports that Linux and macOS give to outgoing connections: one of
+/// those could take the port of a member that is down, and a client that
+/// tries to reach that member could even be connected to itself.
+const PORTS: Range<u16> = 20_000..32_000;
+
+/// How often a port may turn out to be taken.
+const PORT_TRIES: usize = 10;
+
+const CACHE_OPTION: &str = "--wiredTigerCacheSizeGB";
+
+/// What the members of one replica set have in common.
+#[derive(Clone)]
+pub(crate) struct Recipe {
+    binary: PathBuf,
+    set: String,
+    options: Vec<String>,
+}
+
+impl Recipe {
+    /// Finds, or fetches, the mongod to run.
+    pub(crate) async fn new(options: Vec<String>) -> Result<Self> {
+        Ok(Self {
+            binary: binary::find().await?,
+            // A name of its own for each set keeps a client from taking
+            // another set for its own, should a port be used again.
+            set: format!("testkit-{:016x}", random()),
+            options,
+        })
+    }
+
+    /// The name of the replica set.
+    pub(crate) fn set(&self) -> &str {
+        &self.set
+    }
+
+    fn arguments(&self, folder: &str, port: u16) -> Vec<String> {
+        let mut arguments: Vec<String> = [
+            "--bind_ip",
+            "127.0.0.1",
+            "--port",
+            &port.to_string(),
+            "--replSet",
+            &self.set,
+            "--dbpath",
+            &format!("{folder}/data"),
+            "--logpath",
+            &format!("{folder}/log"),
+            "--nounixsocket",
+            // By default the oplog may take a twentieth of the disk.
+            "--oplogSize",
+            "512",
+            "--setParameter",
+            "diagnosticDataCollectionEnabled=false",
+        ]
+        .map(str::to_owned)
+        .into();
+        // mongod does not accept the same option twice.
+        let sets_cache = |option: &String| option.starts_with(CACHE_OPTION);
+        if !self.options.iter().any(sets_cache) {
+            arguments.extend([CACHE_OPTION.to_owned(), "0.5".to_owned()]);
+        }
+        arguments.extend(self.options.iter().cloned());
+        arguments
+    }
+}
+
+/// A mongod of ours. It ends, and its folder goes, with this value.
+pub(crate) struct Process {
+    watchdog: Watchdog,
+    binary: PathBuf,
+    port: u16,
+}
+
+impl Process {
+    /// Returns once mongod accepts connections; it has no replica set config
+    /// yet.
+    pub(crate) async fn start(recipe: Recipe) -> Result<Self> {
+        let mut tries = 1;
+        loop {
+            let process = Self::new(&recipe)?;
+            match process.launch().await {
+                Ok(()) => return Ok(process),
+                // Another process took it after we looked.
+                Err(_) if tries < PORT_TRIES && process.found_port_taken() => tries += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn new(recipe: &Recipe) -> Result<Self> {
+        let doing = "making a temporary folder for mongod";
+        let folder = tempfile::Builder::new()
+            .prefix("bucket-testkit-")
+            .tempdir()
+            .map_err(|error| Error::caused(doing, error))?;
+        fs::create_dir(folder.path().join("data")).map_err(|error| Error::caused(doing, error))?;
+        let Some(path) = folder.path().to_str() else {
+            return Err(Error::new(format!(
+                "the path of the temporary folder is not UTF-8: {}",
+                folder.path().display()
+            )));
+        };
+        let port = free_port()?;
+        let arguments = recipe.arguments(path, port);
+        Ok(Self {
+            watchdog: Watchdog::new(folder, &recipe.binary, &arguments)?,
+            binary: recipe.binary.clone(),
+            port,
+        })
+    }
+
+    /// Starts mongod and returns once it accepts connections.
+    pub(crate) async fn launch(&self) -> Result<()> {
+        self.watchdog.launch()?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            // The log is looked into, instead of the port, since the port may
+            // be another process's. Its wording is as old as mongod.
+            if self.log().contains("aiting for connections") {
+                return Ok(());
+            }
+            if let Some(status) = self.watchdog.exit_status() {
+                let output = self.watchdog.output();
+                return Err(failure::exited(&self.binary, status, &output, &self.log()));
+            }
+            if Instant::now() > deadline {
+                return Err(self.late("does not accept connections"));
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// The error when mongod runs, but is not ready in time.
+    pub(crate) fn late(&self, what: &str) -> Error {
+        failure::late(&self.binary, what, PATIENCE, &self.log())
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.watchdog.pid()
+    }
+
+    /// Sends a signal, named as the shell does (`KILL`, `STOP`, `CONT`).
+    pub(crate) fn signal(&self, name: &str) -> Result<()> {
+        let Some(pid) = self.pid() else {
+            return Err(Error::new(format!(
+                "the mongod at {} is not running",
+                self.address()
+            )));
+        };
+        // Every shell has `kill`, while not every system has a program of
+        // that name.
+        let sent = Command::new("/bin/sh")
+            .args(["-c", "kill -\"$1\" \"$2\"", "kill", name, &pid.to_string()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        match sent {
+            Ok(status) if status.success() => Ok(()),
+            // It ended by itself in between.
+            Ok(_) if self.pid().is_none() => Ok(()),
+            Ok(status) => Err(Error::new(format!("kill -{name} {pid} failed ({status})"))),
+            Err(error) => Err(Error::caused(format!("kill -{name} {pid}"), error)),
+        }
+    }
+
+    /// Kills mongod and returns once it is gone; its data stays.
+    pub(crate) async fn kill(&self) -> Result<()> {
+        self.signal("KILL")?;
+        let deadline = Instant::now() + PATIENCE;
+        while self.watchdog.exit_status().is_none() {
+            if Instant::now() > deadline {
+                return Err(self.late("does not end though it was killed"));
+            }
+            sleep(PAUSE).await;
+        }
+        Ok(())
+    }
+
+    fn log(&self) -> String {
+        fs::read(self.watchdog.folder().join("log"))
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .unwrap_or_default()
+    }
+
+    fn found_port_taken(&self) -> bool {
+        self.watchdog.exit_status().is_some() && self.log().contains("Address already in use")
+    }
+}
+
+fn free_port() -> Result<u16> {
+    let width = u64::from(PORTS.end - PORTS.start);
+    for _ in 0..1000 {
+        let offset = u16::try_from(random() % width).unwrap_or_default();
+        let port = PORTS.start + offset;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err(Error::new(format!(
+        "found no free port between {} and {}",
+        PORTS.start, PORTS.end
+    )))
+}
+
+/// Good enough for names and ports. Each `RandomState` has other keys.
+fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}

@@ -1,0 +1,93 @@
+//! What a started server can do.
+
+use std::error::Error;
+
+use bucket_testkit::Server;
+use mongodb::Client;
+use mongodb::bson::{Document, doc};
+use mongodb::options::WriteConcern;
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+#[tokio::test]
+async fn what_is_written_with_majority_is_read_again() -> Outcome {
+    let server = Server::start().await?;
+    let pets = server
+        .database("testkit_majority")
+        .await?
+        .collection::<Document>("pets");
+    pets.drop().await?;
+    pets.insert_one(doc! { "_id": "Ada", "legs": 8 })
+        .write_concern(WriteConcern::majority())
+        .await?;
+    let ada = pets.find_one(doc! { "_id": "Ada" }).await?;
+    assert_eq!(ada.ok_or("no Ada")?.get_i32("legs")?, 8);
+    Ok(())
+}
+
+#[tokio::test]
+async fn two_servers_at_the_same_time_are_two() -> Outcome {
+    let (one, other) = tokio::try_join!(Server::start(), Server::start())?;
+    assert_eq!(one.is_throw_away(), other.is_throw_away());
+    assert_eq!(one.uri() != other.uri(), one.is_throw_away());
+    for server in [one, other] {
+        let pong = server.database("admin").await?;
+        pong.run_command(doc! { "ping": 1 }).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_transaction_takes_effect_as_a_whole() -> Outcome {
+    let server = Server::start().await?;
+    let client = server.client().await?;
+    let pets = client
+        .database("testkit_transaction")
+        .collection::<Document>("pets");
+    pets.drop().await?;
+    let mut session = client.start_session().await?;
+
+    session.start_transaction().await?;
+    pets.insert_one(doc! { "_id": 1 })
+        .session(&mut session)
+        .await?;
+    session.abort_transaction().await?;
+    assert_eq!(pets.count_documents(doc! {}).await?, 0);
+
+    session.start_transaction().await?;
+    pets.insert_many([doc! { "_id": 1 }, doc! { "_id": 2 }])
+        .session(&mut session)
+        .await?;
+    session.commit_transaction().await?;
+    assert_eq!(pets.count_documents(doc! {}).await?, 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_option_reaches_mongod() -> Outcome {
+    let server = Server::start_with(&["--wiredTigerCacheSizeGB", "0.25"]).await?;
+    if server.is_throw_away() {
+        assert_eq!(cache_gb(&server.client().await?).await?, 0.25);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_unknown_option_is_reported_with_the_words_of_mongod() -> Outcome {
+    match Server::start_with(&["--noSuchOption"]).await {
+        Ok(server) => assert!(!server.is_throw_away()),
+        Err(error) => assert!(error.to_string().contains("noSuchOption"), "{error}"),
+    }
+    Ok(())
+}
+
+async fn cache_gb(client: &Client) -> Result<f64, Box<dyn Error>> {
+    let admin = client.database("admin");
+    let options = admin.run_command(doc! { "getCmdLineOpts": 1 }).await?;
+    let engine = options
+        .get_document("parsed")?
+        .get_document("storage")?
+        .get_document("wiredTiger")?
+        .get_document("engineConfig")?;
+    Ok(engine.get_f64("cacheSizeGB")?)
+}
