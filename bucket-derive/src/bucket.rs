@@ -1,0 +1,166 @@
+//! Writes what `#[derive(Bucket)]` stands for.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{DeriveInput, spanned::Spanned};
+
+use crate::{
+    attr::Capacity,
+    check::{self, Checked},
+    element,
+    errors::Errors,
+    fallback, generics,
+    id_format::Ordinal,
+    model::{Field, Model},
+};
+
+pub(crate) fn derive(input: TokenStream) -> TokenStream {
+    match syn::parse2::<DeriveInput>(input) {
+        Ok(input) => try_expand(&input),
+        Err(error) => error.into_compile_error(),
+    }
+}
+
+fn try_expand(input: &DeriveInput) -> TokenStream {
+    let mut errors = Errors::new();
+    let model = Model::read(input, &mut errors);
+    let checked = check::check(&model, errors);
+    match checked {
+        Ok(checked) => expand(&checked),
+        Err(error) => fallback::bucket(&model, error),
+    }
+}
+
+fn expand(checked: &Checked<'_>) -> TokenStream {
+    let capacity = capacity_const(checked);
+    let write = element::write_struct(checked.model);
+    let element = element::read_struct(checked.model);
+    let default = element::default_impl(checked.model);
+    let bucket = bucket_impl(checked);
+    quote! {
+        #[allow(deprecated, non_snake_case)]
+        const _: () = {
+            #capacity
+            #write
+            #element
+            #default
+            #bucket
+        };
+    }
+}
+
+/// A constant's value is known only to the compiler, which checks it here, at the path.
+///
+/// `& !0` changes no integer, and nothing else has it: a cast alone would take a float, too. Both
+/// stand at the user's tokens, where clippy would speak up.
+fn capacity_const(checked: &Checked<'_>) -> Option<TokenStream> {
+    let Capacity::Const(path) = checked.capacity else {
+        return None;
+    };
+    let krate = generics::located_at(&checked.model.attr.krate(), path.span());
+    Some(quote_spanned! {generics::last_span(path)=>
+        #[allow(clippy::all, clippy::pedantic, clippy::restriction)]
+        const __CAPACITY: ::core::primitive::u32 =
+            #krate::__private::capacity((#path & !0) as ::core::primitive::i128);
+    })
+}
+
+fn bucket_impl(checked: &Checked<'_>) -> TokenStream {
+    let model = checked.model;
+    let krate = model.attr.krate();
+    let ident = &model.input.ident;
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    let clause = generics::where_clause(&generics::of_bucket(model));
+    let spec = spec(checked);
+    let key_types = Vec::from_iter(model.keys().map(|field| &field.node.ty));
+    let key_span = key_types
+        .first()
+        .map_or_else(Span::call_site, |ty| ty.span());
+    let key_type = quote_spanned!(key_span=> type Key = (#(#key_types,)*););
+    let key = match Vec::from_iter(model.keys().map(|key| borrowed(model, key))).as_slice() {
+        [one] => one.clone(),
+        several => quote!((#(#several),*)),
+    };
+    let time = match model.time() {
+        Some(time) => {
+            let ident = time.ident;
+            quote!(::core::option::Option::Some(#krate::TimeField::to_datetime(&self.#ident)))
+        }
+        None => quote!(::core::option::Option::None),
+    };
+    let keys = model.keys().enumerate().map(|(n, field)| {
+        let (ident, n) = (field.ident, syn::Index::from(n));
+        quote!(#ident: __key.#n)
+    });
+    let elements = model.elements().map(|field| {
+        let ident = field.ident;
+        quote!(#ident: __element.#ident)
+    });
+    let turbofish = arguments.as_turbofish();
+    quote! {
+        #[automatically_derived]
+        impl #parameters #krate::Bucket for #ident #arguments #clause {
+            const SPEC: #krate::BucketSpec = #spec;
+            #key_type
+            type Element = __Element #arguments;
+            fn key(&self) -> #krate::KeyRef<'_, Self> {
+                #key
+            }
+            fn time(&self) -> ::core::option::Option<#krate::__private::DateTime> {
+                #time
+            }
+            fn serialize_element<__S: #krate::__private::serde::Serializer>(
+                &self,
+                __serializer: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                __Write #turbofish::serialize(self, __serializer)
+            }
+            fn from_parts(__key: Self::Key, __element: Self::Element) -> Self {
+                Self { #(#keys,)* #(#elements),* }
+            }
+        }
+    }
+}
+
+fn spec(checked: &Checked<'_>) -> TokenStream {
+    let model = checked.model;
+    let krate = model.attr.krate();
+    let collection = checked.collection;
+    let head = model.format.head();
+    let after_key = model.format.after_key();
+    let ordinal = match checked.ordinal {
+        Ordinal::Number => quote!(Number),
+        Ordinal::Time { unit: None, .. } => quote!(Seconds),
+        Ordinal::Time { unit: Some(_), .. } => quote!(Millis),
+    };
+    let capacity = match checked.capacity {
+        Capacity::Literal { node, .. } => node.to_token_stream(),
+        Capacity::Const(_) => quote!(__CAPACITY),
+    };
+    let names = model.keys().map(|key| {
+        let (name, aliases) = (
+            &key.serde.write,
+            key.serde.read.get(1..).unwrap_or_default(),
+        );
+        let aliases = (!aliases.is_empty()).then(|| quote!(.aliases(&[#(#aliases),*])));
+        quote!(#krate::KeyName::new(#name) #aliases)
+    });
+    let items = model.attr.items.as_ref().map(|items| &items.value);
+    let items = items.map(|name| quote!(.items(#name)));
+    let count = model.attr.count.as_ref().map(|count| &count.value);
+    let count = count.map(|name| quote!(.count(#name)));
+    quote! {
+        #krate::BucketSpec::new(
+            #collection,
+            #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
+            #capacity,
+            &[#(#names),*],
+        ) #items #count
+    }
+}
+
+fn borrowed(model: &Model<'_>, key: &Field<'_>) -> TokenStream {
+    let krate = model.attr.krate();
+    let ident = key.ident;
+    quote!(#krate::KeyField::borrowed(&self.#ident))
+}

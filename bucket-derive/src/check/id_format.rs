@@ -1,0 +1,278 @@
+//! What an id format must be, so that ids sort as the buckets do and no two keys share one.
+
+use std::ops::Range;
+
+use proc_macro2::Span;
+use syn::LitStr;
+
+use crate::{
+    attr::BucketAttr,
+    errors::{Errors, did_you_mean},
+    id_format::{Kind, Part, Suffix},
+    model::Model,
+};
+
+/// The units of a time ordinal, as the format spells them.
+const UNITS: [&str; 1] = ["millis"];
+
+/// As many fields as the runtime implements `Key` for.
+const MAX_KEYS: usize = 6;
+
+/// The format under check, and where its errors go.
+struct Rules<'c, 'e> {
+    model: &'c Model<'c>,
+    literal: &'c LitStr,
+    text: String,
+    errors: &'e mut Errors,
+}
+
+pub(super) fn check(model: &Model<'_>, is_struct: bool, errors: &mut Errors) {
+    let BucketAttr { id: Some(id), .. } = &model.attr else {
+        return;
+    };
+    let mut rules = Rules {
+        model,
+        literal: &id.value,
+        text: id.value.value(),
+        errors,
+    };
+    for error in &model.format_errors {
+        rules.push(&error.at, &error.message, &error.help);
+    }
+    if is_struct {
+        rules.check_fields();
+    }
+    rules.check_suffixes();
+    rules.check_repeated();
+    rules.check_number_is_last();
+    rules.check_number_of_keys();
+    // Where a part could not be read, its neighbours are not what they seem.
+    if model.format_errors.is_empty() {
+        rules.check_separators();
+        rules.check_ordinal();
+    }
+}
+
+impl<'c> Rules<'c, '_> {
+    /// The format is made of the struct's own fields.
+    fn check_fields(&mut self) {
+        let names = || self.model.fields.iter().map(|field| field.name.as_str());
+        for (part, name) in self.fields() {
+            if self.model.field(name).is_some() {
+                continue;
+            }
+            let help = match did_you_mean(name, names()) {
+                Some(meant) => format!("did you mean `{{{meant}}}`?"),
+                None => format!("the fields are `{}`", Vec::from_iter(names()).join("`, `")),
+            };
+            let message = format!(
+                "`{}` in the id format: there is no field `{name}`",
+                self.written(part)
+            );
+            self.push(&part.at, message, help);
+        }
+    }
+
+    /// A unit says how a time is written. Windows are in the grammar, but nothing writes them yet.
+    fn check_suffixes(&mut self) {
+        let last = self.model.format.parts.len().saturating_sub(1);
+        for (n, part) in self.model.format.parts.iter().enumerate() {
+            let Kind::Field {
+                name,
+                suffix: Some(suffix),
+            } = &part.kind
+            else {
+                continue;
+            };
+            let written = self.written(part);
+            let plain = format!("write `{{{name}}}`");
+            match suffix {
+                Suffix::Window(_) => self.push(
+                    &part.at,
+                    format!("`{written}` in the id format: time windows are not supported yet"),
+                    plain,
+                ),
+                Suffix::Unit(_) if n < last => {
+                    self.push(
+                        &part.at,
+                        format!("`{written}` in the id format: a key has no unit"),
+                        plain,
+                    );
+                }
+                Suffix::Unit(unit) if UNITS.contains(&unit.as_str()) => {}
+                Suffix::Unit(unit) => {
+                    let help = match did_you_mean(unit, UNITS) {
+                        Some(meant) => format!("did you mean `{{{name}:{meant}}}`?"),
+                        None => format!("write `{{{name}}}` for seconds, or `{{{name}:millis}}`"),
+                    };
+                    let message =
+                        format!("`{written}` in the id format: there is no unit `{unit}`");
+                    self.push(&part.at, message, help);
+                }
+            }
+        }
+    }
+
+    /// A field that stands in an id twice says nothing new the second time.
+    fn check_repeated(&mut self) {
+        let last = self.model.format.parts.last();
+        let fields = self.fields();
+        for (n, (part, name)) in fields.iter().enumerate() {
+            if !fields[..n].iter().any(|(_, earlier)| earlier == name) {
+                continue;
+            }
+            if last.is_some_and(|last| last.at == part.at) {
+                let message =
+                    format!("`{name}` is both a key field and the ordinal in the id format");
+                self.push(
+                    &part.at,
+                    message,
+                    "end the format in another field, or in `{#}`",
+                );
+            } else {
+                let message = format!("`{}` stands twice in the id format", self.written(part));
+                self.push(&part.at, message, "remove one of them");
+            }
+        }
+    }
+
+    /// The number of a bucket is counted within its key, so the key comes first.
+    fn check_number_is_last(&mut self) {
+        let parts = &self.model.format.parts;
+        let before = &parts[..parts.len().saturating_sub(1)];
+        for part in before.iter().filter(|part| part.kind == Kind::Number) {
+            let message = "`{#}` must be the end of the id format";
+            self.push(&part.at, message, "id = \"{field}_{#}\"");
+        }
+    }
+
+    fn check_number_of_keys(&mut self) {
+        let count = self.model.format.keys().count();
+        if count > MAX_KEYS {
+            let message =
+                format!("the id format names {count} key fields: {MAX_KEYS} are the most");
+            self.push(
+                &(0..self.text.len()),
+                message,
+                "put several of them into one field",
+            );
+        }
+    }
+
+    /// The character after a key's text is escaped within that text. This is what keeps "12" and
+    /// "12_3" apart; `%` begins an escape, and letters and digits are too common to be escaped.
+    fn check_separators(&mut self) {
+        for pair in self.model.format.parts.windows(2) {
+            let (before, after) = (&pair[0], &pair[1]);
+            let written = self.written(before);
+            match (&before.kind, &after.kind) {
+                (Kind::Literal(_), _) | (Kind::Number, _) => {}
+                (Kind::Field { .. }, Kind::Literal(text)) => {
+                    if !begins_well(text) {
+                        let message = format!(
+                            "`{text}` after `{written}` in the id format must begin with ASCII punctuation other than `%`"
+                        );
+                        let rest = text.trim_start_matches('%');
+                        let between = if begins_well(rest) { "" } else { "_" };
+                        self.push(&after.at, message, format!("`{written}{between}{rest}`"));
+                    }
+                }
+                (Kind::Field { .. }, _) => {
+                    let after_written = self.written(after);
+                    let message =
+                        format!("`{written}` and `{after_written}` touch in the id format");
+                    let at = before.at.start..after.at.end;
+                    self.push(&at, message, format!("`{written}_{after_written}`"));
+                }
+            }
+        }
+    }
+
+    /// An id needs a key, so that it belongs to somebody, and an ordinal, so that it is unique.
+    fn check_ordinal(&mut self) {
+        let parts = &self.model.format.parts;
+        let placeholders = parts
+            .iter()
+            .filter(|part| !matches!(part.kind, Kind::Literal(_)))
+            .count();
+        let whole = 0..self.text.len();
+        let (message, help) = match parts.last().map(|part| &part.kind) {
+            None => ("the id format is empty".to_owned(), self.example()),
+            Some(_) if placeholders == 0 => (
+                format!("`{}` names no key field", self.text),
+                self.example(),
+            ),
+            Some(Kind::Literal(text)) => (
+                format!("the id format ends in `{text}`, but must end in its ordinal"),
+                format!("id = \"{}{}{{#}}\"", self.text, separator(text)),
+            ),
+            Some(Kind::Number) if placeholders == 1 => (
+                "the id format names no key field before `{#}`".to_owned(),
+                self.example(),
+            ),
+            Some(Kind::Field { name, .. }) if placeholders == 1 => (
+                format!(
+                    "the id format has one placeholder, `{{{name}}}`, but needs a key and an ordinal"
+                ),
+                format!("id = \"{{{name}}}_{{#}}\""),
+            ),
+            Some(_) => return,
+        };
+        self.push(&whole, message, help);
+    }
+
+    fn fields(&self) -> Vec<(&'c Part, &'c str)> {
+        let parts = self.model.format.parts.iter();
+        let fields = parts.filter_map(|part| match &part.kind {
+            Kind::Field { name, .. } => Some((part, name.as_str())),
+            _ => None,
+        });
+        fields.collect()
+    }
+
+    fn written(&self, part: &Part) -> String {
+        self.text
+            .get(part.at.clone())
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    fn example(&self) -> String {
+        let first = self
+            .model
+            .fields
+            .first()
+            .map_or("field", |field| field.name.as_str());
+        format!("id = \"{{{first}}}_{{#}}\"")
+    }
+
+    fn push(&mut self, at: &Range<usize>, message: impl AsRef<str>, help: impl AsRef<str>) {
+        let span = span_in(self.literal, &self.text, at);
+        self.errors.push_at(span, message.as_ref(), help.as_ref());
+    }
+}
+
+fn begins_well(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_punctuation() && c != '%')
+}
+
+/// What to put between a literal and an ordinal.
+fn separator(text: &str) -> &'static str {
+    if text.ends_with(|c: char| c.is_ascii_punctuation()) {
+        ""
+    } else {
+        "_"
+    }
+}
+
+/// The place within the literal where the compiler tells it, else the whole literal.
+fn span_in(literal: &LitStr, text: &str, at: &Range<usize>) -> Span {
+    let token = literal.token();
+    let source = token.to_string();
+    // Where there are escapes, positions in the text are no positions in the source.
+    let part = source
+        .find(text)
+        .filter(|_| !at.is_empty())
+        .and_then(|start| token.subspan(start + at.start..start + at.end));
+    part.unwrap_or_else(|| literal.span())
+}

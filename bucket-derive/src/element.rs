@@ -1,0 +1,135 @@
+//! The two structs that stand for an item's element: one to write from, one to read into.
+//!
+//! serde's own derives work on them, so serde interprets the `#[serde(…)]` attributes.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{ExprPath, LitStr, spanned::Spanned};
+
+use crate::{
+    generics,
+    list::Entry,
+    model::{Field, Model, Role},
+};
+
+/// Serialises the elements straight from the user's struct: serde's `remote` borrows.
+pub(crate) fn write_struct(model: &Model<'_>) -> TokenStream {
+    let serde = serde_path(model);
+    let krate = model.attr.krate();
+    let (parameters, ..) = model.input.generics.split_for_impl();
+    let clause = generics::where_clause(&generics::of_elements(model));
+    let remote = LitStr::new(&model.input.ident.to_string(), Span::call_site());
+    let container = container_entries(model);
+    let fields = model.fields.iter().map(|field| match field.role {
+        Role::Key => element_field(model, field, quote!(#[serde(skip)])),
+        _ => element_field(model, field, copied(model, field)),
+    });
+    quote! {
+        #[derive(#krate::__private::serde::Serialize)]
+        #[serde(#serde remote = #remote, #(#container),*)]
+        struct __Write #parameters #clause {
+            #(#fields),*
+        }
+    }
+}
+
+/// What elements are read into.
+pub(crate) fn read_struct(model: &Model<'_>) -> TokenStream {
+    let serde = serde_path(model);
+    let krate = model.attr.krate();
+    let (parameters, ..) = model.input.generics.split_for_impl();
+    let clause = generics::where_clause(&generics::of_elements(model));
+    let container = container_entries(model);
+    let default = model.serde.find("default").map(|_| quote!(default,));
+    let fields = model
+        .elements()
+        .map(|field| element_field(model, field, copied(model, field)));
+    let phantom = phantom(model).map(|ty| quote!(#[serde(skip)] __parameters: #ty,));
+    quote! {
+        #[derive(#krate::__private::serde::Deserialize)]
+        #[serde(#serde #default #(#container),*)]
+        pub struct __Element #parameters #clause {
+            #phantom
+            #(#fields),*
+        }
+    }
+}
+
+/// `#[serde(default)]` on the struct: what an element lacks comes from a default item.
+pub(crate) fn default_impl(model: &Model<'_>) -> Option<TokenStream> {
+    let entry = model.serde.find("default")?;
+    let this = generics::self_type(model);
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    let mut predicates = generics::of_elements(model);
+    let item = match entry
+        .string()
+        .and_then(|path| path.parse::<ExprPath>().ok())
+    {
+        Some(path) => quote!(#path()),
+        None => {
+            let span = entry.tokens.span();
+            if !model.input.generics.params.is_empty() {
+                predicates.push(quote!(#this: ::core::default::Default));
+            }
+            quote_spanned!(span=> ::core::default::Default::default())
+        }
+    };
+    let clause = generics::where_clause(&predicates);
+    let fields: Vec<_> = model.elements().map(|field| field.ident).collect();
+    let phantom = phantom(model).map(|_| quote!(__parameters: ::core::marker::PhantomData,));
+    Some(quote! {
+        #[automatically_derived]
+        impl #parameters ::core::default::Default for __Element #arguments #clause {
+            fn default() -> Self {
+                let __item: #this = #item;
+                Self { #phantom #(#fields: __item.#fields),* }
+            }
+        }
+    })
+}
+
+fn element_field(model: &Model<'_>, field: &Field<'_>, attrs: TokenStream) -> TokenStream {
+    let (ident, ty) = (field.ident, &field.node.ty);
+    let ty = generics::without_self(quote!(#ty), &generics::self_type(model));
+    quote!(#attrs #ident: #ty)
+}
+
+/// The field's own serde attributes, and how a time is stored unless they say it.
+fn copied(model: &Model<'_>, field: &Field<'_>) -> TokenStream {
+    let entries = field.serde.entries.iter().map(|entry| &entry.tokens);
+    let date = (field.role == Role::Time && !field.has_own_format()).then(|| {
+        let path = generics::path_text(&model.attr.krate()) + "::bson_date";
+        let path = LitStr::new(&path, field.node.ty.span());
+        quote!(with = #path)
+    });
+    let entries = Vec::from_iter(date.into_iter().chain(entries.cloned()));
+    if entries.is_empty() {
+        return TokenStream::new();
+    }
+    quote!(#[serde(#(#entries),*)])
+}
+
+/// The struct's serde attributes, but for those that the generated structs have of their own.
+fn container_entries<'m>(model: &'m Model<'_>) -> Vec<&'m TokenStream> {
+    let own = |entry: &&Entry| !entry.is("default");
+    model
+        .serde
+        .entries
+        .iter()
+        .filter(own)
+        .map(|entry| &entry.tokens)
+        .collect()
+}
+
+fn serde_path(model: &Model<'_>) -> Option<TokenStream> {
+    if model.serde.find("crate").is_some() {
+        return None;
+    }
+    let path = generics::path_text(&model.attr.krate()) + "::__private::serde";
+    Some(quote!(crate = #path,))
+}
+
+fn phantom(model: &Model<'_>) -> Option<TokenStream> {
+    let unused = generics::not_in_elements(model);
+    (!unused.is_empty()).then(|| quote!(::core::marker::PhantomData<(#(#unused,)*)>))
+}

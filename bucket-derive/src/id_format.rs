@@ -1,0 +1,239 @@
+//! The grammar of id formats: `literal {key} literal … {ordinal}`.
+//!
+//! Only the shape is read here; what the shape must be is checked in `check`.
+
+use std::ops::Range;
+
+/// An id format as it was written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct IdFormat {
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A literal or a placeholder, and where in the text it stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) at: Range<usize>,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Literal(String),
+    /// `{field}`, `{field:unit}` or `{field/window}`
+    Field {
+        name: String,
+        suffix: Option<Suffix>,
+    },
+    /// `{#}`
+    Number,
+}
+
+/// What follows the field's name in a placeholder.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Suffix {
+    /// `:unit`
+    Unit(String),
+    /// `/window`: no runtime knows it yet, but the grammar has it, so the message can say so.
+    Window(String),
+}
+
+/// What of the text is no part of any format.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SyntaxError {
+    pub(crate) at: Range<usize>,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+/// What stands between literals: the key, and the ordinal at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ordinal<'a> {
+    Number,
+    Time {
+        field: &'a str,
+        unit: Option<&'a str>,
+    },
+}
+
+impl IdFormat {
+    /// Reads a format; whatever cannot be read is reported and left out.
+    pub(crate) fn parse(text: &str) -> (Self, Vec<SyntaxError>) {
+        let mut parser = Parser {
+            text,
+            parts: Vec::new(),
+            errors: Vec::new(),
+        };
+        parser.run();
+        (
+            Self {
+                parts: parser.parts,
+            },
+            parser.errors,
+        )
+    }
+
+    /// The ordinal: the last placeholder, if the format ends in it and something stands before it.
+    pub(crate) fn ordinal(&self) -> Option<Ordinal<'_>> {
+        match &self.parts.last()?.kind {
+            Kind::Literal(_) => None,
+            Kind::Number => Some(Ordinal::Number),
+            Kind::Field { name, suffix } => Some(Ordinal::Time {
+                field: name,
+                unit: match suffix {
+                    Some(Suffix::Unit(unit)) => Some(unit),
+                    _ => None,
+                },
+            }),
+        }
+    }
+
+    /// The names of the key fields, in order: the placeholders before the ordinal.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        let before = match self.ordinal() {
+            Some(_) => self.parts.len() - 1,
+            None => self.parts.len(),
+        };
+        self.parts[..before]
+            .iter()
+            .filter_map(|part| match &part.kind {
+                Kind::Field { name, .. } => Some(name.as_str()),
+                _ => None,
+            })
+    }
+
+    /// The literal before the first key placeholder.
+    pub(crate) fn head(&self) -> &str {
+        match self.parts.first().map(|part| &part.kind) {
+            Some(Kind::Literal(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// The literal after each key placeholder.
+    pub(crate) fn after_key(&self) -> Vec<&str> {
+        let after_placeholder = |pair: &'_ [Part]| !matches!(pair[0].kind, Kind::Literal(_));
+        self.parts
+            .windows(2)
+            .filter(|pair| after_placeholder(pair))
+            .map(|pair| match &pair[1].kind {
+                Kind::Literal(text) => text.as_str(),
+                _ => "",
+            })
+            .collect()
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    parts: Vec<Part>,
+    errors: Vec<SyntaxError>,
+}
+
+impl Parser<'_> {
+    fn run(&mut self) {
+        let text = self.text;
+        let mut at = 0;
+        while at < text.len() {
+            let rest = &text[at..];
+            if rest.starts_with("{{") || rest.starts_with("}}") {
+                let message = format!(
+                    "`{}` is no escape: an id format cannot hold braces",
+                    &rest[..2]
+                );
+                self.error(
+                    at..at + 2,
+                    message,
+                    "use other punctuation, such as `_` or `:`",
+                );
+                at += 2;
+            } else if rest.starts_with('{') {
+                at = self.placeholder(at);
+            } else if rest.starts_with('}') {
+                self.error(
+                    at..at + 1,
+                    "`}` without `{` in the id format",
+                    "remove it, or write `{field}`",
+                );
+                at += 1;
+            } else {
+                let end = at + rest.find(['{', '}']).unwrap_or(rest.len());
+                let literal = Kind::Literal(text[at..end].to_owned());
+                self.parts.push(Part {
+                    at: at..end,
+                    kind: literal,
+                });
+                at = end;
+            }
+        }
+    }
+
+    /// Reads the placeholder that begins at `start`, and returns where it ends.
+    fn placeholder(&mut self, start: usize) -> usize {
+        let inside = start + 1;
+        let rest = &self.text[inside..];
+        let Some(length) = rest
+            .find(['{', '}'])
+            .filter(|end| rest[*end..].starts_with('}'))
+        else {
+            let end = inside + rest.find('{').unwrap_or(rest.len());
+            let written = &self.text[start..end];
+            let help = format!("close it: `{}}}`", written.trim_end());
+            self.error(
+                start..end,
+                format!("`{written}` in the id format is not closed"),
+                help,
+            );
+            return end;
+        };
+        let end = inside + length + 1;
+        if let Some(kind) = self.inside(&rest[..length], start..end) {
+            self.parts.push(Part {
+                at: start..end,
+                kind,
+            });
+        }
+        end
+    }
+
+    fn inside(&mut self, text: &str, at: Range<usize>) -> Option<Kind> {
+        let cut = text.find([':', '/']).unwrap_or(text.len());
+        let (name, suffix) = text.split_at(cut);
+        if text == "#" {
+            return Some(Kind::Number);
+        }
+        if name == "#" {
+            self.error(
+                at,
+                format!("`{{{text}}}`: a number has no unit"),
+                "write `{#}`",
+            );
+            return None;
+        }
+        if name.trim().is_empty() {
+            let message = format!("`{{{text}}}` in the id format names no field");
+            self.error(
+                at,
+                message,
+                "write `{field}` with a field of the struct, or `{#}`",
+            );
+            return None;
+        }
+        let suffix = match suffix.split_at_checked(1) {
+            Some((":", unit)) => Some(Suffix::Unit(unit.to_owned())),
+            Some((_, window)) => Some(Suffix::Window(window.to_owned())),
+            None => None,
+        };
+        // The database knows a raw identifier by its plain name.
+        let name = name.strip_prefix("r#").unwrap_or(name).to_owned();
+        Some(Kind::Field { name, suffix })
+    }
+
+    fn error(&mut self, at: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
+        self.errors.push(SyntaxError {
+            at,
+            message: message.into(),
+            help: help.into(),
+        });
+    }
+}

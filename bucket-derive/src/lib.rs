@@ -1,0 +1,28 @@
+//! The derives of `bucket-runtime`, which re-exports them with their documentation.
+//!
+//! Each derive is five stages: parse the attributes, build a model, check it, expand it, and, after
+//! an error, fall back to a stub. No stage reads a later one.
+
+mod attr;
+mod bucket;
+mod check;
+mod element;
+mod errors;
+mod fallback;
+mod generics;
+mod id_format;
+mod list;
+mod model;
+mod rename;
+mod serde_attr;
+
+#[cfg(test)]
+mod tests;
+
+use proc_macro::TokenStream;
+
+/// Stores a struct in buckets: see `bucket_runtime::Bucket`, where this derive stands.
+#[proc_macro_derive(Bucket, attributes(bucket, serde))]
+pub fn derive_bucket(input: TokenStream) -> TokenStream {
+    bucket::derive(input.into()).into()
+}

@@ -1,0 +1,94 @@
+//! Lists as they stand in attributes: `key, key = value, key(…)`, separated by commas.
+//!
+//! Read token by token, so that one bad entry does not hide the others.
+
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use syn::{Attribute, LitStr, Meta};
+
+/// One entry of a list.
+pub(crate) struct Entry {
+    /// What stands before `=` or the parenthesis; `None` if the entry does not begin with a name.
+    pub(crate) key: Option<Ident>,
+    pub(crate) value: Value,
+    /// The entry as it was written.
+    pub(crate) tokens: TokenStream,
+}
+
+pub(crate) enum Value {
+    /// `key`
+    None,
+    /// `key = tokens`
+    Assigned(TokenStream),
+    /// `key(entries)`
+    List(Vec<Entry>),
+    /// Anything else.
+    Unreadable,
+}
+
+impl Entry {
+    pub(crate) fn is(&self, key: &str) -> bool {
+        self.key.as_ref().is_some_and(|found| found == key)
+    }
+
+    /// The string of `key = "string"`.
+    pub(crate) fn string(&self) -> Option<LitStr> {
+        match &self.value {
+            Value::Assigned(tokens) => syn::parse2(tokens.clone()).ok(),
+            _ => None,
+        }
+    }
+}
+
+/// The entries of all attributes of this name.
+pub(crate) fn of_attributes(attrs: &[Attribute], name: &str) -> Vec<Entry> {
+    attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident(name))
+        .flat_map(|attr| match &attr.meta {
+            Meta::List(list) => entries(list.tokens.clone()),
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+/// The entries of one list.
+fn entries(tokens: TokenStream) -> Vec<Entry> {
+    let mut found = Vec::new();
+    let mut entry = Vec::new();
+    for tree in tokens {
+        match tree {
+            TokenTree::Punct(comma) if comma.as_char() == ',' => {
+                found.push(std::mem::take(&mut entry))
+            }
+            other => entry.push(other),
+        }
+    }
+    found.push(entry);
+    found
+        .into_iter()
+        .filter(|trees| !trees.is_empty())
+        .map(one_entry)
+        .collect()
+}
+
+fn one_entry(trees: Vec<TokenTree>) -> Entry {
+    let (key, value) = match trees.as_slice() {
+        [TokenTree::Ident(key)] => (Some(key.clone()), Value::None),
+        [TokenTree::Ident(key), TokenTree::Punct(eq), value @ ..] if eq.as_char() == '=' => (
+            Some(key.clone()),
+            Value::Assigned(value.iter().cloned().collect()),
+        ),
+        [TokenTree::Ident(key), TokenTree::Group(group)]
+            if group.delimiter() == Delimiter::Parenthesis =>
+        {
+            (Some(key.clone()), Value::List(entries(group.stream())))
+        }
+        [TokenTree::Ident(key), ..] => (Some(key.clone()), Value::Unreadable),
+        _ => (None, Value::Unreadable),
+    };
+    Entry {
+        key,
+        value,
+        tokens: trees.into_iter().collect(),
+    }
+}

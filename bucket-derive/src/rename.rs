@@ -1,0 +1,76 @@
+//! The rules of `#[serde(rename_all = "…")]`, exactly as serde applies them to field names.
+
+/// How a field's stored name follows from its Rust name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    Unchanged,
+    Upper,
+    Pascal,
+    Camel,
+    ScreamingSnake,
+    Kebab,
+    ScreamingKebab,
+}
+
+impl Rule {
+    /// The names of the rules, as serde spells them.
+    pub(crate) const NAMES: [&str; 8] = [
+        "lowercase",
+        "UPPERCASE",
+        "PascalCase",
+        "camelCase",
+        "snake_case",
+        "SCREAMING_SNAKE_CASE",
+        "kebab-case",
+        "SCREAMING-KEBAB-CASE",
+    ];
+
+    /// The rule of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            // serde takes field names for lower-case and snake-case already: these two leave even
+            // `someField` as it is.
+            "lowercase" | "snake_case" => Self::Unchanged,
+            "UPPERCASE" => Self::Upper,
+            "PascalCase" => Self::Pascal,
+            "camelCase" => Self::Camel,
+            "SCREAMING_SNAKE_CASE" => Self::ScreamingSnake,
+            "kebab-case" => Self::Kebab,
+            "SCREAMING-KEBAB-CASE" => Self::ScreamingKebab,
+            _ => return None,
+        })
+    }
+
+    /// The stored name of a field.
+    pub(crate) fn apply(self, field: &str) -> String {
+        match self {
+            Self::Unchanged => field.to_owned(),
+            Self::Upper | Self::ScreamingSnake => field.to_ascii_uppercase(),
+            Self::Pascal => pascal(field),
+            Self::Camel => camel(field),
+            Self::Kebab => field.replace('_', "-"),
+            Self::ScreamingKebab => field.to_ascii_uppercase().replace('_', "-"),
+        }
+    }
+}
+
+fn pascal(field: &str) -> String {
+    field
+        .split('_')
+        .map(|word| with_first(word, |c| c.to_ascii_uppercase()))
+        .collect()
+}
+
+fn camel(field: &str) -> String {
+    with_first(&pascal(field), |c| c.to_ascii_lowercase())
+}
+
+fn with_first(word: &str, change: impl Fn(char) -> char) -> String {
+    let mut letters = word.chars();
+    letters
+        .next()
+        .map(change)
+        .into_iter()
+        .chain(letters)
+        .collect()
+}

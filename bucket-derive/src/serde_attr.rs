@@ -1,0 +1,105 @@
+//! What `#[serde(…)]` says, as far as a key's stored name and the checks need it.
+//!
+//! serde itself interprets these attributes on the generated structs. Entries that are not
+//! understood here are therefore passed over: serde reports them.
+
+use syn::{Attribute, LitStr};
+
+use crate::{
+    list::{self, Entry, Value},
+    rename::Rule,
+};
+
+/// The attributes of the struct.
+pub(crate) struct Container {
+    pub(crate) entries: Vec<Entry>,
+    /// How names are written.
+    pub(crate) write: Rule,
+    /// How names are read.
+    pub(crate) read: Rule,
+    /// The names of rules that there are not.
+    pub(crate) unknown_rules: Vec<LitStr>,
+}
+
+impl Container {
+    pub(crate) fn read(attrs: &[Attribute]) -> Self {
+        let entries = list::of_attributes(attrs, "serde");
+        let (write, read) = names(&entries, "rename_all");
+        let rule = |name: &Option<LitStr>| Rule::named(&name.as_ref()?.value());
+        // What both sides share is one mistake.
+        let text = |name: &Option<LitStr>| name.as_ref().map(LitStr::value);
+        let differs = text(&read) != text(&write);
+        let both = write.iter().chain(read.iter().filter(|_| differs));
+        Self {
+            write: rule(&write).unwrap_or(Rule::Unchanged),
+            read: rule(&read).unwrap_or(Rule::Unchanged),
+            unknown_rules: both
+                .filter(|name| Rule::named(&name.value()).is_none())
+                .cloned()
+                .collect(),
+            entries,
+        }
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.is(key))
+    }
+}
+
+/// The attributes of a field.
+pub(crate) struct Field {
+    pub(crate) entries: Vec<Entry>,
+    /// The name that the field is written under, if it is written under one.
+    pub(crate) write: Option<String>,
+    /// The names that the field is read from; the first one is the main one.
+    pub(crate) read: Vec<String>,
+}
+
+impl Field {
+    pub(crate) fn read(attrs: &[Attribute], name: &str, container: &Container) -> Self {
+        let entries = list::of_attributes(attrs, "serde");
+        let (write, read) = names(&entries, "rename");
+        let write = write.map_or_else(|| container.write.apply(name), |name| name.value());
+        let read = read.map_or_else(|| container.read.apply(name), |name| name.value());
+        let aliases = entries
+            .iter()
+            .filter(|entry| entry.is("alias"))
+            .filter_map(|alias| alias.string().map(|name| name.value()));
+        let mut field = Self {
+            write: Some(write),
+            read: Vec::from_iter(std::iter::once(read).chain(aliases)),
+            entries,
+        };
+        if field.has("skip") || field.has("flatten") || field.has("skip_serializing") {
+            field.write = None;
+        }
+        if field.has("skip") || field.has("flatten") || field.has("skip_deserializing") {
+            field.read.clear();
+        }
+        field
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.is(key))
+    }
+}
+
+/// The names for writing and for reading in `key = "both"` or `key(serialize = "…", …)`.
+fn names(entries: &[Entry], key: &str) -> (Option<LitStr>, Option<LitStr>) {
+    let (mut write, mut read) = (None, None);
+    for entry in entries.iter().filter(|entry| entry.is(key)) {
+        match &entry.value {
+            Value::List(sides) => {
+                let side = |side: &str| sides.iter().find(|entry| entry.is(side))?.string();
+                write = side("serialize").or(write);
+                read = side("deserialize").or(read);
+            }
+            _ => (write, read) = (entry.string(), entry.string()),
+        }
+    }
+    (write, read)
+}

@@ -1,0 +1,59 @@
+//! What the derive writes for each valid fixture, in a form that a person can read.
+//!
+//! `INSTA_UPDATE=always cargo test -p bucket-derive` blesses; read the diff.
+
+use std::{fs, path::Path};
+
+use quote::ToTokens;
+use syn::{Attribute, visit::Visit};
+
+use crate::bucket;
+
+/// Collects every struct that derives `Bucket`, wherever it stands.
+#[derive(Default)]
+struct Buckets(Vec<String>);
+
+impl<'ast> Visit<'ast> for Buckets {
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        if item.attrs.iter().any(derives_bucket) {
+            let mut item = item.clone();
+            // What a derive is given has no `derive` on it.
+            item.attrs.retain(|attr| !attr.path().is_ident("derive"));
+            self.0.push(pretty(bucket::derive(item.to_token_stream())));
+        }
+    }
+}
+
+fn derives_bucket(attr: &Attribute) -> bool {
+    attr.path().is_ident("derive") && attr.to_token_stream().to_string().contains("Bucket")
+}
+
+fn pretty(tokens: proc_macro2::TokenStream) -> String {
+    let file = syn::parse2(tokens).expect("the derive writes items");
+    prettyplease::unparse(&file)
+}
+
+#[test]
+fn valid_fixtures() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/valid");
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    for path in paths {
+        let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
+        let mut buckets = Buckets::default();
+        buckets.visit_file(&file);
+        // A struct that a macro writes is not there yet.
+        if buckets.0.is_empty() {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(name, buckets.0.join("\n"));
+        });
+    }
+}

@@ -1,0 +1,86 @@
+use crate::id_format::{IdFormat, Ordinal};
+
+fn parse(text: &str) -> IdFormat {
+    let (format, errors) = IdFormat::parse(text);
+    assert_eq!(errors, [], "{text}");
+    format
+}
+
+fn messages(text: &str) -> Vec<String> {
+    let (_, errors) = IdFormat::parse(text);
+    errors.into_iter().map(|error| error.message).collect()
+}
+
+#[test]
+fn key_and_time() {
+    let format = parse("{customer_id}_{date}");
+    assert_eq!(format.head(), "");
+    assert_eq!(format.keys().collect::<Vec<_>>(), ["customer_id"]);
+    assert_eq!(format.after_key(), ["_"]);
+    let time = Ordinal::Time {
+        field: "date",
+        unit: None,
+    };
+    assert_eq!(format.ordinal(), Some(time));
+}
+
+#[test]
+fn several_keys_and_a_head() {
+    let format = parse("t:{a}|{r#type}-.{at:millis}");
+    assert_eq!(format.head(), "t:");
+    assert_eq!(format.keys().collect::<Vec<_>>(), ["a", "type"]);
+    assert_eq!(format.after_key(), ["|", "-."]);
+    let time = Ordinal::Time {
+        field: "at",
+        unit: Some("millis"),
+    };
+    assert_eq!(format.ordinal(), Some(time));
+}
+
+#[test]
+fn numbers() {
+    let format = parse("{a}_{#}");
+    assert_eq!(format.keys().collect::<Vec<_>>(), ["a"]);
+    assert_eq!(format.ordinal(), Some(Ordinal::Number));
+}
+
+#[test]
+fn no_ordinal_where_text_follows() {
+    let format = parse("{a}_{b}_");
+    assert_eq!(format.keys().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(format.ordinal(), None);
+    assert_eq!(parse("").ordinal(), None);
+}
+
+#[test]
+fn windows_are_in_the_grammar() {
+    let format = parse("{a}_{date/1h}");
+    let time = Ordinal::Time {
+        field: "date",
+        unit: None,
+    };
+    assert_eq!(format.ordinal(), Some(time));
+}
+
+#[test]
+fn every_syntax_error_is_found() {
+    assert_eq!(
+        messages("{{a}_{}_{ }_}{#:1}_{b"),
+        [
+            "`{{` is no escape: an id format cannot hold braces",
+            "`}` without `{` in the id format",
+            "`{}` in the id format names no field",
+            "`{ }` in the id format names no field",
+            "`}` without `{` in the id format",
+            "`{#:1}`: a number has no unit",
+            "`{b` in the id format is not closed",
+        ],
+    );
+}
+
+#[test]
+fn an_unclosed_placeholder_does_not_hide_the_next() {
+    let (format, errors) = IdFormat::parse("{a_{#}");
+    assert_eq!(errors.len(), 1);
+    assert_eq!(format.ordinal(), Some(Ordinal::Number));
+}

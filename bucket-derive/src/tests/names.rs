@@ -1,0 +1,45 @@
+use crate::rename::Rule;
+
+/// Has serde write a struct with these fields under each rule, and compares.
+macro_rules! same_as_serde {
+    ($($rule:literal),* ; $fields:tt) => {$(
+        same_as_serde!(@one $rule $fields);
+    )*};
+    (@one $rule:literal [$($field:ident),*]) => {{
+        #[derive(serde::Serialize, Default)]
+        #[serde(rename_all = $rule)]
+        #[allow(non_snake_case)]
+        struct Fields {
+            $($field: (),)*
+        }
+        let serde_json::Value::Object(written) = serde_json::to_value(Fields::default()).unwrap() else {
+            panic!("a struct is an object");
+        };
+        let rule = Rule::named($rule).unwrap();
+        $(
+            let name = rule.apply(stringify!($field).trim_start_matches("r#"));
+            assert!(written.contains_key(&name), "{name} is not in {written:?} ({})", $rule);
+        )*
+    }};
+}
+
+#[test]
+fn every_rule_names_fields_as_serde_does() {
+    same_as_serde!(
+        "lowercase", "UPPERCASE", "PascalCase", "camelCase", "snake_case", "SCREAMING_SNAKE_CASE",
+        "kebab-case", "SCREAMING-KEBAB-CASE";
+        [
+            a, ab, customer_id, a_b_c, _leading, trailing_, double__inside, __both__, x1, x_1, x1_y2,
+            http_url, HTTPServer, camelCase, PascalCase, SCREAMING_CASE, r#type, r#fn, id2name, _1,
+            groß_schreibung, a_über, naïve_Élan
+        ]
+    );
+}
+
+#[test]
+fn all_rules_are_listed() {
+    for name in Rule::NAMES {
+        assert!(Rule::named(name).is_some(), "{name}");
+    }
+    assert_eq!(Rule::named("camelcase"), None);
+}

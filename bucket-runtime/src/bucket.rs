@@ -1,0 +1,104 @@
+//! The trait behind `#[derive(Bucket)]`.
+
+use mongodb::{Collection, Database, bson::DateTime};
+use serde::{Serializer, de::DeserializeOwned};
+
+use crate::{BucketSpec, Key, open::OpenBuckets};
+
+/// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
+pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
+
+/// An item that is stored in buckets.
+///
+/// Derive it. What the derive writes can be written by hand, too:
+///
+/// ```
+/// use bucket_runtime::{Bucket, BucketSpec, IdFormat, KeyName, KeyRef, Ordinal};
+/// use bucket_runtime::mongodb::bson::DateTime;
+/// use serde::{Deserialize, Serialize, Serializer};
+///
+/// struct Visit {
+///     page: String,
+///     at: DateTime,
+///     user: i64,
+/// }
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct VisitElement {
+///     at: DateTime,
+///     user: i64,
+/// }
+///
+/// impl Bucket for Visit {
+///     // #[bucket(collection = "visits", id = "{page}_{at}", capacity = 100)]
+///     const SPEC: BucketSpec = BucketSpec::new(
+///         "visits",
+///         IdFormat::new("", &["_"], Ordinal::Seconds),
+///         100,
+///         &[KeyName::new("page")],
+///     );
+///     type Key = (String,);
+///     type Element = VisitElement;
+///
+///     fn key(&self) -> KeyRef<'_, Self> {
+///         &self.page
+///     }
+///     fn time(&self) -> Option<DateTime> {
+///         Some(self.at)
+///     }
+///     fn serialize_element<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+///         VisitElement { at: self.at, user: self.user }.serialize(serializer)
+///     }
+///     fn from_parts((page,): Self::Key, element: VisitElement) -> Self {
+///         Visit { page, at: element.at, user: element.user }
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not stored in buckets",
+    label = "`Bucket` is not implemented for this type",
+    note = "help: add `#[derive(Bucket)]` and `#[bucket(…)]` to the struct"
+)]
+pub trait Bucket: Sized + Send + Sync + 'static {
+    /// How the struct is stored.
+    const SPEC: BucketSpec;
+
+    /// The key fields as a tuple, in the order in which the id format names them.
+    type Key: Key;
+
+    /// What an element of the stored array is read into: the fields that are no key fields.
+    type Element: DeserializeOwned + Send + 'static;
+
+    /// The key that the item belongs to.
+    fn key(&self) -> KeyRef<'_, Self>;
+
+    /// The moment that a time ordinal is taken from; `None` with `{#}`.
+    fn time(&self) -> Option<DateTime>;
+
+    /// Writes the element: the fields that are no key fields, as a map.
+    fn serialize_element<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+
+    /// Puts a whole item together again.
+    fn from_parts(key: Self::Key, element: Self::Element) -> Self;
+
+    /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append
+    /// to and read from.
+    ///
+    /// Makes sure that the index `bucket_open` is there, which all guarantees stand on: one round
+    /// trip where it is, two where it has to be made.
+    ///
+    /// # Errors
+    ///
+    /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch),
+    /// [`is_several_open`](crate::Error::is_several_open),
+    /// [`is_collation`](crate::Error::is_collation), or the driver's.
+    fn buckets(db: &Database) -> OpenBuckets<Self> {
+        Self::buckets_in(db.collection::<Self>(Self::SPEC.collection))
+    }
+
+    /// Opens the buckets in a collection of your choice, with the read preference and the
+    /// concerns of that handle. Otherwise like [`buckets`](Self::buckets).
+    fn buckets_in<C: Send + Sync>(collection: Collection<C>) -> OpenBuckets<Self> {
+        OpenBuckets::new(collection.clone_with_type())
+    }
+}

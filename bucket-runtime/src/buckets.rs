@@ -1,0 +1,213 @@
+//! The handle: what a program does with the buckets of one collection.
+
+use std::{fmt, marker::PhantomData};
+
+use mongodb::{Collection, bson::Document};
+
+use crate::{
+    Bucket, BucketSpec, Key, KeyRef, PageToken,
+    append::{Append, Turns},
+    command::KeyScope,
+    read::{Count, Counted, FindPage, Reader, nth},
+    server::{Range, Server},
+    stream::{Items, Pages},
+};
+
+/// The buckets of one collection: append to it, page through it, stream it.
+///
+/// Opened by [`Bucket::buckets`]. Cheap to clone, to be shared by tasks.
+///
+/// Every call is a builder that does nothing until it is awaited, and takes an optional session
+/// before that: `trades.append(&trade).session(&mut session).await?`.
+pub struct Buckets<T> {
+    server: Server,
+    turns: Turns,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Buckets<T> {
+    fn clone(&self) -> Self {
+        Self {
+            server: self.server.clone(),
+            turns: self.turns.clone(),
+            item: PhantomData,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Buckets<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Buckets").field(&self.server.name()).finish()
+    }
+}
+
+impl<T: Bucket> Buckets<T> {
+    /// The spec as a `static`, which promotion alone does not give in generic code.
+    const SPEC: &'static BucketSpec = &T::SPEC;
+
+    pub(crate) fn new(server: Server) -> Self {
+        Self {
+            server,
+            turns: Turns::default(),
+            item: PhantomData,
+        }
+    }
+
+    /// Appends one item to the open bucket of its key, or opens a bucket with it.
+    ///
+    /// Round trips: one. The first item of a further bucket takes three with `{#}`, and three with
+    /// a time ordinal if another bucket of the key began at the same moment; each lost race for
+    /// opening a bucket costs another one.
+    ///
+    /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write
+    /// concern says; the server's default is a majority of the replica set.
+    ///
+    /// A dropped future leaves the item stored or not stored, never a broken bucket.
+    ///
+    /// # Errors
+    ///
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
+    /// stored nevertheless. Others: [`is_serialize`](crate::Error::is_serialize),
+    /// [`is_out_of_range`](crate::Error::is_out_of_range),
+    /// [`is_too_large`](crate::Error::is_too_large), [`is_index`](crate::Error::is_index),
+    /// [`is_duplicate`](crate::Error::is_duplicate),
+    /// [`is_contended`](crate::Error::is_contended).
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, trade: Trade) -> bucket_runtime::Result<()> {
+    /// trades.append(&trade).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn append(&self, item: &T) -> Append<'static> {
+        Append::new(&self.server, &self.turns, self.scope(item.key()), item)
+    }
+
+    /// Page `n` of a key, counted from 1; `None` if there is none.
+    ///
+    /// One round trip. With `{#}` the page is read by its exact id, whatever its number. With a
+    /// time ordinal the server steps over `n - 1` entries of the `_id` index and fetches one
+    /// document (seen with `explain` on server 6.0); to go deep, use [`after`](Self::after).
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// if let Some(page) = trades.page(alice, 1).await? {
+    ///     println!("{} items", page.items.len());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn page(&self, key: KeyRef<'_, T>, n: u64) -> FindPage<'static, T> {
+        let reader = self.reader(key);
+        let at = nth(&reader.scope, n);
+        FindPage::new(reader, at)
+    }
+
+    /// The last page of a key in the order of ids: with a time ordinal the one with the latest
+    /// first item, with `{#}` the newest. `None` if the key has none. One round trip.
+    pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
+        let reader = self.reader(key);
+        let range = Range {
+            newest_first: true,
+            ..Range::default()
+        };
+        let at = Some((reader.scope.all(), range));
+        FindPage::new(reader, at)
+    }
+
+    /// The page that follows the one with this token; `None` after the last one.
+    ///
+    /// One round trip, and as quick at any depth: a range on the `_id` index, no skip.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef, PageToken};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>, query: &str) -> Result<(), Box<dyn std::error::Error>> {
+    /// let token: PageToken = query.parse()?; // …?after=1698335223
+    /// let next = trades.after(alice, &token).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn after(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
+        let reader = self.reader(key);
+        let at = Some((reader.scope.after(token.as_str()), Range::default()));
+        FindPage::new(reader, at)
+    }
+
+    /// The page that precedes the one with this token; `None` before the first one. Otherwise like
+    /// [`after`](Self::after).
+    pub fn before(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
+        let reader = self.reader(key);
+        let range = Range {
+            newest_first: true,
+            ..Range::default()
+        };
+        let at = Some((reader.scope.before(token.as_str()), range));
+        FindPage::new(reader, at)
+    }
+
+    /// All pages of a key, as a stream in the order of ids. One round trip for the first batch.
+    pub fn pages(&self, key: KeyRef<'_, T>) -> Pages<'static, T> {
+        Pages::new(self.reader(key))
+    }
+
+    /// All items of a key, as a stream across its buckets, in bounded memory.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut history = trades.items(alice).await?;
+    /// while let Some(trade) = history.try_next().await? {
+    ///     // …
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn items(&self, key: KeyRef<'_, T>) -> Items<'static, T> {
+        Items::new(self.reader(key))
+    }
+
+    /// How many pages a key has, counted on the `_id` index alone. One round trip.
+    pub fn page_count(&self, key: KeyRef<'_, T>) -> Count<'static> {
+        Count::new(self.reader(key), Counted::Pages)
+    }
+
+    /// How many items a key has: the sum of its buckets' counts, added up by the server. One round
+    /// trip.
+    pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static> {
+        Count::new(self.reader(key), Counted::Items)
+    }
+
+    /// A filter for all buckets of a key, for commands of your own on
+    /// [`collection`](Self::collection): a range of ids, which the `_id` index answers.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> mongodb::error::Result<()> {
+    /// let erased = trades.collection().delete_many(trades.filter(alice)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn filter(&self, key: KeyRef<'_, T>) -> Document {
+        self.scope(key).all()
+    }
+
+    /// The driver's handle of the collection, for everything else.
+    pub fn collection(&self) -> &Collection<Document> {
+        self.server.collection()
+    }
+
+    fn reader(&self, key: KeyRef<'_, T>) -> Reader {
+        Reader {
+            server: self.server.clone(),
+            scope: self.scope(key),
+        }
+    }
+
+    fn scope(&self, key: KeyRef<'_, T>) -> KeyScope {
+        KeyScope::new(Self::SPEC, T::Key::parts(key))
+    }
+}

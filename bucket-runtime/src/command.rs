@@ -1,0 +1,172 @@
+//! The commands, as pure functions from facts to documents. Nothing here talks to a server.
+
+use mongodb::bson::{Bson, Document, doc};
+
+use crate::{BucketSpec, KeyPart, id};
+
+/// The index that every guarantee stands on: it holds one entry per open or sealed bucket, finds
+/// the open one in one step, and lets the server refuse a second open bucket for a key.
+pub(crate) const OPEN_INDEX: &str = "bucket_open";
+
+/// The field that exists only in a sealed bucket, where it holds the bucket's own `_id`.
+pub(crate) const SEALED: &str = "sealed";
+
+/// One key of one collection, ready to be put into commands.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyScope {
+    pub(crate) spec: &'static BucketSpec,
+    pub(crate) parts: Vec<KeyPart>,
+    /// What the ids of all buckets of the key begin with.
+    pub(crate) prefix: String,
+}
+
+/// One statement of an `update` command.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Update {
+    pub(crate) filter: Document,
+    pub(crate) update: Document,
+    pub(crate) upsert: bool,
+    pub(crate) hint: Option<&'static str>,
+}
+
+impl KeyScope {
+    pub(crate) fn new(spec: &'static BucketSpec, parts: Vec<KeyPart>) -> Self {
+        let prefix = id::prefix(&spec.id, &parts);
+        Self {
+            spec,
+            parts,
+            prefix,
+        }
+    }
+
+    /// All buckets of the key: a range of ids, which the `_id` index answers alone. Never a regex.
+    pub(crate) fn all(&self) -> Document {
+        doc! { "_id": { "$gte": &self.prefix, "$lt": id::successor(&self.prefix) } }
+    }
+
+    /// The bucket with this ordinal text.
+    pub(crate) fn exact(&self, ordinal: &str) -> Document {
+        doc! { "_id": self.id(ordinal) }
+    }
+
+    /// The buckets of the key after this ordinal text.
+    pub(crate) fn after(&self, ordinal: &str) -> Document {
+        doc! { "_id": { "$gt": self.id(ordinal), "$lt": id::successor(&self.prefix) } }
+    }
+
+    /// The buckets of the key before this ordinal text.
+    pub(crate) fn before(&self, ordinal: &str) -> Document {
+        doc! { "_id": { "$gte": &self.prefix, "$lt": self.id(ordinal) } }
+    }
+
+    /// The buckets that began at the moment of `base`, an id without a suffix.
+    pub(crate) fn same_moment(base: &str) -> Document {
+        doc! { "_id": { "$gte": base, "$lte": id::last_suffix(base) } }
+    }
+
+    pub(crate) fn id(&self, ordinal: &str) -> String {
+        format!("{}{ordinal}", self.prefix)
+    }
+
+    /// The key as text for people: its fields, parted by commas.
+    pub(crate) fn label(&self) -> String {
+        let fields: Vec<_> = (self.parts.iter())
+            .map(|part| part.text.chars().take(100).collect::<String>())
+            .collect();
+        format!("{:?}", fields.join(", "))
+    }
+
+    /// The append in one round trip: into the open bucket, or into a new one with this id.
+    pub(crate) fn append_or_open(&self, element: Document, new_id: &str) -> Update {
+        let mut update = self.push(element);
+        update.insert("$setOnInsert", doc! { "_id": new_id });
+        Update {
+            filter: self.open_bucket(),
+            update,
+            upsert: true,
+            hint: Some(OPEN_INDEX),
+        }
+    }
+
+    /// The append into the open bucket, if there is one.
+    pub(crate) fn append_to_open(&self, element: Document) -> Update {
+        Update {
+            filter: self.open_bucket(),
+            update: self.push(element),
+            upsert: false,
+            hint: Some(OPEN_INDEX),
+        }
+    }
+
+    /// The append into the bucket with this id, which is opened if it does not exist. If it is
+    /// full or sealed the server refuses with E11000 on `_id_`.
+    pub(crate) fn append_to_id(&self, element: Document, id: &str) -> Update {
+        let mut filter = doc! { "_id": id };
+        filter.extend(self.open_bucket());
+        Update {
+            filter,
+            update: self.push(element),
+            upsert: true,
+            hint: None,
+        }
+    }
+
+    /// The open bucket of the key.
+    ///
+    /// `$exists` and not `null`: an equality would be copied into a new bucket, which then had the
+    /// field. The key's equality is copied, and that is how a new bucket gets its key fields; it
+    /// stays in every write because a collection that is sharded by the key needs it there.
+    fn open_bucket(&self) -> Document {
+        let mut filter = Document::new();
+        for (name, part) in self.spec.key.iter().zip(&self.parts) {
+            filter.insert(name.name, equality(&part.value));
+        }
+        filter.insert(SEALED, doc! { "$exists": false });
+        filter.insert(self.spec.count, doc! { "$lt": capacity(self.spec) });
+        filter
+    }
+
+    /// `$each` although there is one element: an element that itself looks like a modifier
+    /// (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
+    fn push(&self, element: Document) -> Document {
+        doc! {
+            "$push": { self.spec.items: { "$each": [element] } },
+            "$inc": { self.spec.count: 1_i32 },
+        }
+    }
+}
+
+/// A filter for this very value. Documents and regular expressions would be read as operators.
+fn equality(value: &Bson) -> Bson {
+    match value {
+        Bson::Document(_) | Bson::RegularExpression(_) => doc! { "$eq": value.clone() }.into(),
+        scalar => scalar.clone(),
+    }
+}
+
+/// The sum of the counts of the buckets that match.
+pub(crate) fn count_items(spec: &BucketSpec, filter: Document) -> [Document; 2] {
+    [
+        doc! { "$match": filter },
+        doc! { "$group": { "_id": null, "items": { "$sum": format!("${}", spec.count) } } },
+    ]
+}
+
+/// The keys of the open index.
+pub(crate) fn open_index_keys(spec: &BucketSpec) -> Document {
+    let mut keys: Document = (spec.key.iter())
+        .map(|key| (key.name.to_owned(), Bson::Int32(1)))
+        .collect();
+    keys.insert(SEALED, 1_i32);
+    keys
+}
+
+/// Which buckets the open index holds.
+pub(crate) fn open_index_filter(spec: &BucketSpec) -> Document {
+    doc! { spec.count: { "$lt": capacity(spec) } }
+}
+
+/// The capacity as 32 bits, as the shell would write it; `MAX_CAPACITY` is far below the limit.
+fn capacity(spec: &BucketSpec) -> i32 {
+    i32::try_from(spec.capacity).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,337 @@
+//! The one error of this crate.
+
+use std::{error::Error as StdError, fmt};
+
+use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
+
+use crate::command::OPEN_INDEX;
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, in which collection, and for which key.
+///
+/// The text names the way out; the predicates (`is_…`) tell the cases apart in code. The driver's
+/// error, if there is one, is the [`source`](StdError::source), and [`driver`](Self::driver).
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: Kind,
+    collection: String,
+    key: Option<String>,
+    source: Option<Source>,
+    maybe_stored: bool,
+}
+
+enum Source {
+    Driver(DriverError),
+    Other(Box<dyn StdError + Send + Sync>),
+}
+
+/// What can go wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The driver or the server failed.
+    Driver,
+    /// A unique index of the user's refused the write.
+    Duplicate,
+    /// The index `bucket_open` is not there.
+    MissingIndex,
+    /// The index `bucket_open` is there, but it is not ours: what it is.
+    ForeignIndex(String),
+    /// The collection was written with another capacity: that one, and the struct's.
+    CapacityMismatch { stored: i64, derived: u32 },
+    /// Some key has several open buckets.
+    SeveralOpen,
+    /// The collection compares text by a locale.
+    Collation,
+    /// The item cannot be written as BSON.
+    Serialize,
+    /// A stored document cannot be read: its id.
+    Deserialize(String),
+    /// The item's time is past the width of its ordinal.
+    TimeOutOfRange(String),
+    /// The ids of this moment, or of this key, are used up.
+    IdsExhausted(String),
+    /// An id among the key's that no bucket of this format can have.
+    ForeignId(String),
+    /// The item does not fit into a document.
+    TooLarge,
+    /// Others were faster, this many times.
+    Contended(u32),
+}
+
+impl Error {
+    pub(crate) fn new(kind: Kind, collection: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            collection: collection.into(),
+            key: None,
+            source: None,
+            maybe_stored: false,
+        }))
+    }
+
+    /// An error of a read, or of anything else that stores no item.
+    pub(crate) fn read(error: DriverError, collection: impl Into<String>) -> Self {
+        Self::new(Kind::Driver, collection).with_driver(error)
+    }
+
+    /// An error of a write.
+    pub(crate) fn write(error: DriverError, collection: impl Into<String>) -> Self {
+        let kind = match write_code(&error) {
+            Some((11000, _)) => Kind::Duplicate,
+            // BSONObjectTooLarge, and the same from the update stage and from `$push`.
+            Some((10334 | 17419 | 17420, _)) => Kind::TooLarge,
+            Some((2, message)) if message.contains("hint provided") => Kind::MissingIndex,
+            _ => Kind::Driver,
+        };
+        let mut new = Self::new(kind, collection);
+        new.0.maybe_stored = maybe_stored(&error);
+        new.with_driver(error)
+    }
+
+    pub(crate) fn with_key(mut self, key: &str) -> Self {
+        self.0.key = Some(key.to_owned());
+        self
+    }
+
+    pub(crate) fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Source::Other(Box::new(source)));
+        self
+    }
+
+    pub(crate) fn with_driver(mut self, error: DriverError) -> Self {
+        self.0.source = Some(Source::Driver(error));
+        self
+    }
+
+    /// The collection, as `database.collection`.
+    pub fn collection(&self) -> &str {
+        &self.0.collection
+    }
+
+    /// The key, as text for people: its fields, parted by commas.
+    pub fn key(&self) -> Option<&str> {
+        self.0.key.as_deref()
+    }
+
+    /// The driver's error, with its labels (`TransientTransactionError`) and codes.
+    pub fn driver(&self) -> Option<&DriverError> {
+        match &self.0.source {
+            Some(Source::Driver(error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// Whether the item of the failed call may have been stored nevertheless.
+    ///
+    /// `false` is a promise: nothing was stored, sending the item again cannot double it. `true`
+    /// means that the answer got lost (a cut connection, a primary that stepped down, a write
+    /// concern that was not reached in time): look before you send it again.
+    pub fn is_maybe_stored(&self) -> bool {
+        self.0.maybe_stored
+    }
+
+    /// Whether a unique index of your own refused the item. Nothing was stored.
+    pub fn is_duplicate(&self) -> bool {
+        self.0.kind == Kind::Duplicate
+    }
+
+    /// Whether the index `bucket_open` is missing, or is not the one that this library makes.
+    /// Nothing was stored.
+    pub fn is_index(&self) -> bool {
+        matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex(_))
+    }
+
+    /// Whether the collection was written with another capacity than the struct now has.
+    pub fn is_capacity_mismatch(&self) -> bool {
+        matches!(self.0.kind, Kind::CapacityMismatch { .. })
+    }
+
+    /// Whether a key of the collection has several open buckets already, left by a writer that was
+    /// not guarded by the index `bucket_open`.
+    pub fn is_several_open(&self) -> bool {
+        self.0.kind == Kind::SeveralOpen
+    }
+
+    /// Whether the collection compares text by a locale, so that different keys may be equal to it.
+    pub fn is_collation(&self) -> bool {
+        self.0.kind == Kind::Collation
+    }
+
+    /// Whether the item could not be written as BSON. Nothing was stored.
+    pub fn is_serialize(&self) -> bool {
+        self.0.kind == Kind::Serialize
+    }
+
+    /// Whether a stored document could not be read as the struct says.
+    pub fn is_deserialize(&self) -> bool {
+        matches!(self.0.kind, Kind::Deserialize(_) | Kind::ForeignId(_))
+    }
+
+    /// Whether the item's time, or a bucket's number, does not fit into an id. Nothing was stored.
+    pub fn is_out_of_range(&self) -> bool {
+        matches!(self.0.kind, Kind::TimeOutOfRange(_) | Kind::IdsExhausted(_))
+    }
+
+    /// Whether the item, or the bucket with it, would exceed what a document may hold (16 MB).
+    /// Nothing was stored.
+    pub fn is_too_large(&self) -> bool {
+        self.0.kind == Kind::TooLarge
+    }
+
+    /// Whether others were faster so many times that the call gave up. Nothing was stored.
+    pub fn is_contended(&self) -> bool {
+        matches!(self.0.kind, Kind::Contended(_))
+    }
+}
+
+/// The code and the message of a refused write.
+fn write_code(error: &DriverError) -> Option<(i32, &str)> {
+    match &*error.kind {
+        ErrorKind::Write(WriteFailure::WriteError(error)) => Some((error.code, &error.message)),
+        ErrorKind::Command(error) => Some((error.code, &error.message)),
+        _ => None,
+    }
+}
+
+/// The name of the index that refused a write with E11000. The server tells it in the message only
+/// (`… index: NAME dup key: …`), since the driver drops `keyPattern`.
+pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
+    let (11000, message) = write_code(error)? else {
+        return None;
+    };
+    message
+        .split_once(" index: ")?
+        .1
+        .split_once(" dup key")?
+        .0
+        .into()
+}
+
+/// Whether a write that failed so may have been carried out nevertheless. Only what is known to
+/// mean "refused" or "never sent" is not in doubt.
+fn maybe_stored(error: &DriverError) -> bool {
+    match &*error.kind {
+        ErrorKind::Write(WriteFailure::WriteError(_))
+        | ErrorKind::ServerSelection { .. }
+        | ErrorKind::DnsResolve { .. }
+        | ErrorKind::Authentication { .. }
+        | ErrorKind::InvalidArgument { .. }
+        | ErrorKind::InvalidTlsConfig { .. }
+        | ErrorKind::BsonSerialization(_)
+        | ErrorKind::IncompatibleServer { .. }
+        | ErrorKind::SessionsNotSupported
+        | ErrorKind::Transaction { .. } => false,
+        // The server refuses a whole command before it begins, unless it was interrupted (the
+        // codes of the drivers' retryable-writes specification, and maxTimeMSExpired).
+        ErrorKind::Command(command) => {
+            !error.contains_label("NoWritesPerformed")
+                && (error.contains_label("RetryableWriteError")
+                    || INTERRUPTIONS.contains(&command.code))
+        }
+        _ => true,
+    }
+}
+
+const INTERRUPTIONS: [i32; 14] = [
+    6, 7, 50, 64, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
+];
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner {
+            kind,
+            collection,
+            key,
+            source,
+            maybe_stored,
+        } = &*self.0;
+        write!(f, "{collection}")?;
+        if let Some(key) = key {
+            write!(f, ", key {key}")?;
+        }
+        f.write_str(": ")?;
+        match kind {
+            Kind::Driver if *maybe_stored => {
+                f.write_str("the write failed and may have been stored; look before you repeat it")
+            }
+            Kind::Driver => f.write_str("the server could not be asked, or refused"),
+            Kind::Duplicate => f.write_str("a unique index of the collection refused the item"),
+            Kind::MissingIndex => write!(
+                f,
+                "the index `{OPEN_INDEX}` is missing; open the collection again with `buckets` to \
+                 make it"
+            ),
+            Kind::ForeignIndex(is) => write!(
+                f,
+                "the index `{OPEN_INDEX}` is not the one that this struct needs (it is {is}); if \
+                 nothing else uses it, drop it and open the collection again"
+            ),
+            Kind::CapacityMismatch { stored, derived } => write!(
+                f,
+                "the collection was written with capacity {stored}, the struct says {derived}; \
+                 write `capacity = {stored}`, or change the collection: stop all writers, seal the \
+                 full buckets with updateMany({{count: {{$gte: {stored}}}, sealed: {{$exists: \
+                 false}}}}, [{{$set: {{sealed: \"$_id\"}}}}]), drop the index `{OPEN_INDEX}`, and \
+                 open it again"
+            ),
+            Kind::SeveralOpen => write!(
+                f,
+                "the index `{OPEN_INDEX}` cannot be made, since a key has several open buckets; \
+                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`"
+            ),
+            Kind::Collation => f.write_str(
+                "the collection has a collation of its own, under which different keys may be \
+                 equal; use a collection with the simple collation",
+            ),
+            Kind::Serialize => f.write_str("the item cannot be written as BSON"),
+            Kind::Deserialize(id) => {
+                write!(
+                    f,
+                    "the document with _id {id:?} is no bucket of this struct"
+                )
+            }
+            Kind::TimeOutOfRange(time) => write!(
+                f,
+                "the time {time} has more digits than the ids have; correct the item"
+            ),
+            Kind::IdsExhausted(id) => write!(f, "there is no id left after {id:?}"),
+            Kind::ForeignId(id) => write!(
+                f,
+                "the document with _id {id:?} lies among the buckets of the key, but no bucket has \
+                 such an id; move it to another collection"
+            ),
+            Kind::TooLarge => f.write_str(
+                "the bucket with this item would exceed what a document may hold (16 MB)",
+            ),
+            Kind::Contended(tries) => write!(
+                f,
+                "others were faster {tries} times; nothing was stored, send the item again"
+            ),
+        }?;
+        match source {
+            Some(Source::Driver(error)) => write!(f, ": {error}"),
+            Some(Source::Other(error)) => write!(f, ": {error}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// As [`Display`](fmt::Display): it is what `main` and `unwrap` print.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &self.0.source {
+            Some(Source::Driver(error)) => Some(error),
+            Some(Source::Other(error)) => Some(&**error),
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Id text: how keys and ordinals are written so that ids sort as their ordinals do and no two
+//! keys ever meet.
+
+use std::fmt::Write;
+
+use crate::{IdFormat, KeyPart, Ordinal};
+
+/// How many digits the suffix has that tells apart buckets of one key and one moment.
+const SUFFIX_WIDTH: usize = 6;
+const LAST_SUFFIX: u32 = 999_999;
+
+/// The text that the ids of one key begin with, and that no other key's ids begin with.
+pub(crate) fn prefix(format: &IdFormat, key: &[KeyPart]) -> String {
+    let mut text = String::from(format.head);
+    for (part, after) in key.iter().zip(format.after_key) {
+        escape(&part.text, format.after_key, &mut text);
+        text.push_str(after);
+    }
+    text
+}
+
+/// Percent-encodes what could end the key text early: `%` itself, control characters, and the
+/// first character of each literal that follows a key placeholder.
+fn escape(text: &str, literals: &[&str], out: &mut String) {
+    for c in text.chars() {
+        if c == '%' || c.is_control() || literals.iter().any(|literal| literal.starts_with(c)) {
+            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                // Writing to a `String` cannot fail.
+                let _ = write!(out, "%{byte:02X}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+}
+
+/// The least text that is greater than every text that begins with `prefix`, in the order of the
+/// server's simple collation: by bytes, which for UTF-8 is by code point.
+pub(crate) fn successor(prefix: &str) -> String {
+    let mut text = prefix.to_owned();
+    while let Some(last) = text.pop() {
+        // A range of `char`s steps over the surrogates by itself.
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            text.push(next);
+            return text;
+        }
+    }
+    // Only a prefix of nothing but U+10FFFF comes here, and a prefix ends in a literal that begins
+    // with ASCII punctuation.
+    text
+}
+
+/// How wide an ordinal's number is.
+pub(crate) const fn width(ordinal: Ordinal) -> usize {
+    match ordinal {
+        Ordinal::Seconds | Ordinal::Number => 10,
+        Ordinal::Millis => 13,
+    }
+}
+
+/// The text of a time: zero-padded; before 1970 `-` and the complement, which sorts before every
+/// digit and in the order of time. `None` past the width.
+pub(crate) fn time(ordinal: Ordinal, millis: i64) -> Option<String> {
+    let value = match ordinal {
+        Ordinal::Millis => millis,
+        _ => millis.div_euclid(1000),
+    };
+    let width = width(ordinal);
+    let limit = 10_i64.pow(width as u32);
+    if (0..limit).contains(&value) {
+        Some(format!("{value:0width$}"))
+    } else if (-limit..0).contains(&value) {
+        Some(format!("-{:0width$}", limit + value))
+    } else {
+        None
+    }
+}
+
+/// The text of a bucket's number, or `None` past the width.
+pub(crate) fn number(n: u64) -> Option<String> {
+    let width = width(Ordinal::Number);
+    (n < 10_u64.pow(width as u32)).then(|| format!("{n:0width$}"))
+}
+
+/// The number in an ordinal text of `{#}`.
+pub(crate) fn parse_number(text: &str) -> Option<u64> {
+    (text.len() == width(Ordinal::Number) && is_digits(text))
+        .then(|| text.parse().ok())
+        .flatten()
+}
+
+/// The id after `last` among the buckets that began at the moment of `base`: `base` itself, then
+/// `base_000001`, and so on. `Err` if `last` is none of these, `Ok(None)` if there is none left.
+pub(crate) fn next_suffix(base: &str, last: Option<&str>) -> Result<Option<String>, ()> {
+    let Some(last) = last else {
+        return Ok(Some(base.to_owned()));
+    };
+    let suffix = last.strip_prefix(base).ok_or(())?;
+    let used = if suffix.is_empty() {
+        0
+    } else {
+        parse_suffix(suffix).ok_or(())?
+    };
+    Ok((used < LAST_SUFFIX).then(|| format!("{base}_{:0SUFFIX_WIDTH$}", used + 1)))
+}
+
+/// The last id that a bucket of the moment of `base` may have.
+pub(crate) fn last_suffix(base: &str) -> String {
+    format!("{base}_{LAST_SUFFIX}")
+}
+
+/// Whether this is an ordinal as this library writes it, for whichever [`Ordinal`].
+pub(crate) fn is_ordinal(text: &str) -> bool {
+    let (number, suffix) = match text.find('_') {
+        Some(at) => text.split_at(at),
+        None => (text, ""),
+    };
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    matches!(digits.len(), 10 | 13)
+        && is_digits(digits)
+        && (suffix.is_empty() || parse_suffix(suffix).is_some())
+}
+
+fn parse_suffix(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix('_')?;
+    (digits.len() == SUFFIX_WIDTH && is_digits(digits))
+        .then(|| digits.parse().ok())
+        .flatten()
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(texts: &[String]) -> Vec<KeyPart> {
+        let part = |text: &String| KeyPart {
+            text: text.clone(),
+            value: text.as_str().into(),
+        };
+        texts.iter().map(part).collect()
+    }
+
+    const FORMATS: [(&str, &[&str]); 5] = [
+        ("", &["_"]),
+        ("t/", &["-", "_x"]),
+        ("", &[".", "__"]),
+        ("é", &["|é", "|"]),
+        ("_", &["_", "_", "_"]),
+    ];
+
+    /// Text in which everything that is special to some format is frequent.
+    fn hostile() -> impl Strategy<Value = String> {
+        prop_oneof!["[_%.|x0-9-]{0,6}", any::<String>(), "[\u{0}-\u{ff}]{0,4}"]
+    }
+
+    fn two_keys() -> impl Strategy<Value = (IdFormat, Vec<String>, Vec<String>)> {
+        (0..FORMATS.len()).prop_flat_map(|n| {
+            let (head, after_key) = FORMATS[n];
+            let format = IdFormat::new(head, after_key, Ordinal::Seconds);
+            let key = || proptest::collection::vec(hostile(), after_key.len());
+            (Just(format), key(), key())
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn g4_no_id_of_one_key_lies_in_the_range_of_another((format, a, b) in two_keys()) {
+            let (of_a, of_b) = (prefix(&format, &key(&a)), prefix(&format, &key(&b)));
+            for ordinal in ["0000000000", "-9999999999", "9999999999_999999"] {
+                let id = format!("{of_a}{ordinal}");
+                let in_range = of_b <= id && id < successor(&of_b);
+                prop_assert_eq!(in_range, a == b, "{} in the range of {}", id, of_b);
+            }
+        }
+
+        #[test]
+        fn g4_the_range_of_a_prefix_is_the_texts_that_begin_with_it(a in hostile(), b in hostile()) {
+            prop_assume!(!a.is_empty());
+            let in_range = a <= b && b < successor(&a);
+            prop_assert_eq!(in_range, b.starts_with(&a));
+        }
+
+        #[test]
+        fn g5_ids_sort_as_their_times(a in any::<i64>(), b in any::<i64>(), near in -3000..3000_i64) {
+            for ordinal in [Ordinal::Seconds, Ordinal::Millis] {
+                let unit = if ordinal == Ordinal::Seconds { 1000 } else { 1 };
+                for b in [b, a.saturating_add(near), near] {
+                    if let (Some(of_a), Some(of_b)) = (time(ordinal, a), time(ordinal, b)) {
+                        let times = a.div_euclid(unit).cmp(&b.div_euclid(unit));
+                        prop_assert_eq!(of_a.cmp(&of_b), times);
+                        prop_assert!(is_ordinal(&of_a));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn g5_a_suffix_sorts_between_its_neighbours(second in -9_999_999_998..9_999_999_998_i64, n in 1..LAST_SUFFIX) {
+            let of = |second: i64| time(Ordinal::Seconds, second * 1000).expect("in range");
+            let mut last = of(second);
+            prop_assert_eq!(next_suffix(&last, None), Ok(Some(last.clone())));
+            last = next_suffix(&of(second), Some(&last)).expect("ours").expect("one is left");
+            prop_assert!(last > of(second));
+            let nth = format!("{}_{n:06}", of(second));
+            let next = next_suffix(&of(second), Some(&nth)).expect("ours").expect("one is left");
+            prop_assert!(nth < next && next <= last_suffix(&of(second)) && next < of(second + 1));
+            prop_assert!(is_ordinal(&next));
+        }
+
+        #[test]
+        fn tokens_from_outside_are_digits_or_refused(text in any::<String>()) {
+            prop_assert_eq!(is_ordinal(&text), false);
+        }
+    }
+
+    #[test]
+    fn times_at_the_limits_of_the_width() {
+        let seconds = |seconds: i64| time(Ordinal::Seconds, seconds * 1000);
+        assert_eq!(seconds(1_698_335_223).as_deref(), Some("1698335223"));
+        assert_eq!(seconds(999_999_999).as_deref(), Some("0999999999"));
+        assert_eq!(seconds(-1).as_deref(), Some("-9999999999"));
+        assert_eq!(time(Ordinal::Seconds, -1).as_deref(), Some("-9999999999"));
+        assert_eq!(seconds(9_999_999_999).as_deref(), Some("9999999999"));
+        assert_eq!(seconds(10_000_000_000), None);
+        assert_eq!(seconds(-10_000_000_000).as_deref(), Some("-0000000000"));
+        assert_eq!(seconds(-10_000_000_001), None);
+        assert_eq!(
+            time(Ordinal::Millis, 1_698_335_223_434).as_deref(),
+            Some("1698335223434")
+        );
+        assert_eq!(time(Ordinal::Millis, i64::MIN), None);
+    }
+
+    #[test]
+    fn numbers_end_with_their_width() {
+        assert_eq!(number(0).as_deref(), Some("0000000000"));
+        assert_eq!(number(9_999_999_999).as_deref(), Some("9999999999"));
+        assert_eq!(number(10_000_000_000), None);
+        assert_eq!(parse_number("0000000042"), Some(42));
+        assert_eq!(parse_number("42"), None);
+        assert_eq!(parse_number("+000000042"), None);
+    }
+
+    #[test]
+    fn suffixes_run_out_and_foreign_ids_are_noticed() {
+        assert_eq!(next_suffix("a_1", Some("a_1_999999")), Ok(None));
+        for foreign in ["a_1_99", "a_1_0000001", "a_1x", "a_10", "b"] {
+            assert_eq!(next_suffix("a_1", Some(foreign)), Err(()), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn tokens_of_other_shapes_are_refused() {
+        for token in [
+            "",
+            "-",
+            "1",
+            "_000001",
+            "1698335223_",
+            "1698335223_00001",
+            "169833522３",
+        ] {
+            assert!(!is_ordinal(token), "{token}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! MongoDB's bucket pattern, derived.
+//!
+//! A long series (a customer's trades) is stored as documents of at most `capacity` items, each a
+//! ready page of the application: the [bucket pattern] of the MongoDB manual. Annotate a struct
+//! with [`#[derive(Bucket)]`](macro@Bucket); the compiler checks the key format, the capacity and
+//! the types, and [`Buckets`] appends, pages and streams, safe under any number of writers.
+//!
+//! ```no_run
+//! use bucket_runtime::Bucket;
+//! use bucket_runtime::mongodb::{Client, bson::DateTime};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+//! #[serde(rename_all = "lowercase")]
+//! enum Side {
+//!     Buy,
+//!     Sell,
+//! }
+//!
+//! #[derive(Debug, Clone, PartialEq, Bucket)]
+//! #[serde(rename_all = "camelCase")]
+//! #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10, items = "history")]
+//! struct Trade {
+//!     customer_id: i64,
+//!     date: DateTime,
+//!     ticker: String,
+//!     #[serde(rename = "type")]
+//!     side: Side,
+//!     #[serde(rename = "qty", alias = "quantity")]
+//!     quantity: i32,
+//! }
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let db = Client::with_uri_str("mongodb://localhost").await?.database("shop");
+//! let trades = Trade::buckets(&db).await?;
+//!
+//! trades.append(&Trade {
+//!     customer_id: 123,
+//!     date: DateTime::now(),
+//!     ticker: "MDB".into(),
+//!     side: Side::Buy,
+//!     quantity: 419,
+//! }).await?;
+//!
+//! if let Some(page) = trades.page(&123, 1).await? {
+//!     for trade in &page.items {
+//!         println!("{trade:?}");
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What is promised
+//!
+//! - **G1** An acknowledged item is stored exactly once; a failed call says whether it may have
+//!   been stored ([`Error::is_maybe_stored`]).
+//! - **G2** `count` = length of the items array ≤ capacity, in every bucket at every moment.
+//! - **G3** At most one open bucket per key at every moment: n items of a key make
+//!   ceil(n / capacity) buckets, whatever the concurrency.
+//! - **G4** A read for one key never returns another key's item, for any two keys.
+//! - **G5** The order of a key's bucket ids is the order of their ordinals; with `{#}` it is the
+//!   order of creation.
+//! - **G6** Dropping a call's future at any point, or killing the process, breaks none of G2 to G5.
+//!
+//! They hold for writers that use this library, and for the manual's own upsert beside it. They
+//! stand on the unique index `bucket_open`, which [`Bucket::buckets`] makes. G1 is as strong as the
+//! write concern: with less than a majority, a failover can lose what was acknowledged.
+//!
+//! # Which bson
+//!
+//! The driver comes with bson 2 or bson 3; this crate works with both. Its default feature `bson-2`
+//! is the driver's own default, `bson-3` is yours to turn on. [`mongodb`] is re-exported, so that
+//! you need no dependency of your own to name its types.
+//!
+//! [bucket pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/bucket-pattern/
+
+mod append;
+mod bucket;
+mod buckets;
+mod command;
+mod error;
+mod id;
+mod key;
+mod open;
+mod page;
+mod read;
+mod server;
+mod spec;
+mod stored;
+mod stream;
+mod time;
+
+#[doc(hidden)]
+pub mod __private;
+
+pub use mongodb;
+
+pub use crate::{
+    bucket::{Bucket, KeyRef},
+    buckets::Buckets,
+    error::{Error, Result},
+    key::{Key, KeyField, KeyPart},
+    page::{InvalidToken, Page, PageToken},
+    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal},
+    stream::{ItemStream, PageStream},
+    time::{TimeField, bson_date},
+};
+
+/// Derives [`trait@Bucket`] for a struct with named fields.
+///
+/// ```
+/// use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+///
+/// #[derive(Bucket)]
+/// #[serde(rename_all = "camelCase")]
+/// #[bucket(collection = "readings", id = "{site}/{sensor}_{measured_at}", capacity = 60)]
+/// struct Reading {
+///     site: String,
+///     sensor: i32,
+///     measured_at: DateTime,
+///     celsius: f64,
+/// }
+/// ```
+///
+/// A bucket of these is stored as
+///
+/// ```js
+/// { _id: "Oslo/7_1698335223", site: "Oslo", sensor: Long(7), count: 2,
+///   items: [ { measuredAt: ISODate("2023-10-26T15:47:03.434Z"), celsius: 3.5 }, … ] }
+/// ```
+///
+/// | `#[bucket(…)]` | value | default | |
+/// | --- | --- | --- | --- |
+/// | [`collection`](#collection) | string | required | the collection that `buckets(&db)` opens |
+/// | [`id`](#id) | format string | required | how `_id` is written; it names the key fields |
+/// | [`capacity`](#capacity) | integer or const path | required | items per bucket at most |
+/// | [`items`](#items-and-count) | string | `"items"` | the array of elements |
+/// | [`count`](#items-and-count) | string | `"count"` | the field with the array's length |
+/// | [`crate`](#crate) | path | `::bucket_runtime` | where this crate is found |
+///
+/// # collection
+///
+/// The name alone; the database is that of the handle. [`Bucket::buckets_in`] opens another one.
+///
+/// # id
+///
+/// Literals and placeholders. The placeholders name fields of the struct; the last one is the
+/// *ordinal*, which ends the format and names the bucket within its key. Those before it are the
+/// *key*, in order, up to six.
+///
+/// | ordinal | a new bucket's id ends in | order of a key's buckets | |
+/// | --- | --- | --- | --- |
+/// | `{date}` | epoch seconds of the item that opened it, ten digits | time of the first item | an append is one round trip |
+/// | `{date:millis}` | epoch milliseconds, thirteen digits | time of the first item | an append is one round trip |
+/// | `{#}` | 0, 1, 2 …, ten digits | creation | page n is read by its id at any depth; each new bucket costs two more round trips |
+///
+/// A literal that follows a key placeholder begins with ASCII punctuation other than `%`. In the
+/// key's text that character, `%` and control characters are percent-encoded, so the ids of two keys
+/// never meet: `12` and `12_3` are different keys, as are `a.b` and `axb`.
+///
+/// A time before 1970 is written as `-` and its complement, which sorts before every digit. A
+/// further bucket of the same moment gets `_000001` appended, and so on.
+///
+/// Key fields may have the types of [`KeyField`], the field of a time ordinal those of
+/// [`TimeField`].
+///
+/// # capacity
+///
+/// From 1 to [`MAX_CAPACITY`]. It belongs to the collection as well, since the index `bucket_open`
+/// is made for it: opening a collection that was written with another capacity is an error that says
+/// what to do. Choose the number of items that your application shows at a time, and keep
+/// capacity × size of an item well below 16 MB, which is what a document may hold.
+///
+/// # items and count
+///
+/// The names of these two fields in the stored document. `_id` and `sealed` have their names once
+/// and for all.
+///
+/// # crate
+///
+/// For a crate that renamed or re-exports this one: `#[bucket(crate = my_framework::buckets)]`.
+///
+/// # serde attributes
+///
+/// The struct needs neither `Serialize` nor `Deserialize`, but takes `#[serde(…)]` attributes: they
+/// are handed to serde for the elements, which understands them as always (`rename`, `rename_all`,
+/// `alias`, `with`, `default`, `skip_serializing_if`, `flatten` …). On key fields there are `rename`
+/// and `alias`; how a key is stored is its type's business. The field of a time ordinal is stored
+/// as a BSON date ([`bson_date`]) unless it has a `with` of its own.
+pub use bucket_derive::Bucket;
+
+/// The calls of [`Buckets`] as builders: they take a session, and are carried out when awaited.
+pub mod action {
+    pub use crate::{
+        append::Append,
+        open::OpenBuckets,
+        read::{Count, FindPage},
+        stream::{Items, Pages},
+    };
+}

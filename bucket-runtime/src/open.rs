@@ -1,0 +1,108 @@
+//! Opening a collection: the index that the guarantees stand on is there, and it is the right one.
+
+use std::{future::IntoFuture, marker::PhantomData};
+
+use futures_util::future::BoxFuture;
+use mongodb::{Collection, IndexModel, bson::Bson, bson::Document};
+
+use crate::{
+    Bucket, BucketSpec, Buckets, Error, Result,
+    command::{self, OPEN_INDEX},
+    error::Kind,
+    server::Server,
+};
+
+/// The opening of a collection, which waits to be awaited; see [`Bucket::buckets`].
+#[must_use = "the collection is opened when this is awaited"]
+pub struct OpenBuckets<T> {
+    collection: Collection<Document>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T: Bucket> OpenBuckets<T> {
+    pub(crate) fn new(collection: Collection<Document>) -> Self {
+        Self {
+            collection,
+            item: PhantomData,
+        }
+    }
+}
+
+impl<T: Bucket> IntoFuture for OpenBuckets<T> {
+    type Output = Result<Buckets<T>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let server = Server::new(self.collection);
+            open(&server, &T::SPEC).await?;
+            Ok(Buckets::new(server))
+        })
+    }
+}
+
+/// Checks the indexes of the collection, and makes the open index if it is not there.
+async fn open(server: &Server, spec: &BucketSpec) -> Result<()> {
+    let indexes = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
+    if has_collation(&indexes) {
+        return Err(Error::new(Kind::Collation, server.name()));
+    }
+    if let Some(index) = indexes.iter().find(|index| name(index) == Some(OPEN_INDEX)) {
+        return check(index, spec).map_err(|kind| Error::new(kind, server.name()));
+    }
+    server.create_open_index(spec).await.map_err(|error| {
+        let several = crate::error::duplicate_index(&error).is_some();
+        let kind = if several {
+            Kind::SeveralOpen
+        } else {
+            Kind::Driver
+        };
+        Error::new(kind, server.name()).with_driver(error)
+    })
+}
+
+/// Whether the collection compares text by a locale. The index on `_id` tells, since it always has
+/// the collation of its collection.
+fn has_collation(indexes: &[IndexModel]) -> bool {
+    indexes.iter().any(|index| {
+        name(index) == Some("_id_")
+            && (index.options.as_ref()).is_some_and(|options| options.collation.is_some())
+    })
+}
+
+fn name(index: &IndexModel) -> Option<&str> {
+    index.options.as_ref()?.name.as_deref()
+}
+
+/// Whether an index of the right name is the right index.
+fn check(index: &IndexModel, spec: &BucketSpec) -> Result<(), Kind> {
+    let options = index.options.clone().unwrap_or_default();
+    let filter = options.partial_filter_expression.unwrap_or_default();
+    let foreign = || Kind::ForeignIndex(format!("on {}, where {filter}", index.keys));
+    if options.unique != Some(true) || !index.keys.keys().eq(command::open_index_keys(spec).keys())
+    {
+        return Err(foreign());
+    }
+    let bound = filter
+        .get_document(spec.count)
+        .ok()
+        .and_then(|count| count.get("$lt"));
+    match bound.and_then(integer) {
+        Some(stored) if stored == i64::from(spec.capacity) => Ok(()),
+        Some(stored) if filter.len() == 1 => Err(Kind::CapacityMismatch {
+            stored,
+            derived: spec.capacity,
+        }),
+        _ => Err(foreign()),
+    }
+}
+
+/// A whole number of whichever numeric type: another tool may have made the index.
+fn integer(value: &Bson) -> Option<i64> {
+    match value {
+        Bson::Int32(int) => Some((*int).into()),
+        Bson::Int64(int) => Some(*int),
+        Bson::Double(float) if float.fract() == 0.0 => Some(*float as i64),
+        _ => None,
+    }
+}

@@ -1,0 +1,146 @@
+//! A page: one bucket, read.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::{Bucket, Key, command::KeyScope, id, stored::Stored};
+
+/// One bucket: a ready page of the application.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, Page};
+/// # fn show<T: Bucket + std::fmt::Debug>(page: Page<T>) {
+/// for item in &page.items {
+///     println!("{item:?}");
+/// }
+/// println!("next: /trades?after={}", page.token());
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Page<T> {
+    /// The items, in the order in which they were appended.
+    pub items: Vec<T>,
+    id: String,
+    ordinal_at: usize,
+    open: bool,
+}
+
+impl<T> Page<T> {
+    /// The bucket's `_id`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Where the page stands among the pages of its key, for
+    /// [`after`](crate::Buckets::after) and [`before`](crate::Buckets::before).
+    pub fn token(&self) -> PageToken {
+        PageToken(self.id[self.ordinal_at..].to_owned())
+    }
+
+    /// Whether the bucket had room for further items when it was read.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+}
+
+impl<T> IntoIterator for Page<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<T: Bucket> Page<T> {
+    /// The page that a stored bucket is for a reader of this key; the bucket's id if its key is
+    /// another one, which only a writer who does not know the format can bring about.
+    pub(crate) fn of(bucket: Stored<T>, scope: &KeyScope) -> Result<Self, String> {
+        let Stored {
+            id,
+            key,
+            elements,
+            sealed,
+        } = bucket;
+        if T::Key::parts(key.borrowed()) != scope.parts || !id.starts_with(&scope.prefix) {
+            return Err(id);
+        }
+        Ok(Self {
+            open: !sealed && elements.len() < scope.spec.capacity as usize,
+            items: (elements.into_iter())
+                .map(|element| T::from_parts(key.clone(), element))
+                .collect(),
+            ordinal_at: scope.prefix.len(),
+            id,
+        })
+    }
+}
+
+/// A place among the pages of a key, as text that can stand in a URL: digits, `_` and `-` only.
+///
+/// It holds no key: whoever changes a token gets another page of the same key, never another key's
+/// data. Tokens stay valid as long as the collection keeps its id format, whether or not their page
+/// still exists.
+///
+/// ```
+/// use bucket_runtime::PageToken;
+///
+/// let token: PageToken = "1698335223_000001".parse()?;
+/// assert_eq!(token.to_string(), "1698335223_000001");
+/// assert!("1698335223' || '1'=='1".parse::<PageToken>().is_err());
+/// # Ok::<(), bucket_runtime::InvalidToken>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageToken(String);
+
+impl PageToken {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PageToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for PageToken {
+    type Err = InvalidToken;
+
+    fn from_str(text: &str) -> Result<Self, InvalidToken> {
+        if id::is_ordinal(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidToken(()))
+        }
+    }
+}
+
+impl Serialize for PageToken {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for PageToken {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
+    }
+}
+
+/// A text that is no [`PageToken`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidToken(());
+
+impl fmt::Display for InvalidToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a page token; take it from `Page::token`")
+    }
+}
+
+impl std::error::Error for InvalidToken {}

@@ -1,0 +1,163 @@
+//! The facts that a derive states about a struct, as `const` data.
+
+/// The largest capacity that a bucket may have.
+///
+/// A document holds at most 16 MB (MongoDB manual, "MongoDB Limits and Thresholds"), and no useful
+/// element takes fewer than 16 bytes, so a larger capacity could never be reached.
+pub const MAX_CAPACITY: u32 = 1_000_000;
+
+/// How one struct is stored: everything that the runtime needs to know besides the values.
+///
+/// `#[derive(Bucket)]` writes it; by hand it is built with [`BucketSpec::new`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BucketSpec {
+    /// The collection that [`Bucket::buckets`](crate::Bucket::buckets) opens.
+    pub collection: &'static str,
+    /// How `_id` is written.
+    pub id: IdFormat,
+    /// How many items a bucket holds at most.
+    pub capacity: u32,
+    /// The key fields, in the order in which the id format names them.
+    pub key: &'static [KeyName],
+    /// The name of the array of elements.
+    pub items: &'static str,
+    /// The name of the field that holds the array's length.
+    pub count: &'static str,
+}
+
+impl BucketSpec {
+    /// A spec with the default names `items` and `count`.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless the capacity lies between 1 and
+    /// [`MAX_CAPACITY`], and the id format has as many key placeholders as there are key names.
+    ///
+    /// ```
+    /// use bucket_runtime::{BucketSpec, IdFormat, KeyName, Ordinal};
+    ///
+    /// // `{customer_id}_{date}`
+    /// const ID: IdFormat = IdFormat::new("", &["_"], Ordinal::Seconds);
+    /// const TRADES: BucketSpec =
+    ///     BucketSpec::new("trades", ID, 10, &[KeyName::new("customerId")]).items("history");
+    /// assert_eq!(TRADES.count, "count");
+    /// ```
+    pub const fn new(
+        collection: &'static str,
+        id: IdFormat,
+        capacity: u32,
+        key: &'static [KeyName],
+    ) -> Self {
+        assert!(
+            capacity >= 1 && capacity <= MAX_CAPACITY,
+            "capacity must be between 1 and 1000000"
+        );
+        assert!(
+            key.len() == id.after_key.len() && !key.is_empty(),
+            "the id format must have one placeholder per key field, and at least one"
+        );
+        Self {
+            collection,
+            id,
+            capacity,
+            key,
+            items: "items",
+            count: "count",
+        }
+    }
+
+    /// Names the array of elements.
+    #[must_use]
+    pub const fn items(mut self, name: &'static str) -> Self {
+        self.items = name;
+        self
+    }
+
+    /// Names the field that holds the array's length.
+    #[must_use]
+    pub const fn count(mut self, name: &'static str) -> Self {
+        self.count = name;
+        self
+    }
+}
+
+/// The stored name of a key field, and the other names that reading accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeyName {
+    /// The name under which the field is written.
+    pub name: &'static str,
+    /// Names under which older documents may hold it (`#[serde(alias)]`).
+    pub aliases: &'static [&'static str],
+}
+
+impl KeyName {
+    /// A key field that has one name.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, aliases: &[] }
+    }
+
+    /// Adds the names that reading accepts besides.
+    #[must_use]
+    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+}
+
+/// A parsed id format: a literal, then each key field with the literal after it, then the ordinal.
+///
+/// `{customer_id}_{date}` is `IdFormat::new("", &["_"], Ordinal::Seconds)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IdFormat {
+    /// The text before the first key placeholder.
+    pub head: &'static str,
+    /// The text after each key placeholder; the last one stands before the ordinal.
+    pub after_key: &'static [&'static str],
+    /// What names the bucket within its key.
+    pub ordinal: Ordinal,
+}
+
+impl IdFormat {
+    /// A format of these parts.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless each text in `after_key` begins with ASCII
+    /// punctuation other than `%`. That character is escaped in key text, which is what keeps the
+    /// ids of two keys apart.
+    pub const fn new(
+        head: &'static str,
+        after_key: &'static [&'static str],
+        ordinal: Ordinal,
+    ) -> Self {
+        let mut n = 0;
+        while n < after_key.len() {
+            let text = after_key[n].as_bytes();
+            assert!(
+                !text.is_empty() && text[0].is_ascii_punctuation() && text[0] != b'%',
+                "the text after a key placeholder must begin with ASCII punctuation other than `%`"
+            );
+            n += 1;
+        }
+        Self {
+            head,
+            after_key,
+            ordinal,
+        }
+    }
+}
+
+/// What names a bucket within its key: the last part of its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ordinal {
+    /// `{date}`: epoch seconds of the item that opened the bucket, ten digits.
+    Seconds,
+    /// `{date:millis}`: epoch milliseconds of the item that opened the bucket, thirteen digits.
+    Millis,
+    /// `{#}`: 0, 1, 2 … in the order of creation, ten digits.
+    Number,
+}

@@ -1,0 +1,176 @@
+//! A bucket as it is stored, read straight into the caller's types.
+
+use std::{borrow::Cow, fmt, marker::PhantomData};
+
+use mongodb::bson::Bson;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+};
+
+use crate::{Bucket, BucketSpec, Key, command::SEALED};
+
+/// What a read needs of a stored bucket.
+pub(crate) struct Stored<T: Bucket> {
+    pub(crate) id: String,
+    pub(crate) key: T::Key,
+    /// The stored values of the key fields, made comparable: as this library would write them.
+    pub(crate) elements: Vec<T::Element>,
+    pub(crate) sealed: bool,
+}
+
+impl<'de, T: Bucket> Deserialize<'de> for Stored<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(BucketVisitor(PhantomData))
+    }
+}
+
+struct BucketVisitor<T>(PhantomData<fn() -> T>);
+
+impl<'de, T: Bucket> Visitor<'de> for BucketVisitor<T> {
+    type Value = Stored<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a bucket")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Stored<T>, A::Error> {
+        let mut fields = Fields {
+            id: None,
+            key: vec![None; T::SPEC.key.len()],
+            sealed: false,
+        };
+        let mut elements = None;
+        while let Some(name) = map.next_key_seed(Name)? {
+            if name == T::SPEC.items {
+                let elements_of = Elements(T::SPEC.items, PhantomData::<T::Element>);
+                elements = Some(map.next_value_seed(elements_of)?);
+            } else {
+                fields.read(&T::SPEC, &name, &mut map)?;
+            }
+        }
+        let elements = elements.ok_or_else(|| A::Error::missing_field(T::SPEC.items))?;
+        let (id, key, sealed) = fields.finish::<A::Error>(&T::SPEC)?;
+        let key = T::Key::from_values(key).map_err(|field| {
+            A::Error::custom(format_args!(
+                "the key field `{}` holds a value of another type",
+                T::SPEC.key[field].name
+            ))
+        })?;
+        Ok(Stored {
+            id,
+            key,
+            elements,
+            sealed,
+        })
+    }
+}
+
+/// The fields of a bucket besides its items; the same code for all structs.
+struct Fields {
+    id: Option<String>,
+    key: Vec<Option<Bson>>,
+    sealed: bool,
+}
+
+impl Fields {
+    fn read<'de, A: MapAccess<'de>>(
+        &mut self,
+        spec: &BucketSpec,
+        name: &str,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        let of_key = spec
+            .key
+            .iter()
+            .position(|key| key.name == name || key.aliases.contains(&name));
+        if let Some(index) = of_key {
+            self.key[index] = Some(map.next_value()?);
+        } else if name == "_id" {
+            self.id = Some(map.next_value()?);
+        } else {
+            self.sealed |= name == SEALED;
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+
+    fn finish<E: serde::de::Error>(
+        self,
+        spec: &BucketSpec,
+    ) -> Result<(String, Vec<Bson>, bool), E> {
+        let id = self.id.ok_or_else(|| E::missing_field("_id"))?;
+        let key = self.key.into_iter().zip(spec.key);
+        let key = key
+            .map(|(value, key)| value.ok_or_else(|| E::missing_field(key.name)))
+            .collect::<Result<_, E>>()?;
+        Ok((id, key, self.sealed))
+    }
+}
+
+/// A field name, borrowed from the batch where the format allows it.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_owned()))
+    }
+
+    fn visit_string<E>(self, name: String) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name))
+    }
+}
+
+/// The items array under this name; an error says which element it is about.
+struct Elements<E>(&'static str, PhantomData<E>);
+
+impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for Elements<E> {
+    type Value = Vec<E>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<E>, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, E: Deserialize<'de>> Visitor<'de> for Elements<E> {
+    type Value = Vec<E>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "an array `{}`", self.0)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<E>, A::Error> {
+        let mut elements = Vec::new();
+        loop {
+            match seq.next_element() {
+                Ok(Some(element)) => elements.push(element),
+                Ok(None) => return Ok(elements),
+                Err(error) => {
+                    return Err(A::Error::custom(format_args!(
+                        "{}.{}: {error}",
+                        self.0,
+                        elements.len()
+                    )));
+                }
+            }
+        }
+    }
+}
