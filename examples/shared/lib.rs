@@ -1,0 +1,23 @@
+//! What the stories share: a server to play on, and a way of telling.
+//!
+//! Nothing here is needed to use the library; the stories are in the folder above.
+
+mod shell;
+mod story;
+mod text;
+
+pub use crate::{
+    story::Story,
+    text::{moment, thousands},
+};
+
+/// Prints a call, makes it, and prints what the driver sent to the server for it.
+#[macro_export]
+macro_rules! show {
+    ($story:expr, $call:expr) => {{
+        $story.calls(stringify!($call));
+        let result = $call;
+        $story.sent();
+        result
+    }};
+}
