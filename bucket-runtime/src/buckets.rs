@@ -6,10 +6,11 @@ use mongodb::{Collection, bson::Document};
 
 use crate::{
     Bucket, BucketSpec, Key, KeyRef, PageToken,
-    append::{Append, Turns},
+    append::Append,
     command::KeyScope,
+    engine::Engine,
     read::{Count, Counted, FindPage, Reader, nth},
-    server::{Range, Server},
+    server::Range,
     stream::{Items, Pages},
 };
 
@@ -20,16 +21,14 @@ use crate::{
 /// Every call is a builder that does nothing until it is awaited, and takes an optional session
 /// before that: `trades.append(&trade).session(&mut session).await?`.
 pub struct Buckets<T> {
-    server: Server,
-    turns: Turns,
+    engine: Engine,
     item: PhantomData<fn() -> T>,
 }
 
 impl<T> Clone for Buckets<T> {
     fn clone(&self) -> Self {
         Self {
-            server: self.server.clone(),
-            turns: self.turns.clone(),
+            engine: self.engine.clone(),
             item: PhantomData,
         }
     }
@@ -37,7 +36,9 @@ impl<T> Clone for Buckets<T> {
 
 impl<T> fmt::Debug for Buckets<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Buckets").field(&self.server.name()).finish()
+        f.debug_tuple("Buckets")
+            .field(&self.engine.server.name())
+            .finish()
     }
 }
 
@@ -45,10 +46,9 @@ impl<T: Bucket> Buckets<T> {
     /// The spec as a `static`, which promotion alone does not give in generic code.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
-    pub(crate) fn new(server: Server) -> Self {
+    pub(crate) fn new(engine: Engine) -> Self {
         Self {
-            server,
-            turns: Turns::default(),
+            engine,
             item: PhantomData,
         }
     }
@@ -81,7 +81,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn append(&self, item: &T) -> Append<'static> {
-        Append::new(&self.server, &self.turns, self.scope(item.key()), item)
+        Append::new(&self.engine, self.scope(item.key()), item)
     }
 
     /// Page `n` of a key, counted from 1; `None` if there is none.
@@ -109,11 +109,7 @@ impl<T: Bucket> Buckets<T> {
     /// first item, with `{#}` the newest. `None` if the key has none. One round trip.
     pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let range = Range {
-            newest_first: true,
-            ..Range::default()
-        };
-        let at = Some((reader.scope.all(), range));
+        let at = Some((reader.scope.all(), Range::newest_first()));
         FindPage::new(reader, at)
     }
 
@@ -131,7 +127,7 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn after(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = Some((reader.scope.after(token.as_str()), Range::default()));
+        let at = Some((reader.scope.after(token.as_str()), Range::oldest_first()));
         FindPage::new(reader, at)
     }
 
@@ -139,11 +135,7 @@ impl<T: Bucket> Buckets<T> {
     /// [`after`](Self::after).
     pub fn before(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let range = Range {
-            newest_first: true,
-            ..Range::default()
-        };
-        let at = Some((reader.scope.before(token.as_str()), range));
+        let at = Some((reader.scope.before(token.as_str()), Range::newest_first()));
         FindPage::new(reader, at)
     }
 
@@ -197,12 +189,12 @@ impl<T: Bucket> Buckets<T> {
 
     /// The driver's handle of the collection, for everything else.
     pub fn collection(&self) -> &Collection<Document> {
-        self.server.collection()
+        self.engine.server.collection()
     }
 
     fn reader(&self, key: KeyRef<'_, T>) -> Reader {
         Reader {
-            server: self.server.clone(),
+            server: self.engine.server.clone(),
             scope: self.scope(key),
         }
     }

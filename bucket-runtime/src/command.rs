@@ -77,11 +77,12 @@ impl KeyScope {
     }
 
     /// The append in one round trip: into the open bucket, or into a new one with this id.
-    pub(crate) fn append_or_open(&self, element: Document, new_id: &str) -> Update {
-        let mut update = self.push(element);
+    pub(crate) fn append_or_open(&self, elements: Vec<Bson>, new_id: &str) -> Update {
+        let filter = self.open_bucket(&elements);
+        let mut update = self.push(elements);
         update.insert("$setOnInsert", doc! { "_id": new_id });
         Update {
-            filter: self.open_bucket(),
+            filter,
             update,
             upsert: true,
             hint: Some(OPEN_INDEX),
@@ -89,10 +90,10 @@ impl KeyScope {
     }
 
     /// The append into the open bucket, if there is one.
-    pub(crate) fn append_to_open(&self, element: Document) -> Update {
+    pub(crate) fn append_to_open(&self, elements: Vec<Bson>) -> Update {
         Update {
-            filter: self.open_bucket(),
-            update: self.push(element),
+            filter: self.open_bucket(&elements),
+            update: self.push(elements),
             upsert: false,
             hint: Some(OPEN_INDEX),
         }
@@ -100,23 +101,34 @@ impl KeyScope {
 
     /// The append into the bucket with this id, which is opened if it does not exist. If it is
     /// full or sealed the server refuses with E11000 on `_id_`.
-    pub(crate) fn append_to_id(&self, element: Document, id: &str) -> Update {
-        let mut filter = doc! { "_id": id };
-        filter.extend(self.open_bucket());
+    pub(crate) fn append_to_id(&self, elements: Vec<Bson>, id: &str) -> Update {
+        let mut filter = self.open_bucket(&elements);
+        filter.insert("_id", id);
         Update {
             filter,
-            update: self.push(element),
+            update: self.push(elements),
             upsert: true,
             hint: None,
         }
     }
 
-    /// The open bucket of the key.
+    /// The open bucket of the key, if it has room for so many elements.
     ///
     /// `$exists` and not `null`: an equality would be copied into a new bucket, which then had the
     /// field. The key's equality is copied, and that is how a new bucket gets its key fields; it
-    /// stays in every write because a collection that is sharded by the key needs it there.
-    fn open_bucket(&self) -> Document {
+    /// stays in every write because a collection that is sharded by the key needs it there. The
+    /// range of ids is what reads ask for: an item must not go where no read would find it.
+    fn open_bucket(&self, elements: &[Bson]) -> Document {
+        let mut filter = self.open_bucket_anywhere();
+        filter.extend(self.all());
+        // The index holds what is below the capacity, so nothing above that may be asked for.
+        let below = capacity(self.spec) + 1 - size(elements).max(1);
+        filter.insert(self.spec.count, doc! { "$lt": below });
+        filter
+    }
+
+    /// The open bucket of the key, also if its id is none of the key's.
+    pub(crate) fn open_bucket_anywhere(&self) -> Document {
         let mut filter = Document::new();
         for (name, part) in self.spec.key.iter().zip(&self.parts) {
             filter.insert(name.name, equality(&part.value));
@@ -126,18 +138,19 @@ impl KeyScope {
         filter
     }
 
-    /// `$each` although there is one element: an element that itself looks like a modifier
+    /// `$each` even for a single element: an element that itself looks like a modifier
     /// (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
-    fn push(&self, element: Document) -> Document {
+    fn push(&self, elements: Vec<Bson>) -> Document {
+        let count = size(&elements);
         doc! {
-            "$push": { self.spec.items: { "$each": [element] } },
-            "$inc": { self.spec.count: 1_i32 },
+            "$push": { self.spec.items: { "$each": elements } },
+            "$inc": { self.spec.count: count },
         }
     }
 }
 
 /// A filter for this very value. Documents and regular expressions would be read as operators.
-fn equality(value: &Bson) -> Bson {
+pub(crate) fn equality(value: &Bson) -> Bson {
     match value {
         Bson::Document(_) | Bson::RegularExpression(_) => doc! { "$eq": value.clone() }.into(),
         scalar => scalar.clone(),
@@ -167,6 +180,11 @@ pub(crate) fn open_index_filter(spec: &BucketSpec) -> Document {
 }
 
 /// The capacity as 32 bits, as the shell would write it; `MAX_CAPACITY` is far below the limit.
-fn capacity(spec: &BucketSpec) -> i32 {
+pub(crate) fn capacity(spec: &BucketSpec) -> i32 {
     i32::try_from(spec.capacity).unwrap_or(i32::MAX)
+}
+
+/// How many elements a command carries: never more than a capacity.
+pub(crate) fn size(elements: &[Bson]) -> i32 {
+    i32::try_from(elements.len()).unwrap_or(i32::MAX)
 }

@@ -1,8 +1,13 @@
 //! The one error of this crate.
 
+mod driver;
+
 use std::{error::Error as StdError, fmt};
 
-use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
+use mongodb::error::Error as DriverError;
+
+pub(crate) use self::driver::duplicate_index;
+use self::driver::{is_too_long, maybe_stored, write_code};
 
 use crate::command::OPEN_INDEX;
 
@@ -21,6 +26,7 @@ struct Inner {
     key: Option<String>,
     source: Option<Source>,
     maybe_stored: bool,
+    stored: usize,
 }
 
 enum Source {
@@ -57,6 +63,8 @@ pub(crate) enum Kind {
     ForeignId(String),
     /// The item does not fit into a document.
     TooLarge,
+    /// There is no such parent.
+    NoParent,
     /// Others were faster, this many times.
     Contended(u32),
 }
@@ -69,6 +77,7 @@ impl Error {
             key: None,
             source: None,
             maybe_stored: false,
+            stored: 0,
         }))
     }
 
@@ -80,6 +89,7 @@ impl Error {
     /// An error of a write.
     pub(crate) fn write(error: DriverError, collection: impl Into<String>) -> Self {
         let kind = match write_code(&error) {
+            _ if is_too_long(&error) => Kind::TooLarge,
             Some((11000, _)) => Kind::Duplicate,
             // BSONObjectTooLarge, and the same from the update stage and from `$push`.
             Some((10334 | 17419 | 17420, _)) => Kind::TooLarge,
@@ -96,8 +106,13 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
-        self.0.source = Some(Source::Other(Box::new(source)));
+    pub(crate) fn with_stored(mut self, items: usize) -> Self {
+        self.0.stored = items;
+        self
+    }
+
+    pub(crate) fn with_source(mut self, source: Box<dyn StdError + Send + Sync>) -> Self {
+        self.0.source = Some(Source::Other(source));
         self
     }
 
@@ -131,6 +146,16 @@ impl Error {
     /// concern that was not reached in time): look before you send it again.
     pub fn is_maybe_stored(&self) -> bool {
         self.0.maybe_stored
+    }
+
+    /// How many items of the failed call are stored for certain, from the first one on.
+    pub fn stored(&self) -> usize {
+        self.0.stored
+    }
+
+    /// Whether there is no such parent. Nothing was stored.
+    pub fn is_not_found(&self) -> bool {
+        self.0.kind == Kind::NoParent
     }
 
     /// Whether a unique index of your own refused the item. Nothing was stored.
@@ -187,58 +212,6 @@ impl Error {
     }
 }
 
-/// The code and the message of a refused write.
-fn write_code(error: &DriverError) -> Option<(i32, &str)> {
-    match &*error.kind {
-        ErrorKind::Write(WriteFailure::WriteError(error)) => Some((error.code, &error.message)),
-        ErrorKind::Command(error) => Some((error.code, &error.message)),
-        _ => None,
-    }
-}
-
-/// The name of the index that refused a write with E11000. The server tells it in the message only
-/// (`… index: NAME dup key: …`), since the driver drops `keyPattern`.
-pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
-    let (11000, message) = write_code(error)? else {
-        return None;
-    };
-    message
-        .split_once(" index: ")?
-        .1
-        .split_once(" dup key")?
-        .0
-        .into()
-}
-
-/// Whether a write that failed so may have been carried out nevertheless. Only what is known to
-/// mean "refused" or "never sent" is not in doubt.
-fn maybe_stored(error: &DriverError) -> bool {
-    match &*error.kind {
-        ErrorKind::Write(WriteFailure::WriteError(_))
-        | ErrorKind::ServerSelection { .. }
-        | ErrorKind::DnsResolve { .. }
-        | ErrorKind::Authentication { .. }
-        | ErrorKind::InvalidArgument { .. }
-        | ErrorKind::InvalidTlsConfig { .. }
-        | ErrorKind::BsonSerialization(_)
-        | ErrorKind::IncompatibleServer { .. }
-        | ErrorKind::SessionsNotSupported
-        | ErrorKind::Transaction { .. } => false,
-        // The server refuses a whole command before it begins, unless it was interrupted (the
-        // codes of the drivers' retryable-writes specification, and maxTimeMSExpired).
-        ErrorKind::Command(command) => {
-            !error.contains_label("NoWritesPerformed")
-                && (error.contains_label("RetryableWriteError")
-                    || INTERRUPTIONS.contains(&command.code))
-        }
-        _ => true,
-    }
-}
-
-const INTERRUPTIONS: [i32; 14] = [
-    6, 7, 50, 64, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
-];
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner {
@@ -247,6 +220,7 @@ impl fmt::Display for Error {
             key,
             source,
             maybe_stored,
+            stored,
         } = &*self.0;
         write!(f, "{collection}")?;
         if let Some(key) = key {
@@ -306,11 +280,17 @@ impl fmt::Display for Error {
             Kind::TooLarge => f.write_str(
                 "the bucket with this item would exceed what a document may hold (16 MB)",
             ),
+            Kind::NoParent => f.write_str(
+                "there is no such parent, so nothing was stored; insert it first, and push then",
+            ),
             Kind::Contended(tries) => write!(
                 f,
                 "others were faster {tries} times; nothing was stored, send the item again"
             ),
         }?;
+        if *stored > 0 {
+            write!(f, " (the first {stored} items are stored)")?;
+        }
         match source {
             Some(Source::Driver(error)) => write!(f, ": {error}"),
             Some(Source::Other(error)) => write!(f, ": {error}"),
@@ -332,6 +312,18 @@ impl StdError for Error {
             Some(Source::Driver(error)) => Some(error),
             Some(Source::Other(error)) => Some(&**error),
             None => None,
+        }
+    }
+}
+
+/// For `?` in the closures of the driver's `and_run`, which runs a transaction again if the error
+/// has the label `TransientTransactionError`: the driver's own error with its labels, if it was
+/// one; else a custom error that holds ours.
+impl From<Error> for DriverError {
+    fn from(error: Error) -> Self {
+        match error.0.source {
+            Some(Source::Driver(driver)) => driver,
+            _ => Self::custom(error),
         }
     }
 }

@@ -65,7 +65,10 @@ pub(crate) fn time(ordinal: Ordinal, millis: i64) -> Option<String> {
         Ordinal::Millis => millis,
         _ => millis.div_euclid(1000),
     };
-    let width = width(ordinal);
+    padded(width(ordinal), value)
+}
+
+fn padded(width: usize, value: i64) -> Option<String> {
     let limit = 10_i64.pow(width as u32);
     if (0..limit).contains(&value) {
         Some(format!("{value:0width$}"))
@@ -76,17 +79,28 @@ pub(crate) fn time(ordinal: Ordinal, millis: i64) -> Option<String> {
     }
 }
 
-/// The text of a bucket's number, or `None` past the width.
-pub(crate) fn number(n: u64) -> Option<String> {
-    let width = width(Ordinal::Number);
-    (n < 10_u64.pow(width as u32)).then(|| format!("{n:0width$}"))
+/// The text of a number, which may be below zero, or `None` past the width.
+pub(crate) fn signed(n: i64) -> Option<String> {
+    padded(width(Ordinal::Number), n)
 }
 
 /// The number in an ordinal text of `{#}`.
-pub(crate) fn parse_number(text: &str) -> Option<u64> {
-    (text.len() == width(Ordinal::Number) && is_digits(text))
-        .then(|| text.parse().ok())
-        .flatten()
+pub(crate) fn parse_signed(text: &str) -> Option<i64> {
+    let width = width(Ordinal::Number);
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.len() != width || !is_digits(digits) {
+        return None;
+    }
+    let value: i64 = digits.parse().ok()?;
+    Some(match text.starts_with('-') {
+        true => value - 10_i64.pow(width as u32),
+        false => value,
+    })
+}
+
+/// The text of a bucket's number, or `None` past the width.
+pub(crate) fn number(n: u64) -> Option<String> {
+    i64::try_from(n).ok().and_then(signed)
 }
 
 /// The id after `last` among the buckets that began at the moment of `base`: `base` itself, then
@@ -244,9 +258,13 @@ mod tests {
         assert_eq!(number(0).as_deref(), Some("0000000000"));
         assert_eq!(number(9_999_999_999).as_deref(), Some("9999999999"));
         assert_eq!(number(10_000_000_000), None);
-        assert_eq!(parse_number("0000000042"), Some(42));
-        assert_eq!(parse_number("42"), None);
-        assert_eq!(parse_number("+000000042"), None);
+        assert_eq!(signed(-1).as_deref(), Some("-9999999999"));
+        for n in [0, 42, 9_999_999_999, -1, -42, -10_000_000_000] {
+            assert_eq!(signed(n).as_deref().and_then(parse_signed), Some(n));
+        }
+        for text in ["42", "+000000042", "--999999999", "-99999999999", ""] {
+            assert_eq!(parse_signed(text), None, "{text}");
+        }
     }
 
     #[test]

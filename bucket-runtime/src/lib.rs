@@ -79,12 +79,16 @@ mod append;
 mod bucket;
 mod buckets;
 mod command;
+mod element;
+mod engine;
 mod error;
 mod id;
 mod key;
 mod open;
+mod outlier;
 mod page;
 mod read;
+mod rows;
 mod server;
 mod spec;
 mod stored;
@@ -95,14 +99,19 @@ mod time;
 pub mod __private;
 
 pub use mongodb;
+pub use mongodb::bson;
 
 pub use crate::{
     bucket::{Bucket, KeyRef},
     buckets::Buckets,
     error::{Error, Result},
     key::{Key, KeyField, KeyPart},
+    outlier::{
+        Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, Outliers, Parent,
+        Problem, PushManyError, SplitProgress, ValueStream,
+    },
     page::{InvalidToken, Page, PageToken},
-    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal},
+    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec},
     stream::{ItemStream, PageStream},
     time::{TimeField, bson_date},
 };
@@ -195,6 +204,10 @@ pub mod action {
     pub use crate::{
         append::Append,
         open::OpenBuckets,
+        outlier::{
+            Advise, CountValues, Delete, Extras, Find, Get, GetAll, Insert, OpenOutliers, Push,
+            PushMany, Remove, Repair, SplitExisting, Values, Verify,
+        },
         read::{Count, FindPage},
         stream::{Items, Pages},
     };

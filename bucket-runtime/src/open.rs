@@ -3,13 +3,14 @@
 use std::{future::IntoFuture, marker::PhantomData};
 
 use futures_util::future::BoxFuture;
-use mongodb::{Collection, IndexModel, bson::Bson, bson::Document};
+use mongodb::{Collection, IndexModel, bson::Document};
 
 use crate::{
     Bucket, BucketSpec, Buckets, Error, Result,
     command::{self, OPEN_INDEX},
+    engine::Engine,
     error::Kind,
-    server::Server,
+    server::{Server, whole},
 };
 
 /// The opening of a collection, which waits to be awaited; see [`Bucket::buckets`].
@@ -36,13 +37,13 @@ impl<T: Bucket> IntoFuture for OpenBuckets<T> {
         Box::pin(async move {
             let server = Server::new(self.collection);
             open(&server, &T::SPEC).await?;
-            Ok(Buckets::new(server))
+            Ok(Buckets::new(Engine::new(server)))
         })
     }
 }
 
 /// Checks the indexes of the collection, and makes the open index if it is not there.
-async fn open(server: &Server, spec: &BucketSpec) -> Result<()> {
+pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<()> {
     let indexes = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
     if has_collation(&indexes) {
         return Err(Error::new(Kind::Collation, server.name()));
@@ -79,7 +80,11 @@ fn check(index: &IndexModel, spec: &BucketSpec) -> Result<(), Kind> {
     let options = index.options.clone().unwrap_or_default();
     let filter = options.partial_filter_expression.unwrap_or_default();
     let foreign = || Kind::ForeignIndex(format!("on {}, where {filter}", index.keys));
-    if options.unique != Some(true) || !index.keys.keys().eq(command::open_index_keys(spec).keys())
+    // A query with the simple collation cannot use an index with another one.
+    if options.unique != Some(true)
+        || options.collation.is_some()
+        || options.hidden == Some(true)
+        || !index.keys.keys().eq(command::open_index_keys(spec).keys())
     {
         return Err(foreign());
     }
@@ -87,22 +92,12 @@ fn check(index: &IndexModel, spec: &BucketSpec) -> Result<(), Kind> {
         .get_document(spec.count)
         .ok()
         .and_then(|count| count.get("$lt"));
-    match bound.and_then(integer) {
+    match bound.and_then(whole) {
         Some(stored) if stored == i64::from(spec.capacity) => Ok(()),
         Some(stored) if filter.len() == 1 => Err(Kind::CapacityMismatch {
             stored,
             derived: spec.capacity,
         }),
         _ => Err(foreign()),
-    }
-}
-
-/// A whole number of whichever numeric type: another tool may have made the index.
-fn integer(value: &Bson) -> Option<i64> {
-    match value {
-        Bson::Int32(int) => Some((*int).into()),
-        Bson::Int64(int) => Some(*int),
-        Bson::Double(float) if float.fract() == 0.0 => Some(*float as i64),
-        _ => None,
     }
 }

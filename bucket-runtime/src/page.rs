@@ -54,6 +54,15 @@ impl<T> IntoIterator for Page<T> {
     }
 }
 
+impl<'p, T> IntoIterator for &'p Page<T> {
+    type Item = &'p T;
+    type IntoIter = std::slice::Iter<'p, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
 impl<T: Bucket> Page<T> {
     /// The page that a stored bucket is for a reader of this key; the bucket's id if its key is
     /// another one, which only a writer who does not know the format can bring about.

@@ -7,10 +7,11 @@ use mongodb::{ClientSession, bson::Document};
 
 use crate::{
     Bucket, Error, Page, Result,
-    command::KeyScope,
+    command::{self, KeyScope},
     error::Kind,
     id,
-    server::{Range, RowError, Rows, Server},
+    rows::{RowError, Rows},
+    server::{Range, Server},
     stored::Stored,
 };
 
@@ -146,8 +147,8 @@ impl<'s> IntoFuture for Count<'s> {
             let Reader { server, scope } = &self.reader;
             let count = match self.what {
                 Counted::Items => {
-                    let all = scope.all();
-                    server.count_items(scope.spec, all, self.session).await
+                    let sum = command::count_items(scope.spec, scope.all());
+                    server.sum(sum, self.session).await
                 }
                 Counted::Pages => server.count_documents(scope.all(), self.session).await,
             };
@@ -160,13 +161,15 @@ impl<'s> IntoFuture for Count<'s> {
 /// ids after the first.
 pub(crate) fn nth(scope: &KeyScope, n: u64) -> Option<(Document, Range)> {
     let before = n.checked_sub(1)?;
+    // The server counts in signed numbers.
+    i64::try_from(before).ok()?;
     if scope.spec.id.ordinal == crate::Ordinal::Number {
         let number = id::number(before)?;
-        return Some((scope.exact(&number), Range::default()));
+        return Some((scope.exact(&number), Range::oldest_first()));
     }
     let range = Range {
         skip: before,
-        ..Range::default()
+        ..Range::oldest_first()
     };
     Some((scope.all(), range))
 }

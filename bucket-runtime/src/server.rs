@@ -1,16 +1,22 @@
 //! The one place that talks to the server.
 
+mod index;
+mod range;
+
 use mongodb::{
-    ClientSession, Collection, Cursor, IndexModel, SessionCursor,
-    bson::{Document, doc},
-    error::{Error as DriverError, ErrorKind},
-    options::{Hint, IndexOptions, ReadConcern, ReadPreference, SelectionCriteria},
+    ClientSession, Collection,
+    bson::{Bson, Document, doc},
+    error::Error as DriverError,
+    options::{Hint, ReadConcern, ReadPreference, SelectionCriteria},
+    results::UpdateResult,
 };
 use serde::de::DeserializeOwned;
 
+pub(crate) use self::range::Range;
 use crate::{
-    BucketSpec,
-    command::{self, OPEN_INDEX, Update},
+    command::{KeyScope, OPEN_INDEX, Update},
+    outlier::command::ParentScope,
+    rows::Rows,
 };
 
 /// A collection, and what the runtime asks of it.
@@ -19,12 +25,10 @@ pub(crate) struct Server {
     collection: Collection<Document>,
 }
 
-/// What a find is asked besides its filter.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Range {
-    pub(crate) newest_first: bool,
-    pub(crate) skip: u64,
-    pub(crate) limit: Option<i64>,
+/// How full a parent is.
+pub(crate) struct State {
+    pub(crate) length: usize,
+    pub(crate) flagged: bool,
 }
 
 impl Server {
@@ -41,13 +45,33 @@ impl Server {
         self.collection.namespace().to_string()
     }
 
-    /// Carries out one update; tells whether it stored anything. One round trip, which the driver
+    /// Carries out one update; tells whether it changed anything.
+    pub(crate) async fn modify(
+        &self,
+        update: Update,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool, DriverError> {
+        self.send(update, session)
+            .await
+            .map(|result| result.modified_count > 0)
+    }
+
+    /// Carries out one update; tells whether it found or made a document. One round trip, which the driver
     /// repeats once if the connection breaks and the deployment is a replica set.
     pub(crate) async fn update(
         &self,
         update: Update,
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
+        let result = self.send(update, session).await?;
+        Ok(result.matched_count > 0 || result.upserted_id.is_some())
+    }
+
+    async fn send(
+        &self,
+        update: Update,
+        session: Option<&mut ClientSession>,
+    ) -> Result<UpdateResult, DriverError> {
         let mut action = (self.collection)
             .update_one(update.filter, update.update)
             .upsert(update.upsert);
@@ -57,8 +81,7 @@ impl Server {
         if let Some(session) = session {
             action = action.session(session);
         }
-        let result = action.await?;
-        Ok(result.matched_count > 0 || result.upserted_id.is_some())
+        action.await
     }
 
     /// The greatest id that matches, for a write that is about to take the next one. It asks the
@@ -73,7 +96,7 @@ impl Server {
             .find_one(filter)
             .projection(doc! { "_id": 1 })
             .sort(doc! { "_id": -1 })
-            .selection_criteria(SelectionCriteria::ReadPreference(ReadPreference::Primary));
+            .selection_criteria(primary());
         let found = if let Some(session) = session {
             action.session(session).await?
         } else {
@@ -84,7 +107,29 @@ impl Server {
         Ok(found.and_then(|document| document.get_str("_id").ok().map(str::to_owned)))
     }
 
-    /// Finds documents in the order of their ids.
+    /// The id and the count of the key's open bucket, if there is one, as the primary has it.
+    pub(crate) async fn open_bucket(
+        &self,
+        scope: &KeyScope,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<(Bson, usize)>, DriverError> {
+        let action = (self.collection)
+            .find_one(scope.open_bucket_anywhere())
+            .hint(Hint::Name(OPEN_INDEX.to_owned()))
+            .projection(doc! { scope.spec.count: 1 })
+            .selection_criteria(primary());
+        let found = match session {
+            Some(session) => action.session(session).await?,
+            None => action.await?,
+        };
+        Ok(found.map(|mut bucket| {
+            let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
+            let id = bucket.remove("_id").unwrap_or(Bson::Null);
+            (id, usize::try_from(count).unwrap_or(0))
+        }))
+    }
+
+    /// Finds documents.
     pub(crate) async fn find<'s, R>(
         &self,
         filter: Document,
@@ -94,9 +139,13 @@ impl Server {
     where
         R: DeserializeOwned,
     {
-        let mut action = (self.collection)
-            .find(filter)
-            .sort(doc! { "_id": if range.newest_first { -1 } else { 1 } });
+        let mut action = self.collection.find(filter);
+        if let Some(sort) = range.sort {
+            action = action.sort(sort);
+        }
+        if let Some(projection) = range.projection {
+            action = action.projection(projection);
+        }
         if range.skip > 0 {
             action = action.skip(range.skip);
         }
@@ -125,111 +174,148 @@ impl Server {
         }
     }
 
-    /// How many items the matching buckets hold, added up by the server.
-    pub(crate) async fn count_items(
+    /// The field `items` of the single document that a pipeline ends in; 0 if it ends in none.
+    pub(crate) async fn sum(
         &self,
-        spec: &BucketSpec,
+        pipeline: impl IntoIterator<Item = Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<u64, DriverError> {
+        let found = self.aggregate::<Document>(pipeline, session).await?;
+        let sum = found.first().and_then(|sum| sum.get("items"));
+        Ok(sum
+            .and_then(whole)
+            .and_then(|sum| u64::try_from(sum).ok())
+            .unwrap_or(0))
+    }
+
+    /// All documents that a pipeline ends in: for those that end in few.
+    pub(crate) async fn aggregate<R: DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Vec<R>, DriverError> {
+        let action = self.collection.aggregate(pipeline);
+        let mut rows = match session {
+            None => Rows::Plain(action.await?.with_type()),
+            Some(session) => {
+                let cursor = action.session(&mut *session).await?;
+                Rows::Session(cursor.with_type(), session)
+            }
+        };
+        let mut found = Vec::new();
+        while rows.advance().await? {
+            found.push(rows.decode()?);
+        }
+        Ok(found)
+    }
+
+    /// Inserts one document. One round trip.
+    pub(crate) async fn insert(
+        &self,
+        document: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<(), DriverError> {
+        let action = self.collection.insert_one(document);
+        match session {
+            Some(session) => action.session(session).await.map(drop),
+            None => action.await.map(drop),
+        }
+    }
+
+    /// Inserts documents, in a session.
+    pub(crate) async fn insert_many(
+        &self,
+        documents: Vec<Document>,
+        session: &mut ClientSession,
+    ) -> Result<(), DriverError> {
+        self.collection
+            .insert_many(documents)
+            .session(session)
+            .await
+            .map(drop)
+    }
+
+    /// Carries out a pipeline on all documents that match; tells whether it changed any.
+    pub(crate) async fn update_many(
+        &self,
+        filter: Document,
+        pipeline: Vec<Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool, DriverError> {
+        let action = self.collection.update_many(filter, pipeline);
+        let result = match session {
+            Some(session) => action.session(session).await?,
+            None => action.await?,
+        };
+        Ok(result.modified_count > 0)
+    }
+
+    /// Deletes all documents that match; tells how many.
+    pub(crate) async fn delete_many(
+        &self,
         filter: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<u64, DriverError> {
-        let action = (self.collection).aggregate(command::count_items(spec, filter));
-        let sum = match session {
-            None => {
-                let mut cursor = action.await?;
-                match cursor.advance().await? {
-                    true => Some(cursor.deserialize_current()?),
-                    false => None,
-                }
-            }
-            Some(session) => {
-                let mut cursor = action.session(&mut *session).await?;
-                match cursor.advance(session).await? {
-                    true => Some(cursor.deserialize_current()?),
-                    false => None,
-                }
-            }
+        let action = self.collection.delete_many(filter);
+        let result = match session {
+            Some(session) => action.session(session).await?,
+            None => action.await?,
         };
-        // The sum is of whichever numeric type the counts have.
-        Ok(sum
-            .as_ref()
-            .and_then(|sum: &Document| sum.get("items"))
-            .map_or(0, |items| {
-                let wide = items.as_i64().or_else(|| items.as_i32().map(i64::from));
-                wide.or_else(|| items.as_f64().map(|float| float as i64))
-                    .and_then(|items| u64::try_from(items).ok())
-                    .unwrap_or(0)
-            }))
+        Ok(result.deleted_count)
     }
 
-    /// The indexes of the collection; none if it does not exist.
-    pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
-        let mut cursor = match self.collection.list_indexes().await {
-            Ok(cursor) => cursor,
-            Err(error) if is_missing_collection(&error) => return Ok(Vec::new()),
-            Err(error) => return Err(error),
+    /// Deletes one document that matches; tells whether there was one.
+    pub(crate) async fn delete_one(
+        &self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool, DriverError> {
+        let action = self.collection.delete_one(filter);
+        let result = match session {
+            Some(session) => action.session(session).await?,
+            None => action.await?,
         };
-        let mut indexes = Vec::new();
-        while cursor.advance().await? {
-            indexes.push(cursor.deserialize_current()?);
+        Ok(result.deleted_count > 0)
+    }
+
+    /// How full a parent is, if there is one; for a write as the primary has it.
+    pub(crate) async fn state(
+        &self,
+        scope: &ParentScope,
+        for_a_write: bool,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<State>, DriverError> {
+        let mut action = self
+            .collection
+            .find_one(scope.parent())
+            .projection(scope.state());
+        if for_a_write {
+            action = action.selection_criteria(primary());
         }
-        Ok(indexes)
-    }
-
-    /// Makes the open index, and with it the collection if it does not exist.
-    pub(crate) async fn create_open_index(&self, spec: &BucketSpec) -> Result<(), DriverError> {
-        let options = IndexOptions::builder()
-            .name(OPEN_INDEX.to_owned())
-            .unique(true)
-            .partial_filter_expression(command::open_index_filter(spec))
-            .build();
-        let model = IndexModel::builder()
-            .keys(command::open_index_keys(spec))
-            .options(options)
-            .build();
-        self.collection.create_index(model).await.map(drop)
+        let found = match session {
+            Some(session) => action.session(session).await?,
+            None => action.await?,
+        };
+        Ok(found.map(|state| State {
+            length: (state.get("length").and_then(whole))
+                .and_then(|length| usize::try_from(length).ok())
+                .unwrap_or(0),
+            flagged: state.get_bool("flag").unwrap_or(false),
+        }))
     }
 }
 
-/// NamespaceNotFound, which `listIndexes` answers for a collection that nobody has made yet.
-fn is_missing_collection(error: &DriverError) -> bool {
-    matches!(&*error.kind, ErrorKind::Command(command) if command.code == 26)
+/// For reads that belong to a write, whatever read preference the handle has.
+fn primary() -> SelectionCriteria {
+    SelectionCriteria::ReadPreference(ReadPreference::Primary)
 }
 
-/// Rows as they come from the server, with or without a session.
-pub(crate) enum Rows<'s, R> {
-    Plain(Cursor<R>),
-    Session(SessionCursor<R>, &'s mut ClientSession),
-}
-
-/// Why the next row could not be had.
-pub(crate) enum RowError {
-    /// The server failed.
-    Driver(DriverError),
-    /// The row could not be decoded: its `_id`.
-    Decode(String, DriverError),
-}
-
-impl<R: DeserializeOwned> Rows<'_, R> {
-    /// The next row, decoded straight from the batch that the server sent.
-    pub(crate) async fn next(&mut self) -> Result<Option<R>, RowError> {
-        let more = match self {
-            Self::Plain(cursor) => cursor.advance().await,
-            Self::Session(cursor, session) => cursor.advance(session).await,
-        };
-        if !more.map_err(RowError::Driver)? {
-            return Ok(None);
-        }
-        let (row, raw) = match self {
-            Self::Plain(cursor) => (cursor.deserialize_current(), cursor.current()),
-            Self::Session(cursor, _) => (cursor.deserialize_current(), cursor.current()),
-        };
-        row.map(Some).map_err(|error| {
-            let id = raw.get("_id").ok().flatten();
-            let id = match id.and_then(|id| id.as_str()) {
-                Some(text) => text.to_owned(),
-                None => format!("{id:?}"),
-            };
-            RowError::Decode(id, error)
-        })
+/// A whole number, whichever numeric type it has: other tools write others.
+pub(crate) fn whole(value: &Bson) -> Option<i64> {
+    match value {
+        Bson::Int32(int) => Some((*int).into()),
+        Bson::Int64(int) => Some(*int),
+        Bson::Double(float) if float.fract() == 0.0 => Some(*float as i64),
+        _ => None,
     }
 }

@@ -161,3 +161,96 @@ pub enum Ordinal {
     /// `{#}`: 0, 1, 2 … in the order of creation, ten digits.
     Number,
 }
+
+/// How a struct that derives `Outlier` is stored.
+///
+/// `#[derive(Outlier)]` writes it; by hand it is built with [`OutlierSpec::new`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutlierSpec {
+    /// The collection of the parents.
+    pub collection: &'static str,
+    /// The collection of the extras.
+    pub extras: &'static str,
+    /// The field of an extras document that holds its parent's `_id`.
+    pub reference: &'static str,
+    /// The stored name of the parent's array.
+    pub items: &'static str,
+    /// The name of the array in an extras document.
+    pub extra_items: &'static str,
+    /// The field that says that a parent has extras.
+    pub flag: &'static str,
+    /// How many items a parent holds at most.
+    pub threshold: u32,
+    /// How many items an extras document holds at most.
+    pub extras_capacity: u32,
+}
+
+impl OutlierSpec {
+    /// A spec with the flag `has_extras` and extras documents of up to 1,000 items.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless the threshold lies between 1 and
+    /// [`MAX_CAPACITY`].
+    ///
+    /// ```
+    /// use bucket_runtime::OutlierSpec;
+    ///
+    /// const BOOKS: OutlierSpec = OutlierSpec::new(
+    ///     "sales",
+    ///     "extra_sales",
+    ///     "book_id",
+    ///     "customers_purchased",
+    ///     "customers_purchased_extra",
+    ///     50,
+    /// );
+    /// assert_eq!(BOOKS.flag, "has_extras");
+    /// assert_eq!(BOOKS.extras_capacity, 1000);
+    /// ```
+    pub const fn new(
+        collection: &'static str,
+        extras: &'static str,
+        reference: &'static str,
+        items: &'static str,
+        extra_items: &'static str,
+        threshold: u32,
+    ) -> Self {
+        assert!(
+            threshold >= 1 && threshold <= MAX_CAPACITY,
+            "threshold must be between 1 and 1000000"
+        );
+        Self {
+            collection,
+            extras,
+            reference,
+            items,
+            extra_items,
+            flag: "has_extras",
+            threshold,
+            extras_capacity: 1000,
+        }
+    }
+
+    /// Names the flag.
+    #[must_use]
+    pub const fn flag(mut self, name: &'static str) -> Self {
+        self.flag = name;
+        self
+    }
+
+    /// Sets how many items an extras document holds at most.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1 and [`MAX_CAPACITY`].
+    #[must_use]
+    pub const fn extras_capacity(mut self, capacity: u32) -> Self {
+        assert!(
+            capacity >= 1 && capacity <= MAX_CAPACITY,
+            "extras_capacity must be between 1 and 1000000"
+        );
+        self.extras_capacity = capacity;
+        self
+    }
+}

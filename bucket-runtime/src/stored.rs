@@ -87,7 +87,11 @@ impl Fields {
         if let Some(index) = of_key {
             self.key[index] = Some(map.next_value()?);
         } else if name == "_id" {
-            self.id = Some(map.next_value()?);
+            // The manual's extras have an `ObjectId`.
+            self.id = Some(match map.next_value()? {
+                Bson::String(id) => id,
+                other => other.to_string(),
+            });
         } else {
             self.sealed |= name == SEALED;
             map.next_value::<IgnoredAny>()?;

@@ -55,7 +55,7 @@ impl<'s, T: Bucket> IntoFuture for Pages<'s, T> {
             } = self;
             let rows = reader
                 .server
-                .find(reader.scope.all(), Range::default(), session)
+                .find(reader.scope.all(), Range::oldest_first(), session)
                 .await;
             let rows = rows.map_err(|error| reader.failed(error))?;
             let pages = try_unfold((reader, rows), async |(reader, mut rows)| {

@@ -1,0 +1,60 @@
+//! What the driver's errors mean.
+
+use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
+
+/// Whether the driver refused to send a message of more than 48 MB.
+pub(super) fn is_too_long(error: &DriverError) -> bool {
+    matches!(&*error.kind, ErrorKind::InvalidArgument { message, .. } if message.contains("over maximum"))
+}
+
+/// The code and the message of a refused write.
+pub(super) fn write_code(error: &DriverError) -> Option<(i32, &str)> {
+    match &*error.kind {
+        ErrorKind::Write(WriteFailure::WriteError(error)) => Some((error.code, &error.message)),
+        ErrorKind::Command(error) => Some((error.code, &error.message)),
+        _ => None,
+    }
+}
+
+/// The name of the index that refused a write with E11000. The server tells it in the message only
+/// (`… index: NAME dup key: …`), since the driver drops `keyPattern`.
+pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
+    let (11000, message) = write_code(error)? else {
+        return None;
+    };
+    message
+        .split_once(" index: ")?
+        .1
+        .split_once(" dup key")?
+        .0
+        .into()
+}
+
+/// Whether a write that failed so may have been carried out nevertheless. Only what is known to
+/// mean "refused" or "never sent" is not in doubt.
+pub(super) fn maybe_stored(error: &DriverError) -> bool {
+    match &*error.kind {
+        ErrorKind::Write(WriteFailure::WriteError(_))
+        | ErrorKind::ServerSelection { .. }
+        | ErrorKind::DnsResolve { .. }
+        | ErrorKind::Authentication { .. }
+        | ErrorKind::InvalidArgument { .. }
+        | ErrorKind::InvalidTlsConfig { .. }
+        | ErrorKind::BsonSerialization(_)
+        | ErrorKind::IncompatibleServer { .. }
+        | ErrorKind::SessionsNotSupported
+        | ErrorKind::Transaction { .. } => false,
+        // The server refuses a whole command before it begins, unless it was interrupted (the
+        // codes of the drivers' retryable-writes specification, and maxTimeMSExpired).
+        ErrorKind::Command(command) => {
+            !error.contains_label("NoWritesPerformed")
+                && (error.contains_label("RetryableWriteError")
+                    || INTERRUPTIONS.contains(&command.code))
+        }
+        _ => true,
+    }
+}
+
+const INTERRUPTIONS: [i32; 14] = [
+    6, 7, 50, 64, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
+];

@@ -1,0 +1,138 @@
+//! The outlier pattern: the trait behind `#[derive(Outlier)]`, and what its calls do.
+
+mod advice;
+mod advise;
+pub(crate) mod command;
+mod core;
+mod delete;
+mod extra;
+mod handle;
+mod insert;
+mod known;
+mod open;
+mod push;
+mod read;
+mod split;
+mod stream;
+mod verify;
+
+use mongodb::{Collection, Database};
+use serde::{Serialize, de::DeserializeOwned};
+
+pub use self::{
+    advice::{Advice, Candidate},
+    advise::Advise,
+    delete::{Delete, Remove},
+    handle::Outliers,
+    insert::Insert,
+    open::OpenOutliers,
+    push::{Push, PushMany, PushManyError},
+    read::{CountValues, Find, Get, GetAll, Parent},
+    split::{SplitExisting, SplitProgress},
+    stream::{Extras, ExtrasPage, ExtrasStream, FindStream, ValueStream, Values},
+    verify::{Problem, Repair, Verify},
+};
+use crate::{KeyField, OutlierSpec};
+
+/// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
+pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
+
+/// A document with one array that may grow without bound.
+///
+/// Derive it, together with serde's two derives. What the derive writes can be written by hand:
+///
+/// ```
+/// use bucket_runtime::{IdRef, Outlier, OutlierSpec};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Book {
+///     #[serde(rename = "_id")]
+///     id: i64,
+///     title: String,
+///     customers_purchased: Vec<String>,
+/// }
+///
+/// impl Outlier for Book {
+///     const SPEC: OutlierSpec = OutlierSpec::new(
+///         "sales",
+///         "extra_sales",
+///         "book_id",
+///         "customers_purchased",
+///         "customers_purchased_extra",
+///         50,
+///     );
+///     type Id = i64;
+///     type Item = String;
+///
+///     fn id(&self) -> IdRef<'_, Self> {
+///         &self.id
+///     }
+///     fn items_mut(&mut self) -> &mut Vec<String> {
+///         &mut self.customers_purchased
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not stored by the outlier pattern",
+    label = "`Outlier` is not implemented for this type",
+    note = "help: add `#[derive(Outlier)]` and `#[outlier(…)]` to the struct"
+)]
+pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// How the struct is stored.
+    const SPEC: OutlierSpec;
+
+    /// The type of the field that is stored as `_id`. Its serde form must be its
+    /// [`KeyField::to_bson`] form, as it is for all types of this crate.
+    type Id: KeyField;
+
+    /// The type of the array's items.
+    type Item: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static;
+
+    /// The parent's id.
+    fn id(&self) -> IdRef<'_, Self>;
+
+    /// The parent's array, to be joined with its extras.
+    fn items_mut(&mut self) -> &mut Vec<Self::Item>;
+
+    /// Opens the struct's two collections: awaiting it gives the [`Outliers`] to push to and read
+    /// from.
+    ///
+    /// Makes sure that the indexes of the extras are there: one round trip where they are, up to
+    /// three where they have to be made.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Bucket::buckets`](crate::Bucket::buckets), for the collection of the extras.
+    fn outliers(db: &Database) -> OpenOutliers<Self> {
+        Self::outliers_in(
+            db.collection::<Self>(Self::SPEC.collection),
+            db.collection::<Self>(Self::SPEC.extras),
+        )
+    }
+
+    /// Opens two collections of your choice, the parents' and the extras', with the read
+    /// preference and the concerns of those handles.
+    fn outliers_in<C: Send + Sync>(
+        parents: Collection<C>,
+        extras: Collection<C>,
+    ) -> OpenOutliers<Self> {
+        OpenOutliers::new(parents.clone_with_type(), extras.clone_with_type())
+    }
+
+    /// Looks at a collection that exists, and tells how long its arrays are and which threshold
+    /// suits them: step one of the pattern. It reads all parents, with the server doing the
+    /// counting; nothing is changed. Of a parent that has extras already it sees what is left.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::Outlier;
+    /// # async fn example<Book: Outlier>(db: bucket_runtime::mongodb::Database) -> bucket_runtime::Result<()> {
+    /// let advice = Book::advise(&db).await?;
+    /// println!("{advice}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn advise(db: &Database) -> Advise {
+        Advise::new(db.collection(Self::SPEC.collection), Self::SPEC.items)
+    }
+}

@@ -1,0 +1,239 @@
+//! Advice: how long the arrays of a collection are, and what each threshold would do.
+
+use std::fmt;
+
+/// The thresholds that are looked at.
+const CANDIDATES: [u64; 12] = [
+    10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000,
+];
+
+/// The quantiles that are told, in percent.
+const QUANTILES: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
+
+/// At most this share of the documents may be outliers. The manual calls them the atypical ones; a
+/// pattern for every hundredth document is one that the others do not pay for.
+const RARE: f64 = 0.01;
+
+/// All documents whose array has one length.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Group {
+    pub(crate) length: u64,
+    pub(crate) documents: u64,
+    pub(crate) bytes: u64,
+}
+
+/// How long the arrays of a collection are, and which threshold suits them.
+///
+/// Printing it gives a table:
+///
+/// ```text
+/// 1,000 documents, 23,400 items; the longest array has 5,000
+/// …
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Advice {
+    /// How many documents there are.
+    pub documents: u64,
+    /// How many items their arrays hold.
+    pub items: u64,
+    /// How many bytes the documents take.
+    pub bytes: u64,
+    /// The length of the longest array.
+    pub longest: u64,
+    /// Lengths that so many percent of the arrays do not exceed.
+    pub quantiles: Vec<(f64, u64)>,
+    /// What each threshold would do.
+    pub candidates: Vec<Candidate>,
+    /// The threshold to take; `None` if the pattern would gain nothing.
+    pub recommended: Option<u64>,
+    /// How many documents have an array of up to 0, 1, 2, 4, 8 … items.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+/// A threshold, and what it would do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// How many items a document would keep.
+    pub threshold: u64,
+    /// How many documents have more.
+    pub documents_above: u64,
+    /// How many bytes those documents take.
+    pub bytes_above: u64,
+}
+
+impl Advice {
+    pub(crate) fn of(groups: Vec<Group>) -> Self {
+        let documents = groups.iter().map(|group| group.documents).sum();
+        let longest = groups.last().map_or(0, |group| group.length);
+        let mut advice = Self {
+            documents,
+            items: groups
+                .iter()
+                .map(|group| group.length * group.documents)
+                .sum(),
+            bytes: groups.iter().map(|group| group.bytes).sum(),
+            longest,
+            quantiles: QUANTILES
+                .map(|q| (q, quantile(&groups, documents, q)))
+                .to_vec(),
+            candidates: CANDIDATES
+                .map(|threshold| candidate(&groups, threshold))
+                .to_vec(),
+            recommended: None,
+            histogram: histogram(&groups),
+        };
+        // The first one that exceeds every array says it all; those beyond it say nothing new.
+        let telling = advice
+            .candidates
+            .iter()
+            .position(|candidate| candidate.documents_above == 0);
+        advice
+            .candidates
+            .truncate(telling.map_or(CANDIDATES.len(), |last| last + 1));
+        advice.recommended = (advice.candidates.iter())
+            .find(|candidate| candidate.documents_above as f64 <= RARE * documents as f64)
+            .filter(|candidate| candidate.documents_above > 0)
+            .map(|candidate| candidate.threshold);
+        advice
+    }
+
+    /// Why this threshold is recommended, or none.
+    pub fn reason(&self) -> String {
+        let found = self.recommended.and_then(|recommended| {
+            self.candidates
+                .iter()
+                .find(|candidate| candidate.threshold == recommended)
+        });
+        if self.documents == 0 {
+            return "there are no documents to look at".to_owned();
+        }
+        let Some(candidate) = found else {
+            return match self.longest > CANDIDATES[CANDIDATES.len() - 1] {
+                true => format!(
+                    "more than {} % of the arrays exceed {} items: these are no outliers, look at \
+                     the bucket pattern",
+                    RARE * 100.0,
+                    thousands(CANDIDATES[CANDIDATES.len() - 1]),
+                ),
+                false => format!(
+                    "no array stands out: the longest has {} items, and no threshold would set \
+                     apart a few documents",
+                    thousands(self.longest)
+                ),
+            };
+        };
+        format!(
+            "{} of the documents stay whole; the other {} hold {} of the bytes",
+            percent(self.documents - candidate.documents_above, self.documents),
+            thousands(candidate.documents_above),
+            percent(candidate.bytes_above, self.bytes),
+        )
+    }
+}
+
+/// The length that `percent` of the arrays do not exceed.
+fn quantile(groups: &[Group], documents: u64, percent: f64) -> u64 {
+    let rank = (documents as f64 * percent / 100.0).ceil() as u64;
+    let mut seen = 0;
+    let found = groups.iter().find(|group| {
+        seen += group.documents;
+        seen >= rank
+    });
+    found.map_or(0, |group| group.length)
+}
+
+fn candidate(groups: &[Group], threshold: u64) -> Candidate {
+    let above = || groups.iter().filter(|group| group.length > threshold);
+    Candidate {
+        threshold,
+        documents_above: above().map(|group| group.documents).sum(),
+        bytes_above: above().map(|group| group.bytes).sum(),
+    }
+}
+
+/// The number of documents up to each power of two.
+fn histogram(groups: &[Group]) -> Vec<(u64, u64)> {
+    let mut bars: Vec<(u64, u64)> = Vec::new();
+    for group in groups {
+        let up_to = if group.length == 0 {
+            0
+        } else {
+            group.length.next_power_of_two()
+        };
+        match bars.last_mut() {
+            Some((last, documents)) if *last == up_to => *documents += group.documents,
+            _ => bars.push((up_to, group.documents)),
+        }
+    }
+    bars
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} documents, {} items; the longest array has {}",
+            thousands(self.documents),
+            thousands(self.items),
+            thousands(self.longest)
+        )?;
+        writeln!(f, "\n   items  documents")?;
+        let most = self
+            .histogram
+            .iter()
+            .map(|(_, documents)| *documents)
+            .max()
+            .unwrap_or(0);
+        for (up_to, documents) in &self.histogram {
+            let width = (documents * 40).div_ceil(most.max(1)) as usize;
+            let bar = "#".repeat(width);
+            writeln!(
+                f,
+                "≤ {:>6}  {:>9}  {bar}",
+                thousands(*up_to),
+                thousands(*documents)
+            )?;
+        }
+        write!(f, "\nof the arrays")?;
+        for (percent, length) in &self.quantiles {
+            write!(f, ", {percent} % have ≤ {}", thousands(*length))?;
+        }
+        writeln!(f, "\n\nthreshold  documents above          bytes in them")?;
+        for candidate in &self.candidates {
+            writeln!(
+                f,
+                "{:>9}  {:>9} {:>8}  {:>14} {:>8}{}",
+                thousands(candidate.threshold),
+                thousands(candidate.documents_above),
+                percent(candidate.documents_above, self.documents),
+                thousands(candidate.bytes_above),
+                percent(candidate.bytes_above, self.bytes),
+                if self.recommended == Some(candidate.threshold) {
+                    "  ← recommended"
+                } else {
+                    ""
+                },
+            )?;
+        }
+        match self.recommended {
+            Some(threshold) => {
+                write!(f, "\nthreshold = {}: {}", threshold, self.reason())
+            }
+            None => write!(f, "\nno threshold: {}", self.reason()),
+        }
+    }
+}
+
+fn percent(part: u64, all: u64) -> String {
+    format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
+}
+
+fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let groups: Vec<&str> = (digits.as_bytes().rchunks(3).rev())
+        .map(|group| std::str::from_utf8(group).unwrap_or_default())
+        .collect();
+    groups.join(",")
+}

@@ -1,0 +1,176 @@
+//! The commands on parents and across extras, as pure functions from facts to documents.
+
+use mongodb::bson::{Bson, Document, doc};
+
+use crate::{
+    KeyPart, OutlierSpec,
+    command::{KeyScope, SEALED, Update, capacity, equality},
+};
+
+/// One parent, ready to be put into commands.
+#[derive(Debug, Clone)]
+pub(crate) struct ParentScope {
+    pub(crate) spec: &'static OutlierSpec,
+    /// The parent's id as the key of its extras.
+    pub(crate) extras: KeyScope,
+    id: Bson,
+}
+
+impl ParentScope {
+    pub(crate) fn new(
+        spec: &'static OutlierSpec,
+        extras: &'static crate::BucketSpec,
+        id: KeyPart,
+    ) -> Self {
+        Self {
+            spec,
+            id: id.value.clone(),
+            extras: KeyScope::new(extras, vec![id]),
+        }
+    }
+
+    /// The parent.
+    pub(crate) fn parent(&self) -> Document {
+        doc! { "_id": equality(&self.id) }
+    }
+
+    /// The push into the parent's array, if that has room for so many.
+    ///
+    /// The threshold is decided in the filter: an array of at most `threshold - n` items has none
+    /// at that index.
+    pub(crate) fn push(&self, elements: Vec<Bson>) -> Update {
+        let room = self.spec.threshold as usize - elements.len();
+        let last = item_at(self.spec, u32::try_from(room).unwrap_or(u32::MAX));
+        let mut filter = self.parent();
+        filter.insert(self.spec.flag, doc! { "$ne": true });
+        filter.insert(last, doc! { "$exists": false });
+        Update {
+            filter,
+            update: doc! { "$push": { self.spec.items: { "$each": elements } } },
+            upsert: false,
+            hint: None,
+        }
+    }
+
+    /// Flags the parent, if it is full or flagged already.
+    pub(crate) fn flag(&self) -> Update {
+        let full = item_at(self.spec, self.spec.threshold - 1);
+        let mut filter = self.parent();
+        filter.insert(
+            "$or",
+            vec![
+                doc! { self.spec.flag: true },
+                doc! { full: { "$exists": true } },
+            ],
+        );
+        Update {
+            filter,
+            update: doc! { "$set": { self.spec.flag: true } },
+            upsert: false,
+            hint: None,
+        }
+    }
+
+    /// A projection that tells a parent's state: its flag, and the length of its array.
+    pub(crate) fn state(&self) -> Document {
+        doc! { "_id": 0, "flag": format!("${}", self.spec.flag), "length": array_length(self.spec.items) }
+    }
+
+    /// All extras documents of the parent, also those that the manual's commands wrote.
+    pub(crate) fn all_extras(&self) -> Document {
+        doc! { self.spec.reference: equality(&self.id) }
+    }
+
+    /// The extras documents that are no pages of ours: the manual's, without a number and a count.
+    pub(crate) fn unnumbered_extras(&self) -> Document {
+        let mut filter = self.all_extras();
+        filter.insert("count", doc! { "$exists": false });
+        filter
+    }
+
+    /// Takes a value out of the parent's array. `$in` compares whole values, where a plain document
+    /// would be read as conditions.
+    pub(crate) fn pull(&self, value: &Bson) -> Update {
+        Update {
+            filter: self.parent(),
+            update: doc! { "$pull": { self.spec.items: { "$in": [value.clone()] } } },
+            upsert: false,
+            hint: None,
+        }
+    }
+
+    /// Takes a value out of every extras document: a filter, and a pipeline that keeps the count
+    /// true and seals a page that was full, since a second open page must not come into being.
+    pub(crate) fn pull_extras(&self, value: &Bson) -> (Document, Vec<Document>) {
+        let array = format!("${}", self.spec.extra_items);
+        let mut filter = self.all_extras();
+        filter.insert(self.spec.extra_items, doc! { "$in": [value.clone()] });
+        let keep = doc! {
+            "$filter": { "input": &array, "cond": { "$ne": ["$$this", { "$literal": value.clone() }] } },
+        };
+        let was_full = doc! { "$gte": ["$count", capacity(self.extras.spec)] };
+        let has_count = doc! { "$ne": [{ "$type": "$count" }, "missing"] };
+        let pipeline = vec![
+            doc! { "$set": { self.spec.extra_items: keep } },
+            doc! { "$set": {
+                SEALED: { "$cond": [was_full, "$_id", { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] }] },
+                "count": { "$cond": [has_count, { "$size": &array }, "$$REMOVE"] },
+            } },
+        ];
+        (filter, pipeline)
+    }
+
+    /// The sealed pages that a removal has emptied.
+    pub(crate) fn emptied(&self) -> Document {
+        let mut filter = self.all_extras();
+        filter.insert(SEALED, doc! { "$exists": true });
+        filter.insert("count", 0);
+        filter
+    }
+
+    /// The lengths of the extras, added up.
+    pub(crate) fn count_extras(&self) -> [Document; 2] {
+        let length = array_length(self.spec.extra_items);
+        [
+            doc! { "$match": self.all_extras() },
+            doc! { "$group": { "_id": null, "items": { "$sum": length } } },
+        ]
+    }
+
+    /// Cuts the parent's array at the threshold, and flags it.
+    pub(crate) fn cut(&self) -> Update {
+        let threshold = capacity_of(self.spec.threshold);
+        let keep = doc! { "$each": [], "$slice": threshold };
+        Update {
+            filter: self.parent(),
+            update: doc! { "$push": { self.spec.items: keep }, "$set": { self.spec.flag: true } },
+            upsert: false,
+            hint: None,
+        }
+    }
+
+    /// Flags the parent, full or not.
+    pub(crate) fn set_flag(&self) -> Update {
+        Update {
+            filter: self.parent(),
+            update: doc! { "$set": { self.spec.flag: true } },
+            upsert: false,
+            hint: None,
+        }
+    }
+}
+
+/// The path of the array's element at this index.
+pub(crate) fn item_at(spec: &OutlierSpec, index: u32) -> String {
+    format!("{}.{index}", spec.items)
+}
+
+/// The length of an array, 0 where it is missing.
+pub(crate) fn array_length(name: &str) -> Document {
+    let array = format!("${name}");
+    doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
+}
+
+fn capacity_of(threshold: u32) -> i32 {
+    i32::try_from(threshold).unwrap_or(i32::MAX)
+}

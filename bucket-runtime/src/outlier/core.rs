@@ -1,0 +1,30 @@
+//! The part of the handle that is the same for all structs.
+
+use mongodb::error::Error as DriverError;
+
+use super::{command::ParentScope, known::Known};
+use crate::{Error, engine::Engine, error::Kind, server::Server};
+
+/// The two collections, and what the handle has learned.
+#[derive(Clone)]
+pub(crate) struct Core {
+    pub(crate) parents: Server,
+    pub(crate) extras: Engine,
+    pub(crate) known: Known,
+}
+
+impl Core {
+    pub(crate) fn fail(&self, scope: &ParentScope, kind: Kind) -> Error {
+        Error::new(kind, self.parents.name()).with_key(&scope.extras.label())
+    }
+
+    /// An error of a write that stores or removes items.
+    pub(crate) fn refused(&self, scope: &ParentScope, error: DriverError) -> Error {
+        Error::write(error, self.parents.name()).with_key(&scope.extras.label())
+    }
+
+    /// An error of a read, or of a step that stores no item.
+    pub(crate) fn failed(&self, scope: &ParentScope, error: DriverError) -> Error {
+        Error::read(error, self.parents.name()).with_key(&scope.extras.label())
+    }
+}

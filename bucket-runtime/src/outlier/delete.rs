@@ -1,0 +1,140 @@
+//! Taking values out, and deleting parents.
+
+use std::future::IntoFuture;
+
+use futures_util::future::BoxFuture;
+use mongodb::{ClientSession, bson::Bson};
+use serde::Serialize;
+
+use super::{command::ParentScope, core::Core};
+use crate::{Result, element::element, error::Kind};
+
+/// A removal that waits to be awaited; see [`Outliers::remove`](crate::Outliers::remove).
+#[must_use = "nothing is removed until this is awaited"]
+pub struct Remove<'s> {
+    core: Core,
+    scope: ParentScope,
+    value: Result<Bson>,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl Remove<'static> {
+    pub(crate) fn new<I: Serialize>(core: &Core, scope: ParentScope, item: &I) -> Self {
+        let value = element(item);
+        Self {
+            value: value.map_err(|error| core.fail(&scope, Kind::Serialize).with_source(error)),
+            core: core.clone(),
+            scope,
+            session: None,
+        }
+    }
+}
+
+impl Remove<'_> {
+    /// Removes in this session; in a transaction all steps belong to that.
+    pub fn session(self, session: &mut ClientSession) -> Remove<'_> {
+        Remove {
+            core: self.core,
+            scope: self.scope,
+            value: self.value,
+            session: Some(session),
+        }
+    }
+}
+
+impl<'s> IntoFuture for Remove<'s> {
+    type Output = Result<bool>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            self.core
+                .remove(&self.scope, &self.value?, self.session)
+                .await
+        })
+    }
+}
+
+/// A deletion that waits to be awaited; see [`Outliers::delete`](crate::Outliers::delete).
+#[must_use = "nothing is deleted until this is awaited"]
+pub struct Delete<'s> {
+    core: Core,
+    scope: ParentScope,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl Delete<'static> {
+    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
+        Self {
+            core: core.clone(),
+            scope,
+            session: None,
+        }
+    }
+}
+
+impl Delete<'_> {
+    /// Deletes in this session; in a transaction both steps belong to that.
+    pub fn session(self, session: &mut ClientSession) -> Delete<'_> {
+        Delete {
+            core: self.core,
+            scope: self.scope,
+            session: Some(session),
+        }
+    }
+}
+
+impl<'s> IntoFuture for Delete<'s> {
+    type Output = Result<bool>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.core.delete(&self.scope, self.session).await })
+    }
+}
+
+impl Core {
+    /// From the parent, then from every extras document: a value never moves between them.
+    async fn remove(
+        &self,
+        scope: &ParentScope,
+        value: &Bson,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        let pull = scope.pull(value);
+        let pulled = self.parents.modify(pull, session.as_deref_mut()).await;
+        let mut removed = pulled.map_err(|error| self.refused(scope, error))?;
+        let server = &self.extras.server;
+        let (filter, pipeline) = scope.pull_extras(value);
+        let pulled = server
+            .update_many(filter, pipeline, session.as_deref_mut())
+            .await;
+        if pulled.map_err(|error| self.refused(scope, error))? {
+            removed = true;
+            let emptied = server.delete_many(scope.emptied(), session).await;
+            emptied.map_err(|error| self.refused(scope, error))?;
+        }
+        Ok(removed)
+    }
+
+    /// The parent first: without it nobody opens another extras page.
+    async fn delete(
+        &self,
+        scope: &ParentScope,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        self.known.forget(&scope.extras.prefix);
+        let parent = self
+            .parents
+            .delete_one(scope.parent(), session.as_deref_mut())
+            .await;
+        let existed = parent.map_err(|error| self.refused(scope, error))?;
+        let extras = self
+            .extras
+            .server
+            .delete_many(scope.all_extras(), session)
+            .await;
+        extras.map_err(|error| self.refused(scope, error))?;
+        Ok(existed)
+    }
+}

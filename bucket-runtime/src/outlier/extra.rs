@@ -1,0 +1,51 @@
+//! The extras as buckets: the key is the parent's id, the buckets are numbered.
+
+use std::marker::PhantomData;
+
+use mongodb::bson::DateTime;
+use serde::{Serialize, Serializer};
+
+use crate::{Bucket, BucketSpec, IdFormat, KeyField, KeyName, KeyRef, Ordinal, Outlier};
+
+/// One value beyond a parent's threshold. The bucket engine stores it; nobody else sees it.
+pub(crate) struct Extra<T: Outlier> {
+    parent: T::Id,
+    pub(crate) item: T::Item,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Outlier> Extra<T> {
+    const KEY: &'static [KeyName] = &[KeyName::new(T::SPEC.reference)];
+}
+
+impl<T: Outlier> Bucket for Extra<T> {
+    const SPEC: BucketSpec = BucketSpec::new(
+        T::SPEC.extras,
+        IdFormat::new("", &["_"], Ordinal::Number),
+        T::SPEC.extras_capacity,
+        Self::KEY,
+    )
+    .items(T::SPEC.extra_items);
+    type Key = (T::Id,);
+    type Element = T::Item;
+
+    fn key(&self) -> KeyRef<'_, Self> {
+        self.parent.borrowed()
+    }
+
+    fn time(&self) -> Option<DateTime> {
+        None
+    }
+
+    fn serialize_element<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.item.serialize(serializer)
+    }
+
+    fn from_parts((parent,): Self::Key, item: T::Item) -> Self {
+        Self {
+            parent,
+            item,
+            of: PhantomData,
+        }
+    }
+}

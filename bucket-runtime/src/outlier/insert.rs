@@ -1,0 +1,88 @@
+//! Inserting a parent, split at once if it has more items than the threshold.
+
+use std::future::IntoFuture;
+
+use futures_util::future::BoxFuture;
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document},
+};
+
+use super::{command::ParentScope, core::Core};
+use crate::{Outlier, Result, element::element, error::Kind};
+
+/// An insertion that waits to be awaited; see [`Outliers::insert`](crate::Outliers::insert).
+#[must_use = "a parent is inserted when this is awaited"]
+pub struct Insert<'s> {
+    core: Core,
+    scope: ParentScope,
+    parent: Result<Document>,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl Insert<'static> {
+    pub(crate) fn new<T: Outlier>(core: &Core, scope: ParentScope, parent: &T) -> Self {
+        let parent = match element(parent) {
+            Ok(Bson::Document(parent)) => Ok(parent),
+            Ok(_) => Err(core.fail(&scope, Kind::Serialize)),
+            Err(error) => Err(core.fail(&scope, Kind::Serialize).with_source(error)),
+        };
+        Self {
+            core: core.clone(),
+            scope,
+            parent,
+            session: None,
+        }
+    }
+}
+
+impl Insert<'_> {
+    /// Inserts in this session; in a transaction the parent and its extras belong to that.
+    pub fn session(self, session: &mut ClientSession) -> Insert<'_> {
+        Insert {
+            core: self.core,
+            scope: self.scope,
+            parent: self.parent,
+            session: Some(session),
+        }
+    }
+}
+
+impl<'s> IntoFuture for Insert<'s> {
+    type Output = Result<()>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let (core, scope) = (self.core, self.scope);
+            core.insert(&scope, self.parent?, self.session).await
+        })
+    }
+}
+
+impl Core {
+    /// The parent comes first, with its flag, and the extras after it: so an id that is taken is
+    /// refused before anything is stored, there are never extras without a flag, and what is
+    /// stored if it breaks off is a parent with the first of its items.
+    async fn insert(
+        &self,
+        scope: &ParentScope,
+        mut parent: Document,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        let threshold = scope.spec.threshold as usize;
+        let mut rest = match parent.get_array_mut(scope.spec.items) {
+            Ok(items) if items.len() > threshold => items.split_off(threshold),
+            _ => Vec::new(),
+        };
+        if !rest.is_empty() {
+            parent.insert(scope.spec.flag, true);
+        }
+        let inserted = self.parents.insert(parent, session.as_deref_mut()).await;
+        inserted.map_err(|error| self.refused(scope, error))?;
+        let all = rest.len();
+        self.append_extras(scope, &mut rest, session)
+            .await
+            .map_err(|error| error.with_stored(threshold + all - rest.len()))
+    }
+}

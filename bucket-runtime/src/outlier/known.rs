@@ -1,0 +1,36 @@
+//! Which parents a handle knows to be outliers.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// How many parents are remembered. Outliers are few; should there be more, some pushes take the
+/// longer way.
+const MOST: usize = 10_000;
+
+/// The ids of parents that a handle has seen to have extras. It only ever saves round trips.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known(Arc<Mutex<HashSet<String>>>);
+
+impl Known {
+    pub(crate) fn contains(&self, id: &str) -> bool {
+        self.set().contains(id)
+    }
+
+    pub(crate) fn remember(&self, id: &str) {
+        let mut set = self.set();
+        if set.len() >= MOST {
+            set.clear();
+        }
+        set.insert(id.to_owned());
+    }
+
+    pub(crate) fn forget(&self, id: &str) {
+        self.set().remove(id);
+    }
+
+    fn set(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

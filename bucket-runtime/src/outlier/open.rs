@@ -1,0 +1,45 @@
+//! Opening the two collections.
+
+use std::{future::IntoFuture, marker::PhantomData};
+
+use futures_util::future::BoxFuture;
+use mongodb::{Collection, bson::Document};
+
+use super::{extra::Extra, handle::Outliers};
+use crate::{Bucket, Error, Outlier, Result, engine::Engine, open, server::Server};
+
+/// The opening of two collections, which waits to be awaited; see [`Outlier::outliers`].
+#[must_use = "the collections are opened when this is awaited"]
+pub struct OpenOutliers<T> {
+    parents: Collection<Document>,
+    extras: Collection<Document>,
+    parent: PhantomData<fn() -> T>,
+}
+
+impl<T: Outlier> OpenOutliers<T> {
+    pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+        Self {
+            parents,
+            extras,
+            parent: PhantomData,
+        }
+    }
+}
+
+impl<T: Outlier> IntoFuture for OpenOutliers<T> {
+    type Output = Result<Outliers<T>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let extras = Server::new(self.extras);
+            open::open(&extras, &Extra::<T>::SPEC).await?;
+            (extras.create_reference_index(T::SPEC.reference).await)
+                .map_err(|error| Error::read(error, extras.name()))?;
+            Ok(Outliers::new(
+                Server::new(self.parents),
+                Engine::new(extras),
+            ))
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! The push: into the parent's array while that has room, else into the extras.
+
+use std::{fmt, future::IntoFuture};
+
+use futures_util::future::BoxFuture;
+use mongodb::{ClientSession, bson::Bson};
+use serde::Serialize;
+
+use super::{command::ParentScope, core::Core};
+use crate::{Error, Outlier, Result, element::element, engine::Batch, error::Kind};
+
+/// How often the parent may change its state between two steps of one push.
+const TRIES: u32 = 100;
+
+/// A push that waits to be awaited; see [`Outliers::push`](crate::Outliers::push).
+#[must_use = "a push is sent when it is awaited"]
+pub struct Push<'s> {
+    core: Core,
+    scope: ParentScope,
+    element: Result<Bson>,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl Push<'static> {
+    pub(crate) fn new<I: Serialize>(core: &Core, scope: ParentScope, item: &I) -> Self {
+        Self {
+            element: core.element(&scope, item),
+            core: core.clone(),
+            scope,
+            session: None,
+        }
+    }
+}
+
+impl Push<'_> {
+    /// Sends the push in this session; in a transaction all its steps belong to that.
+    pub fn session(self, session: &mut ClientSession) -> Push<'_> {
+        Push {
+            core: self.core,
+            scope: self.scope,
+            element: self.element,
+            session: Some(session),
+        }
+    }
+}
+
+impl<'s> IntoFuture for Push<'s> {
+    type Output = Result<()>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let mut elements = vec![self.element?];
+            self.core
+                .push(&self.scope, &mut elements, self.session)
+                .await
+        })
+    }
+}
+
+/// A push of many items that waits to be awaited; see
+/// [`Outliers::push_many`](crate::Outliers::push_many).
+#[must_use = "a push is sent when it is awaited"]
+pub struct PushMany<'s, T: Outlier> {
+    core: Core,
+    scope: ParentScope,
+    items: Vec<T::Item>,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl<T: Outlier> PushMany<'static, T> {
+    pub(crate) fn new(core: &Core, scope: ParentScope, items: Vec<T::Item>) -> Self {
+        Self {
+            core: core.clone(),
+            scope,
+            items,
+            session: None,
+        }
+    }
+}
+
+impl<T: Outlier> PushMany<'_, T> {
+    /// Sends the push in this session; in a transaction all its steps belong to that.
+    pub fn session(self, session: &mut ClientSession) -> PushMany<'_, T> {
+        PushMany {
+            core: self.core,
+            scope: self.scope,
+            items: self.items,
+            session: Some(session),
+        }
+    }
+}
+
+impl<'s, T: Outlier> IntoFuture for PushMany<'s, T> {
+    type Output = Result<(), PushManyError<T::Item>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let mut items = self.items;
+            let elements = items
+                .iter()
+                .map(|item| self.core.element(&self.scope, item));
+            let mut elements: Vec<Bson> = match elements.collect() {
+                Ok(elements) => elements,
+                Err(error) => return Err(PushManyError { error, rest: items }),
+            };
+            let pushed = self
+                .core
+                .push(&self.scope, &mut elements, self.session)
+                .await;
+            pushed.map_err(|error| PushManyError {
+                error,
+                rest: items.split_off(items.len() - elements.len()),
+            })
+        })
+    }
+}
+
+/// A push of many items that failed on the way: why, and the items that were not stored.
+///
+/// The items before them are stored, in order. If
+/// [`error.is_maybe_stored()`](Error::is_maybe_stored), the first of the rest may be, too.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PushManyError<I> {
+    /// Why the push stopped.
+    pub error: Error,
+    /// The items that were not acknowledged, in order.
+    pub rest: Vec<I>,
+}
+
+impl<I> fmt::Display for PushManyError<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} items are left)", self.error, self.rest.len())
+    }
+}
+
+impl<I: fmt::Debug> std::error::Error for PushManyError<I> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl<I> From<PushManyError<I>> for Error {
+    fn from(error: PushManyError<I>) -> Self {
+        error.error
+    }
+}
+
+impl Core {
+    /// An item in the form in which it is sent.
+    fn element<I: Serialize>(&self, scope: &ParentScope, item: &I) -> Result<Bson> {
+        element(item).map_err(|error| self.fail(scope, Kind::Serialize).with_source(error))
+    }
+
+    /// Pushes the elements, in order; after an error those that are left are the ones not stored.
+    ///
+    /// Each step is one command, complete in itself. The flag is set before the first extra is
+    /// stored, so that there are never extras without it, wherever the steps are broken off.
+    pub(crate) async fn push(
+        &self,
+        scope: &ParentScope,
+        elements: &mut Vec<Bson>,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        if self
+            .push_to_known(scope, elements, session.as_deref_mut())
+            .await?
+        {
+            return self.append_extras(scope, elements, session).await;
+        }
+        let threshold = scope.spec.threshold as usize;
+        let mut room = threshold;
+        for _ in 0..TRIES {
+            if elements.is_empty() {
+                return Ok(());
+            }
+            let n = room.min(elements.len());
+            let push = scope.push(elements[..n].to_vec());
+            let pushed = self.parents.update(push, session.as_deref_mut()).await;
+            if pushed.map_err(|error| self.refused(scope, error))? {
+                elements.drain(..n);
+                room = threshold;
+                continue;
+            }
+            let flagged = self
+                .parents
+                .update(scope.flag(), session.as_deref_mut())
+                .await;
+            if flagged.map_err(|error| self.failed(scope, error))? {
+                self.known.remember(&scope.extras.prefix);
+                return self.append_extras(scope, elements, session).await;
+            }
+            // It has room, but less than was asked for; or it does not exist.
+            let state = self
+                .parents
+                .state(scope, true, session.as_deref_mut())
+                .await;
+            let state = state.map_err(|error| self.failed(scope, error))?;
+            let state = state.ok_or_else(|| self.fail(scope, Kind::NoParent))?;
+            room = threshold.saturating_sub(state.length).max(1);
+        }
+        Err(self.fail(scope, Kind::Contended(TRIES)))
+    }
+
+    /// Pushes the first element to the open extras page of a parent that is known to have one. That
+    /// the page is there shows that the flag is set, so nothing else has to be asked.
+    async fn push_to_known(
+        &self,
+        scope: &ParentScope,
+        elements: &mut Vec<Bson>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        let (true, Some(first)) = (self.known.contains(&scope.extras.prefix), elements.first())
+        else {
+            return Ok(false);
+        };
+        let stored = self
+            .extras
+            .append_to_open(&scope.extras, first.clone(), session)
+            .await?;
+        if stored {
+            elements.remove(0);
+        } else {
+            self.known.forget(&scope.extras.prefix);
+        }
+        Ok(stored)
+    }
+
+    /// Appends what is left to the extras, with the bucket engine.
+    pub(crate) async fn append_extras(
+        &self,
+        scope: &ParentScope,
+        elements: &mut Vec<Bson>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        let mut batch = Batch {
+            scope: scope.extras.clone(),
+            base: None,
+            elements: std::mem::take(elements),
+        };
+        let appended = self.extras.append(&mut batch, session).await;
+        *elements = batch.elements;
+        appended
+    }
+}

@@ -1,0 +1,276 @@
+//! Reads of single parents, and of numbers.
+
+use std::{future::IntoFuture, marker::PhantomData};
+
+use futures_util::{future::BoxFuture, stream::TryStreamExt};
+use mongodb::{ClientSession, bson::Document};
+
+use super::{
+    command::ParentScope,
+    core::Core,
+    stream::{FindStream, open_extras},
+};
+use crate::{
+    Error, Outlier, Result,
+    error::Kind,
+    rows::{RowError, Rows},
+    server::{Range, State},
+};
+
+/// A parent as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Parent<T> {
+    /// The struct, with the items that the parent itself holds.
+    pub document: T,
+    /// Whether there may be more items, in extras.
+    pub has_extras: bool,
+}
+
+/// The next parent of a find, and whether it is flagged.
+pub(crate) async fn next_parent<T: Outlier>(
+    core: &Core,
+    rows: &mut Rows<'_, T>,
+) -> Result<Option<Parent<T>>> {
+    let flag = |raw: &mongodb::bson::RawDocument| raw.get_bool(T::SPEC.flag).unwrap_or(false);
+    match rows.next_with(flag).await {
+        Ok(row) => Ok(row.map(|(document, has_extras)| Parent {
+            document,
+            has_extras,
+        })),
+        Err(RowError::Driver(error)) => Err(Error::read(error, core.parents.name())),
+        Err(RowError::Decode(id, error)) => {
+            Err(Error::new(Kind::Deserialize(id), core.parents.name()).with_driver(error))
+        }
+    }
+}
+
+/// The parent, if there is one, read in a session or not.
+pub(crate) async fn get<T: Outlier>(
+    core: &Core,
+    scope: &ParentScope,
+    session: Option<&mut ClientSession>,
+) -> Result<Option<Parent<T>>> {
+    let range = Range {
+        limit: Some(1),
+        ..Range::unordered()
+    };
+    let rows = core.parents.find(scope.parent(), range, session).await;
+    let mut rows = rows.map_err(|error| core.failed(scope, error))?;
+    let parent = next_parent(core, &mut rows).await;
+    parent.map_err(|error| error.with_key(&scope.extras.label()))
+}
+
+/// A read of one parent that waits to be awaited; see [`Outliers::get`](crate::Outliers::get).
+#[must_use = "a parent is read when this is awaited"]
+pub struct Get<'s, T> {
+    core: Core,
+    scope: ParentScope,
+    session: Option<&'s mut ClientSession>,
+    parent: PhantomData<fn() -> T>,
+}
+
+impl<T: Outlier> Get<'static, T> {
+    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
+        Self {
+            core: core.clone(),
+            scope,
+            session: None,
+            parent: PhantomData,
+        }
+    }
+}
+
+impl<T: Outlier> Get<'_, T> {
+    /// Reads in this session.
+    pub fn session(self, session: &mut ClientSession) -> Get<'_, T> {
+        Get {
+            core: self.core,
+            scope: self.scope,
+            session: Some(session),
+            parent: PhantomData,
+        }
+    }
+}
+
+impl<'s, T: Outlier> IntoFuture for Get<'s, T> {
+    type Output = Result<Option<Parent<T>>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { get(&self.core, &self.scope, self.session).await })
+    }
+}
+
+/// A read of one parent with all of its items that waits to be awaited; see
+/// [`Outliers::get_all`](crate::Outliers::get_all).
+#[must_use = "a parent is read when this is awaited"]
+pub struct GetAll<'s, T>(Get<'s, T>);
+
+impl<T: Outlier> GetAll<'static, T> {
+    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
+        Self(Get::new(core, scope))
+    }
+}
+
+impl<T: Outlier> GetAll<'_, T> {
+    /// Reads in this session.
+    pub fn session(self, session: &mut ClientSession) -> GetAll<'_, T> {
+        GetAll(self.0.session(session))
+    }
+}
+
+impl<'s, T: Outlier> IntoFuture for GetAll<'s, T> {
+    type Output = Result<Option<T>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Get {
+                core,
+                scope,
+                mut session,
+                ..
+            } = self.0;
+            let Some(parent) = get::<T>(&core, &scope, session.as_deref_mut()).await? else {
+                return Ok(None);
+            };
+            let mut document = parent.document;
+            if parent.has_extras {
+                let mut pages = open_extras::<T>(&core, &scope, session).await?;
+                while let Some(page) = pages.try_next().await? {
+                    document.items_mut().extend(page.items);
+                }
+            }
+            Ok(Some(document))
+        })
+    }
+}
+
+/// A count of items that waits to be awaited; see [`Outliers::count`](crate::Outliers::count).
+#[must_use = "nothing is counted until this is awaited"]
+pub struct CountValues<'s> {
+    core: Core,
+    scope: ParentScope,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl CountValues<'static> {
+    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
+        Self {
+            core: core.clone(),
+            scope,
+            session: None,
+        }
+    }
+}
+
+impl CountValues<'_> {
+    /// Counts in this session.
+    pub fn session(self, session: &mut ClientSession) -> CountValues<'_> {
+        CountValues {
+            core: self.core,
+            scope: self.scope,
+            session: Some(session),
+        }
+    }
+}
+
+impl<'s> IntoFuture for CountValues<'s> {
+    type Output = Result<u64>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self {
+                core,
+                scope,
+                mut session,
+            } = self;
+            let state = core
+                .parents
+                .state(&scope, false, session.as_deref_mut())
+                .await;
+            let state = state.map_err(|error| core.failed(&scope, error))?;
+            let Some(State { length, flagged }) = state else {
+                return Ok(0);
+            };
+            if !flagged {
+                return Ok(length as u64);
+            }
+            let extras = core.extras.server.sum(scope.count_extras(), session).await;
+            Ok(length as u64 + extras.map_err(|error| core.failed(&scope, error))?)
+        })
+    }
+}
+
+/// A find over parents that waits to be awaited; see [`Outliers::find`](crate::Outliers::find).
+#[must_use = "nothing is read until this is awaited"]
+pub struct Find<'s, T> {
+    core: Core,
+    filter: Document,
+    range: Range,
+    session: Option<&'s mut ClientSession>,
+    parent: PhantomData<fn() -> T>,
+}
+
+impl<T: Outlier> Find<'static, T> {
+    pub(crate) fn new(core: &Core, filter: Document) -> Self {
+        Self {
+            core: core.clone(),
+            filter,
+            range: Range::unordered(),
+            session: None,
+            parent: PhantomData,
+        }
+    }
+}
+
+impl<T: Outlier> Find<'_, T> {
+    /// The order of the parents; by default whichever the server finds them in.
+    pub fn sort(mut self, sort: Document) -> Self {
+        self.range.sort = Some(sort);
+        self
+    }
+
+    /// Steps over the first parents.
+    pub fn skip(mut self, parents: u64) -> Self {
+        self.range.skip = parents;
+        self
+    }
+
+    /// Ends after so many parents.
+    pub fn limit(mut self, parents: i64) -> Self {
+        self.range.limit = Some(parents);
+        self
+    }
+
+    /// Reads in this session, which the stream borrows.
+    pub fn session(self, session: &mut ClientSession) -> Find<'_, T> {
+        Find {
+            core: self.core,
+            filter: self.filter,
+            range: self.range,
+            session: Some(session),
+            parent: PhantomData,
+        }
+    }
+}
+
+impl<'s, T: Outlier> IntoFuture for Find<'s, T> {
+    type Output = Result<FindStream<'s, T>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let rows = self
+                .core
+                .parents
+                .find(self.filter, self.range, self.session)
+                .await;
+            let name = self.core.parents.name();
+            let rows = rows.map_err(|error| Error::read(error, name))?;
+            Ok(FindStream::new(self.core, rows))
+        })
+    }
+}

@@ -1,0 +1,235 @@
+//! Verifying what is stored against O2 to O5, and mending what can be mended without guessing.
+
+use std::{fmt, future::IntoFuture};
+
+use futures_util::future::BoxFuture;
+use mongodb::bson::{Bson, Document, doc};
+
+use super::{command::array_length, core::Core, handle::Outliers, split};
+use crate::{Error, Outlier, OutlierSpec, Result, command::SEALED, error::Kind};
+
+/// What breaks a guarantee.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// O2: a parent holds more items than the threshold.
+    TooLong {
+        /// The parent's `_id`.
+        parent: Bson,
+        /// How many items it holds.
+        items: u64,
+    },
+    /// O3: there are extras of a parent that is not flagged, so that nobody reads them.
+    NoFlag {
+        /// The parent's `_id`.
+        parent: Bson,
+    },
+    /// O3: there are extras of a parent that does not exist: a delete raced with a push.
+    NoParent {
+        /// The `_id` of the parent that there was.
+        parent: Bson,
+        /// How many extras documents there are.
+        documents: u64,
+    },
+    /// O4: the count of an extras document is not the length of its array, or above the capacity.
+    WrongCount {
+        /// The `_id` of the extras document.
+        extras: Bson,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { parent, items } => {
+                write!(
+                    f,
+                    "O2: parent {parent} holds {items} items, more than the threshold"
+                )
+            }
+            Self::NoFlag { parent } => write!(f, "O3: parent {parent} has extras and no flag"),
+            Self::NoParent { parent, documents } => {
+                write!(
+                    f,
+                    "O3: {documents} extras documents of parent {parent}, which does not exist"
+                )
+            }
+            Self::WrongCount { extras } => {
+                write!(
+                    f,
+                    "O4: the count of extras {extras} is not its length, or too large"
+                )
+            }
+        }
+    }
+}
+
+/// A verification that waits to be awaited; see [`Outliers::verify`](crate::Outliers::verify).
+#[must_use = "nothing is verified until this is awaited"]
+pub struct Verify<T>(Outliers<T>);
+
+impl<T: Outlier> Verify<T> {
+    pub(crate) fn new(outliers: &Outliers<T>) -> Self {
+        Self(outliers.clone())
+    }
+}
+
+impl<T: Outlier> IntoFuture for Verify<T> {
+    type Output = Result<Vec<Problem>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { verify(self.0.core(), &T::SPEC).await })
+    }
+}
+
+/// A repair that waits to be awaited; see [`Outliers::repair`](crate::Outliers::repair).
+#[must_use = "nothing is repaired until this is awaited"]
+pub struct Repair<T>(Outliers<T>);
+
+impl<T: Outlier> Repair<T> {
+    pub(crate) fn new(outliers: &Outliers<T>) -> Self {
+        Self(outliers.clone())
+    }
+}
+
+impl<T: Outlier> IntoFuture for Repair<T> {
+    type Output = Result<Vec<Problem>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let core = self.0.core();
+            for problem in verify(core, &T::SPEC).await? {
+                mend(&self.0, &problem).await?;
+            }
+            verify(core, &T::SPEC).await
+        })
+    }
+}
+
+async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<Problem>> {
+    let of_parents = |error| Error::read(error, core.parents.name());
+    let extras = &core.extras.server;
+    let of_extras = |error| Error::read(error, extras.name());
+    let too_long = core
+        .parents
+        .aggregate::<Document>(too_long(spec), None)
+        .await
+        .map_err(of_parents)?;
+    let parents = core.parents.collection().name();
+    let lonely = extras
+        .aggregate(without_flag(spec, parents), None)
+        .await
+        .map_err(of_extras)?;
+    let wrong = extras
+        .aggregate::<Document>(wrong_counts(spec), None)
+        .await
+        .map_err(of_extras)?;
+
+    let id = |found: &Document| found.get("_id").cloned().unwrap_or(Bson::Null);
+    let n = |found: &Document| {
+        let n = found.get("n").and_then(crate::server::whole).unwrap_or(0);
+        u64::try_from(n).unwrap_or(0)
+    };
+    let mut problems = Vec::new();
+    problems.extend(too_long.iter().map(|found| Problem::TooLong {
+        parent: id(found),
+        items: n(found),
+    }));
+    problems.extend(
+        lonely
+            .iter()
+            .map(|found: &Document| match found.get_array("parent") {
+                Ok(parent) if parent.is_empty() => Problem::NoParent {
+                    parent: id(found),
+                    documents: n(found),
+                },
+                _ => Problem::NoFlag { parent: id(found) },
+            }),
+    );
+    problems.extend(
+        wrong
+            .iter()
+            .map(|found| Problem::WrongCount { extras: id(found) }),
+    );
+    Ok(problems)
+}
+
+async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<()> {
+    let core = outliers.core();
+    let scope = |id: &Bson| {
+        let scope = outliers.scope_of(id.clone());
+        scope.ok_or_else(|| Error::new(Kind::Deserialize(id.to_string()), core.parents.name()))
+    };
+    match problem {
+        Problem::TooLong { parent, .. } => {
+            split::split(core, &scope(parent)?).await?;
+        }
+        Problem::NoFlag { parent } => {
+            let scope = scope(parent)?;
+            let flagged = core.parents.modify(scope.set_flag(), None).await;
+            flagged.map_err(|error| core.failed(&scope, error))?;
+        }
+        Problem::NoParent { parent, .. } => {
+            let scope = scope(parent)?;
+            // The id may have been inserted again since it was verified.
+            let state = core.parents.state(&scope, true, None).await;
+            if state.map_err(|error| core.failed(&scope, error))?.is_none() {
+                let deleted = core
+                    .extras
+                    .server
+                    .delete_many(scope.all_extras(), None)
+                    .await;
+                deleted.map_err(|error| core.failed(&scope, error))?;
+            }
+        }
+        Problem::WrongCount { extras } => {
+            let update = count_anew(&T::SPEC);
+            let server = &core.extras.server;
+            let counted = server
+                .update_many(doc! { "_id": extras }, update, None)
+                .await;
+            counted.map_err(|error| Error::read(error, server.name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// O2: parents that are too long, and how long they are.
+fn too_long(spec: &OutlierSpec) -> Vec<Document> {
+    vec![
+        doc! { "$match": split::too_long(spec) },
+        doc! { "$project": { "n": array_length(spec.items) } },
+    ]
+}
+
+/// O3: the parents of extras that have no flag, or are not there.
+fn without_flag(spec: &OutlierSpec, parents: &str) -> Vec<Document> {
+    vec![
+        doc! { "$group": { "_id": format!("${}", spec.reference), "n": { "$sum": 1 } } },
+        doc! { "$lookup": {
+            "from": parents,
+            "localField": "_id",
+            "foreignField": "_id",
+            "pipeline": [{ "$project": { "_id": 0, "flag": format!("${}", spec.flag) } }],
+            "as": "parent",
+        } },
+        doc! { "$match": { "parent.flag": { "$ne": true } } },
+    ]
+}
+
+/// O4: pages whose count is wrong. Documents without a count are the manual's.
+fn wrong_counts(spec: &OutlierSpec) -> Vec<Document> {
+    let counted = doc! { "$ne": ["$count", array_length(spec.extra_items)] };
+    let above = doc! { "$gt": ["$count", i64::from(spec.extras_capacity)] };
+    vec![
+        doc! { "$match": { "count": { "$exists": true }, "$expr": { "$or": [counted, above] } } },
+        doc! { "$project": { "_id": 1 } },
+    ]
+}
+
+/// Counts a page anew. One that had been full, or seemed so, is sealed: there may be an open one.
+fn count_anew(spec: &OutlierSpec) -> Vec<Document> {
+    vec![doc! { "$set": { "count": array_length(spec.extra_items), SEALED: "$_id" } }]
+}

@@ -1,0 +1,55 @@
+//! The indexes of a collection.
+
+use mongodb::{
+    IndexModel,
+    bson::doc,
+    error::{Error as DriverError, ErrorKind},
+    options::IndexOptions,
+};
+
+use super::Server;
+use crate::{
+    BucketSpec,
+    command::{self, OPEN_INDEX},
+};
+
+impl Server {
+    /// The indexes of the collection; none if it does not exist.
+    pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
+        let mut cursor = match self.collection.list_indexes().await {
+            Ok(cursor) => cursor,
+            Err(error) if is_missing_collection(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut indexes = Vec::new();
+        while cursor.advance().await? {
+            indexes.push(cursor.deserialize_current()?);
+        }
+        Ok(indexes)
+    }
+
+    /// Makes the open index, and with it the collection if it does not exist.
+    pub(crate) async fn create_open_index(&self, spec: &BucketSpec) -> Result<(), DriverError> {
+        let options = IndexOptions::builder()
+            .name(OPEN_INDEX.to_owned())
+            .unique(true)
+            .partial_filter_expression(command::open_index_filter(spec))
+            .build();
+        let model = IndexModel::builder()
+            .keys(command::open_index_keys(spec))
+            .options(options)
+            .build();
+        self.collection.create_index(model).await.map(drop)
+    }
+
+    /// Makes the index on the reference field that the manual asks for.
+    pub(crate) async fn create_reference_index(&self, reference: &str) -> Result<(), DriverError> {
+        let model = IndexModel::builder().keys(doc! { reference: 1 }).build();
+        self.collection.create_index(model).await.map(drop)
+    }
+}
+
+/// NamespaceNotFound, which `listIndexes` answers for a collection that nobody has made yet.
+fn is_missing_collection(error: &DriverError) -> bool {
+    matches!(&*error.kind, ErrorKind::Command(command) if command.code == 26)
+}

@@ -1,0 +1,40 @@
+//! What a find is asked besides its filter.
+
+use mongodb::bson::{Document, doc};
+
+/// What a find is asked besides its filter.
+#[derive(Debug, Clone)]
+pub(crate) struct Range {
+    pub(crate) sort: Option<Document>,
+    pub(crate) projection: Option<Document>,
+    pub(crate) skip: u64,
+    pub(crate) limit: Option<i64>,
+}
+
+impl Range {
+    /// All documents in the order of their ids.
+    pub(crate) fn oldest_first() -> Self {
+        Self {
+            sort: Some(doc! { "_id": 1 }),
+            ..Self::unordered()
+        }
+    }
+
+    /// All documents in the reverse order of their ids.
+    pub(crate) fn newest_first() -> Self {
+        Self {
+            sort: Some(doc! { "_id": -1 }),
+            ..Self::unordered()
+        }
+    }
+
+    /// All documents, in no order.
+    pub(crate) fn unordered() -> Self {
+        Self {
+            sort: None,
+            projection: None,
+            skip: 0,
+            limit: None,
+        }
+    }
+}
