@@ -1,0 +1,149 @@
+//! Derives without a prelude, with the runtime renamed, and among names that shadow everything
+//! that generated code could mean. That it compiles is the test.
+#![no_implicit_prelude]
+#![deny(warnings)]
+#![allow(dead_code, missing_docs, reason = "nothing here is used")]
+
+/// Names of the prelude, of the runtime and of serde, with other meanings.
+pub mod shadows {
+    pub struct Option;
+    pub struct Some;
+    pub struct None;
+    pub struct Result;
+    pub struct Ok;
+    pub struct Err;
+    pub struct String;
+    pub struct Vec;
+    pub struct Box;
+    pub struct Default;
+    pub struct PhantomData;
+    pub struct DateTime;
+    pub struct BucketSpec;
+    pub struct IdFormat;
+    pub struct KeyName;
+    pub struct Ordinal;
+    pub trait Send {}
+    pub trait Sync {}
+    pub trait Clone {}
+    pub trait Key {}
+    pub trait KeyField {}
+    pub trait TimeField {}
+    pub trait Serialize {}
+    pub trait Serializer {}
+    pub trait Deserialize {}
+    pub trait Deserializer {}
+    pub trait DeserializeOwned {}
+    pub mod core {}
+    pub mod std {}
+    pub mod serde {}
+    pub mod bucket_runtime {}
+    pub mod mongodb {}
+}
+
+pub mod absolute_path {
+    use super::shadows::*;
+
+    pub const PAGE: u8 = 10;
+
+    #[derive(::persistence::Bucket)]
+    #[bucket(
+        crate = ::persistence,
+        collection = "trades",
+        id = "{customer}_{kind}_{date}",
+        capacity = PAGE,
+        items = "history"
+    )]
+    pub struct Trade {
+        pub customer: i64,
+        pub kind: ::std::string::String,
+        pub date: ::persistence::mongodb::bson::DateTime,
+        pub price: ::core::option::Option<f64>,
+        // Names that a binding of the generated code could have.
+        pub key: i32,
+        pub element: i32,
+        pub serializer: i32,
+        pub time: i32,
+        pub item: i32,
+    }
+
+    // Traits of these names are in scope by glob only, and are no use to the derive.
+    fn shadowed(_: (Option, Result, DateTime)) {}
+}
+
+pub mod bare_path {
+    use ::persistence;
+
+    #[derive(persistence::Bucket)]
+    #[bucket(crate = persistence, collection = "numbers", id = "{sensor}_{#}", capacity = 100)]
+    pub struct Reading {
+        pub sensor: bool,
+        pub value: f64,
+    }
+
+    #[derive(persistence::Bucket)]
+    #[bucket(
+        crate = "persistence",
+        collection = "numbers",
+        id = "{sensor}_{#}",
+        capacity = 100
+    )]
+    pub struct InString {
+        pub sensor: u32,
+        pub value: f64,
+    }
+}
+
+pub mod generics {
+    use super::shadows::*;
+
+    #[derive(::persistence::Bucket)]
+    #[bucket(crate = ::persistence, collection = "a", id = "{key}_{at:millis}", capacity = 100)]
+    pub struct Generic<K, D, T, U, const N: usize>
+    where
+        T: ::core::clone::Clone,
+    {
+        pub key: K,
+        pub at: D,
+        pub value: ::std::vec::Vec<T>,
+        pub nothing: ::core::marker::PhantomData<U>,
+    }
+
+    #[derive(::persistence::Bucket)]
+    #[serde(default)]
+    #[bucket(crate = ::persistence, collection = "b", id = "{key}_{#}", capacity = 100)]
+    pub struct Defaults<T> {
+        pub key: i64,
+        pub value: T,
+        #[serde(skip)]
+        pub cached: u8,
+    }
+
+    impl<T: ::core::default::Default> ::core::default::Default for Defaults<T> {
+        fn default() -> Self {
+            Self {
+                key: 0,
+                value: ::core::default::Default::default(),
+                cached: 0,
+            }
+        }
+    }
+
+    fn shadowed(_: (Option, PhantomData, Default)) {}
+
+    fn is_bucket<B: ::persistence::Bucket>() {}
+
+    fn are_buckets() {
+        is_bucket::<Generic<i64, ::persistence::mongodb::bson::DateTime, bool, (), 3>>();
+        is_bucket::<Defaults<i64>>();
+    }
+}
+
+/// A type parameter and a struct with the names of the traits.
+pub mod names {
+    #[derive(::persistence::Bucket)]
+    #[bucket(crate = ::persistence, collection = "c", id = "{key}_{#}", capacity = 100)]
+    pub struct Bucket<Serialize> {
+        pub key: i64,
+        pub value: Serialize,
+    }
+}

@@ -1,0 +1,189 @@
+//! What all live tests share: one server, a database each, and an oracle that reads the documents
+//! with the raw driver and knows nothing of the runtime.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use bucket_runtime::{
+    Bucket, Buckets, KeyRef, Page,
+    mongodb::{
+        Client, Collection, Database,
+        bson::{Bson, Document, doc},
+        event::command::CommandEvent,
+        options::ClientOptions,
+    },
+};
+use bucket_testkit::Server;
+use futures_util::TryStreamExt;
+use tokio::sync::OnceCell;
+
+/// The server of this test process.
+pub(crate) async fn server() -> &'static Server {
+    static SERVER: OnceCell<Server> = OnceCell::const_new();
+    SERVER
+        .get_or_init(async || Server::start().await.expect("a server for the tests"))
+        .await
+}
+
+/// An empty database for one test, through a client of its own: a client belongs to the test's
+/// tokio runtime.
+pub(crate) async fn database(test: &str) -> Database {
+    let client = server().await.client().await.expect("a client");
+    empty(client.database(&name(test))).await
+}
+
+/// Like [`database`], with a record of all commands that are sent through it.
+pub(crate) async fn recorded(test: &str) -> (Database, Record) {
+    let record = Record::default();
+    let mut options = ClientOptions::parse(server().await.uri())
+        .await
+        .expect("options");
+    let commands = Arc::clone(&record.0);
+    options.command_event_handler = Some(bucket_runtime::mongodb::event::EventHandler::callback(
+        move |event| {
+            if let CommandEvent::Started(started) = event
+                && started.command_name != "explain"
+            {
+                commands.lock().unwrap().push(started.command);
+            }
+        },
+    ));
+    let client = Client::with_options(options).expect("a client");
+    let db = empty(client.database(&name(test))).await;
+    record.take();
+    (db, record)
+}
+
+fn name(test: &str) -> String {
+    // A server that several runs share (MONGODB_URI) sees each run's own databases.
+    format!("bucket_tests_{}_{test}", std::process::id())
+}
+
+async fn empty(db: Database) -> Database {
+    db.drop().await.expect("an empty database");
+    db
+}
+
+/// The commands that a client sent.
+#[derive(Default, Clone)]
+pub(crate) struct Record(Arc<Mutex<Vec<Document>>>);
+
+impl Record {
+    /// What was sent since the last look.
+    pub(crate) fn take(&self) -> Vec<Document> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// The names of the commands that were sent since the last look.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let name = |command: &Document| command.keys().next().cloned().unwrap_or_default();
+        self.take().iter().map(name).collect()
+    }
+}
+
+/// How a recorded command would be carried out: `executionStats` of `explain`.
+pub(crate) async fn explain(db: &Database, mut command: Document) -> Document {
+    for of_the_session in [
+        "lsid",
+        "$clusterTime",
+        "$db",
+        "txnNumber",
+        "$readPreference",
+    ] {
+        command.remove(of_the_session);
+    }
+    let explain = doc! { "explain": command, "verbosity": "executionStats" };
+    db.run_command(explain).await.expect("explain")
+}
+
+/// A number of whichever numeric type.
+pub(crate) fn number(value: Option<&Bson>) -> i64 {
+    match value {
+        Some(Bson::Int32(int)) => (*int).into(),
+        Some(Bson::Int64(int)) => *int,
+        Some(Bson::Double(float)) => *float as i64,
+        other => panic!("{other:?} is no number"),
+    }
+}
+
+/// All documents of a collection in the order of their ids.
+pub(crate) async fn documents<T: Send + Sync>(collection: &Collection<T>) -> Vec<Document> {
+    let collection = collection.clone_with_type::<Document>();
+    let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await;
+    found
+        .expect("find")
+        .try_collect()
+        .await
+        .expect("all documents")
+}
+
+/// The buckets of each key, in the order of their ids, after G2 and G3 were checked on them: the
+/// count is the length of the array and within the capacity, a key has ceil(n / capacity) buckets,
+/// and all are full but one.
+pub(crate) async fn dense_buckets<T: Bucket>(
+    buckets: &Buckets<T>,
+) -> BTreeMap<String, Vec<Document>> {
+    let spec = T::SPEC;
+    let mut by_key = BTreeMap::<String, Vec<Document>>::new();
+    for bucket in documents(buckets.collection()).await {
+        let items = bucket.get_array(spec.items).expect("an array of items");
+        assert_eq!(
+            number(bucket.get(spec.count)),
+            items.len() as i64,
+            "G2: {bucket}"
+        );
+        assert!(
+            (1..=spec.capacity as usize).contains(&items.len()),
+            "G2: {bucket}"
+        );
+        assert!(!bucket.contains_key("sealed"), "{bucket}");
+        let key = spec
+            .key
+            .iter()
+            .map(|key| bucket.get(key.name).expect("a key field").to_string());
+        by_key
+            .entry(key.collect::<Vec<_>>().join("\u{0}"))
+            .or_default()
+            .push(bucket);
+    }
+    for (key, of_key) in &by_key {
+        let counts: Vec<_> = of_key
+            .iter()
+            .map(|bucket| number(bucket.get(spec.count)))
+            .collect();
+        let total: i64 = counts.iter().sum();
+        let capacity = i64::from(spec.capacity);
+        assert_eq!(
+            counts.len() as i64,
+            (total + capacity - 1) / capacity,
+            "G3: {key}: {counts:?}"
+        );
+        let open = counts.iter().filter(|count| **count < capacity).count();
+        assert!(open <= 1, "G3: {key}: {counts:?}");
+    }
+    by_key
+}
+
+/// All items of a key, as the stream gives them.
+pub(crate) async fn items<T: Bucket>(buckets: &Buckets<T>, key: KeyRef<'_, T>) -> Vec<T> {
+    let items = buckets.items(key).await.expect("a stream of items");
+    items.try_collect().await.expect("all items")
+}
+
+/// All pages of a key, as the stream gives them.
+pub(crate) async fn pages<T: Bucket>(buckets: &Buckets<T>, key: KeyRef<'_, T>) -> Vec<Page<T>> {
+    let pages = buckets.pages(key).await.expect("a stream of pages");
+    pages.try_collect().await.expect("all pages")
+}
+
+/// The ids of all documents, in their order.
+pub(crate) async fn ids<T: Bucket>(buckets: &Buckets<T>) -> Vec<String> {
+    let id = |bucket: &Document| bucket.get_str("_id").expect("a text").to_owned();
+    documents(buckets.collection())
+        .await
+        .iter()
+        .map(id)
+        .collect()
+}
