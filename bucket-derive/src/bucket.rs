@@ -1,17 +1,21 @@
 //! Writes what `#[derive(Bucket)]` stands for.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::{DeriveInput, spanned::Spanned};
 
 use crate::{
-    attr::Capacity,
-    check::{self, Checked},
+    bounds,
+    check::bucket::{Checked, check},
     element,
     errors::Errors,
     fallback, generics,
     id_format::Ordinal,
-    model::{Field, Model},
+    limit,
+    model::{
+        Field,
+        bucket::{Model, Role},
+    },
 };
 
 pub(crate) fn derive(input: TokenStream) -> TokenStream {
@@ -24,7 +28,7 @@ pub(crate) fn derive(input: TokenStream) -> TokenStream {
 fn try_expand(input: &DeriveInput) -> TokenStream {
     let mut errors = Errors::new();
     let model = Model::read(input, &mut errors);
-    let checked = check::check(&model, errors);
+    let checked = check(&model, errors);
     match checked {
         Ok(checked) => expand(&checked),
         Err(error) => fallback::bucket(&model, error),
@@ -32,7 +36,7 @@ fn try_expand(input: &DeriveInput) -> TokenStream {
 }
 
 fn expand(checked: &Checked<'_>) -> TokenStream {
-    let capacity = capacity_const(checked);
+    let capacity = limit::constant(checked.capacity, &checked.model.attr.krate());
     let write = element::write_struct(checked.model);
     let element = element::read_struct(checked.model);
     let default = element::default_impl(checked.model);
@@ -49,28 +53,12 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     }
 }
 
-/// A constant's value is known only to the compiler, which checks it here, at the path.
-///
-/// `& !0` changes no integer, and nothing else has it: a cast alone would take a float, too. Both
-/// stand at the user's tokens, where clippy would speak up.
-fn capacity_const(checked: &Checked<'_>) -> Option<TokenStream> {
-    let Capacity::Const(path) = checked.capacity else {
-        return None;
-    };
-    let krate = generics::located_at(&checked.model.attr.krate(), path.span());
-    Some(quote_spanned! {generics::last_span(path)=>
-        #[allow(clippy::all, clippy::pedantic, clippy::restriction)]
-        const __CAPACITY: ::core::primitive::u32 =
-            #krate::__private::capacity((#path & !0) as ::core::primitive::i128);
-    })
-}
-
 fn bucket_impl(checked: &Checked<'_>) -> TokenStream {
     let model = checked.model;
     let krate = model.attr.krate();
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    let clause = generics::where_clause(&generics::of_bucket(model));
+    let clause = generics::where_clause(&bounds::of_bucket(model));
     let spec = spec(checked);
     let key_types = Vec::from_iter(model.keys().map(|field| &field.node.ty));
     let key_span = key_types
@@ -133,10 +121,7 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
         Ordinal::Time { unit: None, .. } => quote!(Seconds),
         Ordinal::Time { unit: Some(_), .. } => quote!(Millis),
     };
-    let capacity = match checked.capacity {
-        Capacity::Literal { node, .. } => node.to_token_stream(),
-        Capacity::Const(_) => quote!(__CAPACITY),
-    };
+    let capacity = limit::value(checked.capacity);
     let names = model.keys().map(|key| {
         let (name, aliases) = (
             &key.serde.write,
@@ -159,7 +144,7 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     }
 }
 
-fn borrowed(model: &Model<'_>, key: &Field<'_>) -> TokenStream {
+fn borrowed(model: &Model<'_>, key: &Field<'_, Role>) -> TokenStream {
     let krate = model.attr.krate();
     let ident = key.ident;
     quote!(#krate::KeyField::borrowed(&self.#ident))

@@ -4,12 +4,15 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{ExprPath, LitStr, spanned::Spanned};
+use syn::{ExprPath, LitStr, Path, spanned::Spanned};
 
 use crate::{
-    generics,
+    bounds, generics,
     list::Entry,
-    model::{Field, Model, Role},
+    model::{
+        Field,
+        bucket::{Model, Role},
+    },
 };
 
 /// Serialises the elements straight from the user's struct: serde's `remote` borrows.
@@ -17,10 +20,10 @@ pub(crate) fn write_struct(model: &Model<'_>) -> TokenStream {
     let serde = serde_path(model);
     let krate = model.attr.krate();
     let (parameters, ..) = model.input.generics.split_for_impl();
-    let clause = generics::where_clause(&generics::of_elements(model));
+    let clause = generics::where_clause(&bounds::of_elements(model));
     let remote = LitStr::new(&model.input.ident.to_string(), Span::call_site());
     let container = container_entries(model);
-    let fields = model.fields.iter().map(|field| match field.role {
+    let fields = model.fields.iter().map(|field| match field.part {
         Role::Key => element_field(model, field, quote!(#[serde(skip)])),
         _ => element_field(model, field, copied(model, field)),
     });
@@ -38,7 +41,7 @@ pub(crate) fn read_struct(model: &Model<'_>) -> TokenStream {
     let serde = serde_path(model);
     let krate = model.attr.krate();
     let (parameters, ..) = model.input.generics.split_for_impl();
-    let clause = generics::where_clause(&generics::of_elements(model));
+    let clause = generics::where_clause(&bounds::of_elements(model));
     let container = container_entries(model);
     let default = model.serde.find("default").map(|_| quote!(default,));
     let fields = model
@@ -58,9 +61,9 @@ pub(crate) fn read_struct(model: &Model<'_>) -> TokenStream {
 /// `#[serde(default)]` on the struct: what an element lacks comes from a default item.
 pub(crate) fn default_impl(model: &Model<'_>) -> Option<TokenStream> {
     let entry = model.serde.find("default")?;
-    let this = generics::self_type(model);
+    let this = generics::self_type(model.input);
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    let mut predicates = generics::of_elements(model);
+    let mut predicates = bounds::of_elements(model);
     let item = match entry
         .string()
         .and_then(|path| path.parse::<ExprPath>().ok())
@@ -88,17 +91,17 @@ pub(crate) fn default_impl(model: &Model<'_>) -> Option<TokenStream> {
     })
 }
 
-fn element_field(model: &Model<'_>, field: &Field<'_>, attrs: TokenStream) -> TokenStream {
+fn element_field(model: &Model<'_>, field: &Field<'_, Role>, attrs: TokenStream) -> TokenStream {
     let (ident, ty) = (field.ident, &field.node.ty);
-    let ty = generics::without_self(quote!(#ty), &generics::self_type(model));
+    let ty = generics::without_self(quote!(#ty), &generics::self_type(model.input));
     quote!(#attrs #ident: #ty)
 }
 
 /// The field's own serde attributes, and how a time is stored unless they say it.
-fn copied(model: &Model<'_>, field: &Field<'_>) -> TokenStream {
+fn copied(model: &Model<'_>, field: &Field<'_, Role>) -> TokenStream {
     let entries = field.serde.entries.iter().map(|entry| &entry.tokens);
-    let date = (field.role == Role::Time && !field.has_own_format()).then(|| {
-        let path = generics::path_text(&model.attr.krate()) + "::bson_date";
+    let date = (field.part == Role::Time && !field.has_own_format()).then(|| {
+        let path = path_text(&model.attr.krate()) + "::bson_date";
         let path = LitStr::new(&path, field.node.ty.span());
         quote!(with = #path)
     });
@@ -125,11 +128,16 @@ fn serde_path(model: &Model<'_>) -> Option<TokenStream> {
     if model.serde.find("crate").is_some() {
         return None;
     }
-    let path = generics::path_text(&model.attr.krate()) + "::__private::serde";
+    let path = path_text(&model.attr.krate()) + "::__private::serde";
     Some(quote!(crate = #path,))
 }
 
 fn phantom(model: &Model<'_>) -> Option<TokenStream> {
-    let unused = generics::not_in_elements(model);
+    let unused = bounds::not_in_elements(model);
     (!unused.is_empty()).then(|| quote!(::core::marker::PhantomData<(#(#unused,)*)>))
+}
+
+/// The path as serde wants it: in a string.
+fn path_text(path: &Path) -> String {
+    quote!(#path).to_string().replace(' ', "")
 }

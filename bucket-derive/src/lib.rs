@@ -4,6 +4,7 @@
 //! an error, fall back to a stub. No stage reads a later one.
 
 mod attr;
+mod bounds;
 mod bucket;
 mod check;
 mod element;
@@ -11,10 +12,13 @@ mod errors;
 mod fallback;
 mod generics;
 mod id_format;
+mod limit;
 mod list;
 mod model;
+mod outlier;
 mod rename;
 mod serde_attr;
+mod spans;
 
 #[cfg(test)]
 mod tests;
@@ -25,4 +29,11 @@ use proc_macro::TokenStream;
 #[proc_macro_derive(Bucket, attributes(bucket, serde))]
 pub fn derive_bucket(input: TokenStream) -> TokenStream {
     bucket::derive(input.into()).into()
+}
+
+/// Lets an array of a struct outgrow its document: see `bucket_runtime::Outlier`, where this derive
+/// stands.
+#[proc_macro_derive(Outlier, attributes(outlier, serde))]
+pub fn derive_outlier(input: TokenStream) -> TokenStream {
+    outlier::derive(input.into()).into()
 }

@@ -83,6 +83,15 @@ impl Field {
         self.find(key).is_some()
     }
 
+    /// Whether the field was meant to be stored under this name, in either direction.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        let (write, read) = names(&self.entries, "rename");
+        let mut given = write.iter().chain(&read);
+        given.any(|given| given.value() == name)
+            || self.write.as_deref() == Some(name)
+            || self.read.first().is_some_and(|read| read == name)
+    }
+
     pub(crate) fn find(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.is(key))
     }

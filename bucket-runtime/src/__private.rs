@@ -1,18 +1,61 @@
 //! What generated code may name. No part of the public interface: it changes without notice.
 
+pub use std::vec::Vec;
+
 pub use mongodb::bson::DateTime;
 pub use serde;
+use serde::{Serialize, de::DeserializeOwned};
 
-/// A capacity that was given as the path of a constant, of whichever integer type.
-///
-/// # Panics
-///
-/// At compile time, unless it lies between 1 and [`MAX_CAPACITY`](crate::MAX_CAPACITY).
-#[track_caller]
-pub const fn capacity(value: i128) -> u32 {
-    assert!(
-        value >= 1 && value <= crate::MAX_CAPACITY as i128,
-        "capacity must be between 1 and 1000000"
-    );
-    value as u32
+use crate::MAX_CAPACITY;
+
+macro_rules! limits {
+    ($($name:ident)+) => {$(
+        /// The limit of this name, given as the path of a constant of whichever integer type.
+        ///
+        /// # Panics
+        ///
+        /// At compile time, unless it lies between 1 and [`MAX_CAPACITY`].
+        #[track_caller]
+        pub const fn $name(value: i128) -> u32 {
+            assert!(
+                value >= 1 && value <= MAX_CAPACITY as i128,
+                concat!(stringify!($name), " must be between 1 and 1000000")
+            );
+            value as u32
+        }
+    )+};
 }
+
+limits!(capacity threshold extras_capacity);
+
+/// The type of a parent's array: `Vec`, under whichever name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot hold the items of a parent",
+    label = "this type is no `Vec`",
+    note = "help: use `Vec<…>` for the field marked `#[outlier(items)]`"
+)]
+pub trait ItemsField {
+    /// The type of the items.
+    type Item: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static;
+
+    /// The array.
+    fn items_mut(&mut self) -> &mut Vec<Self::Item>;
+}
+
+impl<T: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static> ItemsField for Vec<T> {
+    type Item = T;
+
+    fn items_mut(&mut self) -> &mut Self {
+        self
+    }
+}
+
+/// The type of a parent's flag: `bool`, under whichever name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the flag of a parent",
+    label = "this type is no `bool`",
+    note = "help: use `bool` for the field marked `#[outlier(flag)]`"
+)]
+pub trait FlagField {}
+
+impl FlagField for bool {}

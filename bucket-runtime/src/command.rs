@@ -174,6 +174,11 @@ pub(crate) fn open_index_keys(spec: &BucketSpec) -> Document {
     keys
 }
 
+/// The keys of the index on the reference field of extras.
+pub(crate) fn reference_index_keys(reference: &str) -> Document {
+    doc! { reference: 1, "_id": 1 }
+}
+
 /// Which buckets the open index holds.
 pub(crate) fn open_index_filter(spec: &BucketSpec) -> Document {
     doc! { spec.count: { "$lt": capacity(spec) } }

@@ -278,7 +278,9 @@ impl fmt::Display for Error {
                  such an id; move it to another collection"
             ),
             Kind::TooLarge => f.write_str(
-                "the bucket with this item would exceed what a document may hold (16 MB)",
+                "the document with this item would exceed what a document may hold (16 MB); if \
+                 the item alone does not, seal the open bucket by setting `sealed` to its own \
+                 `_id`, send the item again, and choose a smaller capacity",
             ),
             Kind::NoParent => f.write_str(
                 "there is no such parent, so nothing was stored; insert it first, and push then",

@@ -39,7 +39,7 @@ use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
 ///   are equal;
 /// - `from_bson(to_bson(key))` is the key again.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a key field of a bucket",
+    message = "`{Self}` cannot be a key field or an id",
     label = "this type names no key",
     note = "help: use an integer, `String`, `bool`, `ObjectId` or `Uuid`, or implement `bucket_runtime::KeyField` for a newtype of yours"
 )]

@@ -1,13 +1,18 @@
-//! MongoDB's bucket pattern, derived.
+//! MongoDB's bucket pattern and outlier pattern, derived.
 //!
-//! A long series (a customer's trades) is stored as documents of at most `capacity` items, each a
-//! ready page of the application: the [bucket pattern] of the MongoDB manual. Annotate a struct
-//! with [`#[derive(Bucket)]`](macro@Bucket); the compiler checks the key format, the capacity and
-//! the types, and [`Buckets`] appends, pages and streams, safe under any number of writers.
+//! - The [bucket pattern]: a long series (a customer's trades) is stored as documents of at most
+//!   `capacity` items, each a ready page of the application. Annotate a struct with
+//!   [`#[derive(Bucket)]`](macro@Bucket), and [`Buckets`] appends, pages and streams.
+//! - The [outlier pattern]: a few documents with a huge array (a bestseller's buyers) must not slow
+//!   down all the others: past a threshold the document is flagged, and its further values go to a
+//!   second collection. Annotate a struct with [`#[derive(Outlier)]`](macro@Outlier), and
+//!   [`Outliers`] inserts, pushes and reads.
+//!
+//! The compiler checks the key format, the limits and the types; the runtime is safe under any
+//! number of writers.
 //!
 //! ```no_run
-//! use bucket_runtime::Bucket;
-//! use bucket_runtime::mongodb::{Client, bson::DateTime};
+//! use bucket_runtime::{Bucket, bson::DateTime, mongodb::Client};
 //! use serde::{Deserialize, Serialize};
 //!
 //! #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,17 +68,28 @@
 //!   order of creation.
 //! - **G6** Dropping a call's future at any point, or killing the process, breaks none of G2 to G5.
 //!
-//! They hold for writers that use this library, and for the manual's own upsert beside it. They
-//! stand on the unique index `bucket_open`, which [`Bucket::buckets`] makes. G1 is as strong as the
-//! write concern: with less than a majority, a failover can lose what was acknowledged.
+//! And for outliers:
+//!
+//! - **O1** As G1, for the values pushed to a parent.
+//! - **O2** The parent's array never exceeds the threshold.
+//! - **O3** Extras exist only where the flag is set.
+//! - **O4** Extras documents obey G2, G3 and G5.
+//! - **O5** [`Outliers::items`] yields the parent's values, then the extras in the order in which
+//!   one writer's were acknowledged.
+//!
+//! They hold for writers that use this library, and G2 to G4 for the manual's own upsert beside it.
+//! They stand on the unique index `bucket_open`, which [`Bucket::buckets`] and
+//! [`Outlier::outliers`] make. G1 and O1 are as strong as the write concern: with less than a
+//! majority, a failover can lose what was acknowledged.
 //!
 //! # Which bson
 //!
 //! The driver comes with bson 2 or bson 3; this crate works with both. Its default feature `bson-2`
-//! is the driver's own default, `bson-3` is yours to turn on. [`mongodb`] is re-exported, so that
-//! you need no dependency of your own to name its types.
+//! is the driver's own default, `bson-3` is yours to turn on. [`mongodb`] and its [`bson`] are
+//! re-exported, so that you need no dependency of your own to name their types.
 //!
 //! [bucket pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/bucket-pattern/
+//! [outlier pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/outlier-pattern/
 
 mod append;
 mod bucket;
@@ -198,6 +214,74 @@ pub use crate::{
 /// and `alias`; how a key is stored is its type's business. The field of a time ordinal is stored
 /// as a BSON date ([`bson_date`]) unless it has a `with` of its own.
 pub use bucket_derive::Bucket;
+
+/// Derives [`trait@Outlier`] for a struct with an id and one array that may grow without bound.
+///
+/// ```
+/// use bucket_runtime::Outlier;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize, Outlier)]
+/// #[outlier(collection = "sales", extras = "extra_sales", reference = "book_id", threshold = 50)]
+/// struct Book {
+///     #[serde(rename = "_id")]
+///     id: i64,
+///     title: String,
+///     #[outlier(items)]
+///     customers_purchased: Vec<String>,
+/// }
+/// ```
+///
+/// Up to the threshold a book is stored as serde writes the struct. Beyond it, as
+///
+/// ```js
+/// // sales
+/// { _id: 2, title: …, customers_purchased: [ "user00" … "user49" ], has_extras: true }
+/// // extra_sales
+/// { _id: "2_0000000000", book_id: 2, count: 950, customers_purchased_extra: [ "user50" … ] }
+/// ```
+///
+/// | `#[outlier(…)]` | value | default | |
+/// | --- | --- | --- | --- |
+/// | `collection` | string | required | the collection of the parents |
+/// | `reference` | string | required | the field of an extras document that holds its parent's `_id` |
+/// | [`threshold`](#threshold) | integer or const path | required | how many items a parent holds at most |
+/// | `extras` | string | `extra_` and the collection | the collection of the extras |
+/// | [`extras_capacity`](#extras_capacity) | integer or const path | `1000` | how many items an extras document holds at most |
+/// | `extra_items` | string | the array's name and `_extra` | the array in an extras document |
+/// | `flag` | string | `"has_extras"` | the field that says that there are extras |
+/// | `crate` | path | `::bucket_runtime` | where this crate is found |
+///
+/// | `#[outlier(…)]` on a field | |
+/// | --- | --- |
+/// | [`items`](#items) | the array, a `Vec`; exactly one field |
+/// | [`flag`](#flag) | a `bool` of your own that carries the flag; at most one field |
+///
+/// # threshold
+///
+/// The number of items that your application shows, or that typical documents have:
+/// [`Outlier::advise`] looks at the data that you have. It may be changed later: after raising it,
+/// parents that are no outliers yet hold more; after lowering it, [`Outliers::split_existing`] moves
+/// what exceeds it.
+///
+/// # extras_capacity
+///
+/// It belongs to the collection of the extras as a bucket's capacity does: opening it with another
+/// one is an error that says what to do.
+///
+/// # items
+///
+/// The items may have any type that serde can write and read.
+///
+/// # flag
+///
+/// Only if you want to see the flag in the struct; [`Outliers::get`] tells it anyhow. Typical
+/// documents may lack the field, so it needs `#[serde(default)]`.
+///
+/// # The id
+///
+/// The id is the field whose serde name is `_id`. It may have the types of [`KeyField`].
+pub use bucket_derive::Outlier;
 
 /// The calls of [`Buckets`] as builders: they take a session, and are carried out when awaited.
 pub mod action {

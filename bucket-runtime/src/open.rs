@@ -42,14 +42,16 @@ impl<T: Bucket> IntoFuture for OpenBuckets<T> {
     }
 }
 
-/// Checks the indexes of the collection, and makes the open index if it is not there.
-pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<()> {
+/// Checks the indexes of the collection, and makes the open index if it is not there. Gives those
+/// that were there.
+pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Vec<IndexModel>> {
     let indexes = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
     if has_collation(&indexes) {
         return Err(Error::new(Kind::Collation, server.name()));
     }
     if let Some(index) = indexes.iter().find(|index| name(index) == Some(OPEN_INDEX)) {
-        return check(index, spec).map_err(|kind| Error::new(kind, server.name()));
+        check(index, spec).map_err(|kind| Error::new(kind, server.name()))?;
+        return Ok(indexes);
     }
     server.create_open_index(spec).await.map_err(|error| {
         let several = crate::error::duplicate_index(&error).is_some();
@@ -59,7 +61,8 @@ pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<()> {
             Kind::Driver
         };
         Error::new(kind, server.name()).with_driver(error)
-    })
+    })?;
+    Ok(indexes)
 }
 
 /// Whether the collection compares text by a locale. The index on `_id` tells, since it always has

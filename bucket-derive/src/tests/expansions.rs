@@ -7,25 +7,32 @@ use std::{fs, path::Path};
 use quote::ToTokens;
 use syn::{Attribute, visit::Visit};
 
-use crate::bucket;
+use crate::{bucket, outlier};
 
-/// Collects every struct that derives `Bucket`, wherever it stands.
+/// Collects what the derives write, for every struct with one of them, wherever it stands.
 #[derive(Default)]
-struct Buckets(Vec<String>);
+struct Expansions(Vec<String>);
 
-impl<'ast> Visit<'ast> for Buckets {
+impl<'ast> Visit<'ast> for Expansions {
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
-        if item.attrs.iter().any(derives_bucket) {
-            let mut item = item.clone();
-            // What a derive is given has no `derive` on it.
-            item.attrs.retain(|attr| !attr.path().is_ident("derive"));
-            self.0.push(pretty(bucket::derive(item.to_token_stream())));
+        let mut bare = item.clone();
+        // What a derive is given has no `derive` on it.
+        bare.attrs.retain(|attr| !attr.path().is_ident("derive"));
+        if item.attrs.iter().any(|attr| derives(attr, "Bucket")) {
+            let output = bucket::derive(bare.to_token_stream());
+            self.0.push(pretty(output));
+        }
+        if item.attrs.iter().any(|attr| derives(attr, "Outlier")) {
+            let output = outlier::derive(bare.to_token_stream());
+            self.0.push(pretty(output));
         }
     }
 }
 
-fn derives_bucket(attr: &Attribute) -> bool {
-    attr.path().is_ident("derive") && attr.to_token_stream().to_string().contains("Bucket")
+fn derives(attr: &Attribute, name: &str) -> bool {
+    let tokens = attr.to_token_stream().to_string();
+    let mut words = tokens.split(|c: char| !c.is_alphanumeric());
+    attr.path().is_ident("derive") && words.any(|word| word == name)
 }
 
 fn pretty(tokens: proc_macro2::TokenStream) -> String {
@@ -45,15 +52,15 @@ fn valid_fixtures() {
     assert!(!paths.is_empty());
     for path in paths {
         let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
-        let mut buckets = Buckets::default();
-        buckets.visit_file(&file);
+        let mut expansions = Expansions::default();
+        expansions.visit_file(&file);
         // A struct that a macro writes is not there yet.
-        if buckets.0.is_empty() {
+        if expansions.0.is_empty() {
             continue;
         }
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!(name, buckets.0.join("\n"));
+            insta::assert_snapshot!(name, expansions.0.join("\n"));
         });
     }
 }

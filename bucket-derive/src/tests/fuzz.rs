@@ -4,11 +4,20 @@ use proc_macro2::TokenStream;
 use proptest::prelude::*;
 use quote::quote;
 
-use crate::{bucket, id_format::IdFormat};
+use crate::{bucket, id_format::IdFormat, outlier};
 
-/// The derive's answer, which must be items.
+/// The answer of `Bucket`.
 fn expand(input: TokenStream) -> String {
-    let output = bucket::derive(input);
+    items(bucket::derive(input))
+}
+
+/// The answer of `Outlier`.
+fn expand_outlier(input: TokenStream) -> String {
+    items(outlier::derive(input))
+}
+
+/// The text of a derive's answer, which must be items.
+fn items(output: TokenStream) -> String {
     syn::parse2::<syn::File>(output.clone()).expect("the derive writes items");
     output.to_string()
 }
@@ -40,6 +49,7 @@ fn id_format() -> impl Strategy<Value = String> {
 fn attribute() -> impl Strategy<Value = TokenStream> {
     let token = prop_oneof![
         "collection|id|capacity|items|count|crate|rename|alias|skip|with|default|bound|rename_all|flatten",
+        "extras|reference|threshold|extras_capacity|flag|extra_items|transparent|deny_unknown_fields",
         "=|,|, |::|-|\\(|\\)|\\[\\]",
         "\"[a-z{}_#$.]{0,8}\"|[0-9]{1,50}|1\\.5|'a|self|Self|Self::X|a::b|\"T: Clone\"",
     ];
@@ -92,6 +102,57 @@ proptest! {
         let output = expand(quote! {
             #[bucket(collection = "c", id = "{a}_{#}", capacity = #capacity)]
             struct Item { a: i64 }
+        });
+        prop_assert!(output.contains("compile_error"));
+    }
+
+    #[test]
+    fn any_outlier_attributes_expand(
+        outlier in attribute(), serde in attribute(), field in attribute(), word in attribute()
+    ) {
+        expand_outlier(quote! {
+            #[outlier(#outlier)]
+            #[serde(#serde)]
+            struct Parent<T> {
+                #[serde(#field)] #[outlier(#word)] id: i64,
+                #[outlier(#word)] items: Vec<T>,
+            }
+        });
+        expand_outlier(quote! {
+            #[outlier(#outlier, collection = "c", reference = "r", threshold = 10)]
+            #[serde(#serde)]
+            struct Parent<T> {
+                #[serde(rename = "_id", #field)] id: i64,
+                #[outlier(items, #word)] items: Vec<T>,
+                #[serde(default, #field)] #[outlier(flag)] r#more: bool,
+            }
+        });
+    }
+
+    #[test]
+    fn any_outlier_names_expand(name in any::<String>(), other in any::<String>()) {
+        expand_outlier(quote! {
+            #[outlier(
+                collection = #name, extras = #other, reference = #other, threshold = 10,
+                flag = #name, extra_items = #other
+            )]
+            #[serde(rename_all = #other)]
+            struct Parent {
+                _id: i64,
+                #[outlier(items)] #[serde(rename = #name, alias = #other)] items: Vec<String>,
+            }
+        });
+    }
+
+    #[test]
+    fn any_threshold_expands(threshold in any::<i128>()) {
+        let threshold: TokenStream = threshold.to_string().parse().unwrap();
+        let output = expand_outlier(quote! {
+            #[outlier(
+                collection = "c", reference = "r",
+                threshold = #threshold, extras_capacity = #threshold
+            )]
+            struct Parent { _id: i64, #[outlier(items)] items: Vec<String> }
         });
         prop_assert!(output.contains("compile_error"));
     }

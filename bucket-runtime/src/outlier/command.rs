@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
     KeyPart, OutlierSpec,
-    command::{KeyScope, SEALED, Update, capacity, equality},
+    command::{KeyScope, SEALED, Update, capacity, equality, size},
 };
 
 /// One parent, ready to be put into commands.
@@ -36,14 +36,16 @@ impl ParentScope {
 
     /// The push into the parent's array, if that has room for so many.
     ///
-    /// The threshold is decided in the filter: an array of at most `threshold - n` items has none
-    /// at that index.
+    /// The threshold is decided in the filter, never read first. It asks for the length and not for
+    /// an index (`items.49`), since a path like that also finds a field `49` of an item.
     pub(crate) fn push(&self, elements: Vec<Bson>) -> Update {
-        let room = self.spec.threshold as usize - elements.len();
-        let last = item_at(self.spec, u32::try_from(room).unwrap_or(u32::MAX));
+        let room = i64::from(self.spec.threshold) - i64::from(size(&elements));
         let mut filter = self.parent();
         filter.insert(self.spec.flag, doc! { "$ne": true });
-        filter.insert(last, doc! { "$exists": false });
+        filter.insert(
+            "$expr",
+            doc! { "$lte": [array_length(self.spec.items), room] },
+        );
         Update {
             filter,
             update: doc! { "$push": { self.spec.items: { "$each": elements } } },
@@ -54,15 +56,9 @@ impl ParentScope {
 
     /// Flags the parent, if it is full or flagged already.
     pub(crate) fn flag(&self) -> Update {
-        let full = item_at(self.spec, self.spec.threshold - 1);
         let mut filter = self.parent();
-        filter.insert(
-            "$or",
-            vec![
-                doc! { self.spec.flag: true },
-                doc! { full: { "$exists": true } },
-            ],
-        );
+        let full = longer_than(self.spec, self.spec.threshold - 1);
+        filter.insert("$or", vec![doc! { self.spec.flag: true }, full]);
         Update {
             filter,
             update: doc! { "$set": { self.spec.flag: true } },
@@ -81,10 +77,13 @@ impl ParentScope {
         doc! { self.spec.reference: equality(&self.id) }
     }
 
-    /// The extras documents that are no pages of ours: the manual's, without a number and a count.
+    /// The extras documents that are no pages of ours: the manual's, without a number. The index on
+    /// reference and `_id` answers that without a look into the pages.
     pub(crate) fn unnumbered_extras(&self) -> Document {
         let mut filter = self.all_extras();
-        filter.insert("count", doc! { "$exists": false });
+        for (id, range) in self.extras.all() {
+            filter.insert(id, doc! { "$not": range });
+        }
         filter
     }
 
@@ -160,9 +159,9 @@ impl ParentScope {
     }
 }
 
-/// The path of the array's element at this index.
-pub(crate) fn item_at(spec: &OutlierSpec, index: u32) -> String {
-    format!("{}.{index}", spec.items)
+/// The parents whose array is longer than this.
+pub(crate) fn longer_than(spec: &OutlierSpec, length: u32) -> Document {
+    doc! { "$expr": { "$gt": [array_length(spec.items), i64::from(length)] } }
 }
 
 /// The length of an array, 0 where it is missing.

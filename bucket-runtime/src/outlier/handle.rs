@@ -216,7 +216,8 @@ impl<T: Outlier> Outliers<T> {
     /// Deletes a parent, then its extras; tells whether there was one. Two round trips.
     ///
     /// A push by somebody else at the same time may leave an extras document without a parent, and
-    /// so may a dropped future; nobody reads those, and deleting again removes them.
+    /// so may a dropped future. Nobody reads those unless the id is inserted again; deleting again,
+    /// or [`repair`](Self::repair), removes them.
     pub fn delete(&self, id: IdRef<'_, T>) -> Delete<'static> {
         Delete::new(&self.core, self.scope(id))
     }

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use mongodb::{Collection, bson::Document};
 
 use super::{extra::Extra, handle::Outliers};
-use crate::{Bucket, Error, Outlier, Result, engine::Engine, open, server::Server};
+use crate::{Bucket, Error, Outlier, Result, command, engine::Engine, open, server::Server};
 
 /// The opening of two collections, which waits to be awaited; see [`Outlier::outliers`].
 #[must_use = "the collections are opened when this is awaited"]
@@ -33,9 +33,12 @@ impl<T: Outlier> IntoFuture for OpenOutliers<T> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let extras = Server::new(self.extras);
-            open::open(&extras, &Extra::<T>::SPEC).await?;
-            (extras.create_reference_index(T::SPEC.reference).await)
-                .map_err(|error| Error::read(error, extras.name()))?;
+            let indexes = open::open(&extras, &Extra::<T>::SPEC).await?;
+            let keys = command::reference_index_keys(T::SPEC.reference);
+            if !indexes.iter().any(|index| index.keys == keys) {
+                let created = extras.create_reference_index(T::SPEC.reference).await;
+                created.map_err(|error| Error::read(error, extras.name()))?;
+            }
             Ok(Outliers::new(
                 Server::new(self.parents),
                 Engine::new(extras),

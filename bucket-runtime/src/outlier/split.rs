@@ -10,7 +10,7 @@ use mongodb::{
 };
 
 use super::{
-    command::{ParentScope, item_at},
+    command::{ParentScope, longer_than},
     core::Core,
     handle::Outliers,
 };
@@ -82,7 +82,7 @@ impl<'p, T: Outlier> IntoFuture for SplitExisting<'p, T> {
             } = self;
             let core = outliers.core();
             let fail = |error| Error::read(error, core.parents.name());
-            let too_long = too_long(&T::SPEC);
+            let too_long = longer_than(&T::SPEC, T::SPEC.threshold);
             let found = core.parents.count_documents(too_long.clone(), None).await;
             let mut at = SplitProgress {
                 found: found.map_err(fail)?,
@@ -114,11 +114,6 @@ impl<'p, T: Outlier> IntoFuture for SplitExisting<'p, T> {
             Ok(at)
         })
     }
-}
-
-/// The parents whose array exceeds the threshold.
-pub(crate) fn too_long(spec: &crate::OutlierSpec) -> Document {
-    doc! { item_at(spec, spec.threshold): { "$exists": true } }
 }
 
 /// Splits one parent, in a transaction: all of it is moved, or nothing is, and nobody sees it half

@@ -5,7 +5,12 @@ use std::{fmt, future::IntoFuture};
 use futures_util::future::BoxFuture;
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{command::array_length, core::Core, handle::Outliers, split};
+use super::{
+    command::{array_length, longer_than},
+    core::Core,
+    handle::Outliers,
+    split,
+};
 use crate::{Error, Outlier, OutlierSpec, Result, command::SEALED, error::Kind};
 
 /// What breaks a guarantee.
@@ -199,7 +204,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<(
 /// O2: parents that are too long, and how long they are.
 fn too_long(spec: &OutlierSpec) -> Vec<Document> {
     vec![
-        doc! { "$match": split::too_long(spec) },
+        doc! { "$match": longer_than(spec, spec.threshold) },
         doc! { "$project": { "n": array_length(spec.items) } },
     ]
 }

@@ -2,7 +2,6 @@
 
 use mongodb::{
     IndexModel,
-    bson::doc,
     error::{Error as DriverError, ErrorKind},
     options::IndexOptions,
 };
@@ -42,9 +41,11 @@ impl Server {
         self.collection.create_index(model).await.map(drop)
     }
 
-    /// Makes the index on the reference field that the manual asks for.
+    /// Makes the index on the reference field that the manual asks for. With `_id` behind it, it
+    /// also tells our pages from other documents.
     pub(crate) async fn create_reference_index(&self, reference: &str) -> Result<(), DriverError> {
-        let model = IndexModel::builder().keys(doc! { reference: 1 }).build();
+        let keys = command::reference_index_keys(reference);
+        let model = IndexModel::builder().keys(keys).build();
         self.collection.create_index(model).await.map(drop)
     }
 }

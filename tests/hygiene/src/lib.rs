@@ -19,6 +19,8 @@ pub mod shadows {
     pub struct PhantomData;
     pub struct DateTime;
     pub struct BucketSpec;
+    pub struct OutlierSpec;
+    pub struct IdRef;
     pub struct IdFormat;
     pub struct KeyName;
     pub struct Ordinal;
@@ -28,6 +30,8 @@ pub mod shadows {
     pub trait Key {}
     pub trait KeyField {}
     pub trait TimeField {}
+    pub trait ItemsField {}
+    pub trait FlagField {}
     pub trait Serialize {}
     pub trait Serializer {}
     pub trait Deserialize {}
@@ -145,5 +149,61 @@ pub mod names {
     pub struct Bucket<Serialize> {
         pub key: i64,
         pub value: Serialize,
+    }
+}
+
+pub mod outliers {
+    use super::shadows::*;
+
+    pub const MANY: u8 = 50;
+
+    #[derive(
+        ::persistence::__private::serde::Serialize,
+        ::persistence::__private::serde::Deserialize,
+        ::persistence::Outlier,
+    )]
+    #[serde(crate = "::persistence::__private::serde")]
+    #[outlier(
+        crate = ::persistence,
+        collection = "sales",
+        reference = "book",
+        threshold = MANY,
+        extras_capacity = MANY
+    )]
+    pub struct Book {
+        #[serde(rename = "_id")]
+        pub key: i64,
+        #[outlier(items)]
+        pub items: ::std::vec::Vec<::std::string::String>,
+        #[serde(default)]
+        #[outlier(flag)]
+        pub flag: bool,
+    }
+
+    #[derive(
+        ::persistence::__private::serde::Serialize,
+        ::persistence::__private::serde::Deserialize,
+        ::persistence::Outlier,
+    )]
+    #[serde(crate = "::persistence::__private::serde")]
+    #[outlier(
+        crate = "::persistence",
+        collection = "a",
+        reference = "b",
+        threshold = 10
+    )]
+    pub struct Outlier<Item, Id> {
+        pub _id: Id,
+        #[outlier(items)]
+        pub items: ::std::vec::Vec<Item>,
+    }
+
+    fn shadowed(_: (Vec, String, OutlierSpec)) {}
+
+    fn is_outlier<O: ::persistence::Outlier>() {}
+
+    fn are_outliers() {
+        is_outlier::<Book>();
+        is_outlier::<Outlier<bool, i64>>();
     }
 }

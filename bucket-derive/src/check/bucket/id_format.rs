@@ -9,7 +9,7 @@ use crate::{
     attr::BucketAttr,
     errors::{Errors, did_you_mean},
     id_format::{Kind, Part, Suffix},
-    model::Model,
+    model::bucket::Model,
 };
 
 /// The units of a time ordinal, as the format spells them.

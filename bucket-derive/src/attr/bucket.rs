@@ -1,0 +1,58 @@
+//! `#[bucket(…)]`.
+
+use syn::{DeriveInput, LitStr, Path};
+
+use super::{Derive, Given, Limit, Spanned, Written, krate};
+use crate::errors::Errors;
+
+pub(crate) const BUCKET: Derive = Derive {
+    name: "Bucket",
+    attribute: "bucket",
+    usage: r#"#[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 100)]"#,
+    keys: &[
+        ("collection", r#"collection = "trades""#),
+        ("id", r#"id = "{customer_id}_{date}""#),
+        ("capacity", "capacity = 100"),
+        ("items", r#"items = "history""#),
+        ("count", r#"count = "size""#),
+        ("crate", "crate = ::bucket_runtime"),
+    ],
+    words: &[],
+};
+
+/// `#[bucket(…)]`, as far as it could be read.
+#[derive(Default)]
+pub(crate) struct BucketAttr {
+    pub(crate) written: Written,
+    pub(crate) collection: Option<Spanned<LitStr>>,
+    pub(crate) id: Option<Spanned<LitStr>>,
+    pub(crate) capacity: Option<Spanned<Limit>>,
+    pub(crate) items: Option<Spanned<LitStr>>,
+    pub(crate) count: Option<Spanned<LitStr>>,
+    krate: Option<Spanned<Path>>,
+}
+
+impl BucketAttr {
+    pub(crate) fn parse(input: &DeriveInput, errors: &mut Errors) -> Self {
+        let mut parsed = Self::default();
+        let add = |given, errors: &mut Errors| parsed.add(given, errors);
+        parsed.written = BUCKET.read(&input.attrs, errors, add);
+        parsed
+    }
+
+    /// The path of the runtime.
+    pub(crate) fn krate(&self) -> Path {
+        krate(self.krate.as_ref())
+    }
+
+    fn add(&mut self, given: Given, errors: &mut Errors) {
+        match given.key.to_string().as_str() {
+            "collection" => self.collection = given.string(errors),
+            "id" => self.id = given.string(errors),
+            "items" => self.items = given.string(errors),
+            "count" => self.count = given.string(errors),
+            "capacity" => self.capacity = given.limit(errors),
+            _ => self.krate = given.path(errors),
+        }
+    }
+}

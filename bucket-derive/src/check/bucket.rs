@@ -1,0 +1,89 @@
+//! The rules of `Bucket`.
+
+mod id_format;
+mod names;
+mod serde;
+
+use syn::{Error, LitStr};
+
+use super::{
+    check_is_struct, check_lifetimes,
+    values::{check_collection, check_limit, check_required, collection_of},
+};
+use crate::{
+    attr::{BUCKET, Limit, Spanned},
+    errors::Errors,
+    id_format::Ordinal,
+    model::bucket::Model,
+};
+
+/// A model that keeps all rules, so that nothing in it is missing.
+pub(crate) struct Checked<'a> {
+    pub(crate) model: &'a Model<'a>,
+    pub(crate) collection: &'a LitStr,
+    pub(crate) capacity: &'a Spanned<Limit>,
+    pub(crate) ordinal: Ordinal<'a>,
+}
+
+/// Checks all rules, and hands on the model or every error found until now.
+pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
+    let is_struct = check_is_struct(model.input, &BUCKET, &mut errors);
+    check_lifetimes(model.input, &BUCKET, &mut errors);
+    check_required_keys(model, &mut errors);
+    if let Some(collection) = &model.attr.collection {
+        check_collection(collection, &mut errors);
+    }
+    if let Some(capacity) = &model.attr.capacity {
+        check_limit(model.input, capacity, "a bucket", &mut errors);
+    }
+    check_bucket_on_fields(model, &mut errors);
+    id_format::check(model, is_struct, &mut errors);
+    names::check(model, &mut errors);
+    serde::check(model, &mut errors);
+    errors.finish(())?;
+    complete(model)
+        .ok_or_else(|| Error::new_spanned(&model.input.ident, "`#[bucket(…)]` is incomplete"))
+}
+
+fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
+    Some(Checked {
+        model,
+        collection: &model.attr.collection.as_ref()?.value,
+        capacity: model.attr.capacity.as_ref()?,
+        ordinal: model.format.ordinal()?,
+    })
+}
+
+fn check_required_keys(model: &Model<'_>, errors: &mut Errors) {
+    let first = model
+        .fields
+        .first()
+        .map_or("field", |field| field.name.as_str());
+    let required = [
+        ("collection", collection_of(model.input)),
+        ("id", format!("id = \"{{{first}}}_{{#}}\"")),
+        ("capacity", "capacity = 100".to_owned()),
+    ];
+    check_required(model.input, &BUCKET, &model.attr.written, &required, errors);
+}
+
+/// Everything is said on the struct, so an attribute on a field can only be a mistake.
+fn check_bucket_on_fields(model: &Model<'_>, errors: &mut Errors) {
+    for field in &model.fields {
+        for attr in field
+            .node
+            .attrs
+            .iter()
+            .filter(|attr| attr.path().is_ident(BUCKET.attribute))
+        {
+            errors.push(
+                attr,
+                "`#[bucket(…)]` belongs on the struct, not on a field",
+                format_args!(
+                    "name a key field in the format: id = \"{{{}}}_{{#}}\"",
+                    field.name
+                ),
+            );
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Names in a bucket: each must be one that a field can have, and must be free.
+
+use crate::{
+    attr::Spanned,
+    check::names::{check_distinct, name_tokens, not_a_field_name, rename},
+    errors::Errors,
+    model::bucket::{Model, Role},
+};
+
+pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+    check_array_and_count(model, errors);
+    check_key_names(model, errors);
+    check_key_aliases(model, errors);
+    check_distinct(
+        &model.fields,
+        |field| match field.part {
+            Role::Key => "key",
+            _ => "value",
+        },
+        errors,
+    );
+}
+
+/// Both names stand beside the key at the top of the document.
+fn check_array_and_count(model: &Model<'_>, errors: &mut Errors) {
+    for (name, help) in [
+        (&model.attr.items, r#"items = "items""#),
+        (&model.attr.count, r#"count = "count""#),
+    ] {
+        let Some(Spanned { key, value, .. }) = name else {
+            continue;
+        };
+        let text = value.value();
+        if let Some(wrong) = not_a_field_name(&text) {
+            errors.push(value, format_args!("the name in `{key}` {wrong}"), help);
+        } else if text == "_id" || text == "sealed" {
+            errors.push(
+                value,
+                format_args!("`{text}` is reserved: every bucket has it"),
+                help,
+            );
+        }
+    }
+    let (items, count) = (model.items_name(), model.count_name());
+    let written = model.attr.count.as_ref().or(model.attr.items.as_ref());
+    if let Some(written) = written.filter(|_| items == count) {
+        errors.push(
+            &written.value,
+            format_args!("`{items}` cannot name both the items and their count"),
+            r#"items = "items", count = "count""#,
+        );
+    }
+}
+
+/// A key field stands beside `_id`, the items, their count and `sealed`.
+fn check_key_names(model: &Model<'_>, errors: &mut Errors) {
+    for key in model.keys() {
+        if let Some(name) = &key.serde.write {
+            let at = name_tokens(key);
+            if let Some(wrong) = not_a_field_name(name) {
+                errors.push(
+                    at,
+                    format_args!("the stored name `{name}` of a key field {wrong}"),
+                    rename(key, "key"),
+                );
+            } else if is_reserved(model, name) {
+                errors.push(
+                    at,
+                    format_args!(
+                        "the stored name `{name}` of a key field is reserved: every bucket has it"
+                    ),
+                    rename(key, "key"),
+                );
+            }
+        }
+    }
+}
+
+/// Reading looks for a key under its aliases, too.
+fn check_key_aliases(model: &Model<'_>, errors: &mut Errors) {
+    for key in model.keys() {
+        for alias in key.serde.entries.iter().filter(|entry| entry.is("alias")) {
+            let Some(name) = alias.string().map(|name| name.value()) else {
+                continue;
+            };
+            if let Some(wrong) = not_a_field_name(&name) {
+                errors.push(
+                    &alias.tokens,
+                    format_args!("the alias `{name}` of a key field {wrong}"),
+                    "remove it",
+                );
+            } else if is_reserved(model, &name) {
+                errors.push(
+                    &alias.tokens,
+                    format_args!(
+                        "the alias `{name}` of a key field is reserved: every bucket has it"
+                    ),
+                    "remove it",
+                );
+            }
+        }
+    }
+}
+
+fn is_reserved(model: &Model<'_>, name: &str) -> bool {
+    name == "_id" || name == "sealed" || name == model.items_name() || name == model.count_name()
+}

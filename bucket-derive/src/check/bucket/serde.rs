@@ -1,0 +1,81 @@
+//! serde attributes that cannot work in a bucket.
+
+use crate::{
+    attr::BUCKET,
+    check::serde::{check_one_name, check_rename_rule, check_struct, name},
+    errors::Errors,
+    model::{
+        Field,
+        bucket::{Model, Role},
+    },
+};
+
+pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+    check_struct(&model.serde, &BUCKET, errors);
+    check_rename_rule(&model.serde, errors);
+    for field in &model.fields {
+        match field.part {
+            Role::Key => {
+                check_key(field, errors);
+                let help = |write: &str, read: &str| {
+                    format!("#[serde(rename = \"{write}\", alias = \"{read}\")]")
+                };
+                check_one_name(&model.serde, field, "a key field", help, errors);
+            }
+            Role::Time => check_time(field, errors),
+            Role::Element => {}
+        }
+    }
+}
+
+/// A key is written by `KeyField`, into `_id` and into its own field, and always there: serde has
+/// no say in it but for the name.
+fn check_key(field: &Field<'_, Role>, errors: &mut Errors) {
+    for entry in &field.serde.entries {
+        let name = name(entry);
+        if name == "rename" || name == "alias" {
+            continue;
+        }
+        let help = match name.as_str() {
+            "with" | "serialize_with" | "deserialize_with" => {
+                "remove it, or implement `bucket_runtime::KeyField` for a newtype".to_owned()
+            }
+            "default" => "remove it: a bucket without its key belongs to nobody".to_owned(),
+            _ => format!("remove it, or take `{}` out of the id format", field.name),
+        };
+        errors.push(
+            &entry.tokens,
+            format_args!("`#[serde({name})]` cannot be used on a key field"),
+            help,
+        );
+    }
+}
+
+/// Pages are read by time, so every stored item has it, under its own name.
+fn check_time(field: &Field<'_, Role>, errors: &mut Errors) {
+    let lost = [
+        "skip",
+        "skip_serializing",
+        "skip_deserializing",
+        "skip_serializing_if",
+        "flatten",
+    ];
+    for entry in field
+        .serde
+        .entries
+        .iter()
+        .filter(|entry| lost.contains(&name(entry).as_str()))
+    {
+        errors.push(
+            &entry.tokens,
+            format_args!(
+                "`#[serde({})]` cannot be used on the time of a bucket's items",
+                name(entry)
+            ),
+            format_args!(
+                "remove it, or end the id format in `{{#}}` instead of `{{{}}}`",
+                field.name
+            ),
+        );
+    }
+}

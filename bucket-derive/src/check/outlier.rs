@@ -1,0 +1,108 @@
+//! The rules of `Outlier`.
+
+mod names;
+mod parts;
+mod serde;
+
+use syn::{Error, LitStr};
+
+use super::{
+    check_is_struct, check_lifetimes,
+    values::{check_collection, check_limit, check_required, collection_of},
+};
+use crate::{
+    attr::{Limit, OUTLIER, Spanned},
+    errors::Errors,
+    model::{
+        Field,
+        outlier::{Marks, Model},
+    },
+};
+
+/// A model that keeps all rules, so that nothing in it is missing.
+pub(crate) struct Checked<'a> {
+    pub(crate) model: &'a Model<'a>,
+    pub(crate) collection: &'a LitStr,
+    pub(crate) extras: String,
+    pub(crate) reference: &'a LitStr,
+    pub(crate) items_name: &'a str,
+    pub(crate) extra_items: String,
+    pub(crate) threshold: &'a Spanned<Limit>,
+    pub(crate) id: &'a Field<'a, Marks>,
+    pub(crate) items: &'a Field<'a, Marks>,
+}
+
+/// Checks all rules, and hands on the model or every error found until now.
+pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
+    let is_struct = check_is_struct(model.input, &OUTLIER, &mut errors);
+    check_lifetimes(model.input, &OUTLIER, &mut errors);
+    check_required_keys(model, &mut errors);
+    for collection in [&model.attr.collection, &model.attr.extras]
+        .into_iter()
+        .flatten()
+    {
+        check_collection(collection, &mut errors);
+    }
+    check_two_collections(model, &mut errors);
+    for (limit, holder) in [
+        (&model.attr.threshold, "a parent"),
+        (&model.attr.extras_capacity, "an extras document"),
+    ] {
+        if let Some(limit) = limit {
+            check_limit(model.input, limit, holder, &mut errors);
+        }
+    }
+    if is_struct {
+        parts::check(model, &mut errors);
+    }
+    names::check(model, &mut errors);
+    serde::check(model, &mut errors);
+    errors.finish(())?;
+    complete(model)
+        .ok_or_else(|| Error::new_spanned(&model.input.ident, "`#[outlier(…)]` is incomplete"))
+}
+
+fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
+    Some(Checked {
+        model,
+        collection: &model.attr.collection.as_ref()?.value,
+        extras: model.extras_name()?,
+        reference: &model.attr.reference.as_ref()?.value,
+        items_name: model.items_name()?,
+        extra_items: model.extra_items_name()?,
+        threshold: model.attr.threshold.as_ref()?,
+        id: model.id()?,
+        items: model.items()?,
+    })
+}
+
+fn check_required_keys(model: &Model<'_>, errors: &mut Errors) {
+    let reference = model.input.ident.to_string().to_lowercase() + "_id";
+    let required = [
+        ("collection", collection_of(model.input)),
+        ("reference", format!("reference = \"{reference}\"")),
+        ("threshold", "threshold = 50".to_owned()),
+    ];
+    check_required(
+        model.input,
+        &OUTLIER,
+        &model.attr.written,
+        &required,
+        errors,
+    );
+}
+
+/// Parents and extras in one collection would be taken for one another.
+fn check_two_collections(model: &Model<'_>, errors: &mut Errors) {
+    let (Some(collection), Some(extras)) = (&model.attr.collection, &model.attr.extras) else {
+        return;
+    };
+    let name = collection.value.value();
+    if name == extras.value.value() {
+        errors.push(
+            &extras.value,
+            format_args!("`{name}` cannot hold both the parents and their extras"),
+            format_args!("extras = \"extra_{name}\""),
+        );
+    }
+}

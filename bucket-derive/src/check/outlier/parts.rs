@@ -1,0 +1,130 @@
+//! The parts of a parent: an id, one array, and perhaps a flag, in fields of their own.
+
+use crate::{
+    errors::Errors,
+    model::{
+        Field,
+        outlier::{Marks, Model},
+    },
+};
+
+/// The struct is one with named fields.
+pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+    check_id(model, errors);
+    check_one_array(model, errors);
+    check_one_flag(model, errors);
+    check_one_flag_name(model, errors);
+    for field in &model.fields {
+        check_one_part(field, errors);
+    }
+}
+
+/// Extras refer to their parent by its id; without a field for it, the server would make up one
+/// that nobody knows.
+fn check_id(model: &Model<'_>, errors: &mut Errors) {
+    if model.id().is_some() {
+        return;
+    }
+    let message = "no field is stored as `_id`";
+    let help = r#"#[serde(rename = "_id")]"#;
+    match model.fields.iter().find(|field| field.name == "id") {
+        Some(field) => errors.push(field.ident, message, help),
+        None => errors.push(
+            &model.input.ident,
+            message,
+            format_args!(
+                "put {help} on the field that names a `{}`",
+                model.input.ident
+            ),
+        ),
+    }
+}
+
+/// A parent is full when its array is, so there is one that counts.
+fn check_one_array(model: &Model<'_>, errors: &mut Errors) {
+    let mut arrays = marked(model, |marks| marks.attr.items.is_some());
+    let unreadable = |field: &Field<'_, Marks>| field.part.attr.unreadable;
+    match arrays.next() {
+        Some(first) => {
+            for again in arrays {
+                errors.push(
+                    &again.part.attr.items,
+                    format_args!(
+                        "`{}` and `{}` cannot both be the items",
+                        first.name, again.name
+                    ),
+                    "keep one `#[outlier(items)]`",
+                );
+            }
+        }
+        None if model.attr.written.has("items") || model.fields.iter().any(unreadable) => {}
+        None => errors.push(
+            &model.input.ident,
+            "no field holds the items",
+            "put #[outlier(items)] on the `Vec` that may grow",
+        ),
+    }
+}
+
+/// The runtime sets one flag.
+fn check_one_flag(model: &Model<'_>, errors: &mut Errors) {
+    let mut flags = marked(model, |marks| marks.attr.flag.is_some());
+    let Some(first) = flags.next() else {
+        return;
+    };
+    for again in flags {
+        errors.push(
+            &again.part.attr.flag,
+            format_args!(
+                "`{}` and `{}` cannot both be the flag",
+                first.name, again.name
+            ),
+            "keep one `#[outlier(flag)]`",
+        );
+    }
+}
+
+/// serde gives a field its name; a second name could only differ.
+fn check_one_flag_name(model: &Model<'_>, errors: &mut Errors) {
+    if let (Some(name), Some(field)) = (&model.attr.flag, model.flag()) {
+        errors.push(
+            &name.key,
+            format_args!(
+                "the flag is the field `{}`, which has its own name",
+                field.name
+            ),
+            format_args!(
+                "remove it, or put #[serde(rename = \"{}\")] on the field",
+                name.value.value()
+            ),
+        );
+    }
+}
+
+/// The id never changes, the array grows, the flag is set: no field can do two of these.
+fn check_one_part(field: &Field<'_, Marks>, errors: &mut Errors) {
+    let (is_id, name) = (field.part.is_id, &field.name);
+    let (items, flag) = (&field.part.attr.items, &field.part.attr.flag);
+    if let (Some(_), Some(word)) = (items, flag) {
+        let help = "keep one of `items` and `flag`";
+        errors.push(
+            word,
+            format_args!("`{name}` cannot be both the items and the flag"),
+            help,
+        );
+    } else if let (true, Some(word)) = (is_id, items.as_ref().or(flag.as_ref())) {
+        let other = if items.is_some() { "items" } else { "flag" };
+        errors.push(
+            word,
+            format_args!("`{name}` is stored as `_id`: it cannot be the {other}"),
+            "remove it, or rename the field",
+        );
+    }
+}
+
+fn marked<'m, 'a>(
+    model: &'m Model<'a>,
+    is: impl Fn(&Marks) -> bool,
+) -> impl Iterator<Item = &'m Field<'a, Marks>> {
+    model.fields.iter().filter(move |field| is(&field.part))
+}

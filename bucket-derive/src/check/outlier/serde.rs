@@ -1,0 +1,126 @@
+//! serde attributes that cannot work in a parent.
+
+use crate::{
+    attr::OUTLIER,
+    check::serde::{check_one_name, check_rename_rule, check_struct, name},
+    errors::Errors,
+    model::{
+        Field,
+        outlier::{Marks, Model},
+    },
+};
+
+/// A field with one of these is not stored, or not under its own name.
+const LOST: [&str; 4] = ["skip", "skip_serializing", "skip_deserializing", "flatten"];
+
+/// With one of these, a value is not stored in the form of its type.
+const WITH: [&str; 3] = ["with", "serialize_with", "deserialize_with"];
+
+pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+    check_struct(&model.serde, &OUTLIER, errors);
+    check_rename_rule(&model.serde, errors);
+    check_unknown_fields(model, errors);
+    if let Some(id) = model.id() {
+        check_id(id, errors);
+        check_id_name(id, errors);
+    }
+    for (field, what) in [(model.items(), "items"), (model.flag(), "flag")] {
+        let Some(field) = field.filter(|field| !field.part.is_id) else {
+            continue;
+        };
+        check_marked(field, what, errors);
+        let help = |write: &str, _: &str| format!("#[serde(rename = \"{write}\")]");
+        check_one_name(&model.serde, field, &format!("the {what}"), help, errors);
+    }
+    check_flag_default(model, errors);
+}
+
+/// A parent that has extras has the flag, too, which such a struct would refuse to read.
+fn check_unknown_fields(model: &Model<'_>, errors: &mut Errors) {
+    let (Some(entry), None) = (model.serde.find("deny_unknown_fields"), model.flag()) else {
+        return;
+    };
+    errors.push(
+        &entry.tokens,
+        "`deny_unknown_fields` refuses the flag of a parent with extras",
+        "remove it, or add a field: #[outlier(flag)] #[serde(default)] pub has_extras: bool",
+    );
+}
+
+/// The id stands in every parent, in the form in which `KeyField` writes it into the extras.
+fn check_id(id: &Field<'_, Marks>, errors: &mut Errors) {
+    for entry in &id.serde.entries {
+        let name = name(entry);
+        let help = if WITH.contains(&name.as_str()) {
+            "remove it, or implement `bucket_runtime::KeyField` for a newtype"
+        } else if LOST.contains(&name.as_str()) || name == "skip_serializing_if" {
+            "remove it: extras refer to their parent by its id"
+        } else {
+            continue;
+        };
+        errors.push(
+            &entry.tokens,
+            format_args!("`#[serde({name})]` cannot be used on the id"),
+            help,
+        );
+    }
+}
+
+/// The server knows the id under this name alone.
+fn check_id_name(id: &Field<'_, Marks>, errors: &mut Errors) {
+    let one_way = |name: Option<&String>| name.is_some_and(|name| name != "_id");
+    if !one_way(id.serde.write.as_ref()) && !one_way(id.serde.read.first()) {
+        return;
+    }
+    let (message, help) = (
+        "the id must be both written and read as `_id`",
+        r#"#[serde(rename = "_id")]"#,
+    );
+    match id.serde.find("rename") {
+        Some(entry) => errors.push(&entry.tokens, message, help),
+        None => errors.push(id.ident, message, help),
+    }
+}
+
+/// The runtime writes items and flag into the stored parent by itself: under one name, and as what
+/// they are.
+fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
+    for entry in &field.serde.entries {
+        let name = name(entry);
+        let help = if LOST.contains(&name.as_str()) {
+            format!("remove it, or remove `#[outlier({what})]`")
+        } else if WITH.contains(&name.as_str()) {
+            match what {
+                "items" => "remove it, or give the items a type that serde writes so".to_owned(),
+                _ => "remove it: the flag is stored as `true`".to_owned(),
+            }
+        } else if name == "alias" {
+            "remove it, and rename the field in the stored documents".to_owned()
+        } else {
+            continue;
+        };
+        errors.push(
+            &entry.tokens,
+            format_args!("`#[serde({name})]` cannot be used on the {what}"),
+            help,
+        );
+    }
+}
+
+/// Parents have no flag until they have extras.
+fn check_flag_default(model: &Model<'_>, errors: &mut Errors) {
+    // That the id is no flag is said elsewhere.
+    let Some(flag) = model.flag().filter(|flag| !flag.part.is_id) else {
+        return;
+    };
+    if let (None, None) = (flag.serde.find("default"), model.serde.find("default")) {
+        errors.push(
+            &flag.part.attr.flag,
+            format_args!(
+                "`{}` needs a default: parents without extras have no flag",
+                flag.name
+            ),
+            "#[serde(default)]",
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! Values of the struct's attribute: which are missing, and which no server would take.
+
+use syn::{DeriveInput, LitStr};
+
+use crate::{
+    attr::{Derive, Limit, Spanned, Written},
+    errors::Errors,
+};
+
+/// As in `bucket_runtime::MAX_CAPACITY`.
+const MAX_CAPACITY: i128 = 1_000_000;
+
+/// Without these nothing can be stored, and no default would be right for everybody.
+///
+/// `required` holds each key, and the key with a value that may fit the struct.
+pub(super) fn check_required(
+    input: &DeriveInput,
+    derive: &Derive,
+    written: &Written,
+    required: &[(&str, String)],
+    errors: &mut Errors,
+) {
+    let (ident, name) = (&input.ident, derive.attribute);
+    let Some(attr) = &written.name else {
+        let values = Vec::from_iter(required.iter().map(|(_, help)| help.as_str()));
+        errors.push(
+            ident,
+            format_args!("`{ident}` has no `#[{name}(…)]`"),
+            format_args!("#[{name}({})]", values.join(", ")),
+        );
+        return;
+    };
+    for (key, help) in required {
+        if !written.has(key) {
+            errors.push(attr, format_args!("`{key}` is missing"), help);
+        }
+    }
+}
+
+/// `collection = "trades"` for `Trade`.
+pub(super) fn collection_of(input: &DeriveInput) -> String {
+    format!(
+        "collection = \"{}s\"",
+        input.ident.to_string().to_lowercase()
+    )
+}
+
+/// The server refuses these names (MongoDB manual, "Naming Restrictions"), or keeps them for
+/// itself; better here than at the first write.
+pub(super) fn check_collection(collection: &Spanned<LitStr>, errors: &mut Errors) {
+    let name = collection.value.value();
+    let wrong = if name.is_empty() {
+        "be empty"
+    } else if name.contains('$') {
+        "contain `$`"
+    } else if name.contains('\0') {
+        "contain NUL"
+    } else if name.starts_with("system.") {
+        "begin with `system.`"
+    } else {
+        return;
+    };
+    errors.push(
+        &collection.value,
+        format_args!("a collection's name cannot {wrong}"),
+        collection.usage,
+    );
+}
+
+/// An array has room for one item at least, and for no more than a document can hold.
+///
+/// The value of a constant is not known here: the generated code checks it.
+pub(super) fn check_limit(
+    input: &DeriveInput,
+    limit: &Spanned<Limit>,
+    holder: &str,
+    errors: &mut Errors,
+) {
+    let Limit::Literal { node, number } = &limit.value else {
+        return check_limit_path(input, limit, errors);
+    };
+    let key = &limit.key;
+    let message = match number {
+        Some(1..=MAX_CAPACITY) => return,
+        Some(0) => format!("`{key}` is zero: {holder} must hold at least one item"),
+        Some(..0) => format!("`{key}` is negative: {holder} must hold at least one item"),
+        _ => format!("`{key}` is too large: {holder} can hold at most {MAX_CAPACITY} items"),
+    };
+    errors.push(node, message, limit.usage);
+}
+
+/// `Self` means nothing in an attribute, and the compiler's message would point elsewhere.
+fn check_limit_path(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Errors) {
+    let Limit::Const(path) = &limit.value else {
+        return;
+    };
+    let mut segments = path.path.segments.iter().map(|segment| &segment.ident);
+    if segments.next().is_some_and(|first| first == "Self") {
+        let rest = segments.map(|ident| format!("::{ident}"));
+        let named = input.ident.to_string() + &String::from_iter(rest);
+        let key = &limit.key;
+        errors.push(
+            path,
+            format_args!("`Self` cannot be used in `{key}`"),
+            format_args!("{key} = {named}"),
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! An `Outlier` that does nothing.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{Error, Type};
+
+use crate::{generics, model::outlier::Model};
+
+/// The errors, and an `Outlier` that does nothing: calls on the struct then need no messages of
+/// their own.
+pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
+    let errors = error.into_compile_error();
+    let krate = model.attr.krate();
+    let ident = &model.input.ident;
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    // With a lifetime of its own, a requirement that does not hold is no error here.
+    let mut predicates = generics::of_struct(model.input);
+    let stored = generics::is_stored(model.input, &krate);
+    predicates.push(quote!(for<'__a> #stored));
+    let id = match id_type(model) {
+        Some(ty) => {
+            predicates.push(quote!(for<'__a> #ty: #krate::KeyField));
+            quote!(#ty)
+        }
+        None => quote!(::core::primitive::bool),
+    };
+    let item = match items_type(model) {
+        Some(ty) => {
+            predicates.push(quote!(for<'__a> #ty: #krate::__private::ItemsField));
+            generics::item_of(ty, &krate)
+        }
+        None => quote!(()),
+    };
+    let clause = generics::where_clause(&predicates);
+    quote! {
+        #errors
+
+        #[allow(unused_qualifications)]
+        const _: () = {
+            #[automatically_derived]
+            impl #parameters #krate::Outlier for #ident #arguments #clause {
+                const SPEC: #krate::OutlierSpec = ::core::panic!();
+                type Id = #id;
+                type Item = #item;
+                fn id(&self) -> #krate::IdRef<'_, Self> {
+                    ::core::panic!()
+                }
+                fn items_mut(&mut self) -> &mut #krate::__private::Vec<Self::Item> {
+                    ::core::panic!()
+                }
+            }
+        };
+    }
+}
+
+/// The id's type, or what it most likely is: calls pass values of it.
+fn id_type<'a>(model: &Model<'a>) -> Option<&'a Type> {
+    let by_name = || model.fields.iter().find(|field| field.name == "id");
+    let id = model.id().or_else(by_name).or(model.fields.first());
+    id.map(|field| &field.node.ty)
+}
+
+/// The array's type, or what it most likely is. A guess by spelling is good enough for a stub.
+fn items_type<'a>(model: &Model<'a>) -> Option<&'a Type> {
+    let is_vec = |ty: &Type| match ty {
+        Type::Path(ty) => ty
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| last.ident == "Vec"),
+        _ => false,
+    };
+    let by_type = || model.fields.iter().find(|field| is_vec(&field.node.ty));
+    model.items().or_else(by_type).map(|field| &field.node.ty)
+}

@@ -1,0 +1,44 @@
+//! Writes the limits of arrays: literals as they are, constants through the compiler's hands.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use crate::{
+    attr::{Limit, Spanned},
+    spans::{last_span, located_at},
+};
+
+/// What stands for the limit where it is used.
+pub(crate) fn value(limit: &Spanned<Limit>) -> TokenStream {
+    match &limit.value {
+        Limit::Literal { node, .. } => node.to_token_stream(),
+        Limit::Const(_) => name(limit).into_token_stream(),
+    }
+}
+
+/// A constant's value is known only to the compiler, which checks it here, at the path: the
+/// runtime has a function of the key's name for that.
+///
+/// `& !0` changes no integer, and nothing else has it: a cast alone would take a float, too. Both
+/// stand at the user's tokens, where clippy would speak up.
+pub(crate) fn constant(limit: &Spanned<Limit>, krate: &syn::Path) -> Option<TokenStream> {
+    let Limit::Const(path) = &limit.value else {
+        return None;
+    };
+    let krate = located_at(krate, path.span());
+    let (name, check) = (
+        name(limit),
+        format_ident!("{}", limit.key, span = last_span(path)),
+    );
+    Some(quote_spanned! {last_span(path)=>
+        #[allow(clippy::all, clippy::pedantic, clippy::restriction)]
+        const #name: ::core::primitive::u32 =
+            #krate::__private::#check((#path & !0) as ::core::primitive::i128);
+    })
+}
+
+/// `__CAPACITY`
+fn name(limit: &Spanned<Limit>) -> Ident {
+    format_ident!("__{}", limit.key.to_string().to_uppercase())
+}

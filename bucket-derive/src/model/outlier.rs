@@ -1,0 +1,93 @@
+//! A struct that derives `Outlier`.
+
+use syn::DeriveInput;
+
+use super::{Field, fields};
+use crate::{
+    attr::{FieldAttr, OutlierAttr},
+    errors::Errors,
+    serde_attr,
+};
+
+/// A struct that derives `Outlier`. Keeps the nodes that it was read from, for their spans.
+pub(crate) struct Model<'a> {
+    pub(crate) input: &'a DeriveInput,
+    pub(crate) attr: OutlierAttr,
+    pub(crate) serde: serde_attr::Container,
+    /// Empty unless the input is a struct with named fields.
+    pub(crate) fields: Vec<Field<'a, Marks>>,
+}
+
+/// What a field is for its parent. That it is one of these at most is a rule yet to be checked.
+pub(crate) struct Marks {
+    /// It is stored as `_id`.
+    pub(crate) is_id: bool,
+    /// What it is marked as.
+    pub(crate) attr: FieldAttr,
+}
+
+impl<'a> Model<'a> {
+    pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
+        let attr = OutlierAttr::parse(input, errors);
+        let serde = serde_attr::Container::read(&input.attrs);
+        let fields = fields(input, &serde, |node, _, serde| Marks {
+            is_id: serde.is_named("_id"),
+            attr: FieldAttr::parse(node, errors),
+        });
+        Self {
+            input,
+            attr,
+            serde,
+            fields,
+        }
+    }
+
+    /// The field that is stored as `_id`.
+    pub(crate) fn id(&self) -> Option<&Field<'a, Marks>> {
+        self.fields.iter().find(|field| field.part.is_id)
+    }
+
+    /// The array that may grow.
+    pub(crate) fn items(&self) -> Option<&Field<'a, Marks>> {
+        let is_items = |field: &&Field<'a, Marks>| field.part.attr.items.is_some();
+        self.fields.iter().find(is_items)
+    }
+
+    /// The field that carries the flag, if the struct has one.
+    pub(crate) fn flag(&self) -> Option<&Field<'a, Marks>> {
+        let is_flag = |field: &&Field<'a, Marks>| field.part.attr.flag.is_some();
+        self.fields.iter().find(is_flag)
+    }
+
+    /// The name of the array in the parent, if there is one.
+    pub(crate) fn items_name(&self) -> Option<&str> {
+        self.items()?.serde.write.as_deref()
+    }
+
+    /// The name of the array in an extras document.
+    pub(crate) fn extra_items_name(&self) -> Option<String> {
+        match &self.attr.extra_items {
+            Some(name) => Some(name.value.value()),
+            None => Some(format!("{}_extra", self.items_name()?)),
+        }
+    }
+
+    /// The name of the extras' collection.
+    pub(crate) fn extras_name(&self) -> Option<String> {
+        match &self.attr.extras {
+            Some(name) => Some(name.value.value()),
+            None => Some(format!(
+                "extra_{}",
+                self.attr.collection.as_ref()?.value.value()
+            )),
+        }
+    }
+
+    /// The name of the flag, unless it is left to the default.
+    pub(crate) fn own_flag_name(&self) -> Option<String> {
+        match self.flag() {
+            Some(field) => field.serde.write.clone(),
+            None => Some(self.attr.flag.as_ref()?.value.value()),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What must compile, under every lint that generated code could trip over, and what it then does.
+//!
+//! All fixtures stand in one binary, each in a module of its own: a program for each would be
+//! linked with the driver each time.
+
+#![deny(warnings, clippy::all)]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "fixtures are there to be compiled"
+)]
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+macro_rules! fixtures {
+    ($($(#[$lints:meta])* $name:ident)+) => {$(
+        $(#[$lints])*
+        mod $name {
+            include!(concat!("fixtures/valid/", stringify!($name), ".rs"));
+
+            #[test]
+            fn runs() {
+                main();
+            }
+        }
+    )+};
+}
+
+fixtures! {
+    aliases
+    beside_serde
+    bounds
+    const_capacity
+    container_default
+    deny_unknown_fields
+    deprecated_field
+    flatten
+    generics
+    in_macro
+    millis
+    minimal
+    names
+    newtype_key
+    numbered
+    only_keys
+    outlier_book
+    outlier_const_limits
+    outlier_defaults
+    outlier_deprecated_field
+    outlier_every_key
+    outlier_flag
+    outlier_generics
+    outlier_in_macro
+    outlier_private_types
+    outlier_serde
+    outlier_types
+    private_types
+    raw_identifiers
+    renamed
+    serde_crate
+    several_keys
+    time_types
+    #[deny(clippy::pedantic, missing_docs, unused_qualifications)]
+    trade
+}
+
+/// None is forgotten above.
+#[test]
+fn every_fixture_is_run() {
+    let named = include_str!("valid.rs");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/valid");
+    for file in std::fs::read_dir(folder).expect("the fixtures") {
+        let name = file.expect("a fixture").file_name();
+        let name = name.to_string_lossy();
+        let name = name.trim_end_matches(".rs");
+        assert!(
+            named.contains(&format!("\n    {name}\n")),
+            "{name} is not run"
+        );
+    }
+}
