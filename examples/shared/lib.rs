@@ -7,8 +7,8 @@ mod story;
 mod text;
 
 pub use crate::{
-    story::Story,
-    text::{moment, thousands},
+    story::{Cost, Story},
+    text::{moment, table, thousands},
 };
 
 /// Prints a call, makes it, and prints what the driver sent to the server for it.

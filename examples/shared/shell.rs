@@ -9,18 +9,27 @@ const SHOWN: usize = 4;
 
 /// A command, as one would type it.
 pub(crate) fn command(command: &Document, width: usize) -> String {
-    try_command(command, width)
-        .unwrap_or_else(|| call("db.runCommand", &[command.clone().into()], width))
+    try_command(command, width).unwrap_or_else(|| {
+        // What the driver adds to every command is none of the story's.
+        let fields = command.clone().into_iter();
+        let fields = fields.filter(|(name, _)| !name.starts_with('$') && name != "lsid");
+        let typed: Document = fields.collect();
+        call("db.runCommand", &[typed.into()], width)
+    })
 }
 
 /// One of the commands that the stories send.
 fn try_command(command: &Document, width: usize) -> Option<String> {
     let (name, collection) = command.iter().next()?;
     let collection = format!("db.{}", collection.as_str()?);
+    let on_collection = |function: &str, arguments: &[Bson]| {
+        let function = format!("{collection}.{function}");
+        Some(call(&function, arguments, width))
+    };
     match name.as_str() {
         "find" => {
-            let filter = command.get("filter")?.clone();
-            let find = call(&format!("{collection}.find"), &[filter], width);
+            let mut arguments = vec![command.get("filter")?.clone()];
+            arguments.extend(command.get("projection").cloned());
             let options = ["sort", "skip", "limit"].iter().filter_map(|option| {
                 let value = command.get(option)?;
                 Some(match value.as_i64() {
@@ -28,21 +37,35 @@ fn try_command(command: &Document, width: usize) -> Option<String> {
                     None => format!(".{option}({})", flat(value)),
                 })
             });
-            Some(find + &options.collect::<String>())
+            let options: String = options.collect();
+            let width = width.saturating_sub(options.chars().count());
+            Some(call(&format!("{collection}.find"), &arguments, width) + &options)
         }
+        "aggregate" => on_collection("aggregate", &[command.get("pipeline")?.clone()]),
+        "insert" => on_collection("insertOne", &[only(command, "documents")?.clone().into()]),
         "update" => {
             let mut options = only(command, "updates")?.clone();
             let (filter, update) = (options.remove("q")?, options.remove("u")?);
-            let arguments = [filter, update, options.into()];
-            Some(call(&format!("{collection}.updateOne"), &arguments, width))
+            let many = options.remove("multi") == Some(Bson::Boolean(true));
+            if options.get("upsert") == Some(&Bson::Boolean(false)) {
+                // It is the default.
+                options.remove("upsert");
+            }
+            let mut arguments = vec![filter, update];
+            arguments.extend((!options.is_empty()).then(|| options.into()));
+            on_collection(if many { "updateMany" } else { "updateOne" }, &arguments)
+        }
+        "delete" => {
+            let delete = only(command, "deletes")?;
+            let one = delete.get("limit").and_then(Bson::as_i32) == Some(1);
+            let filter = delete.get("q")?.clone();
+            on_collection(if one { "deleteOne" } else { "deleteMany" }, &[filter])
         }
         "createIndexes" => {
             let mut options = only(command, "indexes")?.clone();
-            let arguments = [options.remove("key")?, options.into()];
-            let function = format!("{collection}.createIndex");
-            Some(call(&function, &arguments, width))
+            on_collection("createIndex", &[options.remove("key")?, options.into()])
         }
-        "listIndexes" => Some(call(&format!("{collection}.getIndexes"), &[], width)),
+        "listIndexes" => on_collection("getIndexes", &[]),
         _ => None,
     }
 }
@@ -88,10 +111,18 @@ fn flat(value: &Bson) -> String {
         Bson::Document(fields) => {
             let fields = fields
                 .iter()
-                .map(|(name, value)| format!("{name}: {}", flat(value)));
+                .map(|(name, value)| format!("{}: {}", key(name), flat(value)));
             format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),
+    }
+}
+
+/// A field's name, in quotes if it is a path.
+fn key(name: &str) -> String {
+    match name.contains('.') {
+        true => format!("{name:?}"),
+        false => name.to_owned(),
     }
 }
 
@@ -136,6 +167,7 @@ fn broken_document(fields: &Document, indent: usize, at: usize, width: usize) ->
     let mut column = at + 2;
     let mut after_block = false;
     for (n, (name, value)) in fields.iter().enumerate() {
+        let name = key(name);
         let field = format!("{name}: {}", flat(value));
         let joins = !after_block && column + 2 + field.chars().count() + 2 < width;
         if n > 0 && joins {

@@ -1,15 +1,16 @@
 //! The teller: it finds a server, listens to the driver, and prints steps.
 
 use std::{
+    cell::Cell,
     error::Error,
-    fmt::Display,
+    fmt::{self, Display},
     sync::mpsc::{Receiver, channel},
 };
 
 use bucket_runtime::{
-    Bucket,
+    Bucket, Outlier,
     mongodb::{
-        self, Client, Database,
+        self, Client, Collection, Database,
         bson::{Document, doc},
         event::{EventHandler, command::CommandEvent},
         options::ClientOptions,
@@ -20,19 +21,49 @@ use futures_util::TryStreamExt;
 
 use crate::{
     shell,
-    text::{NOTE_WIDTH, bold, note, paragraph},
+    text::{NOTE_WIDTH, bold, note, paragraph, thousands},
 };
 
 /// The database on a server of the reader's own.
 const DATABASE: &str = "bucket_examples";
 
-/// A story about one collection, told step by step on the terminal.
+/// A story about a collection or two, told step by step on the terminal.
 pub struct Story {
     server: Server,
     database: Database,
-    collection: &'static str,
-    commands: Receiver<Document>,
+    collections: Vec<&'static str>,
+    heard: Receiver<Heard>,
+    cost: Cell<Cost>,
     steps: u32,
+}
+
+/// What the driver tells its listener.
+enum Heard {
+    Command(Document),
+    /// The answer to one, of so many bytes.
+    Reply(u64),
+}
+
+/// What a call cost: how many commands it sent, and how many bytes came back.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct Cost {
+    /// The number of commands.
+    pub queries: u64,
+    /// The bytes of the server's replies.
+    pub bytes: u64,
+}
+
+impl Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let queries = if self.queries == 1 {
+            "query"
+        } else {
+            "queries"
+        };
+        let (number, bytes) = (self.queries, thousands(self.bytes));
+        write!(f, "{number} {queries}, {bytes} bytes read")
+    }
 }
 
 impl Story {
@@ -43,6 +74,22 @@ impl Story {
     ///
     /// When there is no server, or when it does not answer.
     pub async fn begin<T: Bucket>(title: &str) -> Result<Self, Box<dyn Error>> {
+        Self::begin_with(title, vec![T::SPEC.collection]).await
+    }
+
+    /// The same for a struct with outliers, which are stored in two collections.
+    ///
+    /// # Errors
+    ///
+    /// As of [`begin`](Self::begin).
+    pub async fn begin_outliers<T: Outlier>(title: &str) -> Result<Self, Box<dyn Error>> {
+        Self::begin_with(title, vec![T::SPEC.collection, T::SPEC.extras]).await
+    }
+
+    async fn begin_with(
+        title: &str,
+        collections: Vec<&'static str>,
+    ) -> Result<Self, Box<dyn Error>> {
         println!("{}", bold(title));
         let server = Server::start().await?;
         let options = ClientOptions::parse(server.uri()).await;
@@ -50,33 +97,37 @@ impl Story {
         // The connection string may hold a password, the addresses do not.
         let hosts: Vec<_> = options.hosts.iter().map(ToString::to_string).collect();
         let hosts = hosts.join(", ");
-        let (sender, commands) = channel();
+        let (sender, heard) = channel();
         options.command_event_handler = Some(EventHandler::callback(move |event| {
-            if let CommandEvent::Started(started) = event {
-                // Nobody listens any more once the story has ended.
-                let _ = sender.send(started.command);
-            }
+            // Nobody listens any more once the story has ended.
+            let _ = match event {
+                CommandEvent::Started(started) => sender.send(Heard::Command(started.command)),
+                CommandEvent::Succeeded(done) => sender.send(Heard::Reply(size(&done.reply))),
+                _ => Ok(()),
+            };
         }));
 
         let database = Client::with_options(options)?.database(DATABASE);
-        let collection = T::SPEC.collection;
         let existing = database.list_collection_names().await;
         let existing = existing.map_err(|error| format!("{hosts} does not answer: {error}"))?;
         paragraph(&match server.is_throw_away() {
             true => format!("On a throw-away server at {hosts}, which ends with this program."),
-            false => format!("On your server at {hosts}, in {DATABASE}.{collection}."),
+            false => format!("On your server at {hosts}, in {}.", named(&collections)),
         });
-        if existing.iter().any(|name| name == collection) {
-            database.collection::<Document>(collection).drop().await?;
-            paragraph(&format!(
-                "Dropped the {DATABASE}.{collection} that was there."
-            ));
+        for collection in &collections {
+            if existing.iter().any(|name| name == collection) {
+                database.collection::<Document>(collection).drop().await?;
+                paragraph(&format!(
+                    "Dropped the {DATABASE}.{collection} that was there."
+                ));
+            }
         }
         Ok(Self {
             server,
             database,
-            collection,
-            commands,
+            collections,
+            heard,
+            cost: Cell::default(),
             steps: 0,
         })
     }
@@ -111,25 +162,51 @@ impl Story {
 
     /// Prints a call that is about to be made, and begins to listen; [`show!`](crate::show) does.
     pub fn calls(&self, call: &str) {
-        while self.commands.try_recv().is_ok() {}
+        while self.heard.try_recv().is_ok() {}
         println!();
         note("call", call);
     }
 
     /// Prints the commands that the driver has sent since [`calls`](Self::calls).
     pub fn sent(&self) {
-        for command in self.commands.try_iter() {
-            note("sent", &shell::command(&command, NOTE_WIDTH));
+        let mut cost = Cost::default();
+        for heard in self.heard.try_iter() {
+            match heard {
+                Heard::Command(command) => {
+                    cost.queries += 1;
+                    note("sent", &shell::command(&command, NOTE_WIDTH));
+                }
+                Heard::Reply(bytes) => cost.bytes += bytes,
+            }
         }
+        self.cost.set(cost);
     }
 
-    /// Prints the documents that match, as they are stored.
+    /// What the call cost that was shown last.
+    pub fn cost(&self) -> Cost {
+        self.cost.get()
+    }
+
+    /// Prints the documents of the story's first collection that match, as they are stored.
     ///
     /// # Errors
     ///
     /// The driver's.
     pub async fn stored(&self, filter: Document) -> Result<(), mongodb::error::Error> {
-        let collection = self.database.collection::<Document>(self.collection);
+        let collection = self.database.collection(self.collections[0]);
+        self.stored_in(&collection, filter).await
+    }
+
+    /// Prints the documents of any collection that match, as they are stored.
+    ///
+    /// # Errors
+    ///
+    /// The driver's.
+    pub async fn stored_in(
+        &self,
+        collection: &Collection<Document>,
+        filter: Document,
+    ) -> Result<(), mongodb::error::Error> {
         let found = collection.find(filter).sort(doc! { "_id": 1 }).await?;
         let found: Vec<Document> = found.try_collect().await?;
         println!();
@@ -141,17 +218,31 @@ impl Story {
 
     /// Ends the story, and says where its data is.
     pub fn end(self) {
+        let collections = named(&self.collections);
         println!();
         paragraph(&match self.server.is_throw_away() {
             true => format!(
                 "The server ends here, and its data with it. To keep the data, set MONGODB_URI to a \
-                 server of yours; it goes to {DATABASE}.{} there.",
-                self.collection
+                 server of yours; it goes to {collections} there."
             ),
-            false => format!(
-                "The data stays in {DATABASE}.{} for you to look at.",
-                self.collection
-            ),
+            false => format!("The data stays in {collections} for you to look at."),
         });
     }
+}
+
+/// The full names of collections.
+fn named(collections: &[&str]) -> String {
+    let names: Vec<_> = collections
+        .iter()
+        .map(|collection| format!("{DATABASE}.{collection}"))
+        .collect();
+    names.join(" and ")
+}
+
+/// How many bytes a document takes.
+fn size(document: &Document) -> u64 {
+    let mut bytes = Vec::new();
+    // Nothing that was read cannot be written again.
+    let _ = document.to_writer(&mut bytes);
+    bytes.len() as u64
 }

@@ -1,6 +1,6 @@
 //! Text on the terminal: paragraphs, numbers and dates.
 
-use std::{env, io, io::IsTerminal};
+use std::{env, fmt::Display, io, io::IsTerminal};
 
 use bucket_runtime::mongodb::bson::DateTime;
 
@@ -39,6 +39,17 @@ pub(crate) fn note(label: &str, text: &str) {
     for line in text.lines() {
         println!("{INDENT}{label:<LABEL$}{line}");
         label = "";
+    }
+}
+
+/// Prints text that is laid out already, such as a table; a line that is too long goes on below.
+pub fn table(text: impl Display) {
+    println!();
+    for line in text.to_string().lines() {
+        match INDENT.len() + line.chars().count() <= WIDTH {
+            true => println!("{}", format!("{INDENT}{line}").trim_end()),
+            false => paragraph(line),
+        }
     }
 }
 

@@ -24,12 +24,7 @@ pub(crate) struct Group {
 
 /// How long the arrays of a collection are, and which threshold suits them.
 ///
-/// Printing it gives a table:
-///
-/// ```text
-/// 1,000 documents, 23,400 items; the longest array has 5,000
-/// …
-/// ```
+/// Printing it gives the figures as tables, with a histogram of the lengths, and the reason.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Advice {
@@ -61,6 +56,8 @@ pub struct Candidate {
     pub documents_above: u64,
     /// How many bytes those documents take.
     pub bytes_above: u64,
+    /// How many items would go to extras.
+    pub items_moved: u64,
 }
 
 impl Advice {
@@ -125,10 +122,12 @@ impl Advice {
             };
         };
         format!(
-            "{} of the documents stay whole; the other {} hold {} of the bytes",
+            "{} of the documents stay whole; the other {} hold {} of the bytes, and {} of the items \
+             go to extras",
             percent(self.documents - candidate.documents_above, self.documents),
             thousands(candidate.documents_above),
             percent(candidate.bytes_above, self.bytes),
+            percent(candidate.items_moved, self.items),
         )
     }
 }
@@ -150,6 +149,9 @@ fn candidate(groups: &[Group], threshold: u64) -> Candidate {
         threshold,
         documents_above: above().map(|group| group.documents).sum(),
         bytes_above: above().map(|group| group.bytes).sum(),
+        items_moved: above()
+            .map(|group| (group.length - threshold) * group.documents)
+            .sum(),
     }
 }
 
@@ -196,20 +198,24 @@ impl fmt::Display for Advice {
                 thousands(*documents)
             )?;
         }
-        write!(f, "\nof the arrays")?;
+        writeln!(f, "\n  arrays      items")?;
         for (percent, length) in &self.quantiles {
-            write!(f, ", {percent} % have ≤ {}", thousands(*length))?;
+            writeln!(f, "{percent:>6} %  ≤ {:>7}", thousands(*length))?;
         }
-        writeln!(f, "\n\nthreshold  documents above          bytes in them")?;
+        writeln!(
+            f,
+            "\nthreshold    documents above           bytes in them  items moved"
+        )?;
         for candidate in &self.candidates {
             writeln!(
                 f,
-                "{:>9}  {:>9} {:>8}  {:>14} {:>8}{}",
+                "{:>9}  {:>9} {:>8}  {:>14} {:>8}     {:>8}{}",
                 thousands(candidate.threshold),
                 thousands(candidate.documents_above),
                 percent(candidate.documents_above, self.documents),
                 thousands(candidate.bytes_above),
                 percent(candidate.bytes_above, self.bytes),
+                percent(candidate.items_moved, self.items),
                 if self.recommended == Some(candidate.threshold) {
                     "  ← recommended"
                 } else {
@@ -218,9 +224,7 @@ impl fmt::Display for Advice {
             )?;
         }
         match self.recommended {
-            Some(threshold) => {
-                write!(f, "\nthreshold = {}: {}", threshold, self.reason())
-            }
+            Some(threshold) => write!(f, "\nthreshold = {threshold}: {}", self.reason()),
             None => write!(f, "\nno threshold: {}", self.reason()),
         }
     }

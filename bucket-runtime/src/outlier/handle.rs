@@ -97,7 +97,7 @@ impl<T: Outlier> Outliers<T> {
     /// Pushes one item: into the parent's array while that has room, else into its extras.
     ///
     /// Round trips: one to a parent with room, and one to a parent that this handle knows as an
-    /// outlier; three or four when it learns that, six for an item that opens an extras document.
+    /// outlier; three when it learns that, and up to six for an item that opens an extras document.
     ///
     /// # Errors
     ///
