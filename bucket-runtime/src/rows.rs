@@ -1,7 +1,9 @@
 //! Rows as they come from the server.
 
 use mongodb::{
-    ClientSession, Cursor, SessionCursor, bson::RawDocument, error::Error as DriverError,
+    ClientSession, Cursor, SessionCursor,
+    bson::{Bson, RawDocument},
+    error::Error as DriverError,
 };
 use serde::de::DeserializeOwned;
 
@@ -74,9 +76,10 @@ impl<'s, R: DeserializeOwned> Rows<'s, R> {
     /// The row's `_id`, as text for people.
     fn id(&self) -> String {
         let id = self.raw().get("_id").ok().flatten();
-        match id.and_then(|id| id.as_str()) {
-            Some(text) => text.to_owned(),
-            None => format!("{id:?}"),
+        match id.and_then(|id| Bson::try_from(id).ok()) {
+            Some(Bson::String(text)) => text,
+            Some(other) => other.to_string(),
+            None => "missing".to_owned(),
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
 
-/// Whether the driver refused to send a message of more than 48 MB.
+/// Whether the driver refused to send a message of more than 48 MB, or to insert a document of more
+/// than 16 MB.
 pub(super) fn is_too_long(error: &DriverError) -> bool {
-    matches!(&*error.kind, ErrorKind::InvalidArgument { message, .. } if message.contains("over maximum"))
+    matches!(&*error.kind, ErrorKind::InvalidArgument { message, .. }
+        if message.contains("over maximum") || message.contains("must be within"))
 }
 
 /// The code and the message of a refused write.

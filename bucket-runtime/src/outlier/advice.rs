@@ -115,15 +115,13 @@ impl Advice {
                     thousands(CANDIDATES[CANDIDATES.len() - 1]),
                 ),
                 false => format!(
-                    "no array stands out: the longest has {} items, and no threshold would set \
-                     apart a few documents",
+                    "no array stands out: the longest has {} items, so no threshold sets a few apart",
                     thousands(self.longest)
                 ),
             };
         };
         format!(
-            "{} of the documents stay whole; the other {} hold {} of the bytes, and {} of the items \
-             go to extras",
+            "{} of documents stay whole; the other {} hold {} of the bytes; {} of the items move",
             percent(self.documents - candidate.documents_above, self.documents),
             thousands(candidate.documents_above),
             percent(candidate.bytes_above, self.bytes),
@@ -224,8 +222,8 @@ impl fmt::Display for Advice {
             )?;
         }
         match self.recommended {
-            Some(threshold) => write!(f, "\nthreshold = {threshold}: {}", self.reason()),
-            None => write!(f, "\nno threshold: {}", self.reason()),
+            Some(threshold) => write!(f, "\nthreshold = {threshold}\n{}", self.reason()),
+            None => write!(f, "\nno threshold\n{}", self.reason()),
         }
     }
 }

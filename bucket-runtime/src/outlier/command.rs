@@ -87,15 +87,15 @@ impl ParentScope {
         filter
     }
 
-    /// Takes a value out of the parent's array. `$in` compares whole values, where a plain document
-    /// would be read as conditions.
-    pub(crate) fn pull(&self, value: &Bson) -> Update {
-        Update {
-            filter: self.parent(),
-            update: doc! { "$pull": { self.spec.items: { "$in": [value.clone()] } } },
-            upsert: false,
-            hint: None,
-        }
+    /// Takes a value out of the parent's array: a filter, and a pipeline.
+    ///
+    /// Expressions compare whole values. In a query a list, a pattern or an operator would be read
+    /// as a condition, and so would be the operand of `$pull`.
+    pub(crate) fn pull(&self, value: &Bson) -> (Document, Vec<Document>) {
+        let mut filter = self.parent();
+        filter.insert("$expr", holds(self.spec.items, value));
+        let keep = without(self.spec.items, value);
+        (filter, vec![doc! { "$set": { self.spec.items: keep } }])
     }
 
     /// Takes a value out of every extras document: a filter, and a pipeline that keeps the count
@@ -103,12 +103,11 @@ impl ParentScope {
     pub(crate) fn pull_extras(&self, value: &Bson) -> (Document, Vec<Document>) {
         let array = format!("${}", self.spec.extra_items);
         let mut filter = self.all_extras();
-        filter.insert(self.spec.extra_items, doc! { "$in": [value.clone()] });
-        let keep = doc! {
-            "$filter": { "input": &array, "cond": { "$ne": ["$$this", { "$literal": value.clone() }] } },
-        };
+        filter.insert("$expr", holds(self.spec.extra_items, value));
+        let keep = without(self.spec.extra_items, value);
         let was_full = doc! { "$gte": ["$count", capacity(self.extras.spec)] };
         let has_count = doc! { "$ne": [{ "$type": "$count" }, "missing"] };
+        // A missing count is less than any number, so a document of the manual's is never sealed.
         let pipeline = vec![
             doc! { "$set": { self.spec.extra_items: keep } },
             doc! { "$set": {
@@ -117,6 +116,17 @@ impl ParentScope {
             } },
         ];
         (filter, pipeline)
+    }
+
+    /// Puts items before those of an extras document.
+    pub(crate) fn put_before(&self, id: Bson, items: Vec<Bson>) -> Update {
+        let each = doc! { "$each": items, "$position": 0 };
+        Update {
+            filter: doc! { "_id": id },
+            update: doc! { "$push": { self.spec.extra_items: each } },
+            upsert: false,
+            hint: None,
+        }
     }
 
     /// The sealed pages that a removal has emptied.
@@ -162,6 +172,19 @@ impl ParentScope {
 /// The parents whose array is longer than this.
 pub(crate) fn longer_than(spec: &OutlierSpec, length: u32) -> Document {
     doc! { "$expr": { "$gt": [array_length(spec.items), i64::from(length)] } }
+}
+
+/// Whether an array holds a value.
+fn holds(name: &str, value: &Bson) -> Document {
+    let array = format!("${name}");
+    let literal = doc! { "$literal": value.clone() };
+    doc! { "$and": [{ "$isArray": [&array] }, { "$in": [literal, &array] }] }
+}
+
+/// An array without a value.
+fn without(name: &str, value: &Bson) -> Document {
+    let unequal = doc! { "$ne": ["$$this", { "$literal": value.clone() }] };
+    doc! { "$filter": { "input": format!("${name}"), "cond": unequal } }
 }
 
 /// The length of an array, 0 where it is missing.

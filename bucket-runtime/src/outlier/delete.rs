@@ -101,8 +101,11 @@ impl Core {
         value: &Bson,
         mut session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let pull = scope.pull(value);
-        let pulled = self.parents.modify(pull, session.as_deref_mut()).await;
+        let (filter, pipeline) = scope.pull(value);
+        let pulled = self
+            .parents
+            .update_many(filter, pipeline, session.as_deref_mut())
+            .await;
         let mut removed = pulled.map_err(|error| self.refused(scope, error))?;
         let server = &self.extras.server;
         let (filter, pipeline) = scope.pull_extras(value);

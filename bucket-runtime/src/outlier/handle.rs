@@ -261,7 +261,8 @@ impl<T: Outlier> Outliers<T> {
     /// threshold is moved to extras, while programs that use this library go on writing.
     ///
     /// Each parent is split in a transaction of its own, so it needs a replica set or a sharded
-    /// cluster, and whenever it is stopped every item is in one place. Call it again to go on.
+    /// cluster, and whenever it is stopped every item is in one place. Call it again to go on. A
+    /// dropped future leaves the parent that it was at to be finished by a task.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};

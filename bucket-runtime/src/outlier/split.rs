@@ -1,6 +1,6 @@
 //! Moving in: parents that have grown too long already are brought under the pattern.
 
-use std::{future::IntoFuture, marker::PhantomData};
+use std::{future::IntoFuture, marker::PhantomData, time::Duration};
 
 use futures_util::future::BoxFuture;
 use mongodb::{
@@ -8,6 +8,7 @@ use mongodb::{
     bson::{Array, Bson, Document, doc},
     error::Error as DriverError,
 };
+use tokio::{task::JoinError, time::Instant};
 
 use super::{
     command::{ParentScope, longer_than},
@@ -21,8 +22,12 @@ use crate::{
     server::Range,
 };
 
-/// How often the split of one parent is begun anew because others wrote to it meanwhile.
-const TRIES: u32 = 100;
+/// How long one parent is tried. A transaction whose process was killed keeps its parent locked
+/// until the server ends it, by default after a minute (`transactionLifetimeLimitSeconds`).
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// The longest pause between two tries.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// How far a [`split_existing`](crate::Outliers::split_existing) is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,12 +123,33 @@ impl<'p, T: Outlier> IntoFuture for SplitExisting<'p, T> {
 
 /// Splits one parent, in a transaction: all of it is moved, or nothing is, and nobody sees it half
 /// done. Tells how many items were moved.
+///
+/// A task of its own does it. A transaction whose commit was dropped before it was sent would keep
+/// its parent locked until the server ends it, which by default takes a minute.
 pub(crate) async fn split(core: &Core, scope: &ParentScope) -> Result<u64> {
+    let task = tokio::spawn({
+        let (core, scope) = (core.clone(), scope.clone());
+        async move { run(&core, &scope).await }
+    });
+    match task.await.map_err(JoinError::try_into_panic) {
+        Ok(split) => split,
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // The tokio runtime is shutting down.
+        Err(Err(cancelled)) => {
+            let cancelled = Box::new(cancelled);
+            Err(core.fail(scope, Kind::Driver).with_source(cancelled))
+        }
+    }
+}
+
+/// Begins the transaction anew until it is committed.
+async fn run(core: &Core, scope: &ParentScope) -> Result<u64> {
     let client = core.parents.collection().client();
     let session = client.start_session().await;
     let mut session = session.map_err(|error| core.failed(scope, error))?;
-    for tries in 0..TRIES {
-        crate::engine::pause(tries).await;
+    let end = Instant::now() + PATIENCE;
+    let mut pause = Duration::from_millis(1);
+    loop {
         let error = match attempt(core, scope, &mut session).await {
             Ok(moved) => return Ok(moved),
             Err(error) => error,
@@ -135,11 +161,13 @@ pub(crate) async fn split(core: &Core, scope: &ParentScope) -> Result<u64> {
         };
         // A push took the page number that the transaction was about to take.
         let lost = duplicate_index(driver).is_some();
-        if !lost && !driver.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR) {
+        let again = lost || driver.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR);
+        if !again || Instant::now() > end {
             return Err(error);
         }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE);
     }
-    Err(core.fail(scope, Kind::Contended(TRIES)))
 }
 
 async fn attempt(core: &Core, scope: &ParentScope, session: &mut ClientSession) -> Result<u64> {
@@ -151,31 +179,7 @@ async fn attempt(core: &Core, scope: &ParentScope, session: &mut ClientSession) 
         return Ok(0);
     }
     let moved = rest.len() as u64;
-    let server = &core.extras.server;
-    let range = Range {
-        limit: Some(1),
-        ..Range::oldest_first()
-    };
-    let mut first = server
-        .find::<Document>(scope.extras.all(), range, Some(&mut *session))
-        .await
-        .map_err(fail)?;
-    let first = match first.advance().await.map_err(fail)? {
-        true => Some(first.decode().map_err(fail)?),
-        false => None,
-    };
-    let pages = match first
-        .as_ref()
-        .map(|first| first.get_str("_id").unwrap_or_default())
-    {
-        None => pages_of(scope, rest),
-        Some(first) => pages_before(scope, first, rest)
-            .ok_or_else(|| core.fail(scope, Kind::ForeignId(first.to_owned())))?,
-    };
-    server
-        .insert_many(pages, &mut *session)
-        .await
-        .map_err(fail)?;
+    move_out(core, scope, rest, session).await?;
     core.parents
         .modify(scope.cut(), Some(&mut *session))
         .await
@@ -183,6 +187,57 @@ async fn attempt(core: &Core, scope: &ParentScope, session: &mut ClientSession) 
     commit(session).await.map_err(fail)?;
     core.known.remember(&scope.extras.prefix);
     Ok(moved)
+}
+
+/// Moves items to the extras, before those that are there already.
+async fn move_out(
+    core: &Core,
+    scope: &ParentScope,
+    items: Array,
+    session: &mut ClientSession,
+) -> Result<()> {
+    let fail = |error: DriverError| core.failed(scope, error);
+    let server = &core.extras.server;
+    // What the manual's commands have written is read first, so it takes them.
+    let unnumbered = first_id(core, scope.unnumbered_extras(), session).await;
+    if let Some(id) = unnumbered.map_err(fail)? {
+        let put = scope.put_before(id, items);
+        return server
+            .modify(put, Some(session))
+            .await
+            .map(drop)
+            .map_err(fail);
+    }
+    let first = first_id(core, scope.extras.all(), session)
+        .await
+        .map_err(fail)?;
+    let pages = match &first {
+        None => pages_of(scope, items),
+        Some(id) => pages_before(scope, id.as_str().unwrap_or_default(), items)
+            .ok_or_else(|| core.fail(scope, Kind::ForeignId(id.to_string())))?,
+    };
+    server.insert_many(pages, session).await.map_err(fail)
+}
+
+/// The least id among extras documents, in the transaction.
+async fn first_id(
+    core: &Core,
+    filter: Document,
+    session: &mut ClientSession,
+) -> Result<Option<Bson>, DriverError> {
+    let range = Range {
+        projection: Some(doc! { "_id": 1 }),
+        limit: Some(1),
+        ..Range::oldest_first()
+    };
+    let server = &core.extras.server;
+    let mut rows = server
+        .find::<Document>(filter, range, Some(session))
+        .await?;
+    Ok(match rows.advance().await? {
+        true => rows.decode()?.remove("_id"),
+        false => None,
+    })
 }
 
 /// The items beyond the threshold, in the transaction.
@@ -213,15 +268,12 @@ async fn rest(
 
 /// A commit whose answer got lost is sent again: the server carries it out once.
 async fn commit(session: &mut ClientSession) -> Result<(), DriverError> {
-    let mut tries = 0;
+    let end = Instant::now() + PATIENCE;
     loop {
         match session.commit_transaction().await {
             Err(error)
-                if tries < TRIES
-                    && error.contains_label(mongodb::error::UNKNOWN_TRANSACTION_COMMIT_RESULT) =>
-            {
-                tries += 1;
-            }
+                if Instant::now() < end
+                    && error.contains_label(mongodb::error::UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
             done => return done,
         }
     }
