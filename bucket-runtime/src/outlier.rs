@@ -10,6 +10,7 @@ mod handle;
 mod insert;
 mod known;
 mod open;
+mod pages;
 mod push;
 mod read;
 mod split;
