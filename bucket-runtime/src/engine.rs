@@ -99,9 +99,14 @@ impl Engine {
                     _ => return Err(self.refused(&batch.scope, error)),
                 },
             }
-            room = batch.most();
-            match self.open(batch, room, session.as_deref_mut()).await? {
-                Ok(()) => (room, tries) = (batch.stored(room), 0),
+            let first = batch.opening();
+            match self.open(batch, first, session.as_deref_mut()).await? {
+                Ok(()) => {
+                    let most = batch.stored(first);
+                    // One more fills a page that was opened with all but one.
+                    let filled = first + 1 == batch.scope.spec.capacity as usize;
+                    (room, tries) = (if filled { most.min(1) } else { most }, 0);
+                }
                 // Another process, or another handle, opened one meanwhile.
                 Err(error) if matches!(duplicate_index(&error), Some(OPEN_INDEX | "_id_")) => {
                     if session.is_none() {
@@ -214,6 +219,16 @@ impl Batch {
     /// How many elements one command can carry at most.
     fn most(&self) -> usize {
         self.elements.len().min(self.scope.spec.capacity as usize)
+    }
+
+    /// How many elements can open a bucket: one less than fill it, unless a bucket holds only one.
+    ///
+    /// A bucket that is full from the start is not in the open index, and the server would take it
+    /// although another one is open. What the same writer appends next would go into that one, and
+    /// so come before.
+    fn opening(&self) -> usize {
+        let capacity = self.scope.spec.capacity as usize;
+        self.elements.len().min((capacity - 1).max(1))
     }
 
     /// Takes out those that a command carried, and tells how many the next one can carry.

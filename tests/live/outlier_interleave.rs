@@ -91,6 +91,44 @@ async fn outlier_a_push_between_whose_commands_others_push() {
     }
 }
 
+/// Values that fill a page at once, while somebody else opens one: what the same writer pushes next
+/// must not come before them.
+#[tokio::test]
+async fn outlier_a_push_of_many_between_whose_commands_others_push() {
+    let (books, plain, events) = opened("outlier_pause_many").await;
+    for begin in BEGINNINGS {
+        for many in [2, 3, 4, 7] {
+            for stop in 1.. {
+                plain.delete(&7).await.unwrap();
+                let book = Book2::new(7, (0..begin).collect());
+                plain.insert(&book).await.unwrap();
+                events.reset();
+                let push = books.push_many(&7, 100..100 + many).into_future();
+                let paused = events.run_until(stop, push).await;
+                plain.push(&7, 50).await.unwrap();
+                let to_its_end = paused.is_ok();
+                match paused {
+                    Ok(pushed) => pushed.unwrap(),
+                    Err(push) => push.await.unwrap(),
+                }
+                books.push(&7, 100 + many).await.unwrap();
+                let found = crate::outlier_support::items(&plain, 7).await;
+                let mut own = found.clone();
+                own.retain(|value| *value >= 100);
+                let expected: Vec<i64> = (100..=100 + many).collect();
+                assert_eq!(
+                    own, expected,
+                    "O5: {many} values to a parent of {begin}, stopped after {stop} events: {found:?}"
+                );
+                dense(&plain).await;
+                if to_its_end {
+                    break;
+                }
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_most_an_orphan() {
     let (books, plain, events) = opened("outlier_pause_delete").await;

@@ -133,10 +133,18 @@ async fn mixed<T: Book>(test: &str, deleter: Deleter) {
         .iter()
         .map(|(id, pages)| (*id, pages.len() as u64))
         .collect();
+    let parent = |id: &i64| Bson::Int64(*id);
     let expected = orphans.iter().map(|(id, documents)| Problem::NoParent {
-        parent: Bson::Int64(*id),
+        parent: parent(id),
         documents: *documents,
     });
+    // A push that was under way to the parent that was deleted may reach the one that took its id.
+    let unflagged = found.unflagged.iter();
+    let expected = expected.chain(unflagged.map(|id| Problem::NoFlag { parent: parent(id) }));
+    assert!(
+        deleter == Deleter::InsertsAgain || found.unflagged.is_empty(),
+        "O3: {found:?}"
+    );
     let mut problems = books.verify().await.unwrap();
     problems.sort_by_key(ToString::to_string);
     let mut expected: Vec<_> = expected.collect();
@@ -147,10 +155,11 @@ async fn mixed<T: Book>(test: &str, deleter: Deleter) {
     assert_eq!(books.verify().await.unwrap(), []);
     let after = survey(&books).await;
     assert!(after.orphans.is_empty(), "{:?}", after.orphans);
-    assert_eq!(
-        after.parents, found.parents,
-        "repair touches nothing but the orphans"
-    );
+    let mut mended = found.parents;
+    for id in &found.unflagged {
+        mended.get_mut(id).unwrap().flagged = true;
+    }
+    assert_eq!(after.parents, mended, "repair touches nothing else");
     for (id, stored) in &after.parents {
         reads_agree(&books, *id, stored).await;
     }

@@ -15,7 +15,7 @@ use bucket_runtime::{
 use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::{
-    outlier_support::{Book, Stored, assert_in_order, books, dense, fresh, reads_agree},
+    outlier_support::{Book, Stored, assert_in_order, books, dense, fresh, items, reads_agree},
     support::database,
 };
 
@@ -193,4 +193,44 @@ async fn outlier_first_pushes_of_fresh_parents_at_one_instant() {
     first_pushes::<Book50x10>(&db, 30).await;
     first_pushes::<Book50x1000>(&db, 50).await;
     first_pushes::<Book1000x10>(&db, 968).await;
+}
+
+/// Tasks push many values at once, of all sizes up to several pages, through two handles.
+async fn many_at_once<T: Book>(db: &Database) {
+    let books = fresh::<T>(db).await;
+    books.insert(&T::new(0, vec![])).await.unwrap();
+    let other = T::outliers(db).await.unwrap();
+    let mut writers = JoinSet::new();
+    for writer in 0..8_i64 {
+        let books = if writer % 2 == 0 { &books } else { &other }.clone();
+        writers.spawn(async move {
+            let values: Vec<i64> = (writer * 1000..writer * 1000 + 300).collect();
+            let mut left = values.as_slice();
+            for nth in 0.. {
+                let next = (nth * 7 + writer as usize) % 23 + 1;
+                let (some, rest) = left.split_at(next.min(left.len()));
+                books.push_many(&0, some.to_vec()).await.unwrap();
+                left = rest;
+                if left.is_empty() {
+                    break;
+                }
+            }
+        });
+    }
+    writers.join_all().await;
+    // Read as it is, so that a wrong order is seen before a wrong page.
+    let mut all = items(&books, 0).await;
+    assert_in_order(&all, |value| value / 1000);
+    all.sort_unstable();
+    let expected = (0..8).flat_map(|writer| writer * 1000..writer * 1000 + 300);
+    assert_eq!(all, expected.collect::<Vec<_>>(), "O1: each value once");
+    dense(&books).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outlier_many_values_at_once() {
+    let db = database("outlier_many_at_once").await;
+    many_at_once::<Book2x10>(&db).await;
+    many_at_once::<Book50x10>(&db).await;
+    many_at_once::<Book50x1000>(&db).await;
 }

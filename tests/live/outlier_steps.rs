@@ -5,7 +5,7 @@
 use bucket_runtime::{Outlier, Outliers};
 
 use crate::{
-    outlier_events::{Events, at_rest, counted},
+    outlier_events::{Events, at_rest, counted, end_transactions},
     outlier_support::{Book, Stored, books, dense, fresh, items, reads_agree, stored, survey},
     support::{database, documents},
 };
@@ -241,6 +241,8 @@ async fn outlier_a_split_dropped_at_every_command_is_finished_by_the_next() {
             }
             let done = both.events.cut(stop, both.cut.split_existing()).await;
             at_rest(books).await;
+            // What is left of its transaction the server would end after a minute.
+            end_transactions(parent.client(), &parent.namespace().db).await;
             // All of it or nothing, and nothing is in two places or in none.
             let found = items(books, 7).await;
             assert_eq!(

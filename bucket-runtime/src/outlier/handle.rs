@@ -74,7 +74,7 @@ impl<T: Outlier> Outliers<T> {
     /// in the document, the others in extras.
     ///
     /// Round trips: one up to the threshold, and then the document is stored exactly as serde
-    /// writes the struct. Beyond that four more for each extras document.
+    /// writes the struct. Beyond that up to five more for each extras document.
     ///
     /// # Errors
     ///
