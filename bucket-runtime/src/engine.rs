@@ -256,7 +256,7 @@ fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option<String>, (
 /// Nothing depends on it for its correctness. But opening a bucket takes a read and a write, and
 /// of all who do that at once for one key a single one succeeds; the others would try in vain.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Turns(Arc<(RandomState, [Mutex<()>; 32])>);
+struct Turns(Arc<(RandomState, [Mutex<()>; 32])>);
 
 impl Turns {
     /// Waits until it is this key's turn; keys that share a lock merely wait a little longer.
@@ -270,7 +270,7 @@ impl Turns {
 
 /// Waits before a further try, at random, so that writers who met once do not meet again. The
 /// first repetition is sent at once: the bucket that it lost the race for is there by then.
-pub(crate) async fn pause(tries: u32) {
+async fn pause(tries: u32) {
     if tries > 1 {
         let longest = LONGEST_PAUSE.min(1 << tries.min(16));
         let micros = rand::random_range(0..=longest * 1000);

@@ -19,6 +19,16 @@ use crate::{
     rows::Rows,
 };
 
+/// Carries out an action of the driver's, in the session if there is one.
+macro_rules! with_session {
+    ($action:expr, $session:expr) => {
+        match $session {
+            Some(session) => $action.session(session).await,
+            None => $action.await,
+        }
+    };
+}
+
 /// A collection, and what the runtime asks of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
@@ -56,8 +66,8 @@ impl Server {
             .map(|result| result.modified_count > 0)
     }
 
-    /// Carries out one update; tells whether it found or made a document. One round trip, which the driver
-    /// repeats once if the connection breaks and the deployment is a replica set.
+    /// Carries out one update; tells whether it found or made a document. One round trip, which the
+    /// driver repeats once if the connection breaks and the deployment is a replica set.
     pub(crate) async fn update(
         &self,
         update: Update,
@@ -78,10 +88,7 @@ impl Server {
         if let Some(hint) = update.hint {
             action = action.hint(Hint::Name(hint.to_owned()));
         }
-        if let Some(session) = session {
-            action = action.session(session);
-        }
-        action.await
+        with_session!(action, session)
     }
 
     /// The greatest id that matches, for a write that is about to take the next one. It asks the
@@ -118,10 +125,7 @@ impl Server {
             .hint(Hint::Name(OPEN_INDEX.to_owned()))
             .projection(doc! { scope.spec.count: 1 })
             .selection_criteria(primary());
-        let found = match session {
-            Some(session) => action.session(session).await?,
-            None => action.await?,
-        };
+        let found = with_session!(action, session)?;
         Ok(found.map(|mut bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
             let id = bucket.remove("_id").unwrap_or(Bson::Null);
@@ -168,10 +172,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<u64, DriverError> {
         let action = self.collection.count_documents(filter);
-        match session {
-            None => action.await,
-            Some(session) => action.session(session).await,
-        }
+        with_session!(action, session)
     }
 
     /// The field `items` of the single document that a pipeline ends in; 0 if it ends in none.
@@ -216,10 +217,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<(), DriverError> {
         let action = self.collection.insert_one(document);
-        match session {
-            Some(session) => action.session(session).await.map(drop),
-            None => action.await.map(drop),
-        }
+        with_session!(action, session).map(drop)
     }
 
     /// Inserts documents, in a session.
@@ -243,10 +241,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
         let action = self.collection.update_many(filter, pipeline);
-        let result = match session {
-            Some(session) => action.session(session).await?,
-            None => action.await?,
-        };
+        let result = with_session!(action, session)?;
         Ok(result.modified_count > 0)
     }
 
@@ -257,10 +252,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<u64, DriverError> {
         let action = self.collection.delete_many(filter);
-        let result = match session {
-            Some(session) => action.session(session).await?,
-            None => action.await?,
-        };
+        let result = with_session!(action, session)?;
         Ok(result.deleted_count)
     }
 
@@ -271,10 +263,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
         let action = self.collection.delete_one(filter);
-        let result = match session {
-            Some(session) => action.session(session).await?,
-            None => action.await?,
-        };
+        let result = with_session!(action, session)?;
         Ok(result.deleted_count > 0)
     }
 
@@ -292,10 +281,7 @@ impl Server {
         if for_a_write {
             action = action.selection_criteria(primary());
         }
-        let found = match session {
-            Some(session) => action.session(session).await?,
-            None => action.await?,
-        };
+        let found = with_session!(action, session)?;
         Ok(found.map(|state| State {
             length: (state.get("length").and_then(whole))
                 .and_then(|length| usize::try_from(length).ok())

@@ -1,6 +1,6 @@
 //! Moving in: parents that have grown too long already are brought under the pattern.
 
-use std::{future::IntoFuture, marker::PhantomData, time::Duration};
+use std::{future::IntoFuture, time::Duration};
 
 use futures_util::future::BoxFuture;
 use mongodb::{
@@ -47,7 +47,6 @@ pub struct SplitProgress {
 pub struct SplitExisting<'p, T> {
     outliers: Outliers<T>,
     progress: Box<dyn FnMut(SplitProgress) + Send + 'p>,
-    parent: PhantomData<fn() -> T>,
 }
 
 impl<T: Outlier> SplitExisting<'static, T> {
@@ -55,7 +54,6 @@ impl<T: Outlier> SplitExisting<'static, T> {
         Self {
             outliers: outliers.clone(),
             progress: Box::new(|_| {}),
-            parent: PhantomData,
         }
     }
 }
@@ -69,7 +67,6 @@ impl<T: Outlier> SplitExisting<'_, T> {
         SplitExisting {
             outliers: self.outliers,
             progress: Box::new(progress),
-            parent: PhantomData,
         }
     }
 }
@@ -83,7 +80,6 @@ impl<'p, T: Outlier> IntoFuture for SplitExisting<'p, T> {
             let Self {
                 outliers,
                 mut progress,
-                ..
             } = self;
             let core = outliers.core();
             let fail = |error| Error::read(error, core.parents.name());
