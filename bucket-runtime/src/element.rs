@@ -60,19 +60,20 @@ pub(crate) fn raw<T: Serialize + ?Sized>(value: &T) -> Result<RawDocumentBuf, Re
 #[allow(
     unused_imports,
     dead_code,
-    reason = "one of the names is missing in each version"
+    clippy::needless_question_mark,
+    reason = "in each version one of the names is missing, and the error has another type"
 )]
 mod bytes {
     use super::{Refusal, Serialize};
 
     pub(super) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Refusal> {
         use mongodb::bson::*;
-        serialize_to_vec(&value).map_err(Into::into)
+        Ok(serialize_to_vec(&value)?)
     }
 
     fn serialize_to_vec<T: Serialize>(value: &T) -> Result<Vec<u8>, Refusal> {
         use mongodb::bson::*;
-        to_vec(value).map_err(Into::into)
+        Ok(to_vec(value)?)
     }
 
     fn to_vec<T>(_: &T) -> Result<Vec<u8>, Refusal> {
