@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use self::numbers::Numbers;
 pub(crate) use self::range::Range;
 use crate::{
-    command::{KeyScope, OPEN_INDEX, Update},
+    command::{KeyScope, OPEN_INDEX, SEALED, Update},
     outlier::command::ParentScope,
     rows::Rows,
 };
@@ -137,6 +137,29 @@ impl Server {
             let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
             let id = bucket.remove("_id").unwrap_or(Bson::Null);
             (id, usize::try_from(count).unwrap_or(0))
+        }))
+    }
+
+    /// The id of a key's last bucket, and how many items more that one takes.
+    pub(crate) async fn last_bucket(
+        &self,
+        scope: &KeyScope,
+    ) -> Result<Option<(String, usize)>, DriverError> {
+        let found = (self.collection)
+            .find_one(scope.all())
+            .projection(doc! { scope.spec.count: 1, SEALED: 1 })
+            .sort(doc! { "_id": -1 })
+            .selection_criteria(primary())
+            .read_concern(ReadConcern::local())
+            .await?;
+        let capacity = i64::from(scope.spec.capacity);
+        Ok(found.and_then(|bucket| {
+            let count = bucket.get(scope.spec.count).and_then(whole)?;
+            let room = match bucket.get(SEALED) {
+                None => usize::try_from(capacity - count).unwrap_or(0),
+                Some(_) => 0,
+            };
+            Some((bucket.get_str("_id").ok()?.to_owned(), room))
         }))
     }
 

@@ -61,6 +61,31 @@ enum Times {
     Spread,
 }
 
+/// Through which handles the tasks append.
+#[derive(Clone, Copy)]
+enum Handles {
+    /// Clones of one, in which appends travel together.
+    Clones,
+    /// Clones of one, in which each append travels alone.
+    Uncombined,
+    /// Four of them, which know nothing of each other, as the handles of four processes do.
+    Four,
+}
+
+/// A handle for each writer.
+async fn handles<T: Reading>(db: &Database, handles: Handles) -> Vec<Buckets<T>> {
+    let mut opened = Vec::new();
+    for _ in 0..if matches!(handles, Handles::Four) {
+        4
+    } else {
+        1
+    } {
+        let combine = !matches!(handles, Handles::Uncombined);
+        opened.push(T::buckets(db).combine(combine).await.unwrap());
+    }
+    (opened.iter().cycle().take(WRITERS as usize).cloned()).collect()
+}
+
 fn time(times: Times, n: i64) -> DateTime {
     const NOON: i64 = 1_698_321_600_000;
     DateTime::from_millis(match times {
@@ -71,12 +96,11 @@ fn time(times: Times, n: i64) -> DateTime {
 
 /// 32 tasks append 200 items each to so many keys; then every item is there once, in a dense set
 /// of buckets.
-async fn race<T: Reading>(db: &Database, keys: i64, times: Times) {
+async fn race<T: Reading>(db: &Database, keys: i64, times: Times, through: Handles) {
     let _ = db.collection::<T>("readings").drop().await;
-    let buckets = T::buckets(db).await.unwrap();
+    let handles = handles::<T>(db, through).await;
     let mut writers = JoinSet::new();
-    for writer in 0..WRITERS {
-        let buckets = buckets.clone();
+    for (writer, buckets) in (0..).zip(handles.iter().cloned()) {
         writers.spawn(async move {
             for n in writer * ITEMS..(writer + 1) * ITEMS {
                 buckets
@@ -87,7 +111,7 @@ async fn race<T: Reading>(db: &Database, keys: i64, times: Times) {
         });
     }
     writers.join_all().await;
-    assert_all_stored_once(&buckets, WRITERS * ITEMS, keys).await;
+    assert_all_stored_once(&handles[0], WRITERS * ITEMS, keys).await;
 }
 
 async fn assert_all_stored_once<T: Reading>(buckets: &Buckets<T>, items: i64, keys: i64) {
@@ -112,10 +136,11 @@ macro_rules! races {
         async fn $test() {
             let db = database(stringify!($test)).await;
             $(
-                race::<$name>(&db, 1, Times::Burst).await;
-                race::<$name>(&db, 1, Times::Spread).await;
-                race::<$name>(&db, 50, Times::Burst).await;
-                race::<$name>(&db, 50, Times::Spread).await;
+                race::<$name>(&db, 1, Times::Burst, Handles::Clones).await;
+                race::<$name>(&db, 1, Times::Spread, Handles::Four).await;
+                race::<$name>(&db, 1, Times::Spread, Handles::Uncombined).await;
+                race::<$name>(&db, 50, Times::Burst, Handles::Four).await;
+                race::<$name>(&db, 50, Times::Spread, Handles::Clones).await;
             )+
         }
     )+};

@@ -8,6 +8,7 @@
     reason = "the text of a regex may hold NUL in bson 2 and not in bson 3"
 )]
 
+mod bulk;
 mod errors;
 mod errors_items;
 mod errors_server;

@@ -103,10 +103,9 @@ impl<T: Bucket> Lanes<T> {
             let lane = Lane {
                 held: vec![held],
                 // Without a bucket that can be open there is nothing to look for.
-                tail: if scope.spec.capacity == 1 {
-                    Tail::Full { last: None }
-                } else {
-                    Tail::Look
+                tail: match scope.spec.capacity {
+                    1 => Tail::Shut,
+                    _ => Tail::Look,
                 },
                 scope,
             };

@@ -64,14 +64,21 @@ impl<T: Bucket> Load<'_, T> {
             // is.
             lane.tail = Tail::Full { last: None };
             if T::SPEC.id.ordinal == Ordinal::Number {
-                let (server, all) = (self.engine.server.clone(), lane.scope.all());
-                reads.push(async move { (at, server.last_id(all, None).await) });
+                let (server, scope) = (self.engine.server.clone(), lane.scope.clone());
+                reads.push(async move { (at, server.last_bucket(&scope).await) });
             }
         }
         let mut reads = stream::iter(reads).buffer_unordered(READS);
         while let Some((at, last)) = reads.next().await {
             let last = last.map_err(|error| self.failed(error))?;
-            lanes[at].tail = Tail::Full { last };
+            // One read tells both: which number is next, and that nothing is open. Another writer
+            // may have opened that bucket a moment ago.
+            lanes[at].tail = match last {
+                Some((id, room)) if room > 0 => Tail::Open { id, room },
+                last => Tail::Full {
+                    last: last.map(|(id, _)| id),
+                },
+            };
         }
         Ok(())
     }
