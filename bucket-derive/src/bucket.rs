@@ -134,13 +134,15 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let items = items.map(|name| quote!(.items(#name)));
     let count = model.attr.count.as_ref().map(|count| &count.value);
     let count = count.map(|name| quote!(.count(#name)));
+    let time = model.time().map(|time| &time.serde.write);
+    let time = time.map(|name| quote!(.time(#name)));
     quote! {
         #krate::BucketSpec::new(
             #collection,
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count
+        ) #items #count #time
     }
 }
 

@@ -11,10 +11,11 @@ use std::{future::IntoFuture, mem, pin::Pin};
 use futures_util::{Stream, StreamExt, future::BoxFuture, future::join_all};
 
 pub use self::failed::{AppendManyError, FailedItem};
-use self::{
-    lane::{Held, Lanes},
-    load::Load,
+pub(crate) use self::{
+    lane::Held,
+    plan::{Chunk, Ids, NewBucket},
 };
+use self::{lane::Lanes, load::Load};
 use crate::{Bucket, Error, command::KeyScope, engine::Engine, error::Kind, id, item};
 
 /// How many bytes of items are held back at most, unless the caller says otherwise.
@@ -103,7 +104,7 @@ async fn flush<T: Bucket>(load: &Load<'_, T>, lanes: &mut Lanes<T>) {
 }
 
 /// An item in the form in which it waits.
-fn held<T: Bucket>(
+pub(crate) fn held<T: Bucket>(
     engine: &Engine,
     index: u64,
     item: T,

@@ -72,6 +72,12 @@ pub(crate) enum Kind {
     Contended(u32),
     /// The task that sent the items was ended.
     Stopped,
+    /// A flat document that is no item: its id.
+    FlatDocument(String),
+    /// A key that was to be regrouped has buckets already: one of them.
+    KeyTaken(String),
+    /// Another regrouping goes on with the same work.
+    Overtaken,
 }
 
 impl Error {
@@ -109,6 +115,10 @@ impl Error {
     pub(crate) fn with_key(mut self, key: &str) -> Self {
         self.0.key = Some(key.to_owned());
         self
+    }
+
+    pub(crate) fn is(&self, kind: &Kind) -> bool {
+        self.0.kind == *kind
     }
 
     pub(crate) fn in_doubt(mut self) -> Self {
@@ -225,7 +235,10 @@ impl Error {
 
     /// Whether a stored document could not be read as the struct says.
     pub fn is_deserialize(&self) -> bool {
-        matches!(self.0.kind, Kind::Deserialize(_) | Kind::ForeignId(_))
+        matches!(
+            self.0.kind,
+            Kind::Deserialize(_) | Kind::ForeignId(_) | Kind::FlatDocument(_)
+        )
     }
 
     /// Whether the item's time, or a bucket's number, does not fit into an id. Nothing was stored.
@@ -237,6 +250,16 @@ impl Error {
     /// Nothing was stored.
     pub fn is_too_large(&self) -> bool {
         self.0.kind == Kind::TooLarge
+    }
+
+    /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.
+    pub fn is_key_taken(&self) -> bool {
+        matches!(self.0.kind, Kind::KeyTaken(_))
+    }
+
+    /// Whether another regrouping of the same collections is under way.
+    pub fn is_overtaken(&self) -> bool {
+        self.0.kind == Kind::Overtaken
     }
 
     /// Whether others were faster so many times that the call gave up. Nothing was stored.
@@ -321,6 +344,19 @@ impl fmt::Display for Error {
             Kind::Contended(tries) => write!(
                 f,
                 "others were faster {tries} times; nothing was stored, send the item again"
+            ),
+            Kind::FlatDocument(id) => write!(
+                f,
+                "the flat document with _id {id} is no item of this struct; correct or remove it, \
+                 and regroup again to go on"
+            ),
+            Kind::KeyTaken(id) => write!(
+                f,
+                "the key has buckets already, such as {id:?}; regroup into another collection, or \
+                 remove them first"
+            ),
+            Kind::Overtaken => f.write_str(
+                "another regrouping of the same collections is under way; let that one finish",
             ),
             Kind::Stopped => f.write_str(
                 "the tokio runtime that was sending the item has ended, and the item may have been \

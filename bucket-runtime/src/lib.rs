@@ -107,12 +107,14 @@ mod open;
 mod outlier;
 mod page;
 mod read;
+mod regroup;
 mod rows;
 mod server;
 mod spec;
 mod stored;
 mod stream;
 mod time;
+mod transaction;
 
 #[doc(hidden)]
 pub mod __private;
@@ -131,6 +133,7 @@ pub use crate::{
         Problem, PushManyError, SplitProgress, ValueStream,
     },
     page::{InvalidToken, Page, PageToken},
+    regroup::RegroupProgress,
     spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec},
     stream::{ItemStream, PageStream},
     time::{TimeField, bson_date},
@@ -298,6 +301,7 @@ pub mod action {
             PushMany, Remove, Repair, SplitExisting, Values, Verify,
         },
         read::{Count, FindPage},
+        regroup::Regroup,
         stream::{Items, Pages},
     };
 }

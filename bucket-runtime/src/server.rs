@@ -12,7 +12,7 @@ use mongodb::{
     options::{Hint, ReadConcern, ReadPreference, SelectionCriteria},
     results::UpdateResult,
 };
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use self::numbers::Numbers;
 pub(crate) use self::range::Range;
@@ -254,6 +254,28 @@ impl Server {
             .unwrap_or(0))
     }
 
+    /// One of the documents that match.
+    pub(crate) async fn find_one(
+        &self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Document>, DriverError> {
+        let action = self
+            .collection
+            .find_one(filter)
+            .selection_criteria(primary());
+        with_session!(action, session)
+    }
+
+    /// The documents that a pipeline ends in, which may sort on disk.
+    pub(crate) async fn scan<R: DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+    ) -> Result<Rows<'static, R>, DriverError> {
+        let action = self.collection.aggregate(pipeline).allow_disk_use(true);
+        Ok(Rows::Plain(action.await?.with_type()))
+    }
+
     /// All documents that a pipeline ends in: for those that end in few.
     pub(crate) async fn aggregate<R: DeserializeOwned>(
         &self,
@@ -286,12 +308,13 @@ impl Server {
     }
 
     /// Inserts documents, in a session.
-    pub(crate) async fn insert_many(
+    pub(crate) async fn insert_many<D: Serialize + Send + Sync>(
         &self,
-        documents: Vec<Document>,
+        documents: &[D],
         session: &mut ClientSession,
     ) -> Result<(), DriverError> {
         self.collection
+            .clone_with_type::<D>()
             .insert_many(documents)
             .session(session)
             .await

@@ -24,6 +24,8 @@ pub struct BucketSpec {
     pub items: &'static str,
     /// The name of the field that holds the array's length.
     pub count: &'static str,
+    /// With a time ordinal, the stored name of the item's time.
+    pub time: Option<&'static str>,
 }
 
 impl BucketSpec {
@@ -64,6 +66,7 @@ impl BucketSpec {
             key,
             items: "items",
             count: "count",
+            time: None,
         }
     }
 
@@ -71,6 +74,13 @@ impl BucketSpec {
     #[must_use]
     pub const fn items(mut self, name: &'static str) -> Self {
         self.items = name;
+        self
+    }
+
+    /// Names the field of an item that holds its time.
+    #[must_use]
+    pub const fn time(mut self, name: &'static str) -> Self {
+        self.time = Some(name);
         self
     }
 

@@ -46,6 +46,7 @@ mod outlier_verify_all;
 mod paging;
 mod paging_model;
 mod plans;
+mod regroup;
 mod server_claims;
 mod server_claims_many;
 mod sessions;

@@ -29,7 +29,7 @@ pub struct AppendManyError<T> {
 
 impl<T> AppendManyError<T> {
     /// `None` if nothing failed.
-    pub(super) fn new(stored: u64, mut failed: Vec<FailedItem<T>>) -> Option<Self> {
+    pub(crate) fn new(stored: u64, mut failed: Vec<FailedItem<T>>) -> Option<Self> {
         failed.sort_by_key(|failed| failed.index);
         (!failed.is_empty()).then_some(Self { stored, failed })
     }

@@ -15,24 +15,24 @@ use crate::{
 
 /// An item that waits.
 #[derive(Debug)]
-pub(super) struct Held<T> {
+pub(crate) struct Held<T> {
     /// Where it stood in the call.
-    pub(super) index: u64,
-    pub(super) item: T,
-    pub(super) element: Element,
+    pub(crate) index: u64,
+    pub(crate) item: T,
+    pub(crate) element: Element,
 }
 
 /// The items of one key, in the order of the call.
 #[derive(Debug)]
-pub(super) struct Lane<T> {
-    pub(super) scope: KeyScope,
-    pub(super) held: Vec<Held<T>>,
-    pub(super) tail: Tail,
+pub(crate) struct Lane<T> {
+    pub(crate) scope: KeyScope,
+    pub(crate) held: Vec<Held<T>>,
+    pub(crate) tail: Tail,
 }
 
 /// All that waits.
 #[derive(Debug)]
-pub(super) struct Lanes<T> {
+pub(crate) struct Lanes<T> {
     lanes: HashMap<String, Lane<T>>,
     bytes: usize,
 }
@@ -48,18 +48,18 @@ impl<T> Default for Lanes<T> {
 
 impl<T: Bucket> Held<T> {
     /// The id of a bucket that begins with this item, with a time ordinal.
-    pub(super) fn base(&self, scope: &KeyScope) -> Option<String> {
+    pub(crate) fn base(&self, scope: &KeyScope) -> Option<String> {
         // The time was checked when the item came.
         item::base(scope, self.item.time()).ok().flatten()
     }
 
-    pub(super) fn failed(self, error: Error) -> FailedItem<T> {
+    pub(crate) fn failed(self, error: Error) -> FailedItem<T> {
         let Self { index, item, .. } = self;
         FailedItem { index, item, error }
     }
 
     /// The item as the append protocol carries it.
-    pub(super) fn entry(&self, scope: &KeyScope) -> Entry {
+    pub(crate) fn entry(&self, scope: &KeyScope) -> Entry {
         Entry {
             // What was written as BSON can be read as BSON.
             element: Bson::try_from(self.element.value()).unwrap_or(Bson::Null),
@@ -68,24 +68,24 @@ impl<T: Bucket> Held<T> {
     }
 
     /// How much memory it takes, and more than it takes in a document.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         mem::size_of::<Self>() + self.element.size()
     }
 }
 
 impl<T: Bucket> Lane<T> {
-    pub(super) fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.scope.spec.capacity as usize
     }
 
     /// The first items, as a lane of their own.
-    pub(super) fn split_to(&mut self, items: usize) -> Self {
+    pub(crate) fn split_to(&mut self, items: usize) -> Self {
         let held = self.held.drain(..items).collect();
         self.with(held)
     }
 
     /// A lane of the same key.
-    pub(super) fn with(&self, held: Vec<Held<T>>) -> Self {
+    pub(crate) fn with(&self, held: Vec<Held<T>>) -> Self {
         Self {
             scope: self.scope.clone(),
             held,
@@ -95,7 +95,7 @@ impl<T: Bucket> Lane<T> {
 }
 
 impl<T: Bucket> Lanes<T> {
-    pub(super) fn push(&mut self, scope: KeyScope, held: Held<T>) {
+    pub(crate) fn push(&mut self, scope: KeyScope, held: Held<T>) {
         self.bytes += held.bytes();
         if let Some(lane) = self.lanes.get_mut(&scope.prefix) {
             lane.held.push(held);
@@ -114,12 +114,12 @@ impl<T: Bucket> Lanes<T> {
     }
 
     /// About how much memory the items take that wait.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// The lanes, in so many parts.
-    pub(super) fn into_parts(self, parts: usize) -> Vec<Vec<Lane<T>>> {
+    pub(crate) fn into_parts(self, parts: usize) -> Vec<Vec<Lane<T>>> {
         let mut shared: Vec<_> = (0..parts).map(|_| Vec::new()).collect();
         for (n, lane) in self.lanes.into_values().enumerate() {
             shared[n % parts].push(lane);

@@ -18,13 +18,13 @@ const BUCKET_BYTES: usize = 15 << 20;
 
 /// A bucket that is written as a whole.
 #[derive(Debug)]
-pub(super) struct Chunk<T> {
-    pub(super) id: String,
-    pub(super) held: Vec<Held<T>>,
+pub(crate) struct Chunk<T> {
+    pub(crate) id: String,
+    pub(crate) held: Vec<Held<T>>,
 }
 
 impl<T: Bucket> Chunk<T> {
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.held.iter().map(Held::bytes).sum()
     }
 }
@@ -37,11 +37,17 @@ impl<T: Bucket> Lane<T> {
     /// numbers, and what is behind that one is refused. With a time ordinal the last bucket is
     /// written first, with room left: as long as it is open no other can be opened, so all that
     /// others append comes after it.
-    pub(super) fn chunks(&mut self) -> Option<Vec<Chunk<T>>> {
+    pub(crate) fn chunks(&mut self) -> Option<Vec<Chunk<T>>> {
         let capacity = self.capacity();
         let by_time = self.held.first()?.base(&self.scope).is_some();
         let guard = by_time && capacity > 1;
-        let mut ids = Ids::after(&self.tail);
+        let mut ids = Ids::behind(
+            None,
+            match &self.tail {
+                Tail::Full { last } => last.clone(),
+                _ => None,
+            },
+        );
         let begins = self.held.chunks(capacity).map(|held| {
             let fits = held.iter().map(Held::bytes).sum::<usize>() <= BUCKET_BYTES;
             fits.then(|| ids.next(held[0].base(&self.scope), &self.scope))?
@@ -78,7 +84,7 @@ impl<T: Bucket> Lane<T> {
     }
 
     /// Takes back buckets that were not written, with all that is behind them.
-    pub(super) fn take_back(&mut self, chunks: impl IntoIterator<Item = Chunk<T>>) {
+    pub(crate) fn take_back(&mut self, chunks: impl IntoIterator<Item = Chunk<T>>) {
         (self.held).extend(chunks.into_iter().flat_map(|chunk| chunk.held));
         self.held.sort_unstable_by_key(|held| held.index);
         self.tail = Tail::Look;
@@ -86,7 +92,7 @@ impl<T: Bucket> Lane<T> {
 }
 
 /// The ids of a key's next buckets.
-struct Ids {
+pub(crate) struct Ids {
     /// With `{#}`, the last one.
     last: Option<String>,
     /// With a time ordinal, the last one of each moment.
@@ -94,17 +100,23 @@ struct Ids {
 }
 
 impl Ids {
-    fn after(tail: &Tail) -> Self {
-        Self {
-            last: match tail {
-                Tail::Full { last } => last.clone(),
-                _ => None,
+    /// The ids behind that of a bucket which is there already: the last one of its key, or of its
+    /// moment.
+    pub(crate) fn behind(base: Option<String>, last: Option<String>) -> Self {
+        match (base, last) {
+            (Some(base), Some(last)) => Self {
+                last: None,
+                moments: HashMap::from([(base, last)]),
             },
-            moments: HashMap::new(),
+            (_, last) => Self {
+                last,
+                moments: HashMap::new(),
+            },
         }
     }
 
-    fn next(&mut self, base: Option<String>, scope: &KeyScope) -> Option<String> {
+    /// `None` if there is none left, or the last one is none of this format.
+    pub(crate) fn next(&mut self, base: Option<String>, scope: &KeyScope) -> Option<String> {
         if let Some(base) = base {
             let last = self.moments.get(&base).map(String::as_str);
             let next = id::next_suffix(&base, last).ok().flatten()?;
@@ -120,9 +132,9 @@ impl Ids {
 
 /// A bucket as the document that is stored, with its fields in the order in which an upsert would
 /// make them.
-pub(super) struct NewBucket<'c, T> {
-    pub(super) scope: &'c KeyScope,
-    pub(super) chunk: &'c Chunk<T>,
+pub(crate) struct NewBucket<'c, T> {
+    pub(crate) scope: &'c KeyScope,
+    pub(crate) chunk: &'c Chunk<T>,
 }
 
 impl<T: Bucket> Serialize for NewBucket<'_, T> {

@@ -1,6 +1,6 @@
 //! Moving in: parents that have grown too long already are brought under the pattern.
 
-use std::{future::IntoFuture, time::Duration};
+use std::future::IntoFuture;
 
 use futures_util::future::BoxFuture;
 use mongodb::{
@@ -8,7 +8,6 @@ use mongodb::{
     bson::{Array, Bson, Document, doc},
     error::Error as DriverError,
 };
-use tokio::{task::JoinError, time::Instant};
 
 use super::{
     command::{ParentScope, longer_than},
@@ -18,16 +17,10 @@ use super::{
 };
 use crate::{
     Error, Outlier, Result,
-    error::{Kind, duplicate_index},
+    error::Kind,
     server::Range,
+    transaction::{self, Attempt},
 };
-
-/// How long one parent is tried. A transaction whose process was killed keeps its parent locked
-/// until the server ends it, by default after a minute (`transactionLifetimeLimitSeconds`).
-const PATIENCE: Duration = Duration::from_secs(150);
-
-/// The longest pause between two tries.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// How far a [`split_existing`](crate::Outliers::split_existing) is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -119,70 +112,41 @@ impl<'p, T: Outlier> IntoFuture for SplitExisting<'p, T> {
 
 /// Splits one parent, in a transaction: all of it is moved, or nothing is, and nobody sees it half
 /// done. Tells how many items were moved.
-///
-/// A task of its own does it. A transaction whose commit was dropped before it was sent would keep
-/// its parent locked until the server ends it, which by default takes a minute.
 pub(crate) async fn split(core: &Core, scope: &ParentScope) -> Result<u64> {
-    let task = tokio::spawn({
-        let (core, scope) = (core.clone(), scope.clone());
-        async move { run(&core, &scope).await }
-    });
-    match task.await.map_err(JoinError::try_into_panic) {
-        Ok(split) => split,
-        Err(Ok(panic)) => std::panic::resume_unwind(panic),
-        // The tokio runtime is shutting down.
-        Err(Err(cancelled)) => {
-            let cancelled = Box::new(cancelled);
-            Err(core.fail(scope, Kind::Driver).with_source(cancelled))
-        }
-    }
+    let split = Split {
+        core: core.clone(),
+        scope: scope.clone(),
+    };
+    transaction::run(&core.parents, split).await
 }
 
-/// Begins the transaction anew until it is committed.
-async fn run(core: &Core, scope: &ParentScope) -> Result<u64> {
-    let client = core.parents.collection().client();
-    let session = client.start_session().await;
-    let mut session = session.map_err(|error| core.failed(scope, error))?;
-    let end = Instant::now() + PATIENCE;
-    let mut pause = Duration::from_millis(1);
-    loop {
-        let error = match attempt(core, scope, &mut session).await {
-            Ok(moved) => return Ok(moved),
-            Err(error) => error,
-        };
-        // The server ends the transaction by itself when it is not told to.
-        let _ = session.abort_transaction().await;
-        let Some(driver) = error.driver() else {
-            return Err(error);
-        };
-        // A push took the page number that the transaction was about to take.
-        let lost = duplicate_index(driver).is_some();
-        let again = lost || driver.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR);
-        if !again || Instant::now() > end {
-            return Err(error);
-        }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(PAUSE);
-    }
+struct Split {
+    core: Core,
+    scope: ParentScope,
 }
 
-async fn attempt(core: &Core, scope: &ParentScope, session: &mut ClientSession) -> Result<u64> {
-    let fail = |error: DriverError| core.failed(scope, error);
-    session.start_transaction().await.map_err(fail)?;
-    let rest = rest(core, scope, session).await.map_err(fail)?;
-    if rest.is_empty() {
-        session.abort_transaction().await.map_err(fail)?;
-        return Ok(0);
+impl Attempt for Split {
+    type Output = u64;
+
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<u64>> {
+        Box::pin(async move {
+            let Self { core, scope } = self;
+            let fail = |error: DriverError| core.failed(scope, error);
+            let rest = rest(core, scope, session).await.map_err(fail)?;
+            if rest.is_empty() {
+                return Ok(0);
+            }
+            let moved = rest.len() as u64;
+            move_out(core, scope, rest, session).await?;
+            core.parents
+                .modify(scope.cut(), Some(&mut *session))
+                .await
+                .map_err(fail)?;
+            // It only saves round trips, should the commit fail.
+            core.known.remember(&scope.extras.prefix);
+            Ok(moved)
+        })
     }
-    let moved = rest.len() as u64;
-    move_out(core, scope, rest, session).await?;
-    core.parents
-        .modify(scope.cut(), Some(&mut *session))
-        .await
-        .map_err(fail)?;
-    commit(session).await.map_err(fail)?;
-    core.known.remember(&scope.extras.prefix);
-    Ok(moved)
 }
 
 /// Moves items to the extras, before those that are there already.
@@ -212,7 +176,7 @@ async fn move_out(
         Some(id) => pages_before(scope, id.as_str().unwrap_or_default(), items)
             .ok_or_else(|| core.fail(scope, Kind::ForeignId(id.to_string())))?,
     };
-    server.insert_many(pages, session).await.map_err(fail)
+    server.insert_many(&pages, session).await.map_err(fail)
 }
 
 /// The least id among extras documents, in the transaction.
@@ -260,17 +224,4 @@ async fn rest(
         Ok(items) if items.len() > threshold => items.split_off(threshold),
         _ => Array::new(),
     })
-}
-
-/// A commit whose answer got lost is sent again: the server carries it out once.
-async fn commit(session: &mut ClientSession) -> Result<(), DriverError> {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        match session.commit_transaction().await {
-            Err(error)
-                if Instant::now() < end
-                    && error.contains_label(mongodb::error::UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
-            done => return done,
-        }
-    }
 }
