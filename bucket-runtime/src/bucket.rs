@@ -13,7 +13,7 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 /// Derive it. What the derive writes can be written by hand, too:
 ///
 /// ```
-/// use bucket_runtime::{Bucket, BucketSpec, IdFormat, KeyName, KeyRef, Ordinal};
+/// use bucket_runtime::{Bucket, BucketSpec, Field, IdFormat, KeyName, KeyRef, Ordinal};
 /// use bucket_runtime::mongodb::bson::DateTime;
 /// use serde::{Deserialize, Serialize, Serializer};
 ///
@@ -29,6 +29,11 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 ///     user: i64,
 /// }
 ///
+/// struct VisitFields {
+///     page: Field<Visit, String>,
+///     user: Field<Visit, i64>,
+/// }
+///
 /// impl Bucket for Visit {
 ///     // #[bucket(collection = "visits", id = "{page}_{at}", capacity = 100)]
 ///     const SPEC: BucketSpec = BucketSpec::new(
@@ -39,6 +44,8 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 ///     );
 ///     type Key = (String,);
 ///     type Element = VisitElement;
+///     type Fields = VisitFields;
+///     const FIELDS: VisitFields = VisitFields { page: Field::key("page"), user: Field::new("user") };
 ///
 ///     fn key(&self) -> KeyRef<'_, Self> {
 ///         &self.page
@@ -68,6 +75,15 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// What an element of the stored array is read into: the fields that are no key fields.
     type Element: DeserializeOwned + Send + 'static;
+
+    /// The fields that conditions can name: the type of [`FIELDS`](Self::FIELDS).
+    type Fields;
+
+    /// The fields by their Rust names, for typed conditions: `Trade::FIELDS.quantity.gte(100)`.
+    ///
+    /// A flattened field has no name of its own, and one that is not stored cannot be asked for;
+    /// neither is here.
+    const FIELDS: Self::Fields;
 
     /// The key that the item belongs to.
     fn key(&self) -> KeyRef<'_, Self>;

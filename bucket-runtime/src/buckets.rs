@@ -9,9 +9,10 @@ use crate::{
     append::Append,
     command::KeyScope,
     engine::Engine,
+    items::Items,
+    pages::Pages,
     read::{Count, Counted, FindPage, Reader, nth},
     server::Range,
-    stream::{Items, Pages},
 };
 
 /// The buckets of one collection: append to it, page through it, stream it.
@@ -144,7 +145,8 @@ impl<T: Bucket> Buckets<T> {
         Pages::new(self.reader(key))
     }
 
-    /// All items of a key, as a stream across its buckets, in bounded memory.
+    /// All items of a key, as a stream across its buckets, in bounded memory; or those that a filter
+    /// asks for, newest first, or so many of them: see [`Items`].
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -159,7 +161,27 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn items(&self, key: KeyRef<'_, T>) -> Items<'static, T> {
-        Items::new(self.reader(key))
+        Items::of_key(self.reader(key))
+    }
+
+    /// The items of all keys, or those that a filter asks for, in the order of their buckets' ids:
+    /// key by key, as text. Otherwise like [`items`](Self::items).
+    ///
+    /// Where the filter tells with `eq` what the first key fields are, the ids of these keys bound
+    /// what is visited; otherwise all buckets are, unless an index of yours knows better.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String }
+    /// # async fn example(trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let mongo = trades.all_items().filter(Trade::FIELDS.ticker.eq("MDB")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn all_items(&self) -> Items<'static, T> {
+        Items::of_all_keys(self.engine.server.clone())
     }
 
     /// How many pages a key has, counted on the `_id` index alone. One round trip.

@@ -98,17 +98,22 @@ mod command;
 mod element;
 mod engine;
 mod error;
+pub mod field;
+mod filter;
 mod id;
+mod items;
 mod key;
 mod open;
 mod outlier;
 mod page;
+mod pages;
+mod query;
 mod read;
 mod rows;
+mod seek;
 mod server;
 mod spec;
 mod stored;
-mod stream;
 mod time;
 
 #[doc(hidden)]
@@ -121,14 +126,17 @@ pub use crate::{
     bucket::{Bucket, KeyRef},
     buckets::Buckets,
     error::{Error, Result},
+    field::Field,
+    filter::Filter,
+    items::ItemStream,
     key::{Key, KeyField, KeyPart},
     outlier::{
         Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, Outliers, Parent,
         Problem, PushManyError, SplitProgress, ValueStream,
     },
     page::{InvalidToken, Page, PageToken},
+    pages::PageStream,
     spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec},
-    stream::{ItemStream, PageStream},
     time::{TimeField, bson_date},
 };
 
@@ -287,12 +295,13 @@ pub use bucket_derive::Outlier;
 pub mod action {
     pub use crate::{
         append::Append,
+        items::Items,
         open::OpenBuckets,
         outlier::{
             Advise, CountValues, Delete, Extras, Find, Get, GetAll, Insert, OpenOutliers, Push,
             PushMany, Remove, Repair, SplitExisting, Values, Verify,
         },
+        pages::Pages,
         read::{Count, FindPage},
-        stream::{Items, Pages},
     };
 }

@@ -43,7 +43,7 @@ pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
 /// Derive it, together with serde's two derives. What the derive writes can be written by hand:
 ///
 /// ```
-/// use bucket_runtime::{IdRef, Outlier, OutlierSpec};
+/// use bucket_runtime::{Field, IdRef, Outlier, OutlierSpec};
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Serialize, Deserialize)]
@@ -52,6 +52,10 @@ pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
 ///     id: i64,
 ///     title: String,
 ///     customers_purchased: Vec<String>,
+/// }
+///
+/// struct BookFields {
+///     title: Field<Book, String>,
 /// }
 ///
 /// impl Outlier for Book {
@@ -65,6 +69,8 @@ pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
 ///     );
 ///     type Id = i64;
 ///     type Item = String;
+///     type Fields = BookFields;
+///     const FIELDS: BookFields = BookFields { title: Field::new("title") };
 ///
 ///     fn id(&self) -> IdRef<'_, Self> {
 ///         &self.id
@@ -89,6 +95,13 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// The type of the array's items.
     type Item: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static;
+
+    /// The fields that conditions can name: the type of [`FIELDS`](Self::FIELDS).
+    type Fields;
+
+    /// The fields of a parent by their Rust names, for typed conditions:
+    /// `Book::FIELDS.year.gte(2020)`. A condition on the array sees what the parent itself holds.
+    const FIELDS: Self::Fields;
 
     /// The parent's id.
     fn id(&self) -> IdRef<'_, Self>;

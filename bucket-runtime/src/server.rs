@@ -1,6 +1,7 @@
 //! The one place that talks to the server.
 
 mod index;
+mod pipeline;
 mod range;
 
 use mongodb::{
@@ -187,27 +188,6 @@ impl Server {
             .and_then(whole)
             .and_then(|sum| u64::try_from(sum).ok())
             .unwrap_or(0))
-    }
-
-    /// All documents that a pipeline ends in: for those that end in few.
-    pub(crate) async fn aggregate<R: DeserializeOwned>(
-        &self,
-        pipeline: impl IntoIterator<Item = Document>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Vec<R>, DriverError> {
-        let action = self.collection.aggregate(pipeline);
-        let mut rows = match session {
-            None => Rows::Plain(action.await?.with_type()),
-            Some(session) => {
-                let cursor = action.session(&mut *session).await?;
-                Rows::Session(cursor.with_type(), session)
-            }
-        };
-        let mut found = Vec::new();
-        while rows.advance().await? {
-            found.push(rows.decode()?);
-        }
-        Ok(found)
     }
 
     /// Inserts one document. One round trip.

@@ -1,0 +1,84 @@
+//! Streams over the pages of a key, in bounded memory.
+
+use std::{
+    future::IntoFuture,
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::{
+    future::BoxFuture,
+    stream::{BoxStream, Stream, StreamExt, try_unfold},
+};
+use mongodb::ClientSession;
+
+use crate::{Bucket, Page, Result, read::Reader, server::Range};
+
+/// A read of all pages of a key, which waits to be awaited. Its output is a [`PageStream`].
+#[must_use = "nothing is read until this is awaited"]
+pub struct Pages<'s, T> {
+    reader: Reader,
+    session: Option<&'s mut ClientSession>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T: Bucket> Pages<'static, T> {
+    pub(crate) fn new(reader: Reader) -> Self {
+        Self {
+            reader,
+            session: None,
+            item: PhantomData,
+        }
+    }
+}
+
+impl<T: Bucket> Pages<'_, T> {
+    /// Reads in this session, which the stream borrows.
+    pub fn session(self, session: &mut ClientSession) -> Pages<'_, T> {
+        Pages {
+            reader: self.reader,
+            session: Some(session),
+            item: PhantomData,
+        }
+    }
+}
+
+impl<'s, T: Bucket> IntoFuture for Pages<'s, T> {
+    type Output = Result<PageStream<'s, T>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(read(self.reader, self.session))
+    }
+}
+
+/// All pages of a key.
+pub(crate) async fn read<'s, T: Bucket>(
+    reader: Reader,
+    session: Option<&'s mut ClientSession>,
+) -> Result<PageStream<'s, T>> {
+    let rows = reader
+        .server
+        .find(reader.scope.all(), Range::oldest_first(), session)
+        .await;
+    let rows = rows.map_err(|error| reader.failed(error))?;
+    let pages = try_unfold((reader, rows), async |(reader, mut rows)| {
+        let page = reader.next(&mut rows).await?;
+        Ok(page.map(|page| (page, (reader, rows))))
+    });
+    Ok(PageStream(pages.boxed()))
+}
+
+/// The pages of a key, in the order of their ids.
+///
+/// It holds one batch of the driver's at a time. Dropping it closes the server's cursor.
+pub struct PageStream<'s, T>(BoxStream<'s, Result<Page<T>>>);
+
+impl<T> Stream for PageStream<'_, T> {
+    type Item = Result<Page<T>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_next_unpin(cx)
+    }
+}
