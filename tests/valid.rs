@@ -33,6 +33,7 @@ fixtures! {
     container_default
     deny_unknown_fields
     deprecated_field
+    fields
     flatten
     generics
     in_macro

@@ -2,9 +2,9 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{DeriveInput, ExprPath, Path, ext::IdentExt, spanned::Spanned};
+use syn::{DeriveInput, ExprPath, Path, Type, ext::IdentExt, spanned::Spanned};
 
-use crate::{check::names::not_a_field_name, generics, list::Entry, model::Field};
+use crate::{bounds, check::names::not_a_field_name, generics, list::Entry, model::Field};
 
 /// How values of a field are stored, before its serde attributes are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) fn fields<Part>(
     });
     Fields {
         definition: quote! {
-            #[allow(dead_code)]
+            #[allow(dead_code, non_camel_case_types)]
             #visibility struct #ident #parameters #clause {
                 #(#definitions),*
             }
@@ -78,6 +78,27 @@ pub(crate) fn fields<Part>(
             const FIELDS: Self::Fields = ::core::panic!();
         },
     }
+}
+
+/// What the fields of generic types require. That the struct can be written does not tell the
+/// compiler that its fields can.
+pub(crate) fn predicates<Part>(
+    input: &DeriveInput,
+    krate: &Path,
+    fields: &[Field<'_, Part>],
+) -> Vec<TokenStream> {
+    let is_generic = |ty: &Type| {
+        let mut params = input.generics.type_params();
+        params.any(|param| bounds::mentions(quote!(#ty), &param.ident, false))
+    };
+    let written = fields.iter().filter(|field| {
+        field.serde.write.is_some() && writer(field).is_none() && is_generic(&field.node.ty)
+    });
+    let types = written.map(|field| &field.node.ty);
+    types
+        .map(|ty| generics::without_self(quote!(#ty), &generics::self_type(input)))
+        .map(|ty| quote!(#ty: #krate::__private::serde::Serialize))
+        .collect()
 }
 
 /// The marker type, unless values are stored plainly.

@@ -97,6 +97,7 @@ fn predicates(checked: &Checked<'_>) -> Vec<TokenStream> {
         predicates.push(fit(&flag.node.ty, &["__private", "FlagField"]));
     }
     predicates.push(generics::is_stored(input, &krate));
+    predicates.extend(fields::predicates(input, &krate, &model.fields));
     predicates
 }
 
