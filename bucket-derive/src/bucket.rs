@@ -151,13 +151,15 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let items = items.map(|name| quote!(.items(#name)));
     let count = model.attr.count.as_ref().map(|count| &count.value);
     let count = count.map(|name| quote!(.count(#name)));
+    let fields = fields::all_names(model.elements());
+    let fields = fields.map(|names| quote!(.fields(&[#(#names),*])));
     quote! {
         #krate::BucketSpec::new(
             #collection,
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count
+        ) #items #count #fields
     }
 }
 

@@ -29,11 +29,9 @@ pub(crate) fn fields<Part>(
     fields: &[Field<'_, Part>],
     form: impl Fn(&Field<'_, Part>) -> Form,
 ) -> Fields {
-    let named = fields.iter().filter_map(|field| {
-        // A flattened field has no name; some names cannot be spelled in a query.
-        let name = field.serde.write.as_deref()?;
-        not_a_field_name(name).is_none().then_some((field, name))
-    });
+    let named = fields
+        .iter()
+        .filter_map(|field| Some((field, name(field)?)));
     let named = Vec::from_iter(named);
     if named.is_empty() {
         let members = quote! {
@@ -78,6 +76,20 @@ pub(crate) fn fields<Part>(
             const FIELDS: Self::Fields = ::core::panic!();
         },
     }
+}
+
+/// The stored names of these fields, if there can be no others.
+pub(crate) fn all_names<'f, Part: 'f>(
+    fields: impl Iterator<Item = &'f Field<'f, Part>>,
+) -> Option<Vec<&'f str>> {
+    let stored = fields.filter(|field| field.serde.write.is_some() || field.serde.has("flatten"));
+    stored.map(name).collect()
+}
+
+/// The stored name, if the field has one that a query can spell.
+fn name<'f, Part>(field: &'f Field<'_, Part>) -> Option<&'f str> {
+    let name = field.serde.write.as_deref()?;
+    not_a_field_name(name).is_none().then_some(name)
 }
 
 /// What the fields of generic types require. That the struct can be written does not tell the

@@ -1,9 +1,12 @@
 //! The trait behind `#[derive(Bucket)]`.
 
-use mongodb::{Collection, Database, bson::DateTime};
+use mongodb::{
+    Collection, Database,
+    bson::{DateTime, Document},
+};
 use serde::{Serializer, de::DeserializeOwned};
 
-use crate::{BucketSpec, Key, open::OpenBuckets};
+use crate::{BucketSpec, Key, open::OpenBuckets, view};
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
 pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
@@ -96,6 +99,36 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Puts a whole item together again.
     fn from_parts(key: Self::Key, element: Self::Element) -> Self;
+
+    /// The stages that turn buckets back into flat items on the server, for pipelines of your own:
+    /// one document per item, with the key fields and then the others under their stored names, in
+    /// the order in which the buckets come and items stand in them.
+    ///
+    /// A `$match` on key fields behind them costs no more than one before them: the server moves it
+    /// to the front (seen with `explain` on server 6.0), unless the struct has a flattened field.
+    ///
+    /// ```
+    /// # use bucket_runtime::{Bucket, bson::doc};
+    /// # #[derive(Bucket)]
+    /// # #[serde(rename_all = "camelCase")]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{#}", capacity = 10, items = "history")]
+    /// # struct Trade { customer_id: i64, ticker: String, quantity: i32 }
+    /// let mut pipeline = Trade::unwind();
+    /// assert_eq!(pipeline, [
+    ///     doc! { "$unwind": "$history" },
+    ///     doc! { "$project": {
+    ///         "_id": 0,
+    ///         "customerId": "$customerId",
+    ///         "ticker": "$history.ticker",
+    ///         "quantity": "$history.quantity",
+    ///     } },
+    /// ]);
+    /// pipeline.push(doc! { "$group": { "_id": "$ticker", "traded": { "$sum": "$quantity" } } });
+    /// // trades.collection().aggregate(pipeline)
+    /// ```
+    fn unwind() -> Vec<Document> {
+        view::unwind(&Self::SPEC)
+    }
 
     /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append
     /// to and read from.

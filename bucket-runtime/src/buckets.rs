@@ -13,6 +13,7 @@ use crate::{
     pages::Pages,
     read::{Count, Counted, FindPage, Reader, nth},
     server::Range,
+    view::CreateView,
 };
 
 /// The buckets of one collection: append to it, page through it, stream it.
@@ -182,6 +183,35 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn all_items(&self) -> Items<'static, T> {
         Items::of_all_keys(self.engine.server.clone())
+    }
+
+    /// Publishes the items as a MongoDB view, flat under their stored names, for Compass, BI tools and
+    /// programs in other languages: `{ customerId: …, date: …, ticker: …, … }`, one document per
+    /// item, without `_id`. A [`Filter`](crate::Filter) is a filter on it.
+    ///
+    /// One round trip. If there is such a view already, two, and nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`is_name_taken`](crate::Error::is_name_taken) if the name belongs to something else, or to a
+    /// view with another definition.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # use bucket_runtime::mongodb::bson::Document;
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String }
+    /// # async fn example(db: bucket_runtime::mongodb::Database, trades: Buckets<Trade>) -> Result<(), Box<dyn std::error::Error>> {
+    /// trades.create_view("trades_flat").await?;
+    ///
+    /// let flat = db.collection::<Document>("trades_flat");
+    /// let one = flat.find_one(Trade::FIELDS.ticker.eq("MDB").into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn create_view(&self, name: impl Into<String>) -> CreateView<'static> {
+        CreateView::new(&self.engine.server, name.into(), T::unwind())
     }
 
     /// How many pages a key has, counted on the `_id` index alone. One round trip.

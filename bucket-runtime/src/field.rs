@@ -145,11 +145,10 @@ impl<T, V, S> Field<T, V, S> {
         let value = value.into_value();
         match self.id_text {
             None => self.one_of(self.stored(&value)),
-            Some(text) => Node::Leaf(Leaf {
+            Some(text) => Filter::of(Node::Leaf(Leaf {
                 id_text: Some(text(&value)),
                 ..self.leaf(equals(self.stored(&value)))
-            })
-            .into(),
+            })),
         }
     }
 
@@ -179,7 +178,7 @@ impl<T, V, S> Field<T, V, S> {
     /// let nasdaq: Filter<Trade> = Trade::FIELDS.ticker.is(doc! { "$regex": "^M" });
     /// ```
     pub fn is(self, operators: Document) -> Filter<T> {
-        Node::Leaf(self.leaf(operators)).into()
+        Filter::of(Node::Leaf(self.leaf(operators)))
     }
 
     fn leaf(&self, test: Document) -> Leaf {
@@ -197,9 +196,9 @@ impl<T, V, S> Field<T, V, S> {
         if values.iter().any(is_regex) {
             let each = values.into_iter();
             let each = each.map(|value| Node::Leaf(self.leaf(equals(vec![value]))));
-            return Node::Or(each.collect()).into();
+            return Filter::of(Node::Or(each.collect()));
         }
-        Node::Leaf(self.leaf(equals(values))).into()
+        Filter::of(Node::Leaf(self.leaf(equals(values))))
     }
 
     /// What stands for this value in documents: nothing if it cannot be stored, and for a value that
@@ -279,7 +278,7 @@ impl<T, V, S> Field<T, V, S> {
 }
 
 /// Conditions on the items of an array.
-impl<T, V: List, S> Field<T, V, S> {
+impl<T, V, S> Field<T, V, S> {
     /// The array has an item that equals this value.
     ///
     /// ```
@@ -289,7 +288,10 @@ impl<T, V: List, S> Field<T, V, S> {
     /// # struct Trade { customer: i64, tags: Vec<String> }
     /// let urgent: Filter<Trade> = Trade::FIELDS.tags.contains("urgent");
     /// ```
-    pub fn contains(self, item: impl Value<V::Item>) -> Filter<T> {
+    pub fn contains(self, item: impl Value<V::Item>) -> Filter<T>
+    where
+        V: List,
+    {
         let list = V::of(item.into_value());
         let item = match (self.write)(&list, Serializer::new()) {
             Ok(Bson::Array(mut items)) if items.len() == 1 => items.pop(),

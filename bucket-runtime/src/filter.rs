@@ -61,14 +61,21 @@ pub(crate) struct Leaf {
 impl<T> Filter<T> {
     /// Both conditions hold.
     #[must_use]
-    pub fn and(self, other: impl Into<Self>) -> Self {
-        self.node.and(other.into().node).into()
+    pub fn and(self, other: Self) -> Self {
+        Self::of(self.node.and(other.node))
     }
 
     /// At least one of the conditions holds.
     #[must_use]
-    pub fn or(self, other: impl Into<Self>) -> Self {
-        Node::Or(vec![self.node, other.into().node]).into()
+    pub fn or(self, other: Self) -> Self {
+        Self::of(Node::Or(vec![self.node, other.node]))
+    }
+
+    pub(crate) fn of(node: Node) -> Self {
+        Self {
+            node,
+            of: PhantomData,
+        }
     }
 }
 
@@ -77,19 +84,19 @@ impl<T> Not for Filter<T> {
 
     /// The condition does not hold. It then matches also where the field is missing.
     fn not(self) -> Self {
-        Node::Not(Box::new(self.node)).into()
+        Self::of(Node::Not(Box::new(self.node)))
     }
 }
 
 impl<T> Default for Filter<T> {
     fn default() -> Self {
-        Node::And(Vec::new()).into()
+        Self::of(Node::And(Vec::new()))
     }
 }
 
 impl<T> Clone for Filter<T> {
     fn clone(&self) -> Self {
-        self.node.clone().into()
+        Self::of(self.node.clone())
     }
 }
 
@@ -97,15 +104,6 @@ impl<T> Clone for Filter<T> {
 impl<T> fmt::Debug for Filter<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.node.flat(""))
-    }
-}
-
-impl<T> From<Node> for Filter<T> {
-    fn from(node: Node) -> Self {
-        Self {
-            node,
-            of: PhantomData,
-        }
     }
 }
 

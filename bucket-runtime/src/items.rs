@@ -94,8 +94,8 @@ impl<T: Bucket> Items<'_, T> {
     /// takes apart only buckets that hold a match. A bucket's id is the time of its first item, and
     /// the others may be earlier as well as later, so a range of times leaves out no bucket by its
     /// id.
-    pub fn filter(mut self, filter: impl Into<Filter<T>>) -> Self {
-        self.query.filter = self.query.filter.and(filter.into().node);
+    pub fn filter(mut self, filter: Filter<T>) -> Self {
+        self.query.filter = self.query.filter.and(filter.node);
         self
     }
 

@@ -115,6 +115,7 @@ mod server;
 mod spec;
 mod stored;
 mod time;
+mod view;
 
 #[doc(hidden)]
 pub mod __private;
@@ -132,7 +133,7 @@ pub use crate::{
     key::{Key, KeyField, KeyPart},
     outlier::{
         Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, Outliers, Parent,
-        Problem, PushManyError, SplitProgress, ValueStream,
+        ParentFilter, Problem, PushManyError, SplitProgress, ValueStream,
     },
     page::{InvalidToken, Page, PageToken},
     pages::PageStream,
@@ -303,5 +304,6 @@ pub mod action {
         },
         pages::Pages,
         read::{Count, FindPage},
+        view::CreateView,
     };
 }

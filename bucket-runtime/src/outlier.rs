@@ -6,6 +6,7 @@ pub(crate) mod command;
 mod core;
 mod delete;
 mod extra;
+mod filter;
 mod handle;
 mod insert;
 mod known;
@@ -24,6 +25,7 @@ pub use self::{
     advice::{Advice, Candidate},
     advise::Advise,
     delete::{Delete, Remove},
+    filter::ParentFilter,
     handle::Outliers,
     insert::Insert,
     open::OpenOutliers,

@@ -24,6 +24,8 @@ pub struct BucketSpec {
     pub items: &'static str,
     /// The name of the field that holds the array's length.
     pub count: &'static str,
+    /// The names of the fields that elements have; `None` if they may have others, too.
+    pub fields: Option<&'static [&'static str]>,
 }
 
 impl BucketSpec {
@@ -64,6 +66,7 @@ impl BucketSpec {
             key,
             items: "items",
             count: "count",
+            fields: None,
         }
     }
 
@@ -78,6 +81,13 @@ impl BucketSpec {
     #[must_use]
     pub const fn count(mut self, name: &'static str) -> Self {
         self.count = name;
+        self
+    }
+
+    /// Names all fields that elements have, so that [`unwind`](crate::Bucket::unwind) can name them.
+    #[must_use]
+    pub const fn fields(mut self, names: &'static [&'static str]) -> Self {
+        self.fields = Some(names);
         self
     }
 }

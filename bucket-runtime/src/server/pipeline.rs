@@ -1,6 +1,12 @@
 //! Pipelines, and views made of them.
 
-use mongodb::{ClientSession, bson::Document, error::Error as DriverError, options::Hint};
+use futures_util::TryStreamExt;
+use mongodb::{
+    ClientSession, Database,
+    bson::{Document, doc},
+    error::Error as DriverError,
+    options::Hint,
+};
 use serde::de::DeserializeOwned;
 
 use super::Server;
@@ -49,5 +55,49 @@ impl Server {
             found.push(rows.decode()?);
         }
         Ok(found)
+    }
+
+    /// Makes a view of the collection.
+    pub(crate) async fn create_view(
+        &self,
+        name: &str,
+        pipeline: Vec<Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<(), DriverError> {
+        let database = self.database();
+        let action = database
+            .create_collection(name)
+            .view_on(self.collection.name().to_owned())
+            .pipeline(pipeline);
+        match session {
+            Some(session) => action.session(session).await,
+            None => action.await,
+        }
+    }
+
+    /// The pipeline of the view of the collection that has this name, if it is one.
+    pub(crate) async fn view_pipeline(
+        &self,
+        name: &str,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Vec<Document>>, DriverError> {
+        let database = self.database();
+        let action = database.list_collections().filter(doc! { "name": name });
+        let found = match session {
+            None => action.await?.try_collect::<Vec<_>>().await?,
+            Some(session) => {
+                let mut cursor = action.session(&mut *session).await?;
+                cursor.stream(session).try_collect().await?
+            }
+        };
+        let options = found.into_iter().next().map(|found| found.options);
+        Ok(options
+            .filter(|options| options.view_on.as_deref() == Some(self.collection.name()))
+            .map(|options| options.pipeline.unwrap_or_default()))
+    }
+
+    fn database(&self) -> Database {
+        let namespace = self.collection.namespace();
+        self.collection.client().database(&namespace.db)
     }
 }
