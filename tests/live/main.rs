@@ -45,6 +45,8 @@ mod outlier_verify_all;
 mod paging;
 mod paging_model;
 mod plans;
+mod query_cases;
+mod query_differential;
 mod server_claims;
 mod sessions;
 mod support;
