@@ -12,6 +12,7 @@ mod errors;
 mod errors_items;
 mod errors_server;
 mod errors_stored;
+mod flat_view;
 mod g1_g2_g3_concurrency;
 mod g4_keys;
 mod g4_texts;
