@@ -165,6 +165,6 @@ fn limit(items: u64) -> Option<Document> {
 }
 
 /// The server counts in signed numbers.
-pub(crate) fn clamped(items: u64) -> i64 {
+fn clamped(items: u64) -> i64 {
     i64::try_from(items).unwrap_or(i64::MAX)
 }

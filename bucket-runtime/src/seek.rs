@@ -9,12 +9,19 @@ use mongodb::{
     bson::{Document, doc},
     error::Error as DriverError,
 };
+use serde::Deserialize;
 
 use crate::{
     command::{KeyScope, OPEN_INDEX, capacity, equality},
-    query::{Query, Start, clamped},
-    server::{Server, whole},
+    query::{Query, Start},
+    server::{Range, Server, whole},
 };
+
+#[derive(Deserialize)]
+struct Id {
+    #[serde(rename = "_id")]
+    id: String,
+}
 
 /// A bucket that is not full, and how many items it has room for.
 struct NotFull {
@@ -37,11 +44,15 @@ pub(crate) async fn seek(
     let found: Vec<Document> = found.await?;
     let not_full = Vec::from_iter(found.iter().filter_map(|found| read(scope, found)));
     let places = places(scope, query, &not_full);
-    let ids: Vec<Document> = server
-        .collect(ids(scope, query, &places), None, session)
+    let mut rows = server
+        .find(scope.all(), ids(query, &places), session)
         .await?;
-    let ids = ids.iter().filter_map(|found| found.get_str("_id").ok());
-    Ok(start(scope, query, &not_full, places.first, ids))
+    let mut ids = Vec::new();
+    while rows.advance().await? {
+        let Id { id } = rows.decode()?;
+        ids.push(id);
+    }
+    Ok(start(scope, query, &not_full, places.first, &ids))
 }
 
 /// The buckets of a key that are not full, in the order of the query. A sealed one that is full
@@ -87,23 +98,27 @@ fn places(scope: &KeyScope, query: &Query, not_full: &[NotFull]) -> Places {
 }
 
 /// The ids at these places: nothing but keys of the `_id` index.
-fn ids(scope: &KeyScope, query: &Query, places: &Places) -> [Document; 5] {
-    [
-        doc! { "$match": scope.all() },
-        doc! { "$project": { "_id": 1 } },
-        doc! { "$sort": { "_id": query.direction() } },
-        doc! { "$skip": clamped(places.first) },
-        doc! { "$limit": clamped(places.number) },
-    ]
+fn ids(query: &Query, places: &Places) -> Range {
+    let in_order = match query.newest_first {
+        true => Range::newest_first(),
+        false => Range::oldest_first(),
+    };
+    Range {
+        projection: Some(doc! { "_id": 1 }),
+        // The server counts in signed numbers.
+        skip: places.first.min(i64::MAX as u64),
+        limit: i64::try_from(places.number).ok(),
+        ..in_order
+    }
 }
 
 /// The last of these places before which there are no more items than the query skips.
-fn start<'i>(
+fn start(
     scope: &KeyScope,
     query: &Query,
     not_full: &[NotFull],
     first: u64,
-    ids: impl Iterator<Item = &'i str>,
+    ids: &[String],
 ) -> Option<Start> {
     let capacity = u64::from(scope.spec.capacity);
     let is_before = |a: &str, b: &str| if query.newest_first { a > b } else { a < b };
@@ -111,7 +126,7 @@ fn start<'i>(
     let mut room_before = 0;
     let mut room_left: u64 = not_full.iter().map(|bucket| bucket.room).sum();
     let mut start = None;
-    for (id, place) in ids.zip(first..) {
+    for (id, place) in ids.iter().zip(first..) {
         while let Some(bucket) = rooms.next_if(|bucket| is_before(&bucket.id, id)) {
             room_before += bucket.room;
             room_left -= bucket.room;
@@ -167,9 +182,9 @@ mod tests {
             let not_full = Vec::from_iter(buckets.iter().filter(|(_, count)| *count < 4)
                 .map(|(id, count)| NotFull { id: id.clone(), room: 4 - count }));
             let places = places(&scope, &query, &not_full);
-            let ids = buckets.iter().map(|(id, _)| id.as_str())
-                .skip(places.first as usize).take(places.number as usize);
-            let start = start(&scope, &query, &not_full, places.first, ids);
+            let ids = Vec::from_iter(buckets.iter().map(|(id, _)| id.clone())
+                .skip(places.first as usize).take(places.number as usize));
+            let start = start(&scope, &query, &not_full, places.first, &ids);
 
             let all: Vec<_> = buckets.iter()
                 .flat_map(|(id, count)| (0..*count).map(move |n| (id.as_str(), n)))

@@ -48,6 +48,7 @@ mod paging_model;
 mod plans;
 mod query_cases;
 mod query_differential;
+mod query_plans;
 mod server_claims;
 mod sessions;
 mod support;
