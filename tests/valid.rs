@@ -33,6 +33,7 @@ fixtures! {
     container_default
     deny_unknown_fields
     deprecated_field
+    field_names
     fields
     flatten
     generics

@@ -62,7 +62,7 @@ pub(crate) fn fields<Part>(
     });
     Fields {
         definition: quote! {
-            #[allow(dead_code, non_camel_case_types)]
+            #[allow(dead_code, non_camel_case_types, non_snake_case)]
             #visibility struct #ident #parameters #clause {
                 #(#definitions),*
             }

@@ -9,7 +9,7 @@ use mongodb::bson::{Bson, Document, Serializer, doc};
 use serde::Serialize;
 
 pub use self::{
-    ordered::Ordered,
+    ordered::{Custom, Date, Ordered, Plain},
     value::{List, Value},
 };
 use crate::{
@@ -17,19 +17,6 @@ use crate::{
     filter::{Leaf, Node},
     time::bson_date,
 };
-
-/// How values are stored: as serde, or the key, writes the type.
-#[derive(Debug)]
-pub enum Plain {}
-
-/// How values are stored: as BSON dates.
-#[derive(Debug)]
-pub enum Date {}
-
-/// How values are stored: as `#[serde(with = "…")]` on the field says. The order of what it writes
-/// is not known.
-#[derive(Debug)]
-pub enum Custom {}
 
 type SerializeError = <Serializer as serde::Serializer>::Error;
 

@@ -114,19 +114,20 @@ impl<T> From<Filter<T>> for Document {
 }
 
 impl Node {
+    /// Both, without one `And` inside another.
     pub(crate) fn and(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::And(mut all), Self::And(others)) => {
-                all.extend(others);
-                Self::And(all)
-            }
-            (Self::And(all), other) if all.is_empty() => other,
-            (one, Self::And(others)) if others.is_empty() => one,
-            (Self::And(mut all), other) => {
-                all.push(other);
-                Self::And(all)
-            }
-            (one, other) => Self::And(vec![one, other]),
+        let mut all = self.conjuncts();
+        all.extend(other.conjuncts());
+        match all.len() {
+            1 => all.remove(0),
+            _ => Self::And(all),
+        }
+    }
+
+    fn conjuncts(self) -> Vec<Self> {
+        match self {
+            Self::And(nodes) => nodes,
+            node => vec![node],
         }
     }
 

@@ -9,15 +9,14 @@ use std::{
 
 use futures_util::{
     future::BoxFuture,
-    stream::{BoxStream, Stream, StreamExt, TryStreamExt, empty, try_unfold},
+    stream::{BoxStream, Stream, StreamExt, empty, try_unfold},
 };
 use mongodb::ClientSession;
 
 use crate::{
-    Bucket, BucketSpec, Error, Filter, Page, Result,
+    Bucket, BucketSpec, Error, Filter, Result,
     command::KeyScope,
     error::Kind,
-    pages,
     query::Query,
     read::Reader,
     rows::{RowError, Rows},
@@ -29,8 +28,8 @@ use crate::{
 /// A read of the items of a key, or of all keys, which waits to be awaited. Its output is an
 /// [`ItemStream`].
 ///
-/// Without any of the methods below, whole buckets are read, one round trip per batch. With one of
-/// them the server takes the buckets apart, and sends the items that are asked for and no others.
+/// One round trip per batch. With a filter or a limit the server takes the buckets apart, and sends
+/// the items that are asked for and no others; else it sends whole buckets.
 ///
 /// ```no_run
 /// # use bucket_runtime::{Bucket, bson::DateTime};
@@ -139,23 +138,7 @@ impl<'s, T: Bucket> IntoFuture for Items<'s, T> {
     type IntoFuture = BoxFuture<'s, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self {
-                source,
-                query,
-                session,
-                ..
-            } = self;
-            match source {
-                Source::Key(reader) if query.is_everything() => {
-                    let pages = pages::read(reader, session).await?;
-                    Ok(ItemStream::new(
-                        pages.map_ok(|page: Page<T>| page.items.into_iter()),
-                    ))
-                }
-                source => source.read(Self::SPEC, query, session).await,
-            }
-        })
+        Box::pin(self.source.read(Self::SPEC, self.query, self.session))
     }
 }
 
@@ -179,28 +162,39 @@ impl Source {
                 return Ok(ItemStream::new(empty()));
             }
         }
-        let pipeline = query.pipeline(spec, self.scope(), start.as_ref());
-        let rows = self.server().stream(pipeline, None, session).await;
+        let skip = start.as_ref().map_or(query.skip, |start| start.skip);
+        let whole = query.takes_whole_buckets(spec, skip);
+        let rows = match whole {
+            true => {
+                let filter = query.buckets(spec, self.scope(), start.as_ref());
+                self.server().find(filter, query.order(), session).await
+            }
+            false => {
+                let pipeline = query.pipeline(spec, self.scope(), start.as_ref());
+                self.server().stream(pipeline, None, session).await
+            }
+        };
         let rows = rows.map_err(|error| self.failed(error))?;
-        let items = try_unfold((self, rows), async |(source, mut rows)| {
+        let rest = match whole {
+            true => Rest {
+                reversed: query.newest_first,
+                skip: usize::try_from(skip).unwrap_or(usize::MAX),
+            },
+            false => Rest::default(),
+        };
+        let items = try_unfold((self, rows, rest), async |(source, mut rows, mut rest)| {
             let items = source.next(&mut rows).await?;
-            Ok(items.map(|items| (items, (source, rows))))
+            Ok(items.map(|items| (rest.of(items), (source, rows, rest))))
         });
         Ok(ItemStream::new(items))
     }
 
     /// The items of the next row.
-    async fn next<T: Bucket>(
-        &self,
-        rows: &mut Rows<'_, Stored<T>>,
-    ) -> Result<Option<std::vec::IntoIter<T>>> {
+    async fn next<T: Bucket>(&self, rows: &mut Rows<'_, Stored<T>>) -> Result<Option<Vec<T>>> {
         match self {
-            Self::Key(reader) => {
-                let page = reader.next(rows).await?;
-                Ok(page.map(|page| page.items.into_iter()))
-            }
+            Self::Key(reader) => Ok(reader.next(rows).await?.map(|page| page.items)),
             Self::All(server) => match rows.next().await {
-                Ok(bucket) => Ok(bucket.map(|bucket| bucket.into_items().into_iter())),
+                Ok(bucket) => Ok(bucket.map(Stored::into_items)),
                 Err(RowError::Driver(error)) => Err(self.failed(error)),
                 Err(RowError::Decode(id, error)) => {
                     Err(Error::new(Kind::Deserialize(id), server.name()).with_driver(error))
@@ -228,6 +222,26 @@ impl Source {
             Self::Key(reader) => reader.failed(error),
             Self::All(server) => Error::read(error, server.name()),
         }
+    }
+}
+
+/// What is left to do with the items of whole buckets.
+#[derive(Default)]
+struct Rest {
+    reversed: bool,
+    skip: usize,
+}
+
+impl Rest {
+    fn of<T>(&mut self, mut items: Vec<T>) -> std::vec::IntoIter<T> {
+        if self.reversed {
+            items.reverse();
+        }
+        let skipped = self.skip.min(items.len());
+        self.skip -= skipped;
+        let mut items = items.into_iter();
+        items.by_ref().take(skipped).for_each(drop);
+        items
     }
 }
 

@@ -49,25 +49,22 @@ impl<'s, T: Bucket> IntoFuture for Pages<'s, T> {
     type IntoFuture = BoxFuture<'s, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(read(self.reader, self.session))
+        Box::pin(async move {
+            let Self {
+                reader, session, ..
+            } = self;
+            let rows = reader
+                .server
+                .find(reader.scope.all(), Range::oldest_first(), session)
+                .await;
+            let rows = rows.map_err(|error| reader.failed(error))?;
+            let pages = try_unfold((reader, rows), async |(reader, mut rows)| {
+                let page = reader.next(&mut rows).await?;
+                Ok(page.map(|page| (page, (reader, rows))))
+            });
+            Ok(PageStream(pages.boxed()))
+        })
     }
-}
-
-/// All pages of a key.
-pub(crate) async fn read<'s, T: Bucket>(
-    reader: Reader,
-    session: Option<&'s mut ClientSession>,
-) -> Result<PageStream<'s, T>> {
-    let rows = reader
-        .server
-        .find(reader.scope.all(), Range::oldest_first(), session)
-        .await;
-    let rows = rows.map_err(|error| reader.failed(error))?;
-    let pages = try_unfold((reader, rows), async |(reader, mut rows)| {
-        let page = reader.next(&mut rows).await?;
-        Ok(page.map(|page| (page, (reader, rows))))
-    });
-    Ok(PageStream(pages.boxed()))
 }
 
 /// The pages of a key, in the order of their ids.

@@ -7,6 +7,7 @@ use crate::{
     command::{KeyScope, equality},
     filter::Node,
     id,
+    server::Range,
 };
 
 /// Which items, and in which order.
@@ -39,20 +40,24 @@ impl Query {
         }
     }
 
-    pub(crate) fn is_everything(&self) -> bool {
-        let Self {
-            filter,
-            newest_first,
-            skip,
-            limit,
-        } = self;
-        filter.is_everything() && !newest_first && *skip == 0 && limit.is_none()
+    /// Whether all items of the buckets are wanted, but for so many of the first one. Sending whole
+    /// buckets then costs a third of sending items.
+    pub(crate) fn takes_whole_buckets(&self, spec: &BucketSpec, skip: u64) -> bool {
+        self.filter.is_everything() && self.limit.is_none() && skip < u64::from(spec.capacity)
     }
 
     /// Whether the first item can be found by counting buckets. It cannot if items have to match, nor
     /// if the open index may not know a bucket by the key's present name.
     pub(crate) fn skips_whole_buckets(&self, spec: &BucketSpec) -> bool {
         self.skip >= u64::from(spec.capacity) && self.filter.is_everything() && !has_aliases(spec)
+    }
+
+    /// The order of the buckets.
+    pub(crate) fn order(&self) -> Range {
+        match self.newest_first {
+            true => Range::newest_first(),
+            false => Range::oldest_first(),
+        }
     }
 
     /// 1, or -1 from the end.
@@ -95,7 +100,7 @@ impl Query {
     }
 
     /// The buckets that can hold items which match.
-    fn buckets(
+    pub(crate) fn buckets(
         &self,
         spec: &BucketSpec,
         scope: Option<&KeyScope>,

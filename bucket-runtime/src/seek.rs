@@ -99,16 +99,12 @@ fn places(scope: &KeyScope, query: &Query, not_full: &[NotFull]) -> Places {
 
 /// The ids at these places: nothing but keys of the `_id` index.
 fn ids(query: &Query, places: &Places) -> Range {
-    let in_order = match query.newest_first {
-        true => Range::newest_first(),
-        false => Range::oldest_first(),
-    };
     Range {
         projection: Some(doc! { "_id": 1 }),
         // The server counts in signed numbers.
         skip: places.first.min(i64::MAX as u64),
         limit: i64::try_from(places.number).ok(),
-        ..in_order
+        ..query.order()
     }
 }
 

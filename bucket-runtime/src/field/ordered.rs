@@ -2,8 +2,20 @@
 
 use mongodb::bson::{Bson, DateTime, Decimal128, Uuid, oid::ObjectId};
 
-use super::{Date, Plain};
 use crate::{TimeField, key::stored_integer};
+
+/// How values are stored: as serde, or the key, writes the type.
+#[derive(Debug)]
+pub enum Plain {}
+
+/// How values are stored: as BSON dates.
+#[derive(Debug)]
+pub enum Date {}
+
+/// How values are stored: as `#[serde(with = "…")]` on the field says. The order of what it writes
+/// is not known.
+#[derive(Debug)]
+pub enum Custom {}
 
 /// A type whose values, stored as `S` says, the server orders as Rust does (MongoDB manual,
 /// "Comparison/Sort Order"): the integers, floats, [`Decimal128`], [`String`] (by bytes), [`bool`],
