@@ -34,6 +34,9 @@ type SerializeError = <Serializer as serde::Serializer>::Error;
 /// - A field that serde left out (`skip_serializing_if`) equals the value that it was left out for,
 ///   but is neither less nor greater than another value.
 ///
+/// - Documents are equal if they have the same fields in the same order, so a `HashMap` hardly ever is.
+/// - A field is found under the name that it is written under now, not under an `alias`.
+///
 /// Values are written as the field writes them, `#[serde(with = "…")]` included. A value that could
 /// not be stored equals nothing.
 ///

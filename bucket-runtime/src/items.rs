@@ -108,9 +108,10 @@ impl<T: Bucket> Items<'_, T> {
     ///
     /// Without a filter the items of a key are not counted one by one: two more round trips find
     /// the bucket to begin with, by the number of full buckets before it and the counts of those
-    /// that are not full, reading one key of the `_id` index per bucket and no bucket. That takes
-    /// `capacity` for what full buckets hold: after a collection's capacity was lowered, count with
-    /// a filter instead.
+    /// that are not full, reading one key of the `_id` index per bucket that is skipped and, of the
+    /// buckets before, only those that are not full. It takes `capacity` for what a full bucket
+    /// holds, which it is not in a collection whose capacity was lowered. If somebody appends
+    /// between these round trips, a read from the newest may begin some items off.
     pub fn skip(mut self, items: u64) -> Self {
         self.query.skip = items;
         self

@@ -222,6 +222,22 @@ pub use crate::{
 /// `alias`, `with`, `default`, `skip_serializing_if`, `flatten` …). On key fields there are `rename`
 /// and `alias`; how a key is stored is its type's business. The field of a time ordinal is stored
 /// as a BSON date ([`bson_date`]) unless it has a `with` of its own.
+///
+/// # Typed fields
+///
+/// [`FIELDS`](Bucket::FIELDS) has a [`Field`] for each field of the struct, under the same name and
+/// with the same visibility, that knows the stored name and the type:
+///
+/// ```
+/// # use bucket_runtime::{Bucket, Filter, mongodb::bson::DateTime};
+/// # #[derive(Bucket)]
+/// # #[bucket(collection = "readings", id = "{sensor}_{measured_at}", capacity = 60)]
+/// # struct Reading { sensor: i32, measured_at: DateTime, celsius: f64 }
+/// let frost: Filter<Reading> = Reading::FIELDS.celsius.lt(0.0);
+/// ```
+///
+/// Values are compared as the field stores them. A field with a `with` of its own has no order, as
+/// nobody knows what it writes, unless its module is called `bson_date`.
 pub use bucket_derive::Bucket;
 
 /// Derives [`trait@Outlier`] for a struct with an id and one array that may grow without bound.

@@ -1,4 +1,4 @@
-//! Reads of items in a session, and typed conditions on parents.
+//! Reads of items in a session and by a key that had another name, and typed conditions on parents.
 
 use bucket_runtime::{
     Bucket, Outlier,
@@ -47,6 +47,42 @@ async fn reads_in_a_transaction_see_what_it_wrote() {
     let outside = lines.all_items().await.unwrap();
     assert_eq!(outside.try_collect::<Vec<_>>().await.unwrap(), []);
     session.abort_transaction().await.unwrap();
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "readings", id = "{sensor}_{#}", capacity = 3)]
+struct Reading {
+    #[serde(alias = "device")]
+    sensor: i64,
+    value: i32,
+}
+
+/// What a key was called before is no condition's business: its items are found all the same.
+#[tokio::test]
+async fn a_key_under_its_former_name_is_filtered_and_skipped() {
+    let db = database("query_alias").await;
+    let buckets = Reading::buckets(&db).await.unwrap();
+    for n in 0..4 {
+        let id = format!("2_{n:010}");
+        let old =
+            doc! { "_id": &id, "sealed": &id, "device": 2, "count": 1, "items": [{ "value": n }] };
+        buckets.collection().insert_one(old).await.unwrap();
+    }
+    for (items, expected) in [
+        (
+            buckets.items(&2).filter(Reading::FIELDS.value.gte(2)),
+            vec![2, 3],
+        ),
+        (buckets.items(&2).skip(3), vec![3]),
+        (buckets.items(&2).skip(3).limit(5), vec![3]),
+        (buckets.items(&2).newest_first(), vec![3, 2, 1, 0]),
+    ] {
+        let items: Vec<_> = items.await.unwrap().try_collect().await.unwrap();
+        assert_eq!(
+            items.iter().map(|item| item.value).collect::<Vec<_>>(),
+            expected
+        );
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
