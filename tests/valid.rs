@@ -33,6 +33,8 @@ fixtures! {
     container_default
     deny_unknown_fields
     deprecated_field
+    field_names
+    fields
     flatten
     generics
     in_macro

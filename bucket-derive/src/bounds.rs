@@ -142,7 +142,7 @@ fn begins_with(ty: &Type, param: &Ident) -> bool {
 
 /// Whether a type parameter stands in a type. `by_value` passes over `PhantomData<T>` and
 /// `T::Item`, as serde's derives do.
-fn mentions(ty: TokenStream, param: &Ident, by_value: bool) -> bool {
+pub(crate) fn mentions(ty: TokenStream, param: &Ident, by_value: bool) -> bool {
     let trees: Vec<TokenTree> = ty.into_iter().collect();
     let is_colon =
         |tree: Option<&TokenTree>| matches!(tree, Some(TokenTree::Punct(p)) if p.as_char() == ':');

@@ -9,7 +9,9 @@ use crate::{
     check::bucket::{Checked, check},
     element,
     errors::Errors,
-    fallback, generics,
+    fallback,
+    fields::{self, Fields, Form},
+    generics,
     id_format::Ordinal,
     limit,
     model::{
@@ -40,7 +42,9 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let write = element::write_struct(checked.model);
     let element = element::read_struct(checked.model);
     let default = element::default_impl(checked.model);
-    let bucket = bucket_impl(checked);
+    let fields = fields(checked.model);
+    let definition = &fields.definition;
+    let bucket = bucket_impl(checked, &fields);
     quote! {
         #[allow(deprecated, non_snake_case)]
         const _: () = {
@@ -48,12 +52,23 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
             #write
             #element
             #default
+            #definition
             #bucket
         };
     }
 }
 
-fn bucket_impl(checked: &Checked<'_>) -> TokenStream {
+/// The typed fields.
+pub(crate) fn fields(model: &Model<'_>) -> Fields {
+    let form = |field: &Field<'_, Role>| match field.part {
+        Role::Key => Form::Key,
+        Role::Time => Form::Date,
+        Role::Element => Form::Serde,
+    };
+    fields::fields(model.input, &model.attr.krate(), &model.fields, form)
+}
+
+fn bucket_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
     let model = checked.model;
     let krate = model.attr.krate();
     let ident = &model.input.ident;
@@ -85,12 +100,14 @@ fn bucket_impl(checked: &Checked<'_>) -> TokenStream {
         quote!(#ident: __element.#ident)
     });
     let turbofish = arguments.as_turbofish();
+    let fields = &fields.members;
     quote! {
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
             const SPEC: #krate::BucketSpec = #spec;
             #key_type
             type Element = __Element #arguments;
+            #fields
             fn key(&self) -> #krate::KeyRef<'_, Self> {
                 #key
             }
@@ -136,13 +153,15 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let count = count.map(|name| quote!(.count(#name)));
     let time = model.time().map(|time| &time.serde.write);
     let time = time.map(|name| quote!(.time(#name)));
+    let fields = fields::all_names(model.elements());
+    let fields = fields.map(|names| quote!(.fields(&[#(#names),*])));
     quote! {
         #krate::BucketSpec::new(
             #collection,
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count #time
+        ) #items #count #time #fields
     }
 }
 

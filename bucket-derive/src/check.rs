@@ -4,7 +4,7 @@
 //! each derive's own list of rules.
 
 pub(crate) mod bucket;
-mod names;
+pub(crate) mod names;
 pub(crate) mod outlier;
 mod serde;
 mod values;

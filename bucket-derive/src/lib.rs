@@ -10,6 +10,7 @@ mod check;
 mod element;
 mod errors;
 mod fallback;
+mod fields;
 mod generics;
 mod id_format;
 mod limit;

@@ -7,7 +7,9 @@ use syn::{DeriveInput, spanned::Spanned};
 use crate::{
     check::outlier::{Checked, check},
     errors::Errors,
-    fallback, generics, limit,
+    fallback,
+    fields::{self, Fields, Form},
+    generics, limit,
     model::outlier::Model,
 };
 
@@ -33,24 +35,34 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let threshold = limit::constant(checked.threshold, &krate);
     let extras_capacity = checked.model.attr.extras_capacity.as_ref();
     let extras_capacity = extras_capacity.map(|limit| limit::constant(limit, &krate));
-    let outlier = outlier_impl(checked);
+    let fields = fields(checked.model);
+    let definition = &fields.definition;
+    let outlier = outlier_impl(checked, &fields);
     quote! {
         #[allow(deprecated)]
         const _: () = {
             #threshold
             #extras_capacity
+            #definition
             #outlier
         };
     }
 }
 
-fn outlier_impl(checked: &Checked<'_>) -> TokenStream {
+/// The typed fields.
+pub(crate) fn fields(model: &Model<'_>) -> Fields {
+    let krate = model.attr.krate();
+    fields::fields(model.input, &krate, &model.fields, |_| Form::Serde)
+}
+
+fn outlier_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
     let krate = checked.model.attr.krate();
     let input = checked.model.input;
     let ident = &input.ident;
     let (parameters, arguments, _) = input.generics.split_for_impl();
     let clause = generics::where_clause(&predicates(checked));
     let spec = spec(checked);
+    let fields = &fields.members;
     let (id, id_type) = (checked.id.ident, &checked.id.node.ty);
     let (items, items_type) = (checked.items.ident, &checked.items.node.ty);
     let id_type = quote_spanned!(id_type.span()=> type Id = #id_type;);
@@ -62,6 +74,7 @@ fn outlier_impl(checked: &Checked<'_>) -> TokenStream {
             const SPEC: #krate::OutlierSpec = #spec;
             #id_type
             #item_type
+            #fields
             fn id(&self) -> #krate::IdRef<'_, Self> {
                 #krate::KeyField::borrowed(&self.#id)
             }
@@ -84,6 +97,7 @@ fn predicates(checked: &Checked<'_>) -> Vec<TokenStream> {
         predicates.push(fit(&flag.node.ty, &["__private", "FlagField"]));
     }
     predicates.push(generics::is_stored(input, &krate));
+    predicates.extend(fields::predicates(input, &krate, &model.fields));
     predicates
 }
 

@@ -1,9 +1,12 @@
 //! The trait behind `#[derive(Bucket)]`.
 
-use mongodb::{Collection, Database, bson::DateTime};
+use mongodb::{
+    Collection, Database,
+    bson::{DateTime, Document},
+};
 use serde::{Serializer, de::DeserializeOwned};
 
-use crate::{BucketSpec, Key, open::OpenBuckets};
+use crate::{BucketSpec, Key, open::OpenBuckets, view};
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
 pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
@@ -13,7 +16,7 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 /// Derive it. What the derive writes can be written by hand, too:
 ///
 /// ```
-/// use bucket_runtime::{Bucket, BucketSpec, IdFormat, KeyName, KeyRef, Ordinal};
+/// use bucket_runtime::{Bucket, BucketSpec, Field, IdFormat, KeyName, KeyRef, Ordinal};
 /// use bucket_runtime::mongodb::bson::DateTime;
 /// use serde::{Deserialize, Serialize, Serializer};
 ///
@@ -29,6 +32,11 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 ///     user: i64,
 /// }
 ///
+/// struct VisitFields {
+///     page: Field<Visit, String>,
+///     user: Field<Visit, i64>,
+/// }
+///
 /// impl Bucket for Visit {
 ///     // #[bucket(collection = "visits", id = "{page}_{at}", capacity = 100)]
 ///     const SPEC: BucketSpec = BucketSpec::new(
@@ -39,6 +47,8 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 ///     );
 ///     type Key = (String,);
 ///     type Element = VisitElement;
+///     type Fields = VisitFields;
+///     const FIELDS: VisitFields = VisitFields { page: Field::key("page"), user: Field::new("user") };
 ///
 ///     fn key(&self) -> KeyRef<'_, Self> {
 ///         &self.page
@@ -69,6 +79,15 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// What an element of the stored array is read into: the fields that are no key fields.
     type Element: DeserializeOwned + Send + 'static;
 
+    /// The fields that conditions can name: the type of [`FIELDS`](Self::FIELDS).
+    type Fields;
+
+    /// The fields by their Rust names, for typed conditions: `Trade::FIELDS.quantity.gte(100)`.
+    ///
+    /// A flattened field has no name of its own, and one that is not stored cannot be asked for;
+    /// neither is here.
+    const FIELDS: Self::Fields;
+
     /// The key that the item belongs to.
     fn key(&self) -> KeyRef<'_, Self>;
 
@@ -80,6 +99,36 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Puts a whole item together again.
     fn from_parts(key: Self::Key, element: Self::Element) -> Self;
+
+    /// The stages that turn buckets back into flat items on the server, for pipelines of your own:
+    /// one document per item, with the key fields and then the others under their stored names, in
+    /// the order in which the buckets come and items stand in them.
+    ///
+    /// A `$match` on key fields behind them costs no more than one before them: the server moves it
+    /// to the front (seen with `explain` on server 6.0), unless the struct has a flattened field.
+    ///
+    /// ```
+    /// # use bucket_runtime::{Bucket, bson::doc};
+    /// # #[derive(Bucket)]
+    /// # #[serde(rename_all = "camelCase")]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{#}", capacity = 10, items = "history")]
+    /// # struct Trade { customer_id: i64, ticker: String, quantity: i32 }
+    /// let mut pipeline = Trade::unwind();
+    /// assert_eq!(pipeline, [
+    ///     doc! { "$unwind": "$history" },
+    ///     doc! { "$project": {
+    ///         "_id": 0,
+    ///         "customerId": "$customerId",
+    ///         "ticker": "$history.ticker",
+    ///         "quantity": "$history.quantity",
+    ///     } },
+    /// ]);
+    /// pipeline.push(doc! { "$group": { "_id": "$ticker", "traded": { "$sum": "$quantity" } } });
+    /// // trades.collection().aggregate(pipeline)
+    /// ```
+    fn unwind() -> Vec<Document> {
+        view::unwind(&Self::SPEC)
+    }
 
     /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append
     /// to and read from.

@@ -10,10 +10,12 @@ use crate::{
     append::{Append, Writer},
     bulk::AppendMany,
     command::KeyScope,
+    items::Items,
+    pages::Pages,
     read::{Count, Counted, FindPage, Reader, nth},
     regroup::Regroup,
     server::Range,
-    stream::{Items, Pages},
+    view::CreateView,
 };
 
 /// The buckets of one collection: append to it, page through it, stream it.
@@ -244,7 +246,8 @@ impl<T: Bucket> Buckets<T> {
         Pages::new(self.reader(key))
     }
 
-    /// All items of a key, as a stream across its buckets, in bounded memory.
+    /// All items of a key, as a stream across its buckets, in bounded memory; or those that a filter
+    /// asks for, newest first, or so many of them: see [`Items`].
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -259,7 +262,56 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn items(&self, key: KeyRef<'_, T>) -> Items<'static, T> {
-        Items::new(self.reader(key))
+        Items::of_key(self.reader(key))
+    }
+
+    /// The items of all keys, or those that a filter asks for, in the order of their buckets' ids:
+    /// key by key, as text. Otherwise like [`items`](Self::items).
+    ///
+    /// Where the filter tells with `eq` what the first key fields are, the ids of these keys bound
+    /// what is visited; otherwise all buckets are, unless an index of yours knows better.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String }
+    /// # async fn example(trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let mongo = trades.all_items().filter(Trade::FIELDS.ticker.eq("MDB")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn all_items(&self) -> Items<'static, T> {
+        Items::of_all_keys(self.writer.engine.server.clone())
+    }
+
+    /// Publishes the items as a MongoDB view, flat under their stored names, for Compass, BI tools and
+    /// programs in other languages: `{ customerId: …, date: …, ticker: …, … }`, one document per
+    /// item, without `_id`. A [`Filter`](crate::Filter) is a filter on it.
+    ///
+    /// One round trip. If there is such a view already, two, and nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`is_name_taken`](crate::Error::is_name_taken) if the name belongs to something else, or to a
+    /// view with another definition.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # use bucket_runtime::mongodb::bson::Document;
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String }
+    /// # async fn example(db: bucket_runtime::mongodb::Database, trades: Buckets<Trade>) -> Result<(), Box<dyn std::error::Error>> {
+    /// trades.create_view("trades_flat").await?;
+    ///
+    /// let flat = db.collection::<Document>("trades_flat");
+    /// let one = flat.find_one(Trade::FIELDS.ticker.eq("MDB").into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn create_view(&self, name: impl Into<String>) -> CreateView<'static> {
+        CreateView::new(&self.writer.engine.server, name.into(), T::unwind())
     }
 
     /// How many pages a key has, counted on the `_id` index alone. One round trip.

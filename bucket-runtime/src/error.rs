@@ -78,6 +78,8 @@ pub(crate) enum Kind {
     KeyTaken(String),
     /// Another regrouping goes on with the same work.
     Overtaken,
+    /// The name of a view is taken, by another view of the collection or by something else.
+    NameTaken { name: String, view: bool },
 }
 
 impl Error {
@@ -262,6 +264,11 @@ impl Error {
         self.0.kind == Kind::Overtaken
     }
 
+    /// Whether the name of a view is taken by something else, or by a view that is made otherwise.
+    pub fn is_name_taken(&self) -> bool {
+        matches!(self.0.kind, Kind::NameTaken { .. })
+    }
+
     /// Whether others were faster so many times that the call gave up. Nothing was stored.
     pub fn is_contended(&self) -> bool {
         matches!(self.0.kind, Kind::Contended(_))
@@ -340,6 +347,16 @@ impl fmt::Display for Error {
             ),
             Kind::NoParent => f.write_str(
                 "there is no such parent, so nothing was stored; insert it first, and push then",
+            ),
+            Kind::NameTaken { name, view: true } => write!(
+                f,
+                "there is a view `{name}` with another definition; if nobody needs it, drop it and \
+                 create the view again"
+            ),
+            Kind::NameTaken { name, view: false } => write!(
+                f,
+                "the name `{name}` is taken by something that is no view of this collection; choose \
+                 another name for the view"
             ),
             Kind::Contended(tries) => write!(
                 f,

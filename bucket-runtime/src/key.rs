@@ -177,7 +177,7 @@ integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 ///
 /// One type for all integer widths lets a field grow from `i32` to `i64` without a migration; the
 /// server compares numbers by value whatever their type (MongoDB manual, "Comparison/Sort Order").
-fn stored_integer(value: i128) -> Bson {
+pub(crate) fn stored_integer(value: i128) -> Bson {
     match i64::try_from(value) {
         Ok(small) => Bson::Int64(small),
         Err(_) => value

@@ -100,21 +100,27 @@ mod command;
 mod element;
 mod engine;
 mod error;
+pub mod field;
+mod filter;
 mod id;
 mod item;
+mod items;
 mod key;
 mod open;
 mod outlier;
 mod page;
+mod pages;
+mod query;
 mod read;
 mod regroup;
 mod rows;
+mod seek;
 mod server;
 mod spec;
 mod stored;
-mod stream;
 mod time;
 mod transaction;
+mod view;
 
 #[doc(hidden)]
 pub mod __private;
@@ -127,15 +133,18 @@ pub use crate::{
     buckets::Buckets,
     bulk::{AppendManyError, FailedItem},
     error::{Error, Result},
+    field::Field,
+    filter::Filter,
+    items::ItemStream,
     key::{Key, KeyField, KeyPart},
     outlier::{
         Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, Outliers, Parent,
-        Problem, PushManyError, SplitProgress, ValueStream,
+        ParentFilter, Problem, PushManyError, SplitProgress, ValueStream,
     },
     page::{InvalidToken, Page, PageToken},
+    pages::PageStream,
     regroup::RegroupProgress,
     spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec},
-    stream::{ItemStream, PageStream},
     time::{TimeField, bson_date},
 };
 
@@ -220,6 +229,22 @@ pub use crate::{
 /// `alias`, `with`, `default`, `skip_serializing_if`, `flatten` …). On key fields there are `rename`
 /// and `alias`; how a key is stored is its type's business. The field of a time ordinal is stored
 /// as a BSON date ([`bson_date`]) unless it has a `with` of its own.
+///
+/// # Typed fields
+///
+/// [`FIELDS`](Bucket::FIELDS) has a [`Field`] for each field of the struct, under the same name and
+/// with the same visibility, that knows the stored name and the type:
+///
+/// ```
+/// # use bucket_runtime::{Bucket, Filter, mongodb::bson::DateTime};
+/// # #[derive(Bucket)]
+/// # #[bucket(collection = "readings", id = "{sensor}_{measured_at}", capacity = 60)]
+/// # struct Reading { sensor: i32, measured_at: DateTime, celsius: f64 }
+/// let frost: Filter<Reading> = Reading::FIELDS.celsius.lt(0.0);
+/// ```
+///
+/// Values are compared as the field stores them. A field with a `with` of its own has no order, as
+/// nobody knows what it writes, unless its module is called `bson_date`.
 pub use bucket_derive::Bucket;
 
 /// Derives [`trait@Outlier`] for a struct with an id and one array that may grow without bound.
@@ -295,13 +320,15 @@ pub mod action {
     pub use crate::{
         append::Append,
         bulk::AppendMany,
+        items::Items,
         open::OpenBuckets,
         outlier::{
             Advise, CountValues, Delete, Extras, Find, Get, GetAll, Insert, OpenOutliers, Push,
             PushMany, Remove, Repair, SplitExisting, Values, Verify,
         },
+        pages::Pages,
         read::{Count, FindPage},
         regroup::Regroup,
-        stream::{Items, Pages},
+        view::CreateView,
     };
 }

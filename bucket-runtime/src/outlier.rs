@@ -6,6 +6,7 @@ pub(crate) mod command;
 mod core;
 mod delete;
 mod extra;
+mod filter;
 mod handle;
 mod insert;
 mod known;
@@ -24,6 +25,7 @@ pub use self::{
     advice::{Advice, Candidate},
     advise::Advise,
     delete::{Delete, Remove},
+    filter::ParentFilter,
     handle::Outliers,
     insert::Insert,
     open::OpenOutliers,
@@ -43,7 +45,7 @@ pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
 /// Derive it, together with serde's two derives. What the derive writes can be written by hand:
 ///
 /// ```
-/// use bucket_runtime::{IdRef, Outlier, OutlierSpec};
+/// use bucket_runtime::{Field, IdRef, Outlier, OutlierSpec};
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Serialize, Deserialize)]
@@ -52,6 +54,10 @@ pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
 ///     id: i64,
 ///     title: String,
 ///     customers_purchased: Vec<String>,
+/// }
+///
+/// struct BookFields {
+///     title: Field<Book, String>,
 /// }
 ///
 /// impl Outlier for Book {
@@ -65,6 +71,8 @@ pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
 ///     );
 ///     type Id = i64;
 ///     type Item = String;
+///     type Fields = BookFields;
+///     const FIELDS: BookFields = BookFields { title: Field::new("title") };
 ///
 ///     fn id(&self) -> IdRef<'_, Self> {
 ///         &self.id
@@ -89,6 +97,13 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// The type of the array's items.
     type Item: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static;
+
+    /// The fields that conditions can name: the type of [`FIELDS`](Self::FIELDS).
+    type Fields;
+
+    /// The fields of a parent by their Rust names, for typed conditions:
+    /// `Book::FIELDS.year.gte(2020)`. A condition on the array sees what the parent itself holds.
+    const FIELDS: Self::Fields;
 
     /// The parent's id.
     fn id(&self) -> IdRef<'_, Self>;

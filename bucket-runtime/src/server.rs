@@ -3,6 +3,7 @@
 mod index;
 mod many;
 mod numbers;
+mod pipeline;
 mod range;
 
 use mongodb::{
@@ -274,27 +275,6 @@ impl Server {
     ) -> Result<Rows<'static, R>, DriverError> {
         let action = self.collection.aggregate(pipeline).allow_disk_use(true);
         Ok(Rows::Plain(action.await?.with_type()))
-    }
-
-    /// All documents that a pipeline ends in: for those that end in few.
-    pub(crate) async fn aggregate<R: DeserializeOwned>(
-        &self,
-        pipeline: impl IntoIterator<Item = Document>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Vec<R>, DriverError> {
-        let action = self.collection.aggregate(pipeline);
-        let mut rows = match session {
-            None => Rows::Plain(action.await?.with_type()),
-            Some(session) => {
-                let cursor = action.session(&mut *session).await?;
-                Rows::Session(cursor.with_type(), session)
-            }
-        };
-        let mut found = Vec::new();
-        while rows.advance().await? {
-            found.push(rows.decode()?);
-        }
-        Ok(found)
     }
 
     /// Inserts one document. One round trip.

@@ -26,6 +26,8 @@ pub struct BucketSpec {
     pub count: &'static str,
     /// With a time ordinal, the stored name of the item's time.
     pub time: Option<&'static str>,
+    /// The names of the fields that elements have; `None` if they may have others, too.
+    pub fields: Option<&'static [&'static str]>,
 }
 
 impl BucketSpec {
@@ -67,6 +69,7 @@ impl BucketSpec {
             items: "items",
             count: "count",
             time: None,
+            fields: None,
         }
     }
 
@@ -88,6 +91,13 @@ impl BucketSpec {
     #[must_use]
     pub const fn count(mut self, name: &'static str) -> Self {
         self.count = name;
+        self
+    }
+
+    /// Names all fields that elements have, so that [`unwind`](crate::Bucket::unwind) can name them.
+    #[must_use]
+    pub const fn fields(mut self, names: &'static [&'static str]) -> Self {
+        self.fields = Some(names);
         self
     }
 }

@@ -19,6 +19,17 @@ pub(crate) struct Stored<T: Bucket> {
     pub(crate) sealed: bool,
 }
 
+impl<T: Bucket> Stored<T> {
+    /// Its items, whole.
+    pub(crate) fn into_items(self) -> Vec<T> {
+        let Self { key, elements, .. } = self;
+        let items = elements.into_iter();
+        items
+            .map(|element| T::from_parts(key.clone(), element))
+            .collect()
+    }
+}
+
 impl<'de, T: Bucket> Deserialize<'de> for Stored<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(BucketVisitor(PhantomData))

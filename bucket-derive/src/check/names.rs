@@ -7,7 +7,7 @@ use crate::{errors::Errors, model::Field};
 
 /// What a document's field cannot be called (MongoDB manual, "Field Names"); a dot or a leading
 /// dollar sign would moreover mean something else in an update.
-pub(super) fn not_a_field_name(name: &str) -> Option<&'static str> {
+pub(crate) fn not_a_field_name(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("is empty")
     } else if name.starts_with('$') {

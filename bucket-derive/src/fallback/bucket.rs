@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Error;
 
-use crate::{generics, model::bucket::Model};
+use crate::{fields::Fields, generics, model::bucket::Model};
 
 /// The errors, and a `Bucket` that does nothing: calls on the struct then need no messages of
 /// their own.
@@ -29,16 +29,21 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
         predicates.push(quote!(for<'__a> #ty: #krate::KeyField));
     }
     let clause = generics::where_clause(&predicates);
+    let Fields {
+        definition, stubs, ..
+    } = crate::bucket::fields(model);
     quote! {
         #errors
 
         #[allow(unused_qualifications)]
         const _: () = {
+            #definition
             #[automatically_derived]
             impl #parameters #krate::Bucket for #ident #arguments #clause {
                 const SPEC: #krate::BucketSpec = ::core::panic!();
                 type Key = (#key);
                 type Element = ();
+                #stubs
                 fn key(&self) -> #krate::KeyRef<'_, Self> {
                     ::core::panic!()
                 }

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Type};
 
-use crate::{generics, model::outlier::Model};
+use crate::{fields::Fields, generics, model::outlier::Model};
 
 /// The errors, and an `Outlier` that does nothing: calls on the struct then need no messages of
 /// their own.
@@ -32,16 +32,21 @@ pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
         None => quote!(()),
     };
     let clause = generics::where_clause(&predicates);
+    let Fields {
+        definition, stubs, ..
+    } = crate::outlier::fields(model);
     quote! {
         #errors
 
         #[allow(unused_qualifications)]
         const _: () = {
+            #definition
             #[automatically_derived]
             impl #parameters #krate::Outlier for #ident #arguments #clause {
                 const SPEC: #krate::OutlierSpec = ::core::panic!();
                 type Id = #id;
                 type Item = #item;
+                #stubs
                 fn id(&self) -> #krate::IdRef<'_, Self> {
                     ::core::panic!()
                 }

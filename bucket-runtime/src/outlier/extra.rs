@@ -28,6 +28,8 @@ impl<T: Outlier> Bucket for Extra<T> {
     .items(T::SPEC.extra_items);
     type Key = (T::Id,);
     type Element = T::Item;
+    type Fields = ();
+    const FIELDS: () = ();
 
     fn key(&self) -> KeyRef<'_, Self> {
         self.parent.borrowed()

@@ -12,6 +12,7 @@ use super::{
     core::Core,
     delete::{Delete, Remove},
     extra::Extra,
+    filter::ParentFilter,
     insert::Insert,
     known::Known,
     push::{Push, PushMany},
@@ -184,24 +185,29 @@ impl<T: Outlier> Outliers<T> {
         CountValues::new(&self.core, self.scope(id))
     }
 
-    /// Parents that match a filter, as a stream. It never touches the extras, so an outlier costs
+    /// Parents that match a filter, as a stream: typed conditions, or a [`Document`]. It never touches the extras, so an outlier costs
     /// no more than any other.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
     /// # use bucket_runtime::mongodb::bson::doc;
-    /// # async fn example<Book: Outlier>(books: Outliers<Book>) -> bucket_runtime::Result<()> {
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "sales", reference = "book_id", threshold = 50)]
+    /// # struct Book { _id: i64, title: String, year: i32, #[outlier(items)] buyers: Vec<String> }
+    /// # async fn example(books: Outliers<Book>) -> bucket_runtime::Result<()> {
     /// use futures_util::TryStreamExt;
     ///
-    /// let mut recent = books.find(doc! { "year": { "$gte": 2020 } }).sort(doc! { "title": 1 }).await?;
+    /// let recent = Book::FIELDS.year.gte(2020);
+    /// let mut recent = books.find(recent).sort(doc! { "title": 1 }).await?;
     /// while let Some(book) = recent.try_next().await? {
     ///     // …
     /// }
     /// # Ok(())
     /// # }
     /// ```
-    pub fn find(&self, filter: Document) -> Find<'static, T> {
-        Find::new(&self.core, filter)
+    pub fn find(&self, filter: impl ParentFilter<T>) -> Find<'static, T> {
+        Find::new(&self.core, filter.into_document())
     }
 
     /// Takes all items that equal this one out of the parent and its extras; tells whether there

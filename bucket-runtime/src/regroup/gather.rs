@@ -107,7 +107,8 @@ impl<T: Bucket> Gather<T> {
         })?;
         let item = T::from_parts(key, element);
         let (scope, held) = bulk::held(&self.engine, 0, item).map_err(|failed| failed.error)?;
-        if !(self.current.as_ref()).is_some_and(|current| current.scope.prefix == scope.prefix) {
+        let current = self.current.as_ref();
+        if current.is_none_or(|current| current.scope.prefix != scope.prefix) {
             self.end_bucket();
             self.current = Some(self.begin_key(scope, &held).await?);
         }

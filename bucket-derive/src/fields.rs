@@ -1,0 +1,167 @@
+//! The struct behind `FIELDS`: a typed field for each field that a stored document has by name.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{DeriveInput, ExprPath, Path, Type, ext::IdentExt, spanned::Spanned};
+
+use crate::{bounds, check::names::not_a_field_name, generics, list::Entry, model::Field};
+
+/// How values of a field are stored, before its serde attributes are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Key,
+    Date,
+    Serde,
+}
+
+/// A struct that holds the fields, and the members of the trait that speak of it.
+pub(crate) struct Fields {
+    pub(crate) definition: TokenStream,
+    pub(crate) members: TokenStream,
+    /// The members for a stub.
+    pub(crate) stubs: TokenStream,
+}
+
+/// `form` tells how a field is stored unless its serde attributes do.
+pub(crate) fn fields<Part>(
+    input: &DeriveInput,
+    krate: &Path,
+    fields: &[Field<'_, Part>],
+    form: impl Fn(&Field<'_, Part>) -> Form,
+) -> Fields {
+    let named = fields
+        .iter()
+        .filter_map(|field| Some((field, name(field)?)));
+    let named = Vec::from_iter(named);
+    if named.is_empty() {
+        let members = quote! {
+            type Fields = ();
+            const FIELDS: () = ();
+        };
+        return Fields {
+            definition: TokenStream::new(),
+            stubs: members.clone(),
+            members,
+        };
+    }
+    let ident = format_ident!("__{}Fields", input.ident.unraw());
+    let this = generics::self_type(input);
+    let (parameters, arguments, _) = input.generics.split_for_impl();
+    let clause = generics::where_clause(&generics::of_struct(input));
+    let visibility = &input.vis;
+    let definitions = named.iter().map(|(field, _)| {
+        let (visibility, ident, ty) = (&field.node.vis, field.ident, &field.node.ty);
+        let ty = generics::without_self(quote!(#ty), &this);
+        let stored = stored(field, form(field)).map(|marker| quote!(, #krate::field::#marker));
+        quote!(#visibility #ident: #krate::Field<#this, #ty #stored>)
+    });
+    let values = named.iter().map(|(field, name)| {
+        let ident = field.ident;
+        let value = value(krate, field, name, form(field));
+        quote!(#ident: #value)
+    });
+    Fields {
+        definition: quote! {
+            #[allow(dead_code, non_camel_case_types, non_snake_case)]
+            #visibility struct #ident #parameters #clause {
+                #(#definitions),*
+            }
+        },
+        members: quote! {
+            type Fields = #ident #arguments;
+            const FIELDS: Self::Fields = #ident { #(#values),* };
+        },
+        stubs: quote! {
+            type Fields = #ident #arguments;
+            const FIELDS: Self::Fields = ::core::panic!();
+        },
+    }
+}
+
+/// The stored names of these fields, if there can be no others.
+pub(crate) fn all_names<'f, Part: 'f>(
+    fields: impl Iterator<Item = &'f Field<'f, Part>>,
+) -> Option<Vec<&'f str>> {
+    let stored = fields.filter(|field| field.serde.write.is_some() || field.serde.has("flatten"));
+    stored.map(name).collect()
+}
+
+/// The stored name, if the field has one that a query can spell.
+fn name<'f, Part>(field: &'f Field<'_, Part>) -> Option<&'f str> {
+    let name = field.serde.write.as_deref()?;
+    not_a_field_name(name).is_none().then_some(name)
+}
+
+/// What the fields of generic types require. That the struct can be written does not tell the
+/// compiler that its fields can.
+pub(crate) fn predicates<Part>(
+    input: &DeriveInput,
+    krate: &Path,
+    fields: &[Field<'_, Part>],
+) -> Vec<TokenStream> {
+    let is_generic = |ty: &Type| {
+        let mut params = input.generics.type_params();
+        params.any(|param| bounds::mentions(quote!(#ty), &param.ident, false))
+    };
+    let written = fields.iter().filter(|field| {
+        field.serde.write.is_some() && writer(field).is_none() && is_generic(&field.node.ty)
+    });
+    let types = written.map(|field| &field.node.ty);
+    types
+        .map(|ty| generics::without_self(quote!(#ty), &generics::self_type(input)))
+        .map(|ty| quote!(#ty: #krate::__private::serde::Serialize))
+        .collect()
+}
+
+/// The marker type, unless values are stored plainly.
+fn stored<Part>(field: &Field<'_, Part>, form: Form) -> Option<Ident> {
+    match (writer(field), form) {
+        // Ours stores dates; there is no other way to know what a function writes.
+        (Some(path), _) if path_ends_in(&path, "bson_date") => Some(format_ident!("Date")),
+        (Some(_), _) => Some(format_ident!("Custom")),
+        (None, Form::Date) => Some(format_ident!("Date")),
+        (None, Form::Key | Form::Serde) => None,
+    }
+}
+
+fn value<Part>(krate: &Path, field: &Field<'_, Part>, name: &str, form: Form) -> TokenStream {
+    let value = match (writer(field), form) {
+        (Some(write), _) => {
+            // A call, and not the function itself: it may take a slice for a `Vec`.
+            let write = quote_spanned!(write.span()=> #write(__value, __serializer));
+            quote!(#krate::Field::with(#name, |__value, __serializer| #write))
+        }
+        (None, Form::Key) => quote!(#krate::Field::key(#name)),
+        (None, Form::Date) => quote!(#krate::Field::date(#name)),
+        (None, Form::Serde) => quote!(#krate::Field::new(#name)),
+    };
+    let left_out = field.serde.find("skip_serializing_if").and_then(path);
+    let left_out = left_out.map(|path| {
+        let test = quote_spanned!(path.span()=> #path(__value));
+        quote!(.left_out_if(|__value| #test))
+    });
+    quote!(#value #left_out)
+}
+
+/// The function that writes the values, if the field has one of its own.
+fn writer<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
+    if let Some(entry) = field.serde.find("serialize_with") {
+        return path(entry);
+    }
+    let mut module = path(field.serde.find("with")?)?;
+    module.path.segments.push(format_ident!("serialize").into());
+    Some(module)
+}
+
+fn path(entry: &Entry) -> Option<ExprPath> {
+    entry.string()?.parse().ok()
+}
+
+/// Whether the last module of a function's path has this name.
+fn path_ends_in(function: &ExprPath, module: &str) -> bool {
+    let modules = function.path.segments.iter().rev().skip(1);
+    modules
+        .map(|segment| &segment.ident)
+        .next()
+        .is_some_and(|last| last == module)
+}

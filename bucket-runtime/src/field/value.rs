@@ -1,0 +1,73 @@
+//! What may be passed as a value of a field.
+
+/// A value for a field of type `V`: a `V`, a reference to one, text for a `String`, and for an
+/// `Option<V>` a `V` as well.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no value for a field of type `{V}`",
+    label = "a value of type `{V}` belongs here",
+    note = "help: pass a `{V}`, or a reference to one"
+)]
+pub trait Value<V> {
+    /// The value as the field holds it.
+    fn into_value(self) -> V;
+}
+
+impl<V> Value<V> for V {
+    fn into_value(self) -> V {
+        self
+    }
+}
+
+impl<V: Clone> Value<V> for &V {
+    fn into_value(self) -> V {
+        self.clone()
+    }
+}
+
+impl Value<String> for &str {
+    fn into_value(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl<V> Value<Option<V>> for V {
+    fn into_value(self) -> Option<V> {
+        Some(self)
+    }
+}
+
+impl Value<Option<String>> for &str {
+    fn into_value(self) -> Option<String> {
+        Some(self.to_owned())
+    }
+}
+
+/// The type of a field that is stored as an array.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is stored as one value, which contains no others",
+    label = "this operator is for arrays",
+    note = "help: use `eq`, `is_in` or, for a `Vec`, `contains`"
+)]
+pub trait List {
+    /// The type of its items.
+    type Item;
+
+    /// A list of one item.
+    fn of(item: Self::Item) -> Self;
+}
+
+impl<V> List for Vec<V> {
+    type Item = V;
+
+    fn of(item: V) -> Self {
+        vec![item]
+    }
+}
+
+impl<L: List> List for Option<L> {
+    type Item = L::Item;
+
+    fn of(item: L::Item) -> Self {
+        Some(L::of(item))
+    }
+}

@@ -1,0 +1,28 @@
+//! What parents can be searched by.
+
+use mongodb::bson::Document;
+
+use crate::Filter;
+
+/// A condition on parents: a [`Filter`] of typed fields, or a filter of the driver's.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no condition on `{T}`",
+    label = "a `Filter<{T}>` or a `Document` belongs here",
+    note = "help: write it with the fields of the struct: `{T}::FIELDS`"
+)]
+pub trait ParentFilter<T> {
+    /// The condition as the driver takes it.
+    fn into_document(self) -> Document;
+}
+
+impl<T> ParentFilter<T> for Document {
+    fn into_document(self) -> Document {
+        self
+    }
+}
+
+impl<T> ParentFilter<T> for Filter<T> {
+    fn into_document(self) -> Document {
+        self.into()
+    }
+}

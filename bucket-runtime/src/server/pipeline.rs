@@ -1,0 +1,103 @@
+//! Pipelines, and views made of them.
+
+use futures_util::TryStreamExt;
+use mongodb::{
+    ClientSession, Database,
+    bson::{Document, doc},
+    error::Error as DriverError,
+    options::Hint,
+};
+use serde::de::DeserializeOwned;
+
+use super::Server;
+use crate::rows::Rows;
+
+impl Server {
+    /// The documents that a pipeline ends in, as they come.
+    pub(crate) async fn stream<'s, R: DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+        hint: Option<&'static str>,
+        session: Option<&'s mut ClientSession>,
+    ) -> Result<Rows<'s, R>, DriverError> {
+        let mut action = self.collection.aggregate(pipeline);
+        if let Some(hint) = hint {
+            action = action.hint(Hint::Name(hint.to_owned()));
+        }
+        Ok(match session {
+            None => Rows::Plain(action.await?.with_type()),
+            Some(session) => {
+                let cursor = action.session(&mut *session).await?;
+                Rows::Session(cursor.with_type(), session)
+            }
+        })
+    }
+
+    /// All documents that a pipeline ends in: for those that end in few.
+    pub(crate) async fn aggregate<R: DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Vec<R>, DriverError> {
+        self.collect(pipeline, None, session).await
+    }
+
+    /// Like [`aggregate`](Self::aggregate), by the index of this name.
+    pub(crate) async fn collect<R: DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+        hint: Option<&'static str>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Vec<R>, DriverError> {
+        let mut rows = self.stream(pipeline, hint, session).await?;
+        let mut found = Vec::new();
+        while rows.advance().await? {
+            found.push(rows.decode()?);
+        }
+        Ok(found)
+    }
+
+    /// Makes a view of the collection.
+    pub(crate) async fn create_view(
+        &self,
+        name: &str,
+        pipeline: Vec<Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<(), DriverError> {
+        let database = self.database();
+        let action = database
+            .create_collection(name)
+            .view_on(self.collection.name().to_owned())
+            .pipeline(pipeline);
+        match session {
+            Some(session) => action.session(session).await,
+            None => action.await,
+        }
+    }
+
+    /// The pipeline of the view of the collection that has this name, if it is one.
+    pub(crate) async fn view_pipeline(
+        &self,
+        name: &str,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Vec<Document>>, DriverError> {
+        let database = self.database();
+        let action = database.list_collections().filter(doc! { "name": name });
+        let found = match session {
+            None => action.await?.try_collect::<Vec<_>>().await?,
+            Some(session) => {
+                let mut cursor = action.session(&mut *session).await?;
+                cursor.stream(session).try_collect().await?
+            }
+        };
+        let options = found.into_iter().next().map(|found| found.options);
+        Ok(options
+            .filter(|options| options.view_on.as_deref() == Some(self.collection.name()))
+            .map(|options| options.pipeline.unwrap_or_default()))
+    }
+
+    fn database(&self) -> Database {
+        let namespace = self.collection.namespace();
+        self.collection.client().database(&namespace.db)
+    }
+}
