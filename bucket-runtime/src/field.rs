@@ -3,7 +3,7 @@
 mod ordered;
 mod value;
 
-use std::{fmt, marker::PhantomData, ops::RangeBounds};
+use std::{fmt, marker::PhantomData};
 
 use mongodb::bson::{Bson, Document, Serializer, doc};
 use serde::Serialize;
@@ -229,72 +229,6 @@ impl<T, V, S> Field<T, V, S> {
         let missing = (self.left_out)(value).then_some(Bson::Null);
         let missing = missing.filter(|_| written != Some(Bson::Null));
         written.into_iter().chain(missing).collect()
-    }
-}
-
-/// Comparisons, for types whose values the server orders as Rust does.
-impl<T, V, S> Field<T, V, S> {
-    /// The field is greater than this value.
-    pub fn gt(self, value: impl Value<V::Bound>) -> Filter<T>
-    where
-        V: Ordered<S>,
-    {
-        self.compare::<S>("$gt", value.into_value())
-    }
-
-    /// The field is greater than or equal to this value.
-    pub fn gte(self, value: impl Value<V::Bound>) -> Filter<T>
-    where
-        V: Ordered<S>,
-    {
-        self.compare::<S>("$gte", value.into_value())
-    }
-
-    /// The field is less than this value.
-    pub fn lt(self, value: impl Value<V::Bound>) -> Filter<T>
-    where
-        V: Ordered<S>,
-    {
-        self.compare::<S>("$lt", value.into_value())
-    }
-
-    /// The field is less than or equal to this value.
-    pub fn lte(self, value: impl Value<V::Bound>) -> Filter<T>
-    where
-        V: Ordered<S>,
-    {
-        self.compare::<S>("$lte", value.into_value())
-    }
-
-    /// The field lies in this range, such as `100..=500` or `start..`. `..` matches everything.
-    pub fn between(self, range: impl RangeBounds<V::Bound>) -> Filter<T>
-    where
-        V: Ordered<S>,
-    {
-        use std::ops::Bound::{Excluded, Included, Unbounded};
-        let bound = |name: &str, value| Some((name.to_owned(), V::bound(value)));
-        let from = match range.start_bound() {
-            Included(value) => bound("$gte", value),
-            Excluded(value) => bound("$gt", value),
-            Unbounded => None,
-        };
-        let to = match range.end_bound() {
-            Included(value) => bound("$lte", value),
-            Excluded(value) => bound("$lt", value),
-            Unbounded => None,
-        };
-        let test: Document = from.into_iter().chain(to).collect();
-        match test.is_empty() {
-            true => Filter::default(),
-            false => self.is(test),
-        }
-    }
-
-    fn compare<Q>(self, operator: &str, value: V::Bound) -> Filter<T>
-    where
-        V: Ordered<Q>,
-    {
-        self.is(doc! { operator: V::bound(&value) })
     }
 }
 

@@ -13,8 +13,9 @@ use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use crate::{
-    query_cases::{Change, Event, Millis, Numbered, Query, Seconds, Test, changes, queries},
+    query_cases::{Event, Millis, Numbered, Seconds, Test},
     query_differential::Twice,
+    query_random::{Change, Query, changes, queries},
     support::{database, explain, number, recorded},
 };
 

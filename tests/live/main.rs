@@ -50,6 +50,7 @@ mod plans;
 mod query_cases;
 mod query_differential;
 mod query_plans;
+mod query_random;
 mod query_reads;
 mod regroup;
 mod server_claims;

@@ -16,9 +16,8 @@ use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use crate::{
-    query_cases::{
-        CAPACITY, Change, Event, Millis, Numbered, Query, Seconds, Values, changes, queries,
-    },
+    query_cases::{CAPACITY, Event, Millis, Numbered, Seconds, Values},
+    query_random::{Change, Query, changes, queries},
     support::{database, documents, number},
 };
 

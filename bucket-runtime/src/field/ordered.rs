@@ -1,8 +1,14 @@
-//! Types whose values the server orders as Rust does.
+//! Types whose values the server orders as Rust does, and comparisons of them.
 
-use mongodb::bson::{Bson, DateTime, Decimal128, Uuid, oid::ObjectId};
+use std::ops::{
+    Bound::{Excluded, Included, Unbounded},
+    RangeBounds,
+};
 
-use crate::{TimeField, key::stored_integer};
+use mongodb::bson::{Bson, DateTime, Decimal128, Document, Uuid, doc, oid::ObjectId};
+
+use super::{Field, Value};
+use crate::{Filter, TimeField, key::stored_integer};
 
 /// How values are stored: as serde, or the key, writes the type.
 #[derive(Debug)]
@@ -35,6 +41,71 @@ pub trait Ordered<S = Plain> {
 
     /// A bound as BSON, of a kind that stored values compare with.
     fn bound(value: &Self::Bound) -> Bson;
+}
+
+/// Comparisons, for types whose values the server orders as Rust does.
+impl<T, V, S> Field<T, V, S> {
+    /// The field is greater than this value.
+    pub fn gt(self, value: impl Value<V::Bound>) -> Filter<T>
+    where
+        V: Ordered<S>,
+    {
+        self.compare("$gt", value.into_value())
+    }
+
+    /// The field is greater than or equal to this value.
+    pub fn gte(self, value: impl Value<V::Bound>) -> Filter<T>
+    where
+        V: Ordered<S>,
+    {
+        self.compare("$gte", value.into_value())
+    }
+
+    /// The field is less than this value.
+    pub fn lt(self, value: impl Value<V::Bound>) -> Filter<T>
+    where
+        V: Ordered<S>,
+    {
+        self.compare("$lt", value.into_value())
+    }
+
+    /// The field is less than or equal to this value.
+    pub fn lte(self, value: impl Value<V::Bound>) -> Filter<T>
+    where
+        V: Ordered<S>,
+    {
+        self.compare("$lte", value.into_value())
+    }
+
+    /// The field lies in this range, such as `100..=500` or `start..`. `..` matches everything.
+    pub fn between(self, range: impl RangeBounds<V::Bound>) -> Filter<T>
+    where
+        V: Ordered<S>,
+    {
+        let bound = |name: &str, value| Some((name.to_owned(), V::bound(value)));
+        let from = match range.start_bound() {
+            Included(value) => bound("$gte", value),
+            Excluded(value) => bound("$gt", value),
+            Unbounded => None,
+        };
+        let to = match range.end_bound() {
+            Included(value) => bound("$lte", value),
+            Excluded(value) => bound("$lt", value),
+            Unbounded => None,
+        };
+        let test: Document = from.into_iter().chain(to).collect();
+        match test.is_empty() {
+            true => Filter::default(),
+            false => self.is(test),
+        }
+    }
+
+    fn compare(self, operator: &str, value: V::Bound) -> Filter<T>
+    where
+        V: Ordered<S>,
+    {
+        self.is(doc! { operator: V::bound(&value) })
+    }
 }
 
 impl<D: TimeField> Ordered<Date> for D {
