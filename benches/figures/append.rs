@@ -87,7 +87,7 @@ async fn measure(bench: Bench) -> Result<()> {
         if !by_hand && !bench.wants(&[figure]) {
             continue;
         }
-        let rounds = bench.pick(40, 8);
+        let rounds = bench.pick(40, 5);
         let history = History { length, rounds };
         let contestants = history.contestants(&bench).await?;
         let samples = in_turn(rounds, contestants).await?;

@@ -1,6 +1,6 @@
 //! What is stored on disk, indexes and all.
 
-use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Samples, Unit, in_turn};
+use bucket_benches::{Bars, Chart, Figure, Result, Samples, Unit};
 use bucket_runtime::{
     Bucket,
     bson::{Bson, Document, doc},
@@ -44,12 +44,13 @@ const ZSTD: &str = "block_compressor=zstd";
 
 async fn measure(bench: Bench) -> Result<()> {
     let trades = of_keys(200_000, 1000);
-    let stored = |name: &'static str| {
-        let (bench, trades) = (bench.clone(), trades.clone());
-        Contestant::new(move |_| store(bench.clone(), name, trades.clone()))
-    };
-    let contestants = ["zstd", "snappy", "flat", "seconds", "minutes", "hours"].map(stored);
-    let samples = in_turn(bench.pick(3, 1), contestants).await?;
+    let mut samples = [const { Samples::new() }; 6];
+    for _ in 0..bench.pick(3, 1) {
+        let collections = ["zstd", "snappy", "flat", "seconds", "minutes", "hours"];
+        for (what, samples) in collections.into_iter().zip(&mut samples) {
+            samples.push(store(&bench, what, &trades).await?);
+        }
+    }
     let [zstd, snappy, flat, series @ ..] = &samples;
     let report = &bench.report;
     let ts = report.best_of("time series", Unit::Megabytes, peers::GRANULARITIES, series);
@@ -70,13 +71,13 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-/// Stores the trades in a collection of its own, and tells how large it is.
-async fn store(bench: Bench, what: &'static str, trades: Vec<Flat>) -> Result<Samples> {
+/// Stores the trades in a collection of its own, and tells how many megabytes that takes.
+async fn store(bench: &Bench, what: &str, trades: &[Flat]) -> Result<f64> {
     let name = bench.fresh(what);
     match what {
         "flat" => {
             let flat = peers::flat(&bench.db, &name).await?;
-            flat.insert_many(&trades).await?;
+            flat.insert_many(trades).await?;
         }
         "zstd" | "snappy" => {
             if what == "zstd" {
@@ -89,17 +90,17 @@ async fn store(bench: Bench, what: &'static str, trades: Vec<Flat>) -> Result<Sa
             }
             let ours = Large::buckets_in(bench.db.collection::<Document>(&name)).await?;
             let ours = ours.collection().clone_with_type::<ByHand>();
-            ours.insert_many(by_hand(&trades, 1000)).await?;
+            ours.insert_many(by_hand(trades, 1000)).await?;
         }
         granularity => {
             let series = peers::time_series(&bench.db, &name, granularity).await?;
             series.create_index(peers::by_customer_and_date()).await?;
-            series.insert_many(&trades).await?;
+            series.insert_many(trades).await?;
         }
     }
     let bytes = size(&bench.db, &name).await?;
     bench.db.collection::<Document>(&name).drop().await?;
-    Ok(vec![bytes / 1e6])
+    Ok(bytes / 1e6)
 }
 
 /// The bytes of a collection and its indexes. They are known once a checkpoint has written them.

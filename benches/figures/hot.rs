@@ -52,7 +52,7 @@ const fn rate(name: &'static str, what: &'static str) -> Figure {
 }
 
 async fn measure(bench: Bench) -> Result<()> {
-    let trades = of_one_key(0..bench.pick(4800, 1600));
+    let trades = of_one_key(0..bench.pick(4800, 960));
     let [seconds, minutes, hours] = peers::GRANULARITIES.map(|granularity| {
         writes(&bench, &trades, move |bench, trades| {
             time_series(bench, trades, granularity)

@@ -102,7 +102,7 @@ pub(crate) fn trade(customer_id: i64, nth: usize) -> Flat {
         } else {
             Side::Sell
         },
-        quantity: 1 + (mixed >> 20) as i32 % 1000,
+        quantity: 1 + (mixed >> 20 & 0x3ff) as i32,
     }
 }
 
