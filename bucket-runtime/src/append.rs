@@ -4,45 +4,54 @@ use std::future::IntoFuture;
 
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
-use serde::Serialize;
 
 use crate::{
-    Bucket, Error, Ordinal, Result,
+    Bucket, Result,
+    combine::Combiner,
     command::KeyScope,
-    element::element,
-    engine::{Batch, Engine},
-    error::Kind,
-    id,
+    engine::{Batch, Engine, Entry},
+    item,
 };
 
 /// An append that waits to be awaited; see [`Buckets::append`](crate::Buckets::append).
 #[must_use = "an append is sent when it is awaited"]
 pub struct Append<'s> {
-    engine: Engine,
-    batch: Result<Batch>,
+    writer: Writer,
+    scope: KeyScope,
+    entry: Result<Entry>,
     session: Option<&'s mut ClientSession>,
 }
 
+/// How a handle sends its appends.
+#[derive(Debug, Clone)]
+pub(crate) struct Writer {
+    pub(crate) engine: Engine,
+    /// `None` if each append is to travel alone.
+    pub(crate) combiner: Option<Combiner>,
+}
+
 impl Append<'static> {
-    pub(crate) fn new<T: Bucket>(engine: &Engine, scope: KeyScope, item: &T) -> Self {
+    pub(crate) fn new<T: Bucket>(writer: &Writer, scope: KeyScope, item: &T) -> Self {
         Self {
-            engine: engine.clone(),
-            batch: batch(engine, scope, item),
+            writer: writer.clone(),
+            entry: item::entry(item, &scope, |kind| writer.engine.fail(&scope, kind)),
+            scope,
             session: None,
         }
     }
 }
 
 impl Append<'_> {
-    /// Sends the append in this session.
+    /// Sends the append in this session, by itself.
     ///
     /// It then takes one round trip if the key has an open bucket and three if not. In a
     /// transaction, a race for the next bucket ends in an error with the driver's label
     /// `TransientTransactionError`, so that the transaction can be run again.
     pub fn session(self, session: &mut ClientSession) -> Append<'_> {
         Append {
-            engine: self.engine,
-            batch: self.batch,
+            writer: self.writer,
+            scope: self.scope,
+            entry: self.entry,
             session: Some(session),
         }
     }
@@ -53,33 +62,16 @@ impl<'s> IntoFuture for Append<'s> {
     type IntoFuture = BoxFuture<'s, Result<()>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.engine.append(&mut self.batch?, self.session).await })
-    }
-}
-
-/// The item in the form in which it is sent.
-fn batch<T: Bucket>(engine: &Engine, scope: KeyScope, item: &T) -> Result<Batch> {
-    let fail = |kind| Error::new(kind, engine.server.name()).with_key(&scope.label());
-    let element =
-        element(&Element(item)).map_err(|error| fail(Kind::Serialize).with_source(error))?;
-    let base = match (scope.spec.id.ordinal, item.time()) {
-        (Ordinal::Number, _) | (_, None) => None,
-        (ordinal, Some(time)) => match id::time(ordinal, time.timestamp_millis()) {
-            Some(text) => Some(scope.id(&text)),
-            None => return Err(fail(Kind::TimeOutOfRange(time.to_string()))),
-        },
-    };
-    Ok(Batch {
-        scope,
-        base,
-        elements: vec![element],
-    })
-}
-
-struct Element<'a, T>(&'a T);
-
-impl<T: Bucket> Serialize for Element<'_, T> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize_element(serializer)
+        Box::pin(async move {
+            let Writer { engine, combiner } = self.writer;
+            let (entry, session) = (self.entry?, self.session);
+            match combiner {
+                Some(combiner) if session.is_none() => combiner.append(self.scope, entry).await,
+                _ => {
+                    let mut batch = Batch::new(self.scope, [entry]);
+                    engine.append(&mut batch, session).await
+                }
+            }
+        })
     }
 }

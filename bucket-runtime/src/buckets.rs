@@ -6,9 +6,8 @@ use mongodb::{Collection, bson::Document};
 
 use crate::{
     Bucket, BucketSpec, Key, KeyRef, PageToken,
-    append::Append,
+    append::{Append, Writer},
     command::KeyScope,
-    engine::Engine,
     read::{Count, Counted, FindPage, Reader, nth},
     server::Range,
     stream::{Items, Pages},
@@ -21,14 +20,14 @@ use crate::{
 /// Every call is a builder that does nothing until it is awaited, and takes an optional session
 /// before that: `trades.append(&trade).session(&mut session).await?`.
 pub struct Buckets<T> {
-    engine: Engine,
+    writer: Writer,
     item: PhantomData<fn() -> T>,
 }
 
 impl<T> Clone for Buckets<T> {
     fn clone(&self) -> Self {
         Self {
-            engine: self.engine.clone(),
+            writer: self.writer.clone(),
             item: PhantomData,
         }
     }
@@ -37,7 +36,7 @@ impl<T> Clone for Buckets<T> {
 impl<T> fmt::Debug for Buckets<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Buckets")
-            .field(&self.engine.server.name())
+            .field(&self.writer.engine.server.name())
             .finish()
     }
 }
@@ -46,9 +45,9 @@ impl<T: Bucket> Buckets<T> {
     /// The spec as a `static`, which promotion alone does not give in generic code.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
-    pub(crate) fn new(engine: Engine) -> Self {
+    pub(crate) fn new(writer: Writer) -> Self {
         Self {
-            engine,
+            writer,
             item: PhantomData,
         }
     }
@@ -81,7 +80,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn append(&self, item: &T) -> Append<'static> {
-        Append::new(&self.engine, self.scope(item.key()), item)
+        Append::new(&self.writer, self.scope(item.key()), item)
     }
 
     /// Page `n` of a key, counted from 1; `None` if there is none.
@@ -189,12 +188,12 @@ impl<T: Bucket> Buckets<T> {
 
     /// The driver's handle of the collection, for everything else.
     pub fn collection(&self) -> &Collection<Document> {
-        self.engine.server.collection()
+        self.writer.engine.server.collection()
     }
 
     fn reader(&self, key: KeyRef<'_, T>) -> Reader {
         Reader {
-            server: self.engine.server.clone(),
+            server: self.writer.engine.server.clone(),
             scope: self.scope(key),
         }
     }

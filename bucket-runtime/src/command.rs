@@ -29,6 +29,17 @@ pub(crate) struct Update {
     pub(crate) hint: Option<&'static str>,
 }
 
+impl Update {
+    /// It as one of the statements of an `update` command.
+    pub(crate) fn into_statement(self) -> Document {
+        let mut statement = doc! { "q": self.filter, "u": self.update, "upsert": self.upsert };
+        if let Some(hint) = self.hint {
+            statement.insert("hint", hint);
+        }
+        statement
+    }
+}
+
 impl KeyScope {
     pub(crate) fn new(spec: &'static BucketSpec, parts: Vec<KeyPart>) -> Self {
         let prefix = id::prefix(&spec.id, &parts);
@@ -97,6 +108,17 @@ impl KeyScope {
             upsert: false,
             hint: Some(OPEN_INDEX),
         }
+    }
+
+    /// The append into the open bucket as a statement among others: if there is none it is refused
+    /// (InvalidIdField, 53), since the answer to several statements tells only how many of them
+    /// found a document.
+    pub(crate) fn append_to_open_or_be_refused(&self, elements: Vec<Bson>) -> Update {
+        let mut update = self.append_to_open(elements);
+        let impossible = Bson::Array(Vec::new());
+        (update.update).insert("$setOnInsert", doc! { "_id": impossible });
+        update.upsert = true;
+        update
     }
 
     /// The append into the bucket with this id, which is opened if it does not exist. If it is

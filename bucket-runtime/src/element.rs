@@ -2,34 +2,112 @@
 
 use std::error::Error;
 
-use mongodb::bson::{Bson, Serializer};
+use mongodb::bson::{Bson, RawBsonRef, RawDocumentBuf};
 use serde::Serialize;
 
-type Refusal = Box<dyn Error + Send + Sync>;
+pub(crate) type Refusal = Box<dyn Error + Send + Sync>;
 
-/// A value as BSON, or why it cannot be that.
-///
-/// Whatever is refused here is refused before anything is sent. The driver would notice a name with
-/// a NUL as well, but with an error that does not tell whether something was sent.
-pub(crate) fn element<T: Serialize + ?Sized>(value: &T) -> Result<Bson, Refusal> {
-    let value = value.serialize(Serializer::new())?;
-    match name_with_nul(&value) {
-        Some(name) => Err(format!("the field name {name:?} contains a NUL").into()),
-        None => Ok(value),
+/// One value in the form in which it is sent: a document with it as its only field, since BSON has
+/// no other way to hold a value of any type.
+#[derive(Debug, Clone)]
+pub(crate) struct Element(RawDocumentBuf);
+
+impl Element {
+    /// Writes a value as BSON, or tells why it cannot be that.
+    ///
+    /// Whatever is refused here is refused before anything is sent. The driver would notice a name
+    /// with a NUL as well, but with an error that does not tell whether something was sent.
+    pub(crate) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, Refusal> {
+        #[derive(Serialize)]
+        struct Only<'v, T: ?Sized> {
+            value: &'v T,
+        }
+        let document = raw(&Only { value })?;
+        // An element that serde leaves out altogether is no value.
+        match document.iter().next() {
+            Some(Ok(_)) => Ok(Self(document)),
+            _ => Err("it has no value".into()),
+        }
+    }
+
+    pub(crate) fn value(&self) -> RawBsonRef<'_> {
+        match self.0.iter().next() {
+            Some(Ok((_, value))) => value,
+            // `of` has looked.
+            _ => RawBsonRef::Null,
+        }
+    }
+
+    /// How many bytes it takes in a document.
+    pub(crate) fn size(&self) -> usize {
+        self.0.as_bytes().len()
     }
 }
 
-/// The first name in a value that contains the character in which BSON ends names.
-fn name_with_nul(value: &Bson) -> Option<&str> {
-    match value {
-        Bson::Document(document) => document.iter().find_map(|(name, value)| {
-            if name.contains('\0') {
-                Some(name.as_str())
-            } else {
-                name_with_nul(value)
-            }
-        }),
-        Bson::Array(values) => values.iter().find_map(name_with_nul),
-        _ => None,
+/// A value as BSON, or why it cannot be that.
+pub(crate) fn element<T: Serialize + ?Sized>(value: &T) -> Result<Bson, Refusal> {
+    Ok(Bson::try_from(Element::of(value)?.value())?)
+}
+
+/// A value as the bytes of a document, or why it cannot be that.
+pub(crate) fn raw<T: Serialize + ?Sized>(value: &T) -> Result<RawDocumentBuf, Refusal> {
+    Ok(RawDocumentBuf::from_bytes(bytes::of(value)?)?)
+}
+
+/// The two major versions of `bson` name this one function differently, and which of them the
+/// driver was built with is up to the user. A name that `bson` has hides ours from the glob import
+/// outwards, so each of the two reaches its own; the last one is never called.
+#[allow(
+    unused_imports,
+    dead_code,
+    clippy::needless_question_mark,
+    reason = "in each version one of the names is missing, and the error has another type"
+)]
+mod bytes {
+    use super::{Refusal, Serialize};
+
+    pub(super) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Refusal> {
+        use mongodb::bson::*;
+        Ok(serialize_to_vec(&value)?)
+    }
+
+    fn serialize_to_vec<T: Serialize>(value: &T) -> Result<Vec<u8>, Refusal> {
+        use mongodb::bson::*;
+        Ok(to_vec(value)?)
+    }
+
+    fn to_vec<T>(_: &T) -> Result<Vec<u8>, Refusal> {
+        unreachable!("bson has `to_vec` or `serialize_to_vec`")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, net::IpAddr};
+
+    use mongodb::bson::doc;
+
+    use super::*;
+
+    /// The driver reads values as bytes, so they are written as bytes, too: types such as `IpAddr`
+    /// have another form for people.
+    #[test]
+    fn a_value_is_written_in_the_form_in_which_it_is_read() {
+        let address: IpAddr = "127.0.0.1".parse().unwrap();
+        let written = element(&doc! { "n": 1 }).unwrap();
+        assert_eq!(written, Bson::Document(doc! { "n": 1 }));
+        assert!(!matches!(element(&address).unwrap(), Bson::String(_)));
+    }
+
+    #[test]
+    fn a_name_with_a_nul_is_refused() {
+        let map = BTreeMap::from([("a\0b", 1)]);
+        assert!(element(&map).is_err());
+        assert!(element(&vec![map]).is_err());
+    }
+
+    #[test]
+    fn a_number_beyond_64_bits_is_refused() {
+        assert!(element(&u64::MAX).is_err());
     }
 }

@@ -2,12 +2,12 @@
 
 mod driver;
 
-use std::{error::Error as StdError, fmt};
+use std::{error::Error as StdError, fmt, sync::Arc};
 
 use mongodb::error::Error as DriverError;
 
-pub(crate) use self::driver::duplicate_index;
-use self::driver::{is_too_long, maybe_stored, write_code};
+pub(crate) use self::driver::{duplicate_index, is_impossible_id, maybe_stored};
+use self::driver::{is_too_long, write_code, write_error};
 
 use crate::command::OPEN_INDEX;
 
@@ -18,8 +18,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// The text names the way out; the predicates (`is_…`) tell the cases apart in code. The driver's
 /// error, if there is one, is the [`source`](StdError::source), and [`driver`](Self::driver).
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: Kind,
     collection: String,
@@ -29,9 +31,10 @@ struct Inner {
     stored: usize,
 }
 
+#[derive(Clone)]
 enum Source {
     Driver(DriverError),
-    Other(Box<dyn StdError + Send + Sync>),
+    Other(Arc<dyn StdError + Send + Sync>),
 }
 
 /// What can go wrong.
@@ -67,6 +70,8 @@ pub(crate) enum Kind {
     NoParent,
     /// Others were faster, this many times.
     Contended(u32),
+    /// The task that sent the items was ended.
+    Stopped,
 }
 
 impl Error {
@@ -106,13 +111,23 @@ impl Error {
         self
     }
 
+    pub(crate) fn in_doubt(mut self) -> Self {
+        self.0.maybe_stored = true;
+        self
+    }
+
+    /// Whether the server refused a statement, which may be due to a single one of its items.
+    pub(crate) fn is_refusal(&self) -> bool {
+        self.driver().and_then(write_error).is_some() || self.is_too_large()
+    }
+
     pub(crate) fn with_stored(mut self, items: usize) -> Self {
         self.0.stored = items;
         self
     }
 
     pub(crate) fn with_source(mut self, source: Box<dyn StdError + Send + Sync>) -> Self {
-        self.0.source = Some(Source::Other(source));
+        self.0.source = Some(Source::Other(source.into()));
         self
     }
 
@@ -288,6 +303,10 @@ impl fmt::Display for Error {
             Kind::Contended(tries) => write!(
                 f,
                 "others were faster {tries} times; nothing was stored, send the item again"
+            ),
+            Kind::Stopped => f.write_str(
+                "the tokio runtime that was sending the item has ended, and the item may have been \
+                 stored; look before you repeat it",
             ),
         }?;
         if *stored > 0 {

@@ -94,11 +94,13 @@
 mod append;
 mod bucket;
 mod buckets;
+mod combine;
 mod command;
 mod element;
 mod engine;
 mod error;
 mod id;
+mod item;
 mod key;
 mod open;
 mod outlier;

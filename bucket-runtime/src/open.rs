@@ -7,6 +7,8 @@ use mongodb::{Collection, IndexModel, bson::Document};
 
 use crate::{
     Bucket, BucketSpec, Buckets, Error, Result,
+    append::Writer,
+    combine::Combiner,
     command::{self, OPEN_INDEX},
     engine::Engine,
     error::Kind,
@@ -17,6 +19,7 @@ use crate::{
 #[must_use = "the collection is opened when this is awaited"]
 pub struct OpenBuckets<T> {
     collection: Collection<Document>,
+    combine: bool,
     item: PhantomData<fn() -> T>,
 }
 
@@ -24,8 +27,16 @@ impl<T: Bucket> OpenBuckets<T> {
     pub(crate) fn new(collection: Collection<Document>) -> Self {
         Self {
             collection,
+            combine: true,
             item: PhantomData,
         }
+    }
+
+    /// Whether appends that wait at the same time travel together; see
+    /// [`Buckets::append`](crate::Buckets::append). They do unless this is called with `false`.
+    pub fn combine(mut self, combine: bool) -> Self {
+        self.combine = combine;
+        self
     }
 }
 
@@ -37,7 +48,9 @@ impl<T: Bucket> IntoFuture for OpenBuckets<T> {
         Box::pin(async move {
             let server = Server::new(self.collection);
             open(&server, &T::SPEC).await?;
-            Ok(Buckets::new(Engine::new(server)))
+            let engine = Engine::new(server);
+            let combiner = self.combine.then(|| Combiner::new(engine.clone()));
+            Ok(Buckets::new(Writer { engine, combiner }))
         })
     }
 }

@@ -1,6 +1,8 @@
 //! The one place that talks to the server.
 
 mod index;
+mod many;
+mod numbers;
 mod range;
 
 use mongodb::{
@@ -12,6 +14,7 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
+use self::numbers::Numbers;
 pub(crate) use self::range::Range;
 use crate::{
     command::{KeyScope, OPEN_INDEX, Update},
@@ -33,6 +36,7 @@ macro_rules! with_session {
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     collection: Collection<Document>,
+    numbers: Numbers,
 }
 
 /// How full a parent is.
@@ -43,7 +47,10 @@ pub(crate) struct State {
 
 impl Server {
     pub(crate) fn new(collection: Collection<Document>) -> Self {
-        Self { collection }
+        Self {
+            collection,
+            numbers: Numbers::default(),
+        }
     }
 
     pub(crate) fn collection(&self) -> &Collection<Document> {

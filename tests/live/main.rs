@@ -46,6 +46,7 @@ mod paging;
 mod paging_model;
 mod plans;
 mod server_claims;
+mod server_claims_many;
 mod sessions;
 mod support;
 mod transactions;

@@ -1,6 +1,6 @@
 //! What the driver's errors mean.
 
-use mongodb::error::{Error as DriverError, ErrorKind, WriteFailure};
+use mongodb::error::{Error as DriverError, ErrorKind, WriteError, WriteFailure};
 
 /// Whether the driver refused to send a message of more than 48 MB, or to insert a document of more
 /// than 16 MB.
@@ -12,10 +12,22 @@ pub(super) fn is_too_long(error: &DriverError) -> bool {
 /// The code and the message of a refused write.
 pub(super) fn write_code(error: &DriverError) -> Option<(i32, &str)> {
     match &*error.kind {
-        ErrorKind::Write(WriteFailure::WriteError(error)) => Some((error.code, &error.message)),
         ErrorKind::Command(error) => Some((error.code, &error.message)),
+        _ => write_error(error).map(|error| (error.code, &*error.message)),
+    }
+}
+
+/// The refusal of a single statement.
+pub(super) fn write_error(error: &DriverError) -> Option<&WriteError> {
+    match &*error.kind {
+        ErrorKind::Write(WriteFailure::WriteError(error)) => Some(error),
         _ => None,
     }
+}
+
+/// Whether a document was to be made that can have no such id (InvalidIdField).
+pub(crate) fn is_impossible_id(error: &DriverError) -> bool {
+    write_error(error).is_some_and(|error| error.code == 53)
 }
 
 /// The name of the index that refused a write with E11000. The server tells it in the message only
@@ -34,7 +46,7 @@ pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
 
 /// Whether a write that failed so may have been carried out nevertheless. Only what is known to
 /// mean "refused" or "never sent" is not in doubt.
-pub(super) fn maybe_stored(error: &DriverError) -> bool {
+pub(crate) fn maybe_stored(error: &DriverError) -> bool {
     match &*error.kind {
         ErrorKind::Write(WriteFailure::WriteError(_))
         | ErrorKind::ServerSelection { .. }

@@ -7,7 +7,12 @@ use mongodb::{ClientSession, bson::Bson};
 use serde::Serialize;
 
 use super::{command::ParentScope, core::Core};
-use crate::{Error, Outlier, Result, element::element, engine::Batch, error::Kind};
+use crate::{
+    Error, Outlier, Result,
+    element::element,
+    engine::{Batch, Entry},
+    error::Kind,
+};
 
 /// How often the parent may change its state between two steps of one push.
 const TRIES: u32 = 100;
@@ -235,13 +240,14 @@ impl Core {
         elements: &mut Vec<Bson>,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let mut batch = Batch {
-            scope: scope.extras.clone(),
+        let entries = std::mem::take(elements).into_iter();
+        let entries = entries.map(|element| Entry {
+            element,
             base: None,
-            elements: std::mem::take(elements),
-        };
+        });
+        let mut batch = Batch::new(scope.extras.clone(), entries);
         let appended = self.extras.append(&mut batch, session).await;
-        *elements = batch.elements;
+        *elements = batch.into_entries().map(|entry| entry.element).collect();
         appended
     }
 }

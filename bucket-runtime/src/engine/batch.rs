@@ -1,0 +1,274 @@
+//! What is to be appended to one key, and which statements do that.
+
+use std::collections::VecDeque;
+
+use mongodb::bson::Bson;
+
+use crate::{
+    command::{KeyScope, Update},
+    error::Kind,
+    id,
+};
+
+/// How many bytes of elements one command carries at most, unless a single one is longer. The
+/// server takes 16 MB in a command.
+pub(crate) const COMMAND_BYTES: usize = 8 << 20;
+
+/// How many statements one command carries at most.
+const STATEMENTS: usize = 100;
+
+/// Items of one key on their way into its buckets, in order.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) scope: KeyScope,
+    /// Those that are not stored yet.
+    entries: VecDeque<Entry>,
+    /// What is known of the key's newest bucket.
+    pub(crate) tail: Tail,
+    /// How often something was sent in vain.
+    pub(super) tries: u32,
+    /// After an error: how many of the entries it is about, from the first one on. Those behind
+    /// them were not sent.
+    pub(crate) concerned: usize,
+}
+
+/// An item in the form in which it is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) element: Bson,
+    /// With a time ordinal, the id of a bucket that begins with this item.
+    pub(crate) base: Option<String>,
+}
+
+/// What a writer knows of a key's newest bucket. It may be outdated at any time: then the server
+/// refuses the statement that was built on it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Tail {
+    /// Nothing.
+    Unknown,
+    /// Nothing, and it cannot be left at that.
+    Look,
+    /// Nothing is open. Which id is next has to be read.
+    Shut,
+    /// A bucket is open, and has room for so many.
+    Open { id: String, room: usize },
+    /// Nothing is open, and this is the last id that has to be counted on from.
+    Full { last: Option<String> },
+}
+
+/// What a statement is sent with, which decides what it may do while nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Sent {
+    /// In a session. It opens no bucket: were that refused in a transaction, all would be aborted.
+    InSession,
+    /// By itself, or before others of its key.
+    Alone,
+    /// With statements of other keys. It is refused if it does not change a document.
+    WithOthers,
+}
+
+/// An update that carries the next items, and what holds once it was carried out.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) update: Update,
+    pub(crate) carries: usize,
+    pub(super) after: Tail,
+}
+
+impl Batch {
+    pub(crate) fn new(scope: KeyScope, entries: impl IntoIterator<Item = Entry>) -> Self {
+        let entries: VecDeque<_> = entries.into_iter().collect();
+        Self {
+            scope,
+            concerned: entries.len(),
+            entries,
+            tail: Tail::Unknown,
+            tries: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Those that are not stored.
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry> {
+        self.entries.into_iter()
+    }
+
+    /// Takes out the first ones, and forgets what was known.
+    pub(crate) fn take(&mut self, first: usize) -> Vec<Entry> {
+        (self.tail, self.tries) = (Tail::Unknown, 0);
+        self.entries.drain(..first).collect()
+    }
+
+    /// How many items can open a bucket: one less than fill it, unless a bucket holds only one.
+    ///
+    /// A bucket that is full from the start is not in the open index, and the server would take it
+    /// although another one is open. What the same writer appends next would go into that one, and
+    /// so come before.
+    pub(super) fn opening(&self) -> usize {
+        (self.capacity() - 1).max(1)
+    }
+
+    fn capacity(&self) -> usize {
+        self.scope.spec.capacity as usize
+    }
+
+    /// The next statements. Each holds only if those before it were carried out. An error means that
+    /// there is no id for the next bucket.
+    pub(crate) fn statements(&self, sent: Sent) -> Result<Vec<Statement>, Kind> {
+        let most = match sent {
+            Sent::Alone => STATEMENTS,
+            Sent::InSession | Sent::WithOthers => 1,
+        };
+        let mut statements = Vec::new();
+        let mut tail = self.tail.clone();
+        let (mut begin, mut bytes) = (0, 0);
+        while begin < self.entries.len() && statements.len() < most {
+            let next = match self.statement(begin, &tail, sent, &mut bytes) {
+                Ok(Some(next)) => next,
+                Err(kind) if statements.is_empty() => return Err(kind),
+                Ok(None) | Err(_) => break,
+            };
+            begin += next.carries;
+            tail = next.after.clone();
+            statements.push(next);
+            if tail == Tail::Unknown {
+                break;
+            }
+        }
+        Ok(statements)
+    }
+
+    /// The statement that carries the items from this one on; `None` if the command is long enough.
+    fn statement(
+        &self,
+        begin: usize,
+        tail: &Tail,
+        sent: Sent,
+        bytes: &mut usize,
+    ) -> Result<Option<Statement>, Kind> {
+        let base = self.entries[begin].base.as_deref();
+        let room = match tail {
+            Tail::Open { room, .. } => *room,
+            _ => self.opening(),
+        };
+        let elements = self.elements(begin, room, bytes);
+        let carries = elements.len();
+        if carries == 0 {
+            return Ok(None);
+        }
+        let (update, after) = match tail {
+            Tail::Unknown | Tail::Look | Tail::Shut => {
+                let update = match (base, sent) {
+                    (_, Sent::InSession) | (None, Sent::Alone) => {
+                        self.scope.append_to_open(elements)
+                    }
+                    (Some(base), _) => self.scope.append_or_open(elements, base),
+                    (None, _) => self.scope.append_to_open_or_be_refused(elements),
+                };
+                (update, Tail::Unknown)
+            }
+            Tail::Open { id, room } => {
+                let after = self.after(id, room - carries);
+                (self.scope.append_to_id(elements, id), after)
+            }
+            Tail::Full { last } => {
+                let id = self.next_id(base, last.as_deref())?;
+                let after = self.after(&id, self.capacity() - carries);
+                (self.scope.append_to_id(elements, &id), after)
+            }
+        };
+        Ok(Some(Statement {
+            update,
+            carries,
+            after,
+        }))
+    }
+
+    fn after(&self, id: &str, room: usize) -> Tail {
+        let id = id.to_owned();
+        match room {
+            0 => Tail::Full { last: Some(id) },
+            room => Tail::Open { id, room },
+        }
+    }
+
+    /// The elements from this one on, at most so many, and not more bytes than a command carries.
+    fn elements(&self, begin: usize, room: usize, bytes: &mut usize) -> Vec<Bson> {
+        let mut elements = Vec::new();
+        for entry in self.entries.range(begin..).take(room) {
+            let size = size(&entry.element);
+            if *bytes > 0 && *bytes + size > COMMAND_BYTES {
+                break;
+            }
+            *bytes += size;
+            elements.push(entry.element.clone());
+        }
+        elements
+    }
+
+    /// The id of the bucket after `last`: the next number, or the item's moment, with the next
+    /// suffix if a bucket has that id already.
+    fn next_id(&self, base: Option<&str>, last: Option<&str>) -> Result<String, Kind> {
+        let next = match base {
+            Some(base) => id::next_suffix(base, last.filter(|last| last.starts_with(base))),
+            None => next_number(&self.scope, last),
+        };
+        let last = || last.unwrap_or_default().to_owned();
+        match next {
+            Ok(Some(id)) => Ok(id),
+            Ok(None) => Err(Kind::IdsExhausted(last())),
+            Err(()) => Err(Kind::ForeignId(last())),
+        }
+    }
+
+    /// Among which ids the last one counts for the next one: the whole key's, or the moment's.
+    pub(super) fn siblings(&self) -> mongodb::bson::Document {
+        match self.entries.front().and_then(|entry| entry.base.as_deref()) {
+            Some(base) => KeyScope::same_moment(base),
+            None => self.scope.all(),
+        }
+    }
+
+    /// Takes out what a statement has stored.
+    pub(super) fn stored(&mut self, statement: Statement) {
+        self.entries.drain(..statement.carries);
+        self.tail = statement.after;
+        self.tries = 0;
+    }
+}
+
+/// The id that counts on from `last`; `Err` if that is no number, `Ok(None)` past the width.
+fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option<String>, ()> {
+    let next = match last {
+        None => 0,
+        Some(last) => {
+            let text = last.strip_prefix(&scope.prefix).ok_or(())?;
+            // Pages that were put before the first one have numbers below zero.
+            (id::parse_signed(text).ok_or(())? + 1).max(0)
+        }
+    };
+    Ok(id::signed(next).map(|number| scope.id(&number)))
+}
+
+/// About how many bytes a value takes.
+pub(crate) fn size(value: &Bson) -> usize {
+    match value {
+        Bson::String(text) => text.len() + 8,
+        Bson::Binary(binary) => binary.bytes.len() + 8,
+        Bson::Array(values) => values.iter().map(|value| size(value) + 8).sum::<usize>() + 8,
+        Bson::Document(document) => {
+            let fields = document
+                .iter()
+                .map(|(name, value)| name.len() + size(value) + 2);
+            fields.sum::<usize>() + 8
+        }
+        _ => 16,
+    }
+}

@@ -1,0 +1,50 @@
+//! An item on its way into a bucket.
+
+use mongodb::bson::{Bson, DateTime};
+use serde::{Serialize, Serializer};
+
+use crate::{
+    Bucket, Ordinal,
+    command::KeyScope,
+    element::{Element, Refusal},
+    engine::Entry,
+    error::{Error, Kind},
+    id,
+};
+
+/// The fields of an item that are no key fields, as they are stored.
+pub(crate) fn element<T: Bucket>(item: &T) -> Result<Element, Refusal> {
+    Element::of(&Fields(item))
+}
+
+struct Fields<'i, T>(&'i T);
+
+impl<T: Bucket> Serialize for Fields<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_element(serializer)
+    }
+}
+
+/// The item as the append protocol carries it.
+pub(crate) fn entry<T: Bucket>(
+    item: &T,
+    scope: &KeyScope,
+    fail: impl Fn(Kind) -> Error,
+) -> Result<Entry, Error> {
+    let element = element(item).and_then(|element| Ok(Bson::try_from(element.value())?));
+    Ok(Entry {
+        element: element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))?,
+        base: base(scope, item.time()).map_err(fail)?,
+    })
+}
+
+/// With a time ordinal, the id of a bucket that begins at this time.
+pub(crate) fn base(scope: &KeyScope, time: Option<DateTime>) -> Result<Option<String>, Kind> {
+    match (scope.spec.id.ordinal, time) {
+        (Ordinal::Number, _) | (_, None) => Ok(None),
+        (ordinal, Some(time)) => match id::time(ordinal, time.timestamp_millis()) {
+            Some(text) => Ok(Some(scope.id(&text))),
+            None => Err(Kind::TimeOutOfRange(time.to_string())),
+        },
+    }
+}
