@@ -2,7 +2,7 @@
 
 use bucket_benches::Result;
 use bucket_runtime::{
-    bson::{Document, Regex, doc},
+    bson::{Document, doc},
     mongodb::{
         Collection, Database, IndexModel,
         options::{TimeseriesGranularity, TimeseriesOptions},
@@ -51,11 +51,7 @@ pub(crate) fn by_customer_and_date() -> IndexModel {
 /// The upsert of the manual's page, as it stands there.
 pub(crate) async fn manuals_upsert(trades: &Collection<Document>, trade: Flat) -> Result<()> {
     let customer = trade.customer_id;
-    let id = Regex {
-        pattern: format!("^{customer}_").as_str().try_into()?,
-        options: "".try_into()?,
-    };
-    let filter = doc! { "_id": id, "count": { "$lt": 10 } };
+    let filter = doc! { "_id": { "$regex": format!("^{customer}_") }, "count": { "$lt": 10 } };
     let new_id = format!("{customer}_{}", trade.date.timestamp_millis() / 1000);
     let update = doc! {
         "$push": { "history": element(trade) },
