@@ -52,7 +52,7 @@ const fn rate(name: &'static str, what: &'static str) -> Figure {
 }
 
 async fn measure(bench: Bench) -> Result<()> {
-    let trades = of_one_key(0..bench.pick(4800, 960));
+    let trades = of_one_key(0..bench.pick(3200, 960));
     let [seconds, minutes, hours] = peers::GRANULARITIES.map(|granularity| {
         writes(&bench, &trades, move |bench, trades| {
             time_series(bench, trades, granularity)
@@ -68,7 +68,7 @@ async fn measure(bench: Bench) -> Result<()> {
         minutes,
         hours,
     ];
-    let samples = in_turn(bench.pick(9, 3), contestants).await?;
+    let samples = in_turn(bench.pick(7, 3), contestants).await?;
     let [ours, now, numbered, flat, upsert, series @ ..] = &samples;
     let report = &bench.report;
     let ts = report.best_of("time series", UNIT, peers::GRANULARITIES, series);

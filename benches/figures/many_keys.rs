@@ -29,13 +29,13 @@ static NUMBERED_VS_FLAT: Figure = Figure::new(
 const UNIT: Unit = Unit::ItemsPerSecond;
 
 async fn measure(bench: Bench) -> Result<()> {
-    let trades = of_keys(bench.pick(10_000, 2000), 1000);
+    let trades = of_keys(bench.pick(6000, 2000), 1000);
     let contestants = [
         writes(&bench, &trades, append::<Trade>),
         writes(&bench, &trades, append::<Numbered>),
         writes(&bench, &trades, insert),
     ];
-    let samples = in_turn(bench.pick(9, 3), contestants).await?;
+    let samples = in_turn(bench.pick(7, 3), contestants).await?;
     let [ours, numbered, flat] = &samples;
     let report = &bench.report;
     report.figure(&VS_FLAT, ours, flat);

@@ -52,7 +52,7 @@ const fn items(name: &'static str, what: &'static str) -> Figure {
 const VARIABLE: &str = "BUCKET_BENCHES_WRITER";
 
 async fn measure(bench: Bench) -> Result<()> {
-    let items = bench.pick(4800, 1600);
+    let items = bench.pick(3200, 1600);
     let contestants = [
         ("append", 1),
         ("append", 2),
@@ -62,7 +62,7 @@ async fn measure(bench: Bench) -> Result<()> {
         ("flat", 4),
     ]
     .map(|(what, processes)| contestant(&bench, what, processes, items));
-    let samples = in_turn(bench.pick(7, 3), contestants).await?;
+    let samples = in_turn(bench.pick(5, 3), contestants).await?;
     let [one, two, four, flat_one, flat_two, flat_four] = &samples;
     let report = &bench.report;
     report.figure(&TWO_VS_FLAT, two, flat_two);

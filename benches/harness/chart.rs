@@ -55,3 +55,34 @@ fn escape(text: &str) -> String {
         .replace('>', "&gt;")
         .replace('"', "&quot;")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Bars, Chart, Curves};
+    use crate::Unit;
+
+    #[test]
+    fn a_chart_holds_its_names_and_values() {
+        let (ours, peer) = (vec![100.0], vec![20_000.0]);
+        let bars = Bars::new("Appends <fast>", Unit::ItemsPerSecond)
+            .group("one key", [("append", &peer), ("flat", &ours)]);
+        let mut curves = Curves::new("Time", Unit::Micros, "buckets", ["append", "upsert"]);
+        curves.point(0, [&ours, &ours]);
+        curves.point(50_000, [&ours, &peer]);
+        for (chart, texts) in [
+            (
+                Chart::Bars(bars),
+                ["Appends &lt;fast&gt;", "20,000 items/s"],
+            ),
+            (
+                Chart::Curves(curves),
+                ["50,000</text>", "upsert 20,000</text>"],
+            ),
+        ] {
+            let svg = chart.svg();
+            for text in texts {
+                assert!(svg.contains(text), "{text} is not in {svg}");
+            }
+        }
+    }
+}

@@ -6,7 +6,7 @@ use super::{COLORS, WIDTH, escape, frame};
 use crate::{Samples, Unit, median, number};
 
 const LEFT: f64 = 230.0;
-const RIGHT: f64 = 120.0;
+const RIGHT: f64 = 140.0;
 const ROW: f64 = 24.0;
 const GAP: f64 = 18.0;
 
