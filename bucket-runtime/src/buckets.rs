@@ -2,11 +2,13 @@
 
 use std::{fmt, marker::PhantomData};
 
+use futures_util::{Stream, stream};
 use mongodb::{Collection, bson::Document};
 
 use crate::{
     Bucket, BucketSpec, Key, KeyRef, PageToken,
     append::{Append, Writer},
+    bulk::AppendMany,
     command::KeyScope,
     read::{Count, Counted, FindPage, Reader, nth},
     server::Range,
@@ -54,6 +56,20 @@ impl<T: Bucket> Buckets<T> {
 
     /// Appends one item to the open bucket of its key, or opens a bucket with it.
     ///
+    /// Appends that wait at the same time, in this handle and its clones, travel together: while a
+    /// command for a key is under way further items of the key wait, and the next command carries
+    /// them all; items of other keys share a command, too. An append that finds nothing under way
+    /// is sent at once. Each caller learns what became of its own item, and one that is dropped
+    /// takes nothing away from others. In a session an append travels alone; so do all of a handle
+    /// that was opened with [`combine(false)`](crate::action::OpenBuckets::combine). At most 64 MB
+    /// of items wait in a handle; then the next append waits before it queues.
+    ///
+    /// If the connection breaks in the middle, the command is sent once more, and the server
+    /// carries out only what it has not yet (on a replica set or a sharded cluster, as with the
+    /// driver's own retryable writes). If that breaks, too, or on a standalone server, the items of
+    /// that command are maybe stored, and the others of the queue are sent as if nothing had
+    /// happened.
+    ///
     /// Round trips: one. The first item of a further bucket takes three with `{#}`, and three with
     /// a time ordinal if another bucket of the key began at the same moment; each lost race for
     /// opening a bucket costs another one.
@@ -61,7 +77,8 @@ impl<T: Bucket> Buckets<T> {
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write
     /// concern says; the server's default is a majority of the replica set.
     ///
-    /// A dropped future leaves the item stored or not stored, never a broken bucket.
+    /// A dropped future leaves the item stored or not stored, never a broken bucket. What was sent
+    /// already is carried out.
     ///
     /// # Errors
     ///
@@ -81,6 +98,57 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn append(&self, item: &T) -> Append<'static> {
         Append::new(&self.writer, self.scope(item.key()), item)
+    }
+
+    /// Appends any number of items of any keys, from an iterator, in bounded memory.
+    ///
+    /// The items of a key keep their order. They fill the key's open bucket, and what is left is
+    /// written in whole buckets, many in one command and several commands at once. Other writers
+    /// may append meanwhile.
+    ///
+    /// Items are held back until they take the memory that
+    /// [`buffer`](crate::action::AppendMany::buffer) allows, since whole buckets are what makes
+    /// this quick: about one round trip for each thousand buckets.
+    ///
+    /// When this returns `Ok`, each item is stored exactly once. A dropped future leaves some items
+    /// stored and others not, never a broken bucket.
+    ///
+    /// # Errors
+    ///
+    /// [`AppendManyError`](crate::AppendManyError) hands back each item that was not stored, with
+    /// its reason; all others are stored.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, history: Vec<Trade>) {
+    /// let append = trades.append_many(history).on_progress(|stored| println!("{stored} trades"));
+    /// if let Err(error) = append.await {
+    ///     for failed in error.failed() {
+    ///         eprintln!("trade {}: {}", failed.index, failed.error);
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub fn append_many<'i, I>(&self, items: I) -> AppendMany<'i, T>
+    where
+        I: IntoIterator<Item = T>,
+        I::IntoIter: Send + 'i,
+    {
+        self.append_stream(stream::iter(items))
+    }
+
+    /// Appends the items of a stream; otherwise like [`append_many`](Self::append_many).
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # use futures_util::Stream;
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, feed: impl Stream<Item = Trade> + Send) -> bucket_runtime::Result<()> {
+    /// let stored = trades.append_stream(feed).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn append_stream<'i>(&self, items: impl Stream<Item = T> + Send + 'i) -> AppendMany<'i, T> {
+        AppendMany::new(self.writer.engine.clone(), items)
     }
 
     /// Page `n` of a key, counted from 1; `None` if there is none.

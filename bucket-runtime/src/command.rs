@@ -130,7 +130,8 @@ impl KeyScope {
             filter,
             update: self.push(elements),
             upsert: true,
-            hint: None,
+            // Or else the server would try both indexes each time.
+            hint: Some("_id_"),
         }
     }
 
@@ -157,6 +158,24 @@ impl KeyScope {
         }
         filter.insert(SEALED, doc! { "$exists": false });
         filter.insert(self.spec.count, doc! { "$lt": capacity(self.spec) });
+        filter
+    }
+
+    /// The open buckets of these keys.
+    pub(crate) fn open_buckets_anywhere(scopes: &[&Self]) -> Document {
+        let [first, others @ ..] = scopes else {
+            return doc! { "_id": { "$in": [] } };
+        };
+        let [name] = first.spec.key else {
+            let each = scopes.iter().map(|scope| scope.open_bucket_anywhere());
+            return doc! { "$or": each.collect::<Vec<_>>() };
+        };
+        // One index scan instead of one for each key.
+        let mut filter = first.open_bucket_anywhere();
+        if !others.is_empty() {
+            let values = scopes.iter().map(|scope| scope.parts[0].value.clone());
+            filter.insert(name.name, doc! { "$in": values.collect::<Vec<_>>() });
+        }
         filter
     }
 

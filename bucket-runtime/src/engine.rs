@@ -8,7 +8,9 @@ use std::time::Duration;
 use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 use tokio::sync::MutexGuard;
 
-pub(crate) use self::batch::{Batch, Entry, Sent, Statement, Tail, size};
+pub(crate) use self::batch::{
+    Batch, COMMAND_BYTES, Entry, Sent, Statement, Tail, next_number, size,
+};
 use self::turns::Turns;
 use crate::{
     Error, Result,
@@ -50,6 +52,40 @@ impl Engine {
             self.step(batch, session.as_deref_mut()).await?;
         }
         Ok(())
+    }
+
+    /// Sends the items, in order, and tells of each what became of it, until all are told of or the
+    /// caller of this says `false`. If one item may be to blame for the others, each is sent by
+    /// itself.
+    pub(crate) async fn append_each(
+        &self,
+        batch: &mut Batch,
+        mut tell: impl FnMut(Result<()>) -> bool,
+    ) {
+        while !batch.is_empty() {
+            let before = batch.len();
+            let result = self.step(batch, None).await;
+            let mut go_on = true;
+            for _ in batch.len()..before {
+                go_on &= tell(Ok(()));
+            }
+            if let Err(error) = result {
+                let concerned = batch.take(batch.concerned);
+                let alone = concerned.len() > 1 && error.is_refusal();
+                for entry in concerned {
+                    let result = if alone {
+                        let mut entry = Batch::new(batch.scope.clone(), [entry]);
+                        self.append(&mut entry, None).await
+                    } else {
+                        Err(error.clone())
+                    };
+                    go_on &= tell(result);
+                }
+            }
+            if !go_on {
+                return;
+            }
+        }
     }
 
     /// Sends until at least one item more is stored.
@@ -133,14 +169,16 @@ impl Engine {
             }
             Err(error) => error,
         };
-        let blind = batch.tail == Tail::Unknown && statement.carries == 1;
+        let single = batch.tail == Tail::Unknown && statement.carries == 1;
         batch.tail = match duplicate_index(&error) {
+            // A full or sealed bucket has that id already.
+            Some("_id_") if single => Tail::Shut,
             // Somebody opened the bucket first: it is there now. Who loses that race twice looks
             // whether it was one, or whether something is in the way.
-            Some(OPEN_INDEX) if blind && batch.tries < 2 => Tail::Unknown,
-            // A full or sealed bucket has that id already.
-            Some("_id_") if blind => Tail::Shut,
-            Some(OPEN_INDEX | "_id_") => Tail::Look,
+            Some(OPEN_INDEX) if single && batch.tries != 2 => Tail::Unknown,
+            Some(OPEN_INDEX | "_id_") if single || !batch.is_contended() => Tail::Look,
+            // What was looked up is outdated before it is used.
+            Some(OPEN_INDEX | "_id_") => Tail::Unknown,
             _ => {
                 batch.concerned = statement.carries;
                 return Err(self.refused(&batch.scope, error));
@@ -168,13 +206,17 @@ impl Engine {
         batch: &mut Batch,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<MutexGuard<'_, ()>>> {
-        if batch.tail == Tail::Unknown && batch.len() > batch.opening() {
+        if batch.tail == Tail::Unknown && batch.len() > batch.blind() {
             batch.tail = Tail::Look;
         }
         if batch.tail == Tail::Look {
             batch.tail = self
                 .open_bucket(&batch.scope, session.as_deref_mut())
                 .await?;
+            // One item finds the bucket that is open then.
+            if matches!(batch.tail, Tail::Open { .. }) && batch.len() == 1 {
+                batch.tail = Tail::Unknown;
+            }
         }
         if batch.tail != Tail::Shut {
             return Ok(None);

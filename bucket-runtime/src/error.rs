@@ -116,9 +116,27 @@ impl Error {
         self
     }
 
+    pub(crate) fn not_sent(mut self) -> Self {
+        self.0.maybe_stored = false;
+        self
+    }
+
+    /// Whether the next item would meet with the same error.
+    pub(crate) fn is_fatal(&self) -> bool {
+        match self.0.kind {
+            Kind::Driver => !self.is_refusal(),
+            Kind::MissingIndex | Kind::Stopped => true,
+            _ => false,
+        }
+    }
+
     /// Whether the server refused a statement, which may be due to a single one of its items.
     pub(crate) fn is_refusal(&self) -> bool {
-        self.driver().and_then(write_error).is_some() || self.is_too_large()
+        match self.0.kind {
+            Kind::MissingIndex => false,
+            Kind::TooLarge => true,
+            _ => self.driver().and_then(write_error).is_some(),
+        }
     }
 
     pub(crate) fn with_stored(mut self, items: usize) -> Self {

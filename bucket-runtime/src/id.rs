@@ -58,14 +58,23 @@ pub(crate) const fn width(ordinal: Ordinal) -> usize {
     }
 }
 
+/// Whether a time has a text.
+pub(crate) fn fits(ordinal: Ordinal, millis: i64) -> bool {
+    let limit = 10_i64.pow(width(ordinal) as u32);
+    (-limit..limit).contains(&value(ordinal, millis))
+}
+
 /// The text of a time: zero-padded; before 1970 `-` and the complement, which sorts before every
 /// digit and in the order of time. `None` past the width.
 pub(crate) fn time(ordinal: Ordinal, millis: i64) -> Option<String> {
-    let value = match ordinal {
+    padded(width(ordinal), value(ordinal, millis))
+}
+
+fn value(ordinal: Ordinal, millis: i64) -> i64 {
+    match ordinal {
         Ordinal::Millis => millis,
         _ => millis.div_euclid(1000),
-    };
-    padded(width(ordinal), value)
+    }
 }
 
 fn padded(width: usize, value: i64) -> Option<String> {

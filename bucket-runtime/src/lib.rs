@@ -94,6 +94,7 @@
 mod append;
 mod bucket;
 mod buckets;
+mod bulk;
 mod combine;
 mod command;
 mod element;
@@ -122,6 +123,7 @@ pub use mongodb::bson;
 pub use crate::{
     bucket::{Bucket, KeyRef},
     buckets::Buckets,
+    bulk::{AppendManyError, FailedItem},
     error::{Error, Result},
     key::{Key, KeyField, KeyPart},
     outlier::{
@@ -289,6 +291,7 @@ pub use bucket_derive::Outlier;
 pub mod action {
     pub use crate::{
         append::Append,
+        bulk::AppendMany,
         open::OpenBuckets,
         outlier::{
             Advise, CountValues, Delete, Extras, Find, Get, GetAll, Insert, OpenOutliers, Push,

@@ -33,7 +33,7 @@ impl<T: Bucket> OpenBuckets<T> {
     }
 
     /// Whether appends that wait at the same time travel together; see
-    /// [`Buckets::append`](crate::Buckets::append). They do unless this is called with `false`.
+    /// [`Buckets::append`]. They do unless this is called with `false`.
     pub fn combine(mut self, combine: bool) -> Self {
         self.combine = combine;
         self

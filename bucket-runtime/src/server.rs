@@ -140,6 +140,41 @@ impl Server {
         }))
     }
 
+    /// The values of the key fields, the id and the count of the open buckets of these keys.
+    pub(crate) async fn open_buckets(
+        &self,
+        scopes: &[&KeyScope],
+    ) -> Result<Vec<(Vec<Bson>, String, usize)>, DriverError> {
+        let Some(spec) = scopes.first().map(|scope| scope.spec) else {
+            return Ok(Vec::new());
+        };
+        let mut projection = doc! { spec.count: 1 };
+        projection.extend(
+            spec.key
+                .iter()
+                .map(|key| (key.name.to_owned(), Bson::Int32(1))),
+        );
+        let mut open = (self.collection)
+            .find(KeyScope::open_buckets_anywhere(scopes))
+            .hint(Hint::Name(OPEN_INDEX.to_owned()))
+            .projection(projection)
+            .selection_criteria(primary())
+            .await?;
+        let mut found = Vec::new();
+        while open.advance().await? {
+            let bucket: Document = open.deserialize_current()?;
+            let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
+            let id = match value("_id") {
+                Bson::String(id) => id,
+                other => other.to_string(),
+            };
+            let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
+            let key = spec.key.iter().map(|key| value(key.name)).collect();
+            found.push((key, id, usize::try_from(count).unwrap_or(0)));
+        }
+        Ok(found)
+    }
+
     /// Finds documents.
     pub(crate) async fn find<'s, R>(
         &self,

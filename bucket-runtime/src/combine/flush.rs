@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::queue::{Taken, Worker};
 use crate::{
-    Error, Result,
+    Result,
     engine::{Batch, Engine, Sent},
     error::is_impossible_id,
 };
@@ -61,12 +61,22 @@ impl Taken {
 impl Group {
     /// Sends all of them, in as many commands as that takes.
     async fn send(mut self, engine: &Engine) {
-        while !self.batch.is_empty() {
-            let result = engine.step(&mut self.batch, None).await;
-            self.acknowledge();
-            if let Err(error) = result {
-                self.refuse(engine, error).await;
+        let mut answers = self.answers.drain(..);
+        let tell = |result| {
+            if let Some(answer) = answers.next() {
+                answer.tell(result);
             }
+            true
+        };
+        engine.append_each(&mut self.batch, tell).await;
+        drop(answers);
+        self.finish();
+    }
+
+    /// Tells all of them the same, and lets the next command for the key know what was learned.
+    fn tell(mut self, result: &Result<()>) {
+        for answer in self.answers.drain(..) {
+            answer.tell(result.clone());
         }
         self.finish();
     }
@@ -77,30 +87,6 @@ impl Group {
             batch, mut taken, ..
         } = self;
         taken.tail = batch.tail;
-    }
-
-    /// Tells those whose items are stored.
-    fn acknowledge(&mut self) {
-        let stored = self.answers.len() - self.batch.len();
-        for answer in self.answers.drain(..stored) {
-            answer.tell(Ok(()));
-        }
-    }
-
-    /// Tells those whose items are not. If one item may be to blame for the others, each is sent
-    /// by itself.
-    async fn refuse(&mut self, engine: &Engine, error: Error) {
-        let concerned = self.batch.concerned;
-        let entries = self.batch.take(concerned);
-        let answers = self.answers.drain(..concerned);
-        if concerned == 1 || !error.is_refusal() {
-            answers.for_each(|answer| answer.tell(Err(error.clone())));
-            return;
-        }
-        for (entry, answer) in entries.into_iter().zip(answers) {
-            let mut alone = Batch::new(self.taken.scope.clone(), [entry]);
-            answer.tell(engine.append(&mut alone, None).await);
-        }
     }
 }
 
@@ -116,17 +102,13 @@ impl Answer {
 async fn send_all(engine: &Engine, taken: Vec<Taken>) {
     let mut groups = Vec::with_capacity(taken.len());
     for group in taken.into_iter().map(Taken::into_group) {
-        let statement = match group.batch.statements(Sent::WithOthers) {
-            Ok(mut statements) => statements.pop(),
+        match group.batch.statements(Sent::WithOthers) {
+            Ok(statements) => groups.extend(statements.into_iter().next().map(|one| (group, one))),
             Err(kind) => {
                 let error = engine.fail(&group.taken.scope, kind);
-                for answer in group.answers {
-                    answer.tell(Err(error.clone()));
-                }
-                continue;
+                group.tell(&Err(error));
             }
-        };
-        groups.extend(statement.map(|statement| (group, statement)));
+        }
     }
     let updates = groups.iter().map(|(_, statement)| statement.update.clone());
     let results = match engine.server.update_all(updates.collect(), false).await {
@@ -134,9 +116,7 @@ async fn send_all(engine: &Engine, taken: Vec<Taken>) {
         Err(error) => {
             for (group, _) in groups {
                 let error = engine.refused(&group.taken.scope, error.clone());
-                for answer in group.answers {
-                    answer.tell(Err(error.clone()));
-                }
+                group.tell(&Err(error));
             }
             return;
         }
@@ -146,15 +126,10 @@ async fn send_all(engine: &Engine, taken: Vec<Taken>) {
             Err(error) if is_impossible_id(&error) => Ok(false),
             result => result.map(|()| true),
         };
-        let learned = engine.learn(&mut group.batch, statement, stored);
-        group.acknowledge();
-        if let Err(error) = learned {
-            group.refuse(engine, error).await;
-        }
-        if group.batch.is_empty() {
-            group.finish();
-        } else {
-            tokio::spawn(send_on(engine.clone(), group));
+        match engine.learn(&mut group.batch, statement, stored) {
+            Err(error) => group.tell(&Err(error)),
+            Ok(()) if group.batch.is_empty() => group.tell(&Ok(())),
+            Ok(()) => drop(tokio::spawn(send_on(engine.clone(), group))),
         }
     }
 }

@@ -56,6 +56,17 @@ pub(crate) enum Tail {
     Full { last: Option<String> },
 }
 
+impl Tail {
+    /// Notes that a bucket that is about to be opened gets another id.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if let Self::Open { id, .. } | Self::Full { last: Some(id) } = self
+            && id == from
+        {
+            to.clone_into(id);
+        }
+    }
+}
+
 /// What a statement is sent with, which decides what it may do while nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Sent {
@@ -115,6 +126,20 @@ impl Batch {
         (self.capacity() - 1).max(1)
     }
 
+    /// How many items are sent at most while nothing is known.
+    pub(super) fn blind(&self) -> usize {
+        match self.is_contended() {
+            false => self.opening(),
+            true => self.len(),
+        }
+    }
+
+    /// Whether others were faster several times in a row. A single item that goes into whichever
+    /// bucket is open has the best chance then.
+    pub(super) fn is_contended(&self) -> bool {
+        self.tries > 2
+    }
+
     fn capacity(&self) -> usize {
         self.scope.spec.capacity as usize
     }
@@ -156,6 +181,7 @@ impl Batch {
         let base = self.entries[begin].base.as_deref();
         let room = match tail {
             Tail::Open { room, .. } => *room,
+            Tail::Unknown if self.is_contended() => 1,
             _ => self.opening(),
         };
         let elements = self.elements(begin, room, bytes);
@@ -245,7 +271,7 @@ impl Batch {
 }
 
 /// The id that counts on from `last`; `Err` if that is no number, `Ok(None)` past the width.
-fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option<String>, ()> {
+pub(crate) fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option<String>, ()> {
     let next = match last {
         None => 0,
         Some(last) => {

@@ -1,0 +1,75 @@
+//! What was not stored.
+
+use std::{error::Error as StdError, fmt};
+
+use crate::Error;
+
+/// An item that was not stored, and why.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FailedItem<T> {
+    /// Where it stood among the items of the call, counted from 0.
+    pub index: u64,
+    /// The item.
+    pub item: T,
+    /// Why it was not stored; [`Error::is_maybe_stored`] says whether that is certain.
+    pub error: Error,
+}
+
+/// An append of many items that did not store all of them.
+///
+/// The others are stored. After an error that concerns more than single items, such as a lost
+/// connection, no further items are taken from the caller's iterator or stream: pass
+/// `iter.by_ref()` to keep the rest.
+#[derive(Debug, Clone)]
+pub struct AppendManyError<T> {
+    stored: u64,
+    failed: Vec<FailedItem<T>>,
+}
+
+impl<T> AppendManyError<T> {
+    /// `None` if nothing failed.
+    pub(super) fn new(stored: u64, mut failed: Vec<FailedItem<T>>) -> Option<Self> {
+        failed.sort_by_key(|failed| failed.index);
+        (!failed.is_empty()).then_some(Self { stored, failed })
+    }
+
+    /// How many items are stored.
+    pub fn stored(&self) -> u64 {
+        self.stored
+    }
+
+    /// The items that were not stored, in the order of the call.
+    pub fn failed(&self) -> &[FailedItem<T>] {
+        &self.failed
+    }
+
+    /// The items that were not stored, in the order of the call.
+    pub fn into_failed(self) -> Vec<FailedItem<T>> {
+        self.failed
+    }
+}
+
+impl<T> fmt::Display for AppendManyError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { stored, failed } = self;
+        write!(f, "{stored} items are stored, {} are not", failed.len())?;
+        match failed.first() {
+            Some(first) => write!(f, "; item {}: {}", first.index, first.error),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<T: fmt::Debug> StdError for AppendManyError<T> {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.failed.first().map(|first| &first.error as _)
+    }
+}
+
+/// The error of the first item that was not stored.
+impl<T> From<AppendManyError<T>> for Error {
+    fn from(mut error: AppendManyError<T>) -> Self {
+        error.failed.swap_remove(0).error
+    }
+}

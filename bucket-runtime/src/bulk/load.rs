@@ -1,0 +1,125 @@
+//! One call's bookkeeping: what is stored, what is not, and whether to go on.
+
+use std::{
+    mem,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{
+    Progress,
+    failed::{AppendManyError, FailedItem},
+    lane::{Held, Lane},
+};
+use crate::{
+    Bucket, Error,
+    engine::{Batch, Engine},
+};
+
+/// One call.
+pub(super) struct Load<'p, T> {
+    pub(super) engine: Engine,
+    state: Mutex<State<'p, T>>,
+}
+
+struct State<'p, T> {
+    stored: u64,
+    failed: Vec<FailedItem<T>>,
+    /// An error that concerns all that is not sent yet.
+    over: Option<Error>,
+    progress: Progress<'p>,
+}
+
+impl<'p, T: Bucket> Load<'p, T> {
+    pub(super) fn new(engine: Engine, progress: Progress<'p>) -> Self {
+        let state = State {
+            stored: 0,
+            failed: Vec::new(),
+            over: None,
+            progress,
+        };
+        Self {
+            engine,
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(super) fn stored(&self, items: usize) {
+        let mut state = self.state();
+        state.stored += items as u64;
+        let stored = state.stored;
+        (state.progress)(stored);
+    }
+
+    pub(super) fn fail(&self, failed: impl IntoIterator<Item = FailedItem<T>>) {
+        self.state().failed.extend(failed);
+    }
+
+    /// Notes that these items were not stored for this reason.
+    pub(super) fn refused(&self, held: impl IntoIterator<Item = Held<T>>, error: &Error) {
+        self.fail(held.into_iter().map(|held| held.failed(error.clone())));
+    }
+
+    /// After an error that is not about single items nothing more is sent.
+    pub(super) fn give_up(&self, error: &Error) {
+        self.state().over = Some(error.clone().not_sent());
+    }
+
+    pub(super) fn over(&self) -> Option<Error> {
+        self.state().over.clone()
+    }
+
+    /// Whether no further items are to be taken: nothing more is sent, or more have failed than may
+    /// be held.
+    pub(super) fn is_over(&self, buffer: usize) -> bool {
+        let state = self.state();
+        state.over.is_some() || state.failed.len() * mem::size_of::<FailedItem<T>>() > buffer
+    }
+
+    pub(super) fn finish(self) -> Result<u64, AppendManyError<T>> {
+        let state = self.state.into_inner();
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        match AppendManyError::new(state.stored, state.failed) {
+            Some(error) => Err(error),
+            None => Ok(state.stored),
+        }
+    }
+
+    /// Appends items of one key with the append protocol, which finds out which item is to blame
+    /// for a refusal.
+    pub(super) async fn append(&self, lane: Lane<T>) {
+        /// So many are turned into documents at once.
+        const PART: usize = 1000;
+
+        let Lane { scope, held, .. } = lane;
+        let mut held = held.into_iter().peekable();
+        while held.peek().is_some() {
+            let part: Vec<_> = held.by_ref().take(PART).collect();
+            let entries: Vec<_> = part.iter().map(|held| held.entry(&scope)).collect();
+            let mut part = part.into_iter();
+            if self.over().is_none() {
+                let tell = |result: Result<(), Error>| {
+                    match (part.next(), result) {
+                        (Some(_), Ok(())) => self.stored(1),
+                        (Some(held), Err(error)) => {
+                            if error.is_fatal() {
+                                self.give_up(&error);
+                            }
+                            self.refused([held], &error);
+                        }
+                        (None, _) => {}
+                    }
+                    self.over().is_none()
+                };
+                let mut batch = Batch::new(scope.clone(), entries);
+                self.engine.append_each(&mut batch, tell).await;
+            }
+            if let Some(error) = self.over() {
+                self.refused(part, &error);
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<'p, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,149 @@
+//! Which buckets the items of a key are written as.
+
+use std::collections::HashMap;
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use super::lane::{Held, Lane};
+use crate::{
+    Bucket,
+    command::KeyScope,
+    engine::{Tail, next_number},
+    id,
+};
+
+/// How many bytes of items one bucket has at most that is written as a whole: the server takes
+/// documents of 16 MB.
+const BUCKET_BYTES: usize = 15 << 20;
+
+/// A bucket that is written as a whole.
+#[derive(Debug)]
+pub(super) struct Chunk<T> {
+    pub(super) id: String,
+    pub(super) held: Vec<Held<T>>,
+}
+
+impl<T: Bucket> Chunk<T> {
+    pub(super) fn bytes(&self) -> usize {
+        self.held.iter().map(Held::bytes).sum()
+    }
+}
+
+impl<T: Bucket> Lane<T> {
+    /// The buckets that come next, in the order in which they must be written; `None` if they have
+    /// to be written item by item. An item that stays in the lane is to be pushed afterwards.
+    ///
+    /// While these are written another writer may open a bucket. With `{#}` it takes one of their
+    /// numbers, and what is behind that one is refused. With a time ordinal the last bucket is
+    /// written first, with room left: as long as it is open no other can be opened, so all that
+    /// others append comes after it.
+    pub(super) fn chunks(&mut self) -> Option<Vec<Chunk<T>>> {
+        let capacity = self.capacity();
+        let by_time = self.held.first()?.base(&self.scope).is_some();
+        let guard = by_time && capacity > 1;
+        let mut ids = Ids::after(&self.tail);
+        let begins = self.held.chunks(capacity).map(|held| {
+            let fits = held.iter().map(Held::bytes).sum::<usize>() <= BUCKET_BYTES;
+            fits.then(|| ids.next(held[0].base(&self.scope), &self.scope))?
+        });
+        let ids: Vec<_> = begins.collect::<Option<_>>()?;
+        // Should an id turn out to be taken, the others of its moment change. That of the bucket
+        // which is there already could not, and it must remain the last one.
+        let begin_of_last = self.held.chunks(capacity).next_back()?.first()?;
+        if guard && ids.last() != begin_of_last.base(&self.scope).as_ref() {
+            return None;
+        }
+        let last = self.held.split_off(match self.held.len() % capacity {
+            0 if guard => self.held.len() - 1,
+            _ => self.held.len(),
+        });
+        let mut held = std::mem::replace(&mut self.held, last).into_iter();
+        let mut chunks: Vec<_> = (ids.into_iter())
+            .map(|id| {
+                let held = held.by_ref().take(capacity).collect();
+                Chunk { id, held }
+            })
+            .collect();
+        if let Some(last) = chunks.last() {
+            let id = last.id.clone();
+            self.tail = match capacity - last.held.len() {
+                0 => Tail::Full { last: Some(id) },
+                room => Tail::Open { id, room },
+            };
+        }
+        if guard {
+            chunks.rotate_right(1);
+        }
+        Some(chunks)
+    }
+
+    /// Takes back buckets that were not written, with all that is behind them.
+    pub(super) fn take_back(&mut self, chunks: impl IntoIterator<Item = Chunk<T>>) {
+        (self.held).extend(chunks.into_iter().flat_map(|chunk| chunk.held));
+        self.held.sort_unstable_by_key(|held| held.index);
+        self.tail = Tail::Look;
+    }
+}
+
+/// The ids of a key's next buckets.
+struct Ids {
+    /// With `{#}`, the last one.
+    last: Option<String>,
+    /// With a time ordinal, the last one of each moment.
+    moments: HashMap<String, String>,
+}
+
+impl Ids {
+    fn after(tail: &Tail) -> Self {
+        Self {
+            last: match tail {
+                Tail::Full { last } => last.clone(),
+                _ => None,
+            },
+            moments: HashMap::new(),
+        }
+    }
+
+    fn next(&mut self, base: Option<String>, scope: &KeyScope) -> Option<String> {
+        if let Some(base) = base {
+            let last = self.moments.get(&base).map(String::as_str);
+            let next = id::next_suffix(&base, last).ok().flatten()?;
+            self.moments.insert(base, next.clone());
+            Some(next)
+        } else {
+            let next = next_number(scope, self.last.as_deref()).ok().flatten()?;
+            self.last = Some(next.clone());
+            Some(next)
+        }
+    }
+}
+
+/// A bucket as the document that is stored, with its fields in the order in which an upsert would
+/// make them.
+pub(super) struct NewBucket<'c, T> {
+    pub(super) scope: &'c KeyScope,
+    pub(super) chunk: &'c Chunk<T>,
+}
+
+impl<T: Bucket> Serialize for NewBucket<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { scope, chunk } = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("_id", &chunk.id)?;
+        for (name, part) in scope.spec.key.iter().zip(&scope.parts) {
+            map.serialize_entry(name.name, &part.value)?;
+        }
+        let count = i32::try_from(chunk.held.len()).unwrap_or(i32::MAX);
+        map.serialize_entry(scope.spec.count, &count)?;
+        map.serialize_entry(scope.spec.items, &Elements(&chunk.held))?;
+        map.end()
+    }
+}
+
+struct Elements<'c, T>(&'c [Held<T>]);
+
+impl<T: Bucket> Serialize for Elements<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|held| held.element.value()))
+    }
+}

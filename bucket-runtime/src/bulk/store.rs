@@ -1,0 +1,299 @@
+//! Storing what was held back, in as few and as large commands as can be.
+
+use std::collections::{HashMap, VecDeque};
+
+use futures_util::{StreamExt, stream};
+use mongodb::{bson::Bson, error::Error as DriverError};
+
+use super::{
+    lane::Lane,
+    load::Load,
+    plan::{Chunk, NewBucket},
+};
+use crate::{
+    Bucket, Error, Key, Ordinal, Result,
+    command::{KeyScope, OPEN_INDEX},
+    engine::{Batch, COMMAND_BYTES, Sent, Statement, Tail},
+    error::duplicate_index,
+    id,
+};
+
+/// How many documents or statements one command carries at most.
+const STATEMENTS: usize = 1000;
+
+/// How many reads are under way at most.
+const READS: usize = 8;
+
+/// How often a key is written in whole buckets, before it is left to the append protocol, which
+/// waits longer and longer for others.
+const ROUNDS: usize = 4;
+
+/// Buckets that are to be written, each with its place among the lanes.
+type Chunks<T> = VecDeque<(usize, Chunk<T>)>;
+
+impl<T: Bucket> Load<'_, T> {
+    /// Stores all items of these keys.
+    pub(super) async fn store(&self, mut lanes: Vec<Lane<T>>) {
+        for _ in 0..ROUNDS {
+            lanes.retain(|lane| !lane.held.is_empty());
+            if lanes.is_empty() || self.over().is_some() {
+                break;
+            }
+            if let Err(error) = self.look(&mut lanes).await {
+                self.give_up(&error);
+            }
+            self.fill(&mut lanes).await;
+            self.write(&mut lanes).await;
+        }
+        for lane in lanes {
+            self.append(lane).await;
+        }
+    }
+
+    /// Finds out how the last bucket is of those keys of which that is not known.
+    async fn look(&self, lanes: &mut [Lane<T>]) -> Result<()> {
+        for lanes in lanes.chunks_mut(STATEMENTS) {
+            self.look_for_open(lanes).await?;
+        }
+        let mut reads = Vec::new();
+        for (at, lane) in lanes.iter_mut().enumerate() {
+            if lane.tail != Tail::Shut {
+                continue;
+            }
+            // With a time ordinal, an id that is taken is found out when it is refused: it seldom
+            // is.
+            lane.tail = Tail::Full { last: None };
+            if T::SPEC.id.ordinal == Ordinal::Number {
+                let (server, all) = (self.engine.server.clone(), lane.scope.all());
+                reads.push(async move { (at, server.last_id(all, None).await) });
+            }
+        }
+        let mut reads = stream::iter(reads).buffer_unordered(READS);
+        while let Some((at, last)) = reads.next().await {
+            let last = last.map_err(|error| self.failed(error))?;
+            lanes[at].tail = Tail::Full { last };
+        }
+        Ok(())
+    }
+
+    async fn look_for_open(&self, lanes: &mut [Lane<T>]) -> Result<()> {
+        let mut unknown = HashMap::new();
+        for lane in lanes {
+            if lane.tail == Tail::Look {
+                unknown.insert(lane.scope.prefix.clone(), lane);
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let scopes: Vec<_> = unknown.values().map(|lane| &lane.scope).collect();
+        let open = self.engine.server.open_buckets(&scopes).await;
+        for (key, id, count) in open.map_err(|error| self.failed(error))? {
+            let prefix = prefix::<T>(key).unwrap_or_default();
+            let Some(lane) = unknown.remove(&prefix) else {
+                continue;
+            };
+            // Of one with another id, the append protocol says what is wrong with it.
+            if id.starts_with(&prefix) {
+                let room = lane.capacity().saturating_sub(count).max(1);
+                lane.tail = Tail::Open { id, room };
+            }
+        }
+        for lane in unknown.into_values() {
+            lane.tail = Tail::Shut;
+        }
+        Ok(())
+    }
+
+    fn failed(&self, error: DriverError) -> Error {
+        Error::write(error, self.engine.server.name())
+    }
+
+    /// Fills the open buckets.
+    async fn fill(&self, lanes: &mut [Lane<T>]) {
+        loop {
+            let mut statements: Vec<(&mut Lane<T>, Batch, Statement)> = Vec::new();
+            let mut bytes = 0;
+            for lane in lanes.iter_mut() {
+                let Tail::Open { room, .. } = lane.tail else {
+                    continue;
+                };
+                if bytes >= COMMAND_BYTES || statements.len() >= STATEMENTS {
+                    break;
+                }
+                let held = lane.held.iter().take(room);
+                bytes += held.clone().map(|held| held.bytes()).sum::<usize>();
+                let entries: Vec<_> = held.map(|held| held.entry(&lane.scope)).collect();
+                let mut batch = Batch::new(lane.scope.clone(), entries);
+                batch.tail = lane.tail.clone();
+                let statement = batch.statements(Sent::WithOthers).ok();
+                if let Some(statement) = statement.and_then(|mut first| first.pop()) {
+                    statements.push((lane, batch, statement));
+                }
+            }
+            if statements.is_empty() || self.over().is_some() {
+                return;
+            }
+            self.send(statements).await;
+        }
+    }
+
+    async fn send(&self, statements: Vec<(&mut Lane<T>, Batch, Statement)>) {
+        let updates = statements
+            .iter()
+            .map(|(_, _, statement)| statement.update.clone());
+        match self
+            .engine
+            .server
+            .update_all(updates.collect(), false)
+            .await
+        {
+            Ok(results) => {
+                for ((lane, mut batch, statement), result) in statements.into_iter().zip(results) {
+                    let carried = statement.carries;
+                    let learned = (self.engine).learn(&mut batch, statement, result.map(|()| true));
+                    let stored = learned.is_ok() && batch.tail != Tail::Look;
+                    lane.tail = batch.tail;
+                    if stored {
+                        lane.held.drain(..carried);
+                        self.stored(carried);
+                    } else if learned.is_err() {
+                        lane.tail = Tail::Look;
+                        self.append(lane.split_to(carried)).await;
+                    }
+                }
+            }
+            Err(error) => {
+                let error = self.failed(error);
+                for (lane, _, statement) in statements {
+                    let error = error.clone().with_key(&lane.scope.label());
+                    self.refused(lane.held.drain(..statement.carries), &error);
+                }
+                self.give_up(&error);
+            }
+        }
+    }
+
+    /// Writes further buckets as a whole, where nothing is open.
+    async fn write(&self, lanes: &mut [Lane<T>]) {
+        let mut chunks = Chunks::new();
+        for (at, lane) in lanes.iter_mut().enumerate() {
+            if lane.held.is_empty() || !matches!(lane.tail, Tail::Full { .. }) {
+                continue;
+            }
+            match lane.chunks() {
+                Some(of_lane) => chunks.extend(of_lane.into_iter().map(|chunk| (at, chunk))),
+                None => self.append(lane.split_to(lane.held.len())).await,
+            }
+        }
+        while !chunks.is_empty() && self.over().is_none() {
+            self.insert(lanes, &mut chunks).await;
+        }
+        for (at, chunk) in chunks {
+            lanes[at].take_back([chunk]);
+        }
+    }
+
+    /// Sends the next command with new buckets, and deals with the first one that is refused; those
+    /// behind that one remain.
+    async fn insert(&self, lanes: &mut [Lane<T>], chunks: &mut Chunks<T>) {
+        let server = &self.engine.server;
+        let mut bytes = 0;
+        let next = chunks.iter().take(STATEMENTS).take_while(|(_, chunk)| {
+            bytes += chunk.bytes();
+            bytes <= COMMAND_BYTES || bytes == chunk.bytes()
+        });
+        let documents: Vec<_> = next
+            .map(|(at, chunk)| NewBucket {
+                scope: &lanes[*at].scope,
+                chunk,
+            })
+            .collect();
+        let sent = documents.len();
+        let results = match server.insert_all(&documents, true).await {
+            Ok(results) => results,
+            Err(error) => {
+                let error = self.failed(error);
+                for (at, chunk) in chunks.drain(..sent) {
+                    let error = error.clone().with_key(&lanes[at].scope.label());
+                    self.refused(chunk.held, &error);
+                }
+                self.give_up(&error);
+                return;
+            }
+        };
+        let stored = results.iter().take_while(|result| result.is_ok()).count();
+        self.stored(
+            chunks
+                .drain(..stored)
+                .map(|(_, chunk)| chunk.held.len())
+                .sum(),
+        );
+        let Some(Err(error)) = results.into_iter().nth(stored) else {
+            return;
+        };
+        let Some((at, chunk)) = chunks.pop_front() else {
+            return;
+        };
+        match (duplicate_index(&error), T::SPEC.id.ordinal) {
+            (Some("_id_"), ordinal) if ordinal != Ordinal::Number => {
+                self.with_another_id(lanes, at, chunk, chunks).await;
+            }
+            // Another writer has opened a bucket.
+            (Some("_id_" | OPEN_INDEX), _) => {
+                lanes[at].take_back([chunk]);
+                while chunks.front().is_some_and(|(of, _)| *of == at) {
+                    lanes[at].take_back(chunks.pop_front().map(|(_, chunk)| chunk));
+                }
+            }
+            _ => self.append(lanes[at].with(chunk.held)).await,
+        }
+    }
+
+    /// Puts a bucket back whose id is taken by one that began at the same moment. Those behind it
+    /// of that moment count on from it.
+    async fn with_another_id(
+        &self,
+        lanes: &mut [Lane<T>],
+        at: usize,
+        chunk: Chunk<T>,
+        chunks: &mut Chunks<T>,
+    ) {
+        let lane = &mut lanes[at];
+        let base = chunk.held.first().and_then(|held| held.base(&lane.scope));
+        let base = base.unwrap_or_default();
+        chunks.push_front((at, chunk));
+        let moment = KeyScope::same_moment(&base);
+        let mut last = match self.engine.server.last_id(moment, None).await {
+            Ok(last) => last,
+            Err(error) => {
+                return self.give_up(&Error::read(error, self.engine.server.name()));
+            }
+        };
+        let of_moment = (chunks.iter_mut())
+            .take_while(|(of, chunk)| *of == at && chunk.id.starts_with(&base))
+            .map(|(_, chunk)| chunk);
+        for chunk in of_moment {
+            match id::next_suffix(&base, last.as_deref()) {
+                Ok(Some(id)) => {
+                    lane.tail.rename(&chunk.id, &id);
+                    chunk.id.clone_from(&id);
+                    last = Some(id);
+                }
+                // The append protocol says what is wrong.
+                _ => {
+                    let held = std::mem::take(&mut chunk.held);
+                    self.append(lane.with(held)).await;
+                }
+            }
+        }
+        chunks.retain(|(_, chunk)| !chunk.held.is_empty());
+    }
+}
+
+/// What the ids begin with of the key that these stored values name.
+fn prefix<T: Bucket>(key: Vec<Bson>) -> Option<String> {
+    let key = T::Key::from_values(key).ok()?;
+    let scope = KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed()));
+    Some(scope.prefix)
+}
