@@ -98,6 +98,7 @@ async fn measure(bench: Bench) -> Result<()> {
             bench.report.figure(&VS_EXACT_ID, ours, exact_id);
         }
         curves.point(length, &samples);
+        bench.db.drop().await?;
     }
     bench.report.chart("append", Chart::Curves(curves));
     Ok(())

@@ -71,7 +71,7 @@ async fn measure(bench: Bench) -> Result<()> {
     let samples = in_turn(bench.pick(7, 3), contestants).await?;
     let [ours, now, numbered, flat, upsert, series @ ..] = &samples;
     let report = &bench.report;
-    let ts = report.best_of("time series", UNIT, peers::GRANULARITIES, series);
+    let ts = &series[report.best_of("time series", UNIT, peers::GRANULARITIES, series)];
     report.figure(&VS_FLAT, ours, flat);
     report.figure(&VS_TS, ours, ts);
     report.figure(&VS_UPSERT, ours, upsert);

@@ -3,6 +3,7 @@
 
 mod append;
 mod bench;
+mod bulk;
 mod bytes;
 mod derive_check;
 mod hot;
@@ -52,11 +53,12 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 9] = [
+    let themes: [Theme; 10] = [
         append::THEME,
         hot::THEME,
         many_keys::THEME,
         processes::THEME,
+        bulk::THEME,
         pages::THEME,
         stream::THEME,
         bytes::THEME,
@@ -71,9 +73,9 @@ async fn run(options: Options) -> Result<()> {
         let started = Instant::now();
         // In a task, as an application's own calls are made in.
         tokio::spawn((theme.measure)(bench.clone())).await??;
+        bench.db.drop().await?;
         println!("  took {:.0} s", started.elapsed().as_secs_f64());
     }
     let environment = bench.environment().await?;
-    bench.db.drop().await?;
     report.end(&environment, Path::new(FOLDER))
 }

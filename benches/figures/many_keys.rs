@@ -29,7 +29,7 @@ static NUMBERED_VS_FLAT: Figure = Figure::new(
 const UNIT: Unit = Unit::ItemsPerSecond;
 
 async fn measure(bench: Bench) -> Result<()> {
-    let trades = of_keys(bench.pick(6000, 2000), 1000);
+    let trades = of_keys(bench.pick(6000, 2000), 1000, 1);
     let contestants = [
         writes(&bench, &trades, append::<Trade>),
         writes(&bench, &trades, append::<Numbered>),

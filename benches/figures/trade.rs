@@ -1,6 +1,6 @@
 //! What all figures store: the trades of the manual's page, as items of ours and as a peer has them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use bucket_runtime::{Bucket, bson::DateTime};
 use serde::{Deserialize, Serialize};
@@ -81,21 +81,25 @@ pub(crate) struct Element {
 /// 2023-10-26, the day of the manual's first trade.
 const START: i64 = 1_698_300_000_000;
 
-/// Seconds between two trades; the milliseconds vary. No two are in the same second.
-const APART: i64 = 7;
+/// Seconds between two trades of a customer who trades a lot.
+const APART: usize = 7;
 
 const TICKERS: [&str; 12] = [
     "MDB", "GOOG", "MSFT", "AAPL", "AMZN", "NVDA", "META", "TSLA", "ORCL", "IBM", "SAP", "INTC",
 ];
 
-/// The trade with this number: always the same one.
+/// The trade with this number: always the same one. No two of a customer are in the same second.
 pub(crate) fn trade(customer_id: i64, nth: usize) -> Flat {
-    let nth = nth as i64;
+    trade_after(customer_id, nth, APART)
+}
+
+/// The same, with so many seconds from one trade to the next, on average.
+fn trade_after(customer_id: i64, nth: usize, apart: usize) -> Flat {
     let mixed = mix(customer_id as u64 ^ mix(nth as u64));
-    let millis = (mixed >> 40) as i64 % (APART * 1000);
+    let millis = 1000 * apart * nth + (mixed >> 40) as usize % (1000 * apart);
     Flat {
         customer_id,
-        date: DateTime::from_millis(START + nth * APART * 1000 + millis),
+        date: DateTime::from_millis(START + millis as i64),
         ticker: TICKERS[mixed as usize % TICKERS.len()].to_owned(),
         side: if mixed >> 16 & 1 == 0 {
             Side::Buy
@@ -107,15 +111,15 @@ pub(crate) fn trade(customer_id: i64, nth: usize) -> Flat {
 }
 
 /// Trades of one customer in the order of time.
-pub(crate) fn of_one_key(range: std::ops::Range<usize>) -> Vec<Flat> {
+pub(crate) fn of_one_key(range: Range<usize>) -> Vec<Flat> {
     range.map(|nth| trade(1, nth)).collect()
 }
 
-/// Trades in the order of time, each of one of so many customers at random.
-pub(crate) fn of_keys(trades: usize, customers: usize) -> Vec<Flat> {
+/// Trades in the order of time, so many seconds apart, each of one of so many customers at random.
+pub(crate) fn of_keys(trades: usize, customers: usize, apart: usize) -> Vec<Flat> {
     let customer = |nth: usize| mix(!(nth as u64)) % customers as u64;
     (0..trades)
-        .map(|nth| trade(customer(nth) as i64, nth))
+        .map(|nth| trade_after(customer(nth) as i64, nth, apart))
         .collect()
 }
 

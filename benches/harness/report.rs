@@ -169,29 +169,27 @@ impl Report {
         self.so_far().outcomes.push(outcome);
     }
 
-    /// Prints the medians of several variants of a peer, and gives the best one.
-    ///
-    /// # Panics
-    ///
-    /// If there are none.
+    /// Prints the medians of several variants of a peer, and tells which is the best.
     #[must_use]
-    pub fn best_of<'s, const N: usize>(
+    pub fn best_of<const N: usize>(
         &self,
         what: &str,
         unit: Unit,
         names: [&str; N],
-        variants: &'s [Samples; N],
-    ) -> &'s Samples {
+        variants: &[Samples; N],
+    ) -> usize {
         let each = names.iter().zip(variants);
         let each = each.map(|(name, samples)| format!("{name} {}", plain(median(samples))));
         let each: Vec<_> = each.collect();
         println!("  {what}: {} {}", each.join(", "), unit.label());
-        let ascending = |a: &&Samples, b: &&Samples| median(a).total_cmp(&median(b));
-        let best = match unit {
-            Unit::ItemsPerSecond => variants.iter().max_by(ascending),
-            Unit::Micros | Unit::Seconds | Unit::Megabytes => variants.iter().min_by(ascending),
+        let better = |a: &usize, b: &usize| {
+            let ascending = median(&variants[*a]).total_cmp(&median(&variants[*b]));
+            match unit {
+                Unit::ItemsPerSecond => ascending,
+                Unit::Micros | Unit::Seconds | Unit::Megabytes => ascending.reverse(),
+            }
         };
-        best.expect("a peer has variants")
+        (0..N).max_by(better).unwrap_or(0)
     }
 
     /// Keeps the chart of a theme.
