@@ -48,7 +48,7 @@ const ZSTD: &str = "block_compressor=zstd";
 async fn measure(bench: Bench) -> Result<()> {
     let trades = of_keys(200_000, 1000, APART);
     let mut samples = [const { Samples::new() }; 6];
-    for _ in 0..bench.pick(3, 1) {
+    for _ in 0..bench.pick(2, 1) {
         let collections = ["zstd", "snappy", "flat", "seconds", "minutes", "hours"];
         for (what, samples) in collections.into_iter().zip(&mut samples) {
             samples.push(store(&bench, what, &trades).await?);
