@@ -1,0 +1,82 @@
+//! What all themes have at hand.
+
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use bucket_benches::{Environment, Figure, Report, Result};
+use bucket_runtime::{
+    bson::{DateTime, doc},
+    mongodb::Database,
+};
+use bucket_testkit::Server;
+use futures_util::future::BoxFuture;
+
+/// Figures that belong together, and one chart.
+pub(crate) struct Theme {
+    pub(crate) name: &'static str,
+    pub(crate) figures: &'static [&'static Figure],
+    pub(crate) measure: fn(Bench) -> BoxFuture<'static, Result<()>>,
+}
+
+/// The server to measure on, and where figures go.
+#[derive(Clone)]
+pub(crate) struct Bench {
+    pub(crate) uri: String,
+    pub(crate) db: Database,
+    pub(crate) report: Report,
+    names: Arc<AtomicUsize>,
+}
+
+impl Bench {
+    pub(crate) async fn new(server: &Server, report: Report) -> Result<Self> {
+        // A server of the user's may be shared by several runs.
+        let name = format!("bucket_benches_{}", std::process::id());
+        Ok(Self {
+            uri: server.uri().to_owned(),
+            db: server.database(&name).await?,
+            report,
+            names: Arc::default(),
+        })
+    }
+
+    /// Whether any of these figures was asked for.
+    pub(crate) fn wants(&self, figures: &[&Figure]) -> bool {
+        let options = self.report.options();
+        figures.iter().any(|figure| options.wants(figure.name()))
+    }
+
+    /// The one number for a full run, the other for a quick one.
+    pub(crate) fn pick(&self, full: usize, quick: usize) -> usize {
+        self.report.options().pick(full, quick)
+    }
+
+    /// The name of a collection that does not exist yet.
+    pub(crate) fn fresh(&self, what: &str) -> String {
+        let number = self.names.fetch_add(1, Ordering::Relaxed);
+        format!("{what}_{number}")
+    }
+
+    /// What the figures are measured on.
+    pub(crate) async fn environment(&self) -> Result<Environment> {
+        let build = self.db.run_command(doc! { "buildInfo": 1 }).await?;
+        let date = DateTime::now().try_to_rfc3339_string()?;
+        Ok(Environment {
+            date: date.chars().take(10).collect(),
+            server: build.get_str("version")?.to_owned(),
+            driver: driver().unwrap_or_else(|| "unknown".to_owned()),
+        })
+    }
+}
+
+/// The driver's version, which only the lock file tells.
+fn driver() -> Option<String> {
+    let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock")).ok()?;
+    let (_, package) = lock.split_once("name = \"mongodb\"\nversion = \"")?;
+    let (version, _) = package.split_once('"')?;
+    Some(version.to_owned())
+}

@@ -1,0 +1,81 @@
+//! The figures: ours and its peers on one server, in turn. See `harness/lib.rs` for how to run them
+//! and how to add one.
+
+mod append;
+mod bench;
+mod bulk;
+mod bytes;
+mod derive_check;
+mod hot;
+mod many_keys;
+mod outlier;
+mod pages;
+mod peers;
+mod processes;
+mod stream;
+mod trade;
+mod writers;
+
+use std::{path::Path, process::ExitCode, time::Instant};
+
+use bucket_benches::{Options, Report, Result};
+use bucket_testkit::Server;
+
+use crate::bench::{Bench, Theme};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/results");
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    if let Some(order) = processes::Order::of_this_process() {
+        return finish(processes::carry_out(order).await);
+    }
+    match Options::from_arguments() {
+        Some(options) => finish(run(options).await),
+        None => {
+            println!("run me with `cargo bench`");
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn finish(result: Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(options: Options) -> Result<()> {
+    let report = Report::begin(options);
+    let server = Server::start().await?;
+    let bench = Bench::new(&server, report.clone()).await?;
+    let themes: [Theme; 10] = [
+        append::THEME,
+        hot::THEME,
+        many_keys::THEME,
+        processes::THEME,
+        bulk::THEME,
+        pages::THEME,
+        stream::THEME,
+        bytes::THEME,
+        outlier::THEME,
+        derive_check::THEME,
+    ];
+    for theme in themes
+        .into_iter()
+        .filter(|theme| bench.wants(theme.figures))
+    {
+        println!("\n{}", theme.name);
+        let started = Instant::now();
+        // In a task, as an application's own calls are made in.
+        tokio::spawn((theme.measure)(bench.clone())).await??;
+        bench.db.drop().await?;
+        println!("  took {:.0} s", started.elapsed().as_secs_f64());
+    }
+    let environment = bench.environment().await?;
+    report.end(&environment, Path::new(FOLDER))
+}

@@ -1,0 +1,131 @@
+//! Reading one page, near and far.
+
+use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Unit, in_turn};
+use bucket_runtime::{
+    Bucket, PageToken,
+    bson::{Document, doc},
+};
+
+use crate::{
+    bench::{Bench, Theme},
+    trade::{ByHand, Numbered, Trade, by_hand, of_one_key},
+};
+
+pub(crate) const THEME: Theme = Theme {
+    name: "pages",
+    figures: &[&PAGE_1, &PAGE_1000, &PAGE_50000, &TOKEN_DEEP],
+    measure: |bench| Box::pin(measure(bench)),
+};
+
+static PAGE_1: Figure = Figure::new(
+    "page_1",
+    Unit::Micros,
+    "page 1 of a key with `{#}`, against a typed `find_one` by the bucket's id",
+)
+.to_reach(1.1);
+static PAGE_1000: Figure =
+    Figure::new("page_1000", Unit::Micros, "the same, page 1,000").to_reach(1.1);
+static PAGE_50000: Figure =
+    Figure::new("page_50000", Unit::Micros, "the same, page 50,000").to_reach(1.1);
+static TOKEN_DEEP: Figure = Figure::new(
+    "token_deep",
+    Unit::Micros,
+    "the page after the token of page 50,000, against the page after that of page 1",
+)
+.to_reach(1.1);
+
+/// The number of each figure's page.
+const PAGES: [(u64, &Figure); 3] = [(1, &PAGE_1), (1000, &PAGE_1000), (50_000, &PAGE_50000)];
+
+const KEY: i64 = 1;
+const CAPACITY: usize = 10;
+
+/// One page more, so that there is one after page 50,000.
+const BUCKETS: usize = 50_001;
+
+/// Calls of a contestant in a round.
+const CALLS: usize = 25;
+
+async fn measure(bench: Bench) -> Result<()> {
+    let mut bars = Bars::new("Time to read one page of 50,000", Unit::Micros);
+    let mut buckets = by_hand(&of_one_key(0..BUCKETS * CAPACITY), CAPACITY);
+    if bench.wants(&[&TOKEN_DEEP]) {
+        bars = tokens(&bench, &buckets, bars).await?;
+    }
+    for (number, bucket) in buckets.iter_mut().enumerate() {
+        bucket.id = id(number as u64 + 1);
+    }
+    if bench.wants(&[&PAGE_1, &PAGE_1000, &PAGE_50000]) {
+        bars = numbers(&bench, &buckets, bars).await?;
+    }
+    bench.report.chart("pages", Chart::Bars(bars));
+    Ok(())
+}
+
+async fn tokens(bench: &Bench, buckets: &[ByHand], bars: Bars) -> Result<Bars> {
+    let collection = bench.db.collection::<Document>(&bench.fresh("tokens"));
+    let trades = Trade::buckets_in(collection).await?;
+    trades
+        .collection()
+        .clone_with_type::<ByHand>()
+        .insert_many(buckets)
+        .await?;
+    let after = |page: usize| {
+        let (_, token) = buckets[page - 1].id.split_once('_').unwrap_or_default();
+        let (token, trades) = (token.parse::<PageToken>()?, trades.clone());
+        let inputs = move |_| vec![token.clone(); CALLS];
+        Result::Ok(Contestant::calls(1, inputs, move |token| {
+            let trades = trades.clone();
+            async move { found(trades.after(&KEY, &token).await?) }
+        }))
+    };
+    let samples = in_turn(bench.pick(100, 15), [after(50_000)?, after(1)?]).await?;
+    let [deep, near] = &samples;
+    bench.report.figure(&TOKEN_DEEP, deep, near);
+    Ok(bars.group(
+        "by token",
+        [("after page 50,000", deep), ("after page 1", near)],
+    ))
+}
+
+async fn numbers(bench: &Bench, buckets: &[ByHand], mut bars: Bars) -> Result<Bars> {
+    let collection = bench.db.collection::<Document>(&bench.fresh("pages"));
+    let trades = Numbered::buckets_in(collection).await?;
+    let by_hand = trades.collection().clone_with_type::<ByHand>();
+    by_hand.insert_many(buckets).await?;
+    for (number, figure) in PAGES {
+        let (trades, by_hand) = (trades.clone(), by_hand.clone());
+        let ours = Contestant::calls(
+            1,
+            move |_| vec![number; CALLS],
+            move |number| {
+                let trades = trades.clone();
+                async move { found(trades.page(&KEY, number).await?) }
+            },
+        );
+        let peer = Contestant::calls(
+            1,
+            move |_| vec![id(number); CALLS],
+            move |id| {
+                let by_hand = by_hand.clone();
+                async move { found(by_hand.find_one(doc! { "_id": id }).await?) }
+            },
+        );
+        let samples = in_turn(bench.pick(100, 15), [ours, peer]).await?;
+        let [ours, peer] = &samples;
+        bench.report.figure(figure, ours, peer);
+        let label = format!("page {number}");
+        bars = bars.group(label, [("page", ours), ("find_one by id, by hand", peer)]);
+    }
+    Ok(bars)
+}
+
+/// The id of page `number`.
+fn id(number: u64) -> String {
+    format!("{KEY}_{:010}", number - 1)
+}
+
+/// A page that is not there would be read in no time.
+fn found<T>(page: Option<T>) -> Result<()> {
+    page.map(drop).ok_or_else(|| "there is no such page".into())
+}

@@ -1,0 +1,89 @@
+//! The peers: what one would do without this library, at its best.
+
+use bucket_benches::Result;
+use bucket_runtime::{
+    bson::{Document, doc},
+    mongodb::{
+        Collection, Database, IndexModel,
+        options::{TimeseriesGranularity, TimeseriesOptions},
+    },
+};
+
+use crate::trade::{Flat, Side};
+
+/// A document for each trade, and the index that a query for a customer's trades needs.
+pub(crate) async fn flat(db: &Database, name: &str) -> Result<Collection<Flat>> {
+    let trades = db.collection(name);
+    trades.create_index(by_customer_and_date()).await?;
+    Ok(trades)
+}
+
+/// The granularities that a time series collection may have.
+pub(crate) const GRANULARITIES: [&str; 3] = ["seconds", "minutes", "hours"];
+
+/// A time series collection, without a secondary index.
+pub(crate) async fn time_series(
+    db: &Database,
+    name: &str,
+    granularity: &str,
+) -> Result<Collection<Flat>> {
+    let granularity = match granularity {
+        "seconds" => TimeseriesGranularity::Seconds,
+        "minutes" => TimeseriesGranularity::Minutes,
+        _ => TimeseriesGranularity::Hours,
+    };
+    let options = TimeseriesOptions::builder()
+        .time_field("date")
+        .meta_field("customerId".to_owned())
+        .granularity(granularity)
+        .build();
+    db.create_collection(name).timeseries(options).await?;
+    Ok(db.collection(name))
+}
+
+/// The index of [`flat`], which a time series collection needs as well to be read by customer:
+/// servers before 6.3 do not make it.
+pub(crate) fn by_customer_and_date() -> IndexModel {
+    let keys = doc! { "customerId": 1, "date": 1 };
+    IndexModel::builder().keys(keys).build()
+}
+
+/// The upsert of the manual's page, as it stands there.
+pub(crate) async fn manuals_upsert(trades: &Collection<Document>, trade: Flat) -> Result<()> {
+    let customer = trade.customer_id;
+    let filter = doc! { "_id": { "$regex": format!("^{customer}_") }, "count": { "$lt": 10 } };
+    let new_id = format!("{customer}_{}", trade.date.timestamp_millis() / 1000);
+    let update = doc! {
+        "$push": { "history": element(trade) },
+        "$inc": { "count": 1 },
+        "$setOnInsert": { "_id": new_id, "customerId": customer },
+    };
+    trades.update_one(filter, update).upsert(true).await?;
+    Ok(())
+}
+
+/// The best that can be done by hand: whoever writes all of a customer's trades can count them, and
+/// so knows the id of the open bucket.
+pub(crate) async fn upsert_by_exact_id(
+    trades: &Collection<Document>,
+    id: String,
+    trade: Flat,
+) -> Result<()> {
+    let filter = doc! { "_id": id };
+    let customer = trade.customer_id;
+    let update = doc! {
+        "$push": { "history": element(trade) },
+        "$inc": { "count": 1 },
+        "$setOnInsert": { "customerId": customer },
+    };
+    trades.update_one(filter, update).upsert(true).await?;
+    Ok(())
+}
+
+fn element(trade: Flat) -> Document {
+    let side = match trade.side {
+        Side::Buy => "buy",
+        Side::Sell => "sell",
+    };
+    doc! { "date": trade.date, "ticker": trade.ticker, "type": side, "qty": trade.quantity }
+}

@@ -1,0 +1,156 @@
+//! Reading all items of a key.
+
+use std::time::Instant;
+
+use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Samples, Unit, in_turn, rate};
+use bucket_runtime::{
+    Bucket, Buckets,
+    bson::{Document, doc},
+    mongodb::Collection,
+};
+use futures_util::TryStreamExt as _;
+
+use crate::{
+    bench::{Bench, Theme},
+    peers,
+    trade::{ByHand, Flat, Large, by_hand, of_keys},
+};
+
+pub(crate) const THEME: Theme = Theme {
+    name: "stream",
+    figures: &[&VS_FLAT, &VS_TS, &VS_RAW],
+    measure: |bench| Box::pin(measure(bench)),
+};
+
+static VS_FLAT: Figure = Figure::new(
+    "stream_vs_flat",
+    Unit::ItemsPerSecond,
+    "all 10,000 items of a key, capacity 1,000, against a typed find in a flat indexed collection",
+)
+.to_reach(4.0);
+static VS_TS: Figure = Figure::new(
+    "stream_vs_ts",
+    Unit::ItemsPerSecond,
+    "the same, against a time series collection with the same index",
+)
+.to_reach(3.0);
+static VS_RAW: Figure = Figure::new(
+    "stream_vs_raw",
+    Unit::ItemsPerSecond,
+    "the same, against the same buckets read by hand with typed structs",
+)
+.to_reach(0.9);
+
+/// The keys stand side by side in the collections, as they would.
+const KEYS: usize = 20;
+const ITEMS: usize = 10_000;
+const CAPACITY: usize = 1000;
+
+async fn measure(bench: Bench) -> Result<()> {
+    let trades = of_keys(KEYS * ITEMS, KEYS, 60);
+    let collection = bench.db.collection::<Document>(&bench.fresh("stream"));
+    let ours = Large::buckets_in(collection).await?;
+    let raw = ours.collection().clone_with_type::<ByHand>();
+    raw.insert_many(by_hand(&trades, CAPACITY)).await?;
+    let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
+    flat.insert_many(&trades).await?;
+    let [seconds, minutes, hours] = peers::GRANULARITIES.map(|granularity| {
+        let (bench, trades) = (&bench, &trades);
+        async move {
+            let name = bench.fresh("series");
+            let series = peers::time_series(&bench.db, &name, granularity).await?;
+            series.insert_many(trades).await?;
+            series.create_index(peers::by_customer_and_date()).await?;
+            Result::Ok(series)
+        }
+    });
+    let (seconds, minutes, hours) = (seconds.await?, minutes.await?, hours.await?);
+
+    let contestants = [
+        Contestant::new(move |round| items(ours.clone(), key(round))),
+        Contestant::new(move |round| buckets(raw.clone(), key(round))),
+        Contestant::new(move |round| documents(flat.clone(), key(round))),
+        Contestant::new(move |round| documents(seconds.clone(), key(round))),
+        Contestant::new(move |round| documents(minutes.clone(), key(round))),
+        Contestant::new(move |round| documents(hours.clone(), key(round))),
+    ];
+    let samples = in_turn(bench.pick(60, 15), contestants).await?;
+    let [ours, raw, flat, series @ ..] = &samples;
+    let report = &bench.report;
+    let ts = &series[report.best_of(
+        "time series",
+        Unit::ItemsPerSecond,
+        peers::GRANULARITIES,
+        series,
+    )];
+    report.figure(&VS_FLAT, ours, flat);
+    report.figure(&VS_TS, ours, ts);
+    report.figure(&VS_RAW, ours, raw);
+    let bars = Bars::new("Reading all items of a key", Unit::ItemsPerSecond).group(
+        "10,000 items, typed",
+        [
+            ("items", ours),
+            ("buckets by hand", raw),
+            ("flat find", flat),
+            ("time series find", ts),
+        ],
+    );
+    report.chart("stream", Chart::Bars(bars));
+    Ok(())
+}
+
+fn key(round: usize) -> i64 {
+    (round % KEYS) as i64
+}
+
+async fn items(trades: Buckets<Large>, key: i64) -> Result<Samples> {
+    let started = Instant::now();
+    let mut items = trades.items(&key).await?;
+    let (mut read, mut sum) = (0, 0);
+    while let Some(trade) = items.try_next().await? {
+        read += 1;
+        sum += i64::from(trade.quantity);
+    }
+    let samples = rate(read, started);
+    check(read, sum)?;
+    Ok(samples)
+}
+
+async fn buckets(buckets: Collection<ByHand>, key: i64) -> Result<Samples> {
+    let started = Instant::now();
+    let range = doc! { "_id": { "$gte": format!("{key}_"), "$lt": format!("{key}`") } };
+    let mut cursor = buckets.find(range).sort(doc! { "_id": 1 }).await?;
+    let (mut read, mut sum) = (0, 0);
+    while cursor.advance().await? {
+        for trade in cursor.deserialize_current()?.history {
+            read += 1;
+            sum += i64::from(trade.quantity);
+        }
+    }
+    let samples = rate(read, started);
+    check(read, sum)?;
+    Ok(samples)
+}
+
+async fn documents(trades: Collection<Flat>, key: i64) -> Result<Samples> {
+    let started = Instant::now();
+    let of_key = doc! { "customerId": key };
+    let mut cursor = trades.find(of_key).sort(doc! { "date": 1 }).await?;
+    let (mut read, mut sum) = (0, 0);
+    while cursor.advance().await? {
+        read += 1;
+        sum += i64::from(cursor.deserialize_current()?.quantity);
+    }
+    let samples = rate(read, started);
+    check(read, sum)?;
+    Ok(samples)
+}
+
+/// The customers are random, so they have about as many trades; and what was read is used.
+fn check(read: usize, sum: i64) -> Result<()> {
+    if read.abs_diff(ITEMS) < ITEMS / 10 && sum > 0 {
+        Ok(())
+    } else {
+        Err(format!("{read} items were read").into())
+    }
+}

@@ -1,0 +1,172 @@
+//! What all figures store: the trades of the manual's page, as items of ours and as a peer has them.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use bucket_runtime::{Bucket, bson::DateTime};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Side {
+    Buy,
+    Sell,
+}
+
+/// A trade as a document of its own.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Flat {
+    pub(crate) customer_id: i64,
+    pub(crate) date: DateTime,
+    pub(crate) ticker: String,
+    #[serde(rename = "type")]
+    pub(crate) side: Side,
+    #[serde(rename = "qty")]
+    pub(crate) quantity: i32,
+}
+
+/// The same trade in buckets: an id format and a capacity belong to the type.
+macro_rules! bucketed {
+    ($($name:ident: $id:literal, $capacity:literal;)+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[serde(rename_all = "camelCase")]
+        #[bucket(collection = "trades", id = $id, capacity = $capacity, items = "history")]
+        pub(crate) struct $name {
+            pub(crate) customer_id: i64,
+            pub(crate) date: DateTime,
+            pub(crate) ticker: String,
+            #[serde(rename = "type")]
+            pub(crate) side: Side,
+            #[serde(rename = "qty", alias = "quantity")]
+            pub(crate) quantity: i32,
+        }
+
+        impl From<Flat> for $name {
+            fn from(trade: Flat) -> Self {
+                let Flat { customer_id, date, ticker, side, quantity } = trade;
+                Self { customer_id, date, ticker, side, quantity }
+            }
+        }
+    )+};
+}
+
+bucketed! {
+    Trade: "{customer_id}_{date}", 10;
+    Numbered: "{customer_id}_{#}", 10;
+    Large: "{customer_id}_{date}", 1000;
+}
+
+/// A bucket as a program without this library has it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ByHand {
+    #[serde(rename = "_id")]
+    pub(crate) id: String,
+    pub(crate) customer_id: i64,
+    pub(crate) count: i32,
+    pub(crate) history: Vec<Element>,
+}
+
+/// An item of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Element {
+    pub(crate) date: DateTime,
+    pub(crate) ticker: String,
+    #[serde(rename = "type")]
+    pub(crate) side: Side,
+    #[serde(rename = "qty")]
+    pub(crate) quantity: i32,
+}
+
+/// 2023-10-26, the day of the manual's first trade.
+const START: i64 = 1_698_300_000_000;
+
+/// Seconds between two trades of a customer who trades a lot.
+const APART: usize = 7;
+
+const TICKERS: [&str; 12] = [
+    "MDB", "GOOG", "MSFT", "AAPL", "AMZN", "NVDA", "META", "TSLA", "ORCL", "IBM", "SAP", "INTC",
+];
+
+/// The trade with this number: always the same one. No two of a customer are in the same second.
+pub(crate) fn trade(customer_id: i64, nth: usize) -> Flat {
+    trade_after(customer_id, nth, APART)
+}
+
+/// The same, with so many seconds from one trade to the next, on average.
+fn trade_after(customer_id: i64, nth: usize, apart: usize) -> Flat {
+    let mixed = mix(customer_id as u64 ^ mix(nth as u64));
+    let millis = 1000 * apart * nth + (mixed >> 40) as usize % (1000 * apart);
+    Flat {
+        customer_id,
+        date: DateTime::from_millis(START + millis as i64),
+        ticker: TICKERS[mixed as usize % TICKERS.len()].to_owned(),
+        side: if mixed >> 16 & 1 == 0 {
+            Side::Buy
+        } else {
+            Side::Sell
+        },
+        quantity: 1 + (mixed >> 20 & 0x3ff) as i32,
+    }
+}
+
+/// Trades of one customer in the order of time.
+pub(crate) fn of_one_key(range: Range<usize>) -> Vec<Flat> {
+    range.map(|nth| trade(1, nth)).collect()
+}
+
+/// Trades in the order of time, so many seconds apart, each of one of so many customers at random.
+pub(crate) fn of_keys(trades: usize, customers: usize, apart: usize) -> Vec<Flat> {
+    let customer = |nth: usize| mix(!(nth as u64)) % customers as u64;
+    (0..trades)
+        .map(|nth| trade_after(customer(nth) as i64, nth, apart))
+        .collect()
+}
+
+/// The buckets of these trades, all complete but the last of each customer, customer by customer.
+pub(crate) fn by_hand(trades: &[Flat], capacity: usize) -> Vec<ByHand> {
+    let mut customers = BTreeMap::<i64, Vec<Element>>::new();
+    for trade in trades {
+        let history = customers.entry(trade.customer_id).or_default();
+        history.push(trade.clone().into());
+    }
+    let of_customer = |(customer_id, history): (i64, Vec<Element>)| {
+        let buckets = history.chunks(capacity).map(move |history| {
+            let second = history[0].date.timestamp_millis() / 1000;
+            ByHand {
+                id: format!("{customer_id}_{second:010}"),
+                customer_id,
+                count: history.len() as i32,
+                history: history.to_vec(),
+            }
+        });
+        buckets.collect::<Vec<_>>()
+    };
+    customers.into_iter().flat_map(of_customer).collect()
+}
+
+impl From<Flat> for Element {
+    fn from(trade: Flat) -> Self {
+        let Flat {
+            date,
+            ticker,
+            side,
+            quantity,
+            ..
+        } = trade;
+        Self {
+            date,
+            ticker,
+            side,
+            quantity,
+        }
+    }
+}
+
+/// A number that looks random (SplitMix64).
+fn mix(n: u64) -> u64 {
+    let mut z = n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,86 @@
+//! Many writers at once.
+
+use std::time::Instant;
+
+use bucket_benches::{Contestant, Result, Samples, rate};
+use bucket_runtime::{Bucket, bson::Document};
+use tokio::task::JoinSet;
+
+use crate::{bench::Bench, peers, trade::Flat};
+
+/// How many tasks of a process write at the same time.
+pub(crate) const WRITERS: usize = 32;
+
+/// Makes a call for each item, the items dealt out to so many tasks; gives items a second.
+pub(crate) async fn by_writers<I, C>(
+    items: Vec<I>,
+    call: impl Fn(I) -> C + Clone + Send + 'static,
+) -> Result<Samples>
+where
+    I: Send + 'static,
+    C: Future<Output = Result<()>> + Send + 'static,
+{
+    let all = items.len();
+    let mut shares: Vec<Vec<I>> = (0..WRITERS).map(|_| Vec::new()).collect();
+    for (nth, item) in items.into_iter().enumerate() {
+        shares[nth % WRITERS].push(item);
+    }
+    let started = Instant::now();
+    let mut writers = JoinSet::new();
+    for share in shares {
+        let call = call.clone();
+        writers.spawn(async move {
+            for item in share {
+                call(item).await?;
+            }
+            Result::Ok(())
+        });
+    }
+    while let Some(written) = writers.join_next().await {
+        written??;
+    }
+    Ok(rate(all, started))
+}
+
+/// A contestant that in each round writes all trades to a collection of its own.
+pub(crate) fn writes<R>(
+    bench: &Bench,
+    trades: &[Flat],
+    write: impl Fn(Bench, Vec<Flat>) -> R + Send + 'static,
+) -> Contestant
+where
+    R: Future<Output = Result<Samples>> + Send + 'static,
+{
+    let (bench, trades) = (bench.clone(), trades.to_vec());
+    Contestant::new(move |_| write(bench.clone(), trades.clone()))
+}
+
+/// Ours.
+pub(crate) async fn append<T: Bucket + From<Flat>>(
+    bench: Bench,
+    trades: Vec<Flat>,
+) -> Result<Samples> {
+    let collection = bench.db.collection::<Document>(&bench.fresh("append"));
+    let buckets = T::buckets_in(collection.clone()).await?;
+    let items = trades.into_iter().map(T::from).collect();
+    let rate = by_writers(items, move |item: T| {
+        let buckets = buckets.clone();
+        async move { Ok(buckets.append(&item).await?) }
+    });
+    let rate = rate.await?;
+    collection.drop().await?;
+    Ok(rate)
+}
+
+/// The peer with a document for each trade.
+pub(crate) async fn insert(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
+    let collection = peers::flat(&bench.db, &bench.fresh("flat")).await?;
+    let flat = collection.clone();
+    let rate = by_writers(trades, move |trade: Flat| {
+        let flat = flat.clone();
+        async move { Ok(flat.insert_one(&trade).await.map(drop)?) }
+    });
+    let rate = rate.await?;
+    collection.drop().await?;
+    Ok(rate)
+}
