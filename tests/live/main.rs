@@ -9,6 +9,10 @@
 )]
 
 mod bulk;
+mod combine;
+mod combine_errors;
+mod combine_large;
+mod combine_support;
 mod errors;
 mod errors_items;
 mod errors_server;
@@ -46,6 +50,7 @@ mod outlier_verify_all;
 mod paging;
 mod paging_model;
 mod plans;
+mod proxy;
 mod server_claims;
 mod server_claims_many;
 mod sessions;
