@@ -13,7 +13,7 @@ use bucket_runtime::{
 
 use futures_util::future::join_all;
 
-use crate::support::{dense_buckets, number};
+use crate::support::{dense_buckets, documents, number};
 
 /// 2023-10-26, noon.
 pub(crate) const NOON: i64 = 1_698_321_600_000;
@@ -121,14 +121,13 @@ pub(crate) async fn assert_stored<T: Mark>(
     assert_eq!(only(&found, &expected), [], "G1: unasked for");
 }
 
-/// Waits until what was dropped is no longer on its way: two looks show the same. The buckets are
-/// dense at each of them.
+/// Waits until what was dropped is no longer on its way: two looks show the same.
 pub(crate) async fn at_rest<T: Mark>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<i64>> {
     let mut before = None;
     loop {
-        let found = stored(buckets).await;
+        let found = documents(buckets.collection()).await;
         if before.as_ref() == Some(&found) {
-            return found;
+            return stored(buckets).await;
         }
         before = Some(found);
         tokio::time::sleep(std::time::Duration::from_millis(150)).await;

@@ -10,8 +10,12 @@
 
 mod bulk;
 mod combine;
+mod combine_cut;
+mod combine_dropped;
 mod combine_errors;
+mod combine_kill;
 mod combine_large;
+mod combine_random;
 mod combine_support;
 mod errors;
 mod errors_items;
