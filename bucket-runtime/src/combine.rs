@@ -50,13 +50,15 @@ impl Combiner {
 
     /// Appends one item, with others if others wait.
     pub(crate) async fn append(&self, scope: KeyScope, entry: Entry) -> Result<()> {
-        let units = (size(&entry.element).min(WAITING_BYTES) / UNIT).max(1);
+        let bytes = size(&entry.element);
+        let units = (bytes.min(WAITING_BYTES) / UNIT).max(1);
         let units = u32::try_from(units).unwrap_or(u32::MAX);
         // The semaphore is never closed.
         let room = Arc::clone(&self.room).acquire_many_owned(units).await.ok();
         let (answer, answered) = oneshot::channel();
         let waiting = Waiting {
             entry,
+            bytes,
             answer,
             room,
         };

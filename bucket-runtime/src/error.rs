@@ -7,7 +7,7 @@ use std::{error::Error as StdError, fmt, sync::Arc};
 use mongodb::error::Error as DriverError;
 
 pub(crate) use self::driver::{duplicate_index, is_impossible_id, maybe_stored};
-use self::driver::{is_too_long, write_code, write_error};
+use self::driver::{is_missing_hint, is_too_long, write_code, write_error};
 
 use crate::command::OPEN_INDEX;
 
@@ -96,7 +96,11 @@ impl Error {
 
     /// An error of a read, or of anything else that stores no item.
     pub(crate) fn read(error: DriverError, collection: impl Into<String>) -> Self {
-        Self::new(Kind::Driver, collection).with_driver(error)
+        let kind = match write_code(&error) {
+            Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
+            _ => Kind::Driver,
+        };
+        Self::new(kind, collection).with_driver(error)
     }
 
     /// An error of a write.
@@ -106,7 +110,7 @@ impl Error {
             Some((11000, _)) => Kind::Duplicate,
             // BSONObjectTooLarge, and the same from the update stage and from `$push`.
             Some((10334 | 17419 | 17420, _)) => Kind::TooLarge,
-            Some((2, message)) if message.contains("hint provided") => Kind::MissingIndex,
+            Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
             _ => Kind::Driver,
         };
         let mut new = Self::new(kind, collection);

@@ -73,7 +73,7 @@ async fn an_item_that_the_open_bucket_cannot_hold_is_too_large_and_the_bucket_st
 
 /// A value that serialises itself, or does not.
 #[derive(Debug, Clone, PartialEq)]
-enum Value {
+pub(crate) enum Value {
     Fails,
     Big(u64),
     Named(String),
@@ -99,9 +99,9 @@ impl<'de> Deserialize<'de> for Value {
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "values", id = "{k}_{#}", capacity = 10)]
-struct Valued {
-    k: i64,
-    value: Value,
+pub(crate) struct Valued {
+    pub(crate) k: i64,
+    pub(crate) value: Value,
 }
 
 #[tokio::test]

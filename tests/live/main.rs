@@ -9,6 +9,14 @@
 )]
 
 mod bulk;
+mod combine;
+mod combine_cut;
+mod combine_dropped;
+mod combine_errors;
+mod combine_kill;
+mod combine_large;
+mod combine_random;
+mod combine_support;
 mod errors;
 mod errors_items;
 mod errors_server;
@@ -53,6 +61,7 @@ mod query_plans;
 mod query_random;
 mod query_reads;
 mod regroup;
+mod proxy;
 mod server_claims;
 mod server_claims_many;
 mod sessions;

@@ -119,15 +119,31 @@ pub(crate) async fn documents<T: Send + Sync>(collection: &Collection<T>) -> Vec
         .expect("all documents")
 }
 
+/// All documents of a collection as they are at one moment, although others write. `None` if that
+/// moment is too close to the collection's making.
+pub(crate) async fn snapshot<T: Send + Sync>(collection: &Collection<T>) -> Option<Vec<Document>> {
+    let collection = collection.clone_with_type::<Document>();
+    let session = collection.client().start_session().snapshot(true);
+    let mut session = session.await.expect("a session");
+    let find = collection.find(doc! {}).sort(doc! { "_id": 1 });
+    let mut found = find.session(&mut session).await.ok()?;
+    found.stream(&mut session).try_collect().await.ok()
+}
+
 /// The buckets of each key, in the order of their ids, after G2 and G3 were checked on them: the
 /// count is the length of the array and within the capacity, a key has ceil(n / capacity) buckets,
 /// and all are full but one.
 pub(crate) async fn dense_buckets<T: Bucket>(
     buckets: &Buckets<T>,
 ) -> BTreeMap<String, Vec<Document>> {
+    dense::<T>(documents(buckets.collection()).await)
+}
+
+/// The same for documents that were read already.
+pub(crate) fn dense<T: Bucket>(documents: Vec<Document>) -> BTreeMap<String, Vec<Document>> {
     let spec = T::SPEC;
     let mut by_key = BTreeMap::<String, Vec<Document>>::new();
-    for bucket in documents(buckets.collection()).await {
+    for bucket in documents {
         let items = bucket.get_array(spec.items).expect("an array of items");
         assert_eq!(
             number(bucket.get(spec.count)),

@@ -110,6 +110,10 @@ async fn send_all(engine: &Engine, taken: Vec<Taken>) {
             }
         }
     }
+    if groups.is_empty() {
+        // All callers have gone.
+        return;
+    }
     let updates = groups.iter().map(|(_, statement)| statement.update.clone());
     let results = match engine.server.update_all(updates.collect(), false).await {
         Ok(results) => results,

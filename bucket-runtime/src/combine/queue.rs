@@ -12,7 +12,7 @@ use super::WORKERS;
 use crate::{
     Result,
     command::KeyScope,
-    engine::{Entry, Tail},
+    engine::{COMMAND_BYTES, Entry, Tail},
 };
 
 /// How many keys share a command at most.
@@ -25,6 +25,7 @@ const ITEMS: usize = 10_000;
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) entry: Entry,
+    pub(super) bytes: usize,
     pub(super) answer: oneshot::Sender<Result<()>>,
     pub(super) room: Option<OwnedSemaphorePermit>,
 }
@@ -102,14 +103,22 @@ impl Worker {
         let mut state = self.queue.state();
         let mut taken = Vec::new();
         let mut passed = VecDeque::new();
+        let mut bytes = 0;
         while taken.len() < KEYS {
             let Some(prefix) = state.ready.pop_front() else {
                 break;
             };
-            let several = (state.lanes.get(&prefix)).is_some_and(|lane| lane.waiting.len() > 1);
+            let waiting = state.lanes.get(&prefix).map(|lane| &lane.waiting);
+            let several = waiting.is_some_and(|waiting| waiting.len() > 1);
             if several && !(taken.is_empty() && passed.is_empty()) {
                 passed.push_back(prefix);
                 continue;
+            }
+            let next = waiting.and_then(VecDeque::front);
+            bytes += next.map_or(0, |waiting| waiting.bytes);
+            if bytes > COMMAND_BYTES && !taken.is_empty() {
+                state.ready.push_front(prefix);
+                break;
             }
             taken.extend(Taken::of(&self.queue, &mut state, &prefix));
             if several {

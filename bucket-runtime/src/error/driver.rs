@@ -17,6 +17,11 @@ pub(super) fn write_code(error: &DriverError) -> Option<(i32, &str)> {
     }
 }
 
+/// Whether a command names an index that is not there.
+pub(super) fn is_missing_hint((code, message): (i32, &str)) -> bool {
+    code == 2 && message.contains("hint provided")
+}
+
 /// The refusal of a single statement.
 pub(super) fn write_error(error: &DriverError) -> Option<&WriteError> {
     match &*error.kind {
