@@ -69,7 +69,6 @@ marks! {
     Seconds2("{k}_{at}", 2)
     Seconds5("{k}_{at}", 5)
     Seconds10("{k}_{at}", 10)
-    Seconds20("{k}_{at}", 20)
     Millis1("{k}_{at:millis}", 1)
     Millis2("{k}_{at:millis}", 2)
     Millis10("{k}_{at:millis}", 10)
@@ -77,7 +76,6 @@ marks! {
     Numbered2("{k}_{#}", 2)
     Numbered5("{k}_{#}", 5)
     Numbered10("{k}_{#}", 10)
-    Numbered20("{k}_{#}", 20)
 }
 
 /// The collection, emptied, in a handle of its own.

@@ -9,10 +9,12 @@
 )]
 
 mod bulk;
+mod bulk_cut;
 mod combine;
 mod combine_cut;
 mod combine_dropped;
 mod combine_errors;
+mod combine_interrupted;
 mod combine_kill;
 mod combine_large;
 mod combine_random;
@@ -58,6 +60,7 @@ mod proxy;
 mod server_claims;
 mod server_claims_many;
 mod sessions;
+mod standalone;
 mod support;
 mod transactions;
 mod types;
