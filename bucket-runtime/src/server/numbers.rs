@@ -118,13 +118,15 @@ impl Numbered {
     ///
     /// The driver may have used the session before, and does not tell how far it has counted. A
     /// number below that is refused, but the same number would be taken for a repetition. So it is
-    /// found out with an update that matches nothing, by doubling, and left behind.
+    /// found out with an update that matches nothing, by doubling, and left behind. The latest
+    /// number itself may be answered to, or refused if it was a delete's or a transaction's (40638,
+    /// InvalidOptions; seen on server 6.0); the next one is free then.
     async fn new(db: &Database, collection: &str) -> Result<Option<Self>, DriverError> {
         let mut numbered = Self {
             session: db.client().start_session().await?,
             number: 0,
         };
-        let (mut step, mut repeated) = (1, false);
+        let (mut step, mut repeated, mut at_latest) = (1, false, false);
         while numbered.advance(step).await? {
             let nothing = doc! {
                 "update": collection,
@@ -136,6 +138,7 @@ impl Numbered {
                 Err(error) if code(&error) == Some(ILLEGAL) => return Ok(None),
                 Err(error) if code(&error) == Some(TOO_OLD) => step = numbered.number,
                 Err(error) if !repeated && is_repeatable(&error) => (step, repeated) = (1, true),
+                Err(error) if !at_latest && code(&error).is_some() => (step, at_latest) = (1, true),
                 Err(error) => return Err(error),
             }
         }
