@@ -72,10 +72,12 @@ marks! {
     Millis1("{k}_{at:millis}", 1)
     Millis2("{k}_{at:millis}", 2)
     Millis10("{k}_{at:millis}", 10)
+    Seconds20("{k}_{at}", 20)
     Numbered1("{k}_{#}", 1)
     Numbered2("{k}_{#}", 2)
     Numbered5("{k}_{#}", 5)
     Numbered10("{k}_{#}", 10)
+    Numbered20("{k}_{#}", 20)
 }
 
 /// The collection, emptied, in a handle of its own.

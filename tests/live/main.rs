@@ -10,6 +10,9 @@
 
 mod bulk;
 mod bulk_cut;
+mod bulk_failed;
+mod bulk_keys;
+mod bulk_stream;
 mod combine;
 mod combine_cut;
 mod combine_dropped;
@@ -18,6 +21,7 @@ mod combine_interrupted;
 mod combine_kill;
 mod combine_large;
 mod combine_random;
+mod combine_sessions;
 mod combine_support;
 mod errors;
 mod errors_items;
