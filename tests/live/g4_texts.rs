@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Texts that look like ids, escapes, patterns, operators and parts of each other.
-fn hostile() -> Vec<String> {
+pub(crate) fn hostile() -> Vec<String> {
     let short = [
         "", "_", "__", "_x", "_x_", "x", "12", "12_", "12_3", "1", "2", "123", "012", "12.0",
         "-12", "a.b", "axb", "a|b", "a|", "|b", "a_b", "a%5Fb", "a%255Fb", "%5F", "%5f", "%", "%%",
@@ -78,7 +78,7 @@ hostile_texts! {
 }
 
 /// Texts that can be cut apart at several places when they are put together.
-const PARTS: [&str; 11] = ["", "_", "__", "a", "b", "a_b", "b_c", "_x", "x", "%", "-1_"];
+pub(crate) const PARTS: [&str; 11] = ["", "_", "__", "a", "b", "a_b", "b_c", "_x", "x", "%", "-1_"];
 
 macro_rules! composite {
     ($($test:ident: $name:ident;)+) => {$(

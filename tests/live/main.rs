@@ -9,13 +9,19 @@
 )]
 
 mod bulk;
+mod bulk_cut;
+mod bulk_failed;
+mod bulk_keys;
+mod bulk_stream;
 mod combine;
 mod combine_cut;
 mod combine_dropped;
 mod combine_errors;
+mod combine_interrupted;
 mod combine_kill;
 mod combine_large;
 mod combine_random;
+mod combine_sessions;
 mod combine_support;
 mod errors;
 mod errors_items;
@@ -65,6 +71,7 @@ mod proxy;
 mod server_claims;
 mod server_claims_many;
 mod sessions;
+mod standalone;
 mod support;
 mod transactions;
 mod types;

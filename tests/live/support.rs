@@ -36,10 +36,17 @@ pub(crate) async fn database(test: &str) -> Database {
 
 /// Like [`database`], with a record of all commands that are sent through it.
 pub(crate) async fn recorded(test: &str) -> (Database, Record) {
+    let options = ClientOptions::parse(server().await.uri()).await;
+    let (options, record) = listening(options.expect("options"));
+    let client = Client::with_options(options).expect("a client");
+    let db = empty(client.database(&name(test))).await;
+    record.take();
+    (db, record)
+}
+
+/// A record of all commands that a client with these options will send.
+pub(crate) fn listening(mut options: ClientOptions) -> (ClientOptions, Record) {
     let record = Record::default();
-    let mut options = ClientOptions::parse(server().await.uri())
-        .await
-        .expect("options");
     let commands = Arc::clone(&record.0);
     options.command_event_handler = Some(bucket_runtime::mongodb::event::EventHandler::callback(
         move |event| {
@@ -50,10 +57,7 @@ pub(crate) async fn recorded(test: &str) -> (Database, Record) {
             }
         },
     ));
-    let client = Client::with_options(options).expect("a client");
-    let db = empty(client.database(&name(test))).await;
-    record.take();
-    (db, record)
+    (options, record)
 }
 
 fn name(test: &str) -> String {

@@ -6,7 +6,7 @@ use futures_util::{StreamExt, stream};
 use mongodb::{bson::Bson, error::Error as DriverError};
 
 use super::{
-    lane::Lane,
+    lane::{Held, Lane},
     load::Load,
     plan::{Chunk, NewBucket},
 };
@@ -125,16 +125,20 @@ impl<T: Bucket> Load<'_, T> {
                 let Tail::Open { room, .. } = lane.tail else {
                     continue;
                 };
-                if bytes >= COMMAND_BYTES || statements.len() >= STATEMENTS {
+                if statements.len() >= STATEMENTS {
                     break;
                 }
                 let held = lane.held.iter().take(room);
-                bytes += held.clone().map(|held| held.bytes()).sum::<usize>();
                 let entries: Vec<_> = held.map(|held| held.entry(&lane.scope)).collect();
                 let mut batch = Batch::new(lane.scope.clone(), entries);
                 batch.tail = lane.tail.clone();
                 let statement = batch.statements(Sent::WithOthers).ok();
                 if let Some(statement) = statement.and_then(|mut first| first.pop()) {
+                    let carried = lane.held.iter().take(statement.carries);
+                    bytes += carried.map(Held::bytes).sum::<usize>();
+                    if bytes > COMMAND_BYTES && !statements.is_empty() {
+                        break;
+                    }
                     statements.push((lane, batch, statement));
                 }
             }
@@ -172,6 +176,14 @@ impl<T: Bucket> Load<'_, T> {
             }
             Err(error) => {
                 let error = self.failed(error);
+                if error.is_refusal() && !error.is_maybe_stored() {
+                    // An item that no command can hold. The append protocol finds out which one.
+                    for (lane, _, statement) in statements {
+                        lane.tail = Tail::Look;
+                        self.append(lane.split_to(statement.carries)).await;
+                    }
+                    return;
+                }
                 for (lane, _, statement) in statements {
                     let error = error.clone().with_key(&lane.scope.label());
                     self.refused(lane.held.drain(..statement.carries), &error);
@@ -249,11 +261,15 @@ impl<T: Bucket> Load<'_, T> {
             // Another writer has opened a bucket.
             (Some("_id_" | OPEN_INDEX), _) => {
                 lanes[at].take_back([chunk]);
-                while chunks.front().is_some_and(|(of, _)| *of == at) {
-                    lanes[at].take_back(chunks.pop_front().map(|(_, chunk)| chunk));
-                }
+                take_back_others(lanes, at, chunks);
             }
-            _ => self.append(lanes[at].with(chunk.held)).await,
+            // Without an item that is refused, these leave room for those behind them.
+            (_, ordinal) => {
+                if ordinal == Ordinal::Number {
+                    take_back_others(lanes, at, chunks);
+                }
+                self.append(lanes[at].with(chunk.held)).await;
+            }
         }
     }
 
@@ -295,6 +311,13 @@ impl<T: Bucket> Load<'_, T> {
             }
         }
         chunks.retain(|(_, chunk)| !chunk.held.is_empty());
+    }
+}
+
+/// Puts those buckets of a key back into its lane that come next.
+fn take_back_others<T: Bucket>(lanes: &mut [Lane<T>], at: usize, chunks: &mut Chunks<T>) {
+    while chunks.front().is_some_and(|(of, _)| *of == at) {
+        lanes[at].take_back(chunks.pop_front().map(|(_, chunk)| chunk));
     }
 }
 

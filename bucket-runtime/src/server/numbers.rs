@@ -4,7 +4,10 @@
 //! is sent the command again, it carries out the others (MongoDB manual, "Retryable Writes"; seen
 //! on server 6.0). The driver does so for its own commands, but not for those it is given whole.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use mongodb::{
     ClientSession, Database,
@@ -19,9 +22,19 @@ use crate::error::maybe_stored;
 /// TransactionTooOld: the session has seen a number that is not below.
 const TOO_OLD: i32 = 225;
 
+/// IllegalOperation, which is how a standalone server answers to a number.
+const ILLEGAL: i32 = 20;
+
 /// Sessions of our own that wait for their next command.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Numbers(Arc<Mutex<Vec<Numbered>>>);
+pub(super) struct Numbers(Arc<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    waiting: Mutex<Vec<Numbered>>,
+    /// Whether the deployment turned out to know no numbers.
+    unusable: AtomicBool,
+}
 
 /// A session, and the number of its latest command.
 ///
@@ -41,22 +54,21 @@ impl Numbers {
         db: &Database,
         command: &Command<'_, S>,
     ) -> Result<Reply, DriverError> {
-        let mut numbered = match self.take() {
-            Some(numbered) => numbered,
-            None => Numbered::new(db, command.collection).await?,
+        let Some(mut numbered) = self.next(db, command.collection).await? else {
+            // Nothing is repeated there, as with the driver.
+            let raw = command.numbered(None)?;
+            return db.run_raw_command(raw).await.and_then(Reply::of);
         };
-        // A standalone server knows no numbers; nothing is repeated there, as with the driver.
-        let number = (numbered.advance(1).await?).then_some(numbered.number);
-        let raw = command.numbered(number)?;
+        let raw = command.numbered(Some(numbered.number))?;
         let mut first = None;
         loop {
             let sent = db.run_raw_command(raw.clone());
             let sent = sent.session(&mut numbered.session).await;
             match (sent.and_then(Reply::of), first.take()) {
-                (Err(error), None) if number.is_some() && is_repeatable(&error) => {
+                (Err(error), None) if is_repeatable(&error) => {
                     first = Some(error);
                 }
-                (Ok(reply), None) if number.is_some() && is_interrupted(&reply) => {
+                (Ok(reply), None) if is_interrupted(&reply) => {
                     first = Some(ErrorKind::from(std::io::ErrorKind::Interrupted).into());
                 }
                 (Ok(reply), _) => {
@@ -71,28 +83,50 @@ impl Numbers {
         }
     }
 
-    fn take(&self) -> Option<Numbered> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    /// A session with its next number; `None` if the deployment knows no numbers, as a standalone
+    /// server.
+    async fn next(&self, db: &Database, collection: &str) -> Result<Option<Numbered>, DriverError> {
+        if self.0.unusable.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let waiting = self.waiting().pop();
+        let numbered = match waiting {
+            Some(numbered) => Some(numbered),
+            None => Numbered::new(db, collection).await?,
+        };
+        if let Some(mut numbered) = numbered
+            && numbered.advance(1).await?
+        {
+            return Ok(Some(numbered));
+        }
+        self.0.unusable.store(true, Ordering::Relaxed);
+        Ok(None)
     }
 
     fn put_back(&self, numbered: Numbered) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.push(numbered);
+        self.waiting().push(numbered);
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<Numbered>> {
+        (self.0.waiting.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Numbered {
-    /// A session whose number is known to be the latest.
+    /// A session whose number is known to be the latest, if the deployment knows numbers. The
+    /// driver cannot tell: it takes a standalone server for one that does.
     ///
     /// The driver may have used the session before, and does not tell how far it has counted. A
     /// number below that is refused, but the same number would be taken for a repetition. So it is
-    /// found out with an update that matches nothing, by doubling, and left behind.
-    async fn new(db: &Database, collection: &str) -> Result<Self, DriverError> {
+    /// found out with an update that matches nothing, by doubling, and left behind. The latest
+    /// number itself may be answered to, or refused if it was a delete's or a transaction's (40638,
+    /// InvalidOptions; seen on server 6.0); the next one is free then.
+    async fn new(db: &Database, collection: &str) -> Result<Option<Self>, DriverError> {
         let mut numbered = Self {
             session: db.client().start_session().await?,
             number: 0,
         };
-        let (mut step, mut repeated) = (1, false);
+        let (mut step, mut repeated, mut at_latest) = (1, false, false);
         while numbered.advance(step).await? {
             let nothing = doc! {
                 "update": collection,
@@ -100,16 +134,18 @@ impl Numbered {
                 "txnNumber": numbered.number,
             };
             match db.run_command(nothing).session(&mut numbered.session).await {
-                Ok(_) => break,
-                Err(error) if is_too_old(&error) => step = numbered.number,
+                Ok(_) => return Ok(Some(numbered)),
+                Err(error) if code(&error) == Some(ILLEGAL) => return Ok(None),
+                Err(error) if code(&error) == Some(TOO_OLD) => step = numbered.number,
                 Err(error) if !repeated && is_repeatable(&error) => (step, repeated) = (1, true),
+                Err(error) if !at_latest && code(&error).is_some() => (step, at_latest) = (1, true),
                 Err(error) => return Err(error),
             }
         }
-        Ok(numbered)
+        Ok(None)
     }
 
-    /// Advances both numbers; tells whether the deployment knows numbers at all.
+    /// Advances both numbers; tells whether the driver does so at all.
     ///
     /// A transaction that is begun and given up without a command is never sent, and what it leaves
     /// behind is the next number.
@@ -128,8 +164,11 @@ impl Numbered {
     }
 }
 
-fn is_too_old(error: &DriverError) -> bool {
-    matches!(&*error.kind, ErrorKind::Command(error) if error.code == TOO_OLD)
+fn code(error: &DriverError) -> Option<i32> {
+    match &*error.kind {
+        ErrorKind::Command(error) => Some(error.code),
+        _ => None,
+    }
 }
 
 /// The errors after which the driver repeats a write of its own.

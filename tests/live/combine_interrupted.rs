@@ -1,0 +1,86 @@
+//! A primary that gives up in the middle, as the server's own fail points play it: it refuses a
+//! command before it begins, closes the connection, or carries the command out and answers that it
+//! was interrupted.
+
+use bucket_runtime::mongodb::{
+    Database,
+    bson::{Document, doc},
+};
+use bucket_testkit::Server;
+
+use crate::combine_support::{
+    Mark, NOON, Numbered1, Numbered10, Seconds10, assert_stored, fresh, together,
+};
+
+const N: i64 = 120;
+
+/// What happens to the next commands: ours of several statements, and the driver's own.
+fn failures() -> Vec<Document> {
+    let commands = vec!["update", "insert"];
+    let labels = vec!["RetryableWriteError"];
+    let mut failures = vec![
+        doc! { "closeConnection": true },
+        doc! { "errorCode": 11602, "errorLabels": &labels },
+        doc! { "errorLabels": &labels, "writeConcernError": { "code": 91, "errmsg": "it ends" } },
+        doc! { "errorLabels": &labels, "writeConcernError": { "code": 189, "errmsg": "stepped down" } },
+    ];
+    for failure in &mut failures {
+        failure.insert("failCommands", &commands);
+    }
+    failures
+}
+
+async fn fail(db: &Database, data: &Document, mode: Document) {
+    let command = doc! { "configureFailPoint": "failCommand", "mode": mode, "data": data };
+    let admin = db.client().database("admin");
+    admin.run_command(command).await.unwrap();
+}
+
+async fn interrupted<T: Mark>(db: &Database) {
+    for failure in failures() {
+        let marks = fresh::<T>(db).await;
+        let mut all = Vec::new();
+        for (first, keys) in [(0, 1), (N, N)] {
+            fail(db, &failure, doc! { "times": 1 }).await;
+            let items = (first..first + N).map(|n| T::new(n % keys, n).at(NOON + n));
+            for result in together(&marks, items).await {
+                assert!(result.is_ok(), "{failure}: {result:?}");
+            }
+            all.extend((first..first + N).map(|n| (n % keys, n)));
+        }
+        fail(db, &failure, doc! { "times": 1 }).await;
+        let items = (1000..1000 + N).map(|n| T::new(n % 5, n).at(NOON + n * 999));
+        assert_eq!(marks.append_many(items).await.unwrap(), N as u64);
+        all.extend((1000..1000 + N).map(|n| (n % 5, n)));
+        assert_stored(&marks, all).await;
+
+        // Twice in a row: in doubt, and stored once or not.
+        let skip_nothing = doc! { "times": 2 };
+        let items = (5000..5000 + N).map(|n| T::new(n, n));
+        fail(db, &failure, skip_nothing).await;
+        let results = together(&marks, items).await;
+        fail(db, &doc! { "failCommands": [] }, doc! { "times": 0 }).await;
+        for error in results.into_iter().filter_map(Result::err) {
+            assert!(error.is_maybe_stored(), "{failure}: {error}");
+        }
+        let stored = crate::combine_support::at_rest(&marks).await;
+        let mut ns: Vec<_> = stored.into_values().flatten().collect();
+        let before = ns.len();
+        ns.sort_unstable();
+        ns.dedup();
+        assert_eq!(ns.len(), before, "{failure}: stored twice");
+    }
+}
+
+#[tokio::test]
+async fn an_interrupted_command_is_repeated_and_carried_out_once() {
+    let options = ["--setParameter", "enableTestCommands=1"];
+    let server = Server::start_with(&options).await.unwrap();
+    if !server.is_throw_away() {
+        return;
+    }
+    let db = server.database("combine_interrupted").await.unwrap();
+    interrupted::<Seconds10>(&db).await;
+    interrupted::<Numbered10>(&db).await;
+    interrupted::<Numbered1>(&db).await;
+}
