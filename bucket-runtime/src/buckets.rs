@@ -105,10 +105,10 @@ impl<T: Bucket> Buckets<T> {
 
     /// Appends any number of items of any keys, from an iterator, in bounded memory.
     ///
-    /// The items of a key keep their order (with a time ordinal and a capacity above 1, those that
-    /// were to share a bucket with a refused one may come last). They fill the key's open bucket, and what is left is
+    /// The items of a key keep their order. They fill the key's open bucket, and what is left is
     /// written in whole buckets, many in one command and several commands at once. Other writers
-    /// may append meanwhile.
+    /// may append meanwhile. (With a time ordinal, items that were to share a bucket with one that
+    /// is refused may come last.)
     ///
     /// Items are held back until they take the memory that
     /// [`buffer`](crate::action::AppendMany::buffer) allows, since whole buckets are what makes
