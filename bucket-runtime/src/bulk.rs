@@ -1,6 +1,7 @@
 //! Bulk: many items of many keys, in bounded memory.
 
 mod failed;
+mod fill;
 mod lane;
 mod load;
 mod plan;

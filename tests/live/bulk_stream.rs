@@ -137,6 +137,20 @@ async fn a_load_within_one_second_takes_suffixes_in_order() {
     assert_eq!(ids(&marks).await, expected);
 }
 
+/// Items that failed are held until the end, so there is a limit to them.
+#[tokio::test]
+async fn a_load_of_nothing_but_failures_stops_and_leaves_the_rest() {
+    let marks = fresh::<Seconds10>(&database("bulk_only_failures").await).await;
+    let bad = |n| Seconds10::new(1, n).at(i64::MAX / 2);
+    let mut endless = (0..).map(bad);
+    let load = marks.append_many(endless.by_ref()).buffer(10_000);
+    let error = load.await.unwrap_err();
+    let failed = error.failed().len() as i64;
+    assert_eq!(error.stored(), 0);
+    assert!((1..1_000).contains(&failed), "{failed}");
+    assert_eq!(endless.next().unwrap().n(), failed);
+}
+
 /// The server dies in the middle of a load, and comes back. What was stored for certain is there;
 /// what was in doubt is there once or not at all; the others, and those that the load did not even
 /// take, are not.

@@ -75,5 +75,6 @@ mod standalone;
 mod support;
 mod transactions;
 mod types;
+mod types_binary;
 mod types_keys;
 mod types_values;

@@ -19,8 +19,9 @@ pub struct FailedItem<T> {
 /// An append of many items that did not store all of them.
 ///
 /// The others are stored. After an error that concerns more than single items, such as a lost
-/// connection, no further items are taken from the caller's iterator or stream: pass
-/// `iter.by_ref()` to keep the rest.
+/// connection, or once the items that failed would exceed the
+/// [`buffer`](crate::action::AppendMany::buffer), no further items are taken from the caller's
+/// iterator or stream: pass `iter.by_ref()` to keep the rest.
 #[derive(Debug, Clone)]
 pub struct AppendManyError<T> {
     stored: u64,

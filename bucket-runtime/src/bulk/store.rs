@@ -6,20 +6,20 @@ use futures_util::{StreamExt, stream};
 use mongodb::{bson::Bson, error::Error as DriverError};
 
 use super::{
-    lane::{Held, Lane},
+    lane::Lane,
     load::Load,
     plan::{Chunk, NewBucket},
 };
 use crate::{
     Bucket, Error, Key, Ordinal, Result,
     command::{KeyScope, OPEN_INDEX},
-    engine::{Batch, COMMAND_BYTES, Sent, Statement, Tail},
+    engine::{COMMAND_BYTES, Tail},
     error::duplicate_index,
     id,
 };
 
 /// How many documents or statements one command carries at most.
-const STATEMENTS: usize = 1000;
+pub(super) const STATEMENTS: usize = 1000;
 
 /// How many reads are under way at most.
 const READS: usize = 8;
@@ -112,85 +112,8 @@ impl<T: Bucket> Load<'_, T> {
         Ok(())
     }
 
-    fn failed(&self, error: DriverError) -> Error {
+    pub(super) fn failed(&self, error: DriverError) -> Error {
         Error::write(error, self.engine.server.name())
-    }
-
-    /// Fills the open buckets.
-    async fn fill(&self, lanes: &mut [Lane<T>]) {
-        loop {
-            let mut statements: Vec<(&mut Lane<T>, Batch, Statement)> = Vec::new();
-            let mut bytes = 0;
-            for lane in lanes.iter_mut() {
-                let Tail::Open { room, .. } = lane.tail else {
-                    continue;
-                };
-                if statements.len() >= STATEMENTS {
-                    break;
-                }
-                let held = lane.held.iter().take(room);
-                let entries: Vec<_> = held.map(|held| held.entry(&lane.scope)).collect();
-                let mut batch = Batch::new(lane.scope.clone(), entries);
-                batch.tail = lane.tail.clone();
-                let statement = batch.statements(Sent::WithOthers).ok();
-                if let Some(statement) = statement.and_then(|mut first| first.pop()) {
-                    let carried = lane.held.iter().take(statement.carries);
-                    bytes += carried.map(Held::bytes).sum::<usize>();
-                    if bytes > COMMAND_BYTES && !statements.is_empty() {
-                        break;
-                    }
-                    statements.push((lane, batch, statement));
-                }
-            }
-            if statements.is_empty() || self.over().is_some() {
-                return;
-            }
-            self.send(statements).await;
-        }
-    }
-
-    async fn send(&self, statements: Vec<(&mut Lane<T>, Batch, Statement)>) {
-        let updates = statements
-            .iter()
-            .map(|(_, _, statement)| statement.update.clone());
-        match self
-            .engine
-            .server
-            .update_all(updates.collect(), false)
-            .await
-        {
-            Ok(results) => {
-                for ((lane, mut batch, statement), result) in statements.into_iter().zip(results) {
-                    let carried = statement.carries;
-                    let learned = (self.engine).learn(&mut batch, statement, result.map(|()| true));
-                    let stored = learned.is_ok() && batch.tail != Tail::Look;
-                    lane.tail = batch.tail;
-                    if stored {
-                        lane.held.drain(..carried);
-                        self.stored(carried);
-                    } else if learned.is_err() {
-                        lane.tail = Tail::Look;
-                        self.append(lane.split_to(carried)).await;
-                    }
-                }
-            }
-            Err(error) => {
-                let error = self.failed(error);
-                if error.is_refusal() && !error.is_maybe_stored() {
-                    // An item that no command can hold. The append protocol finds out which one.
-                    for (lane, _, statement) in statements {
-                        lane.tail = Tail::Look;
-                        self.append(lane.split_to(statement.carries)).await;
-                    }
-                    return;
-                }
-                for (lane, _, statement) in statements {
-                    let error = error.clone().with_key(&lane.scope.label());
-                    self.refused(lane.held.drain(..statement.carries), &error);
-                }
-                self.give_up(&error);
-            }
-        }
     }
 
     /// Writes further buckets as a whole, where nothing is open.
