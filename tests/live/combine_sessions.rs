@@ -120,6 +120,22 @@ async fn a_handle_goes_on_with_sessions_that_the_driver_has_used() {
     assert_stored(&marks, of_bursts(1)).await;
 }
 
+/// A session goes from the driver to a handle and back, again and again, and its numbers go up by
+/// about as many as are used.
+#[tokio::test]
+async fn numbers_do_not_run_away_however_many_handles_there_are() {
+    const ROUNDS: i32 = 40;
+    let (db, record) = opened::<Seconds10>("combine_sessions_many").await;
+    for round in 0..ROUNDS {
+        insert(&db, round, 1, 1).await;
+        burst::<Seconds10>(&db, round * 60).await;
+    }
+    let latest = assert_numbers_go_up(&record.take());
+    let bound = i64::from(ROUNDS) * 500;
+    assert!(latest.values().all(|number| *number < bound), "{latest:?}");
+    assert_inserted(&db, ROUNDS).await;
+}
+
 /// Handles come and go, beside the driver's own writes on the same client.
 #[tokio::test(flavor = "multi_thread")]
 async fn handles_and_the_drivers_own_writes_take_turns() {

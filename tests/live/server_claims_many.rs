@@ -151,3 +151,31 @@ async fn a_transaction_without_commands_advances_the_sessions_number() {
         .await;
     again.unwrap();
 }
+
+/// That is how a session's latest number is found out: 0 is one that the driver never uses.
+#[tokio::test]
+async fn a_number_that_is_too_old_is_refused_with_the_name_of_the_latest() {
+    let db = database("claim_latest").await;
+    let mut session = db.client().start_session().await.unwrap();
+    let fresh = numbered(&db, &mut session, 0, vec![push(1, "1")]).await;
+    fresh.unwrap();
+    numbered(&db, &mut session, 4711, vec![push(1, "1")])
+        .await
+        .unwrap();
+    let command = doc! { "update": "buckets", "updates": [push(1, "1")], "txnNumber": 0_i64 };
+    let refused = db
+        .run_command(command)
+        .session(&mut session)
+        .await
+        .unwrap_err();
+    let ErrorKind::Command(refused) = &*refused.kind else {
+        panic!("{refused}");
+    };
+    assert_eq!(refused.code, 225);
+    let (_, named) = refused.message.rsplit_once("txnNumber").unwrap();
+    assert!(
+        named.trim_start().starts_with("4711"),
+        "{}",
+        refused.message
+    );
+}

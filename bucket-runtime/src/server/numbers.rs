@@ -25,6 +25,10 @@ const TOO_OLD: i32 = 225;
 /// IllegalOperation, which is how a standalone server answers to a number.
 const ILLEGAL: i32 = 20;
 
+/// How many numbers are left out before the first of ours. A write of the driver's whose future was
+/// dropped may still be on its way to the server, with a number that the server does not know yet.
+const GAP: i64 = 100;
+
 /// Sessions of our own that wait for their next command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Numbers(Arc<Known>);
@@ -40,7 +44,7 @@ struct Known {
 ///
 /// The driver counts the numbers of a session, too, and goes on with its own count when the session
 /// is ours no longer. So its count must never be below ours: both advance together, and ours begins
-/// at zero.
+/// with what the server says.
 #[derive(Debug)]
 struct Numbered {
     session: ClientSession,
@@ -95,7 +99,7 @@ impl Numbers {
             None => Numbered::new(db, collection).await?,
         };
         if let Some(mut numbered) = numbered
-            && numbered.advance(1).await?
+            && numbered.advance().await?
         {
             return Ok(Some(numbered));
         }
@@ -113,62 +117,73 @@ impl Numbers {
 }
 
 impl Numbered {
-    /// A session whose number is known to be the latest, if the deployment knows numbers. The
-    /// driver cannot tell: it takes a standalone server for one that does.
+    /// A session whose latest number is known, if the deployment knows numbers. The driver cannot
+    /// tell: it takes a standalone server for one that does.
     ///
-    /// The driver may have used the session before, and does not tell how far it has counted. A
-    /// number below that is refused, but the same number would be taken for a repetition. So it is
-    /// found out with an update that matches nothing, by doubling, and left behind. The latest
-    /// number itself may be answered to, or refused if it was a delete's or a transaction's (40638,
-    /// InvalidOptions; seen on server 6.0); the next one is free then.
+    /// The driver may have used the session before, and does not tell how far it has counted. So
+    /// the server is asked, with an update that matches nothing and has a number that the driver
+    /// never uses: below all of a session that was used, it is refused in a message that names the
+    /// latest. Without that name the handle does without numbers.
     async fn new(db: &Database, collection: &str) -> Result<Option<Self>, DriverError> {
-        let mut numbered = Self {
-            session: db.client().start_session().await?,
-            number: 0,
-        };
-        let (mut step, mut repeated, mut at_latest) = (1, false, false);
-        while numbered.advance(step).await? {
+        let mut session = db.client().start_session().await?;
+        let mut repeated = false;
+        loop {
             let nothing = doc! {
                 "update": collection,
                 "updates": [{ "q": { "_id": { "$in": [] } }, "u": { "$set": { "_": 0 } } }],
-                "txnNumber": numbered.number,
+                "txnNumber": 0_i64,
             };
-            match db.run_command(nothing).session(&mut numbered.session).await {
-                Ok(_) => return Ok(Some(numbered)),
-                Err(error) if code(&error) == Some(ILLEGAL) => return Ok(None),
-                Err(error) if code(&error) == Some(TOO_OLD) => step = numbered.number,
-                Err(error) if !repeated && is_repeatable(&error) => (step, repeated) = (1, true),
-                Err(error) if !at_latest && code(&error).is_some() => (step, at_latest) = (1, true),
+            let number = match db.run_command(nothing).session(&mut session).await {
+                Ok(_) => Some(0),
+                Err(error) if is_code(&error, ILLEGAL) => None,
+                Err(error) if is_code(&error, TOO_OLD) => latest(&error),
+                Err(error) if !repeated && is_repeatable(&error) => {
+                    repeated = true;
+                    continue;
+                }
                 Err(error) => return Err(error),
+            };
+            let Some(number) = number else {
+                return Ok(None);
+            };
+            let mut numbered = Self { session, number };
+            for _ in 0..if number > 0 { GAP } else { 0 } {
+                numbered.advance().await?;
             }
+            return Ok(Some(numbered));
         }
-        Ok(None)
     }
 
     /// Advances both numbers; tells whether the driver does so at all.
     ///
     /// A transaction that is begun and given up without a command is never sent, and what it leaves
     /// behind is the next number.
-    async fn advance(&mut self, by: i64) -> Result<bool, DriverError> {
-        for _ in 0..by {
-            match self.session.start_transaction().await {
-                Ok(()) => self.session.abort_transaction().await?,
-                Err(error) if matches!(*error.kind, ErrorKind::Transaction { .. }) => {
-                    return Ok(false);
-                }
-                Err(error) => return Err(error),
+    async fn advance(&mut self) -> Result<bool, DriverError> {
+        match self.session.start_transaction().await {
+            Ok(()) => self.session.abort_transaction().await?,
+            Err(error) if matches!(*error.kind, ErrorKind::Transaction { .. }) => {
+                return Ok(false);
             }
-            self.number += 1;
+            Err(error) => return Err(error),
         }
+        self.number += 1;
         Ok(true)
     }
 }
 
-fn code(error: &DriverError) -> Option<i32> {
-    match &*error.kind {
-        ErrorKind::Command(error) => Some(error.code),
-        _ => None,
-    }
+fn is_code(error: &DriverError, code: i32) -> bool {
+    matches!(&*error.kind, ErrorKind::Command(error) if error.code == code)
+}
+
+/// The latest number of a session, which stands behind the last `txnNumber` in the message.
+fn latest(error: &DriverError) -> Option<i64> {
+    let ErrorKind::Command(error) = &*error.kind else {
+        return None;
+    };
+    let (_, named) = error.message.rsplit_once("txnNumber")?;
+    let digits = named.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit());
+    digits[..end.unwrap_or(digits.len())].parse().ok()
 }
 
 /// The errors after which the driver repeats a write of its own.
