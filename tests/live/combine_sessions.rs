@@ -128,7 +128,7 @@ async fn numbers_do_not_run_away_however_many_handles_there_are() {
     let (db, record) = opened::<Seconds10>("combine_sessions_many").await;
     for round in 0..ROUNDS {
         insert(&db, round, 1, 1).await;
-        burst::<Seconds10>(&db, round * 60).await;
+        burst::<Seconds10>(&db, i64::from(round) * 60).await;
     }
     let latest = assert_numbers_go_up(&record.take());
     let bound = i64::from(ROUNDS) * 500;
