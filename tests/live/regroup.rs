@@ -333,3 +333,52 @@ async fn a_writer_of_other_keys_is_not_in_the_way() {
         .unwrap();
     assert_regrouped(&buckets, &expected).await;
 }
+
+/// As a call that was dropped goes on beside the one that takes up its work.
+#[tokio::test(flavor = "multi_thread")]
+async fn several_runs_at_a_time_store_each_item_once() {
+    let db = database("regroup_side_by_side").await;
+    let expected = fill(&db, 20_000).await;
+    let buckets = fresh::<Seconds3>(&db).await;
+    let runs = (0..4).map(|_| {
+        let (buckets, flat) = (buckets.clone(), flat_of(&db));
+        tokio::spawn(async move { buckets.regroup(&flat).await })
+    });
+    let runs = futures_util::future::join_all(runs).await;
+    let mut finished = 0;
+    for run in runs {
+        match run.unwrap() {
+            Ok(done) => finished += usize::from(done.stored == 20_000),
+            // The work was taken away from it, or was finished when it looked again.
+            Err(error) => assert!(error.is_overtaken() || error.is_key_taken(), "{error}"),
+        }
+    }
+    assert!(finished > 0, "nobody has finished");
+    assert_regrouped(&buckets, &expected).await;
+}
+
+/// What the manual of `regroup` says not to do; yet nothing is lost, and the guarantees hold.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_of_a_key_that_is_half_regrouped_is_joined() {
+    let db = database("regroup_joined").await;
+    let rides = (0..4_001).map(|n| flat(n, 1, "Bern", 1_698_321_600_000 + n));
+    flat_of(&db).insert_many(rides).await.unwrap();
+    let buckets = fresh::<Seconds3>(&db).await;
+    let (live, handle) = (buckets.clone(), tokio::runtime::Handle::current());
+    let mut begun = false;
+    let regroup = buckets.regroup(&flat_of(&db)).on_progress(move |at| {
+        if at.stored > 0 && !std::mem::replace(&mut begun, true) {
+            let late = Seconds3::new(1, "Bern", DateTime::from_millis(1_698_321_600_000), -1);
+            tokio::task::block_in_place(|| handle.block_on(async { live.append(&late).await }))
+                .unwrap();
+        }
+    });
+    let done = regroup.await.unwrap();
+    assert_eq!((done.found, done.stored), (4_001, 4_001));
+    dense_buckets(&buckets).await;
+    let mut stored: Vec<_> = (items(&buckets, ("Bern", &1)).await.iter())
+        .map(|ride| ride.kilometres)
+        .collect();
+    stored.sort_unstable();
+    assert_eq!(stored, (-1..4_001).collect::<Vec<_>>());
+}

@@ -13,6 +13,10 @@ pub(super) fn is_too_long(error: &DriverError) -> bool {
 pub(super) fn write_code(error: &DriverError) -> Option<(i32, &str)> {
     match &*error.kind {
         ErrorKind::Command(error) => Some((error.code, &error.message)),
+        ErrorKind::InsertMany(error) => {
+            let first = error.write_errors.as_ref()?.first()?;
+            Some((first.code, &first.message))
+        }
         _ => write_error(error).map(|error| (error.code, &*error.message)),
     }
 }

@@ -88,21 +88,23 @@ impl<T: Bucket> Store<T> {
 
     async fn write(&self, session: &mut ClientSession) -> Result<()> {
         let server = &self.engine.server;
+        // First of all, so that buckets which an earlier run has just committed are seen as its
+        // work, and not as somebody else's.
+        let advance = self.record.advance(self.items(), self.at());
+        let advanced = (self.record.server()).update(advance, Some(&mut *session));
+        match advanced.await {
+            Ok(true) => {}
+            Ok(false) => return Err(Error::new(Kind::Overtaken, server.name())),
+            Err(error) => return Err(Error::read(error, self.record.server().name())),
+        }
         let held_by = taken(server, &self.ready.begun, Some(&mut *session)).await;
         if let Some((scope, id)) = held_by.map_err(|error| Error::read(error, server.name()))? {
             return Err(self.engine.fail(scope, Kind::KeyTaken(id)));
         }
         if self.one_by_one.load(Ordering::SeqCst) {
-            self.append(session).await?;
+            self.append(session).await
         } else {
-            self.insert(session).await?;
-        }
-        let advance = self.record.advance(self.items(), self.at());
-        let advanced = self.record.server().update(advance, Some(session)).await;
-        match advanced {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Error::new(Kind::Overtaken, server.name())),
-            Err(error) => Err(Error::read(error, self.record.server().name())),
+            self.insert(session).await
         }
     }
 
@@ -115,7 +117,8 @@ impl<T: Bucket> Store<T> {
             if duplicate_index(&error).is_some() {
                 self.one_by_one.store(true, Ordering::SeqCst);
             }
-            Error::write(error, self.engine.server.name())
+            // In a transaction, which is not committed.
+            Error::write(error, self.engine.server.name()).not_sent()
         })
     }
 
