@@ -5,6 +5,7 @@ mod fill;
 mod lane;
 mod load;
 mod plan;
+mod sizes;
 mod store;
 
 use std::{future::IntoFuture, mem, pin::Pin};
@@ -17,7 +18,7 @@ pub(crate) use self::{
     plan::{Chunk, Ids, NewBucket},
 };
 use self::{lane::Lanes, load::Load};
-use crate::{Bucket, Error, command::KeyScope, engine::Engine, error::Kind, id, item};
+use crate::{Bucket, Result, engine::Engine, error::Kind, id, item};
 
 /// How many bytes of items are held back at most, unless the caller says otherwise.
 const BUFFER: usize = 64 << 20;
@@ -79,9 +80,9 @@ impl<'i, T: Bucket> IntoFuture for AppendMany<'i, T> {
             let mut lanes = Lanes::default();
             let mut index = 0;
             while let Some(item) = items.next().await {
-                match held(&load.engine, index, item) {
-                    Ok((scope, held)) => lanes.push(scope, held),
-                    Err(failed) => load.fail([*failed]),
+                match check_time(&load.engine, &item) {
+                    Ok(()) => lanes.push(index, item),
+                    Err(error) => load.fail([FailedItem { index, item, error }]),
                 }
                 index += 1;
                 if lanes.bytes() >= buffer {
@@ -104,37 +105,13 @@ async fn flush<T: Bucket>(load: &Load<'_, T>, lanes: &mut Lanes<T>) {
     join_all(parts.into_iter().map(|lanes| load.store(lanes))).await;
 }
 
-/// An item in the form in which it waits.
-pub(crate) fn held<T: Bucket>(
-    engine: &Engine,
-    index: u64,
-    item: T,
-) -> Result<(KeyScope, Held<T>), Box<FailedItem<T>>> {
-    let scope = KeyScope::new(
-        const { &T::SPEC },
-        <T::Key as crate::Key>::parts(item.key()),
-    );
-    let millis = item.time().map(|time| time.timestamp_millis());
-    let fits = millis.is_none_or(|millis| id::fits(T::SPEC.id.ordinal, millis));
-    let checked: Result<_, Error> = match item::element(&item) {
-        Err(refusal) => Err(engine.fail(&scope, Kind::Serialize).with_source(refusal)),
-        Ok(_) if !fits => {
-            let time = item
-                .time()
-                .map_or_else(String::new, |time| time.to_string());
-            Err(engine.fail(&scope, Kind::TimeOutOfRange(time)))
+/// An error if no bucket can begin at the item's time.
+pub(crate) fn check_time<T: Bucket>(engine: &Engine, item: &T) -> Result<()> {
+    match item.time() {
+        Some(time) if !id::fits(T::SPEC.id.ordinal, time.timestamp_millis()) => {
+            let kind = Kind::TimeOutOfRange(time.to_string());
+            Err(engine.fail(&item::scope(item), kind))
         }
-        Ok(element) => Ok(element),
-    };
-    match checked {
-        Ok(element) => {
-            let held = Held {
-                index,
-                item,
-                element,
-            };
-            Ok((scope, held))
-        }
-        Err(error) => Err(Box::new(FailedItem { index, item, error })),
+        _ => Ok(()),
     }
 }

@@ -11,12 +11,25 @@ const LAST_SUFFIX: u32 = 999_999;
 
 /// The text that the ids of one key begin with, and that no other key's ids begin with.
 pub(crate) fn prefix(format: &IdFormat, key: &[KeyPart]) -> String {
-    let mut text = String::from(format.head);
-    for (part, after) in key.iter().zip(format.after_key) {
-        escape(&part.text, format.after_key, &mut text);
-        text.push_str(after);
-    }
-    text
+    let mut prefix = String::new();
+    write_prefix(format, &mut prefix, |each| {
+        key.iter().for_each(|part| each(&part.text));
+    });
+    prefix
+}
+
+/// Writes that text, for a key whose fields' texts `key` tells one after the other.
+pub(crate) fn write_prefix(
+    format: &IdFormat,
+    out: &mut String,
+    key: impl FnOnce(&mut dyn FnMut(&str)),
+) {
+    out.push_str(format.head);
+    let mut after_key = format.after_key.iter();
+    key(&mut |text| {
+        escape(text, format.after_key, out);
+        out.push_str(after_key.next().copied().unwrap_or_default());
+    });
 }
 
 /// Percent-encodes what could end the key text early: `%` itself, control characters, and the

@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, DateTime};
 use serde::{Serialize, Serializer};
 
 use crate::{
-    Bucket, Ordinal,
+    Bucket, Key, Ordinal,
     command::KeyScope,
     element::{Element, Refusal},
     engine::Entry,
@@ -17,12 +17,22 @@ pub(crate) fn element<T: Bucket>(item: &T) -> Result<Element, Refusal> {
     Element::of(&Fields(item))
 }
 
-struct Fields<'i, T>(&'i T);
+pub(crate) struct Fields<'i, T>(pub(crate) &'i T);
 
 impl<T: Bucket> Serialize for Fields<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize_element(serializer)
     }
+}
+
+/// The key that the item belongs to.
+pub(crate) fn scope<T: Bucket>(item: &T) -> KeyScope {
+    KeyScope::new(const { &T::SPEC }, T::Key::parts(item.key()))
+}
+
+/// Writes what [`KeyScope::prefix`] is in the item's [`scope`], which this is quicker than.
+pub(crate) fn write_prefix<T: Bucket>(item: &T, out: &mut String) {
+    id::write_prefix(&T::SPEC.id, out, |each| T::Key::texts(item.key(), each));
 }
 
 /// The item as the append protocol carries it.

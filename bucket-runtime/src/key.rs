@@ -71,6 +71,9 @@ pub trait Key: Clone + Send + Sync + 'static {
     /// The key as callers pass it.
     fn borrowed(&self) -> Self::Ref<'_>;
 
+    /// Calls this with the text of each field, which [`parts`](Self::parts) holds with more besides.
+    fn texts(key: Self::Ref<'_>, each: impl FnMut(&str));
+
     /// The text and the stored value of each field.
     fn parts(key: Self::Ref<'_>) -> Vec<KeyPart>;
 
@@ -104,6 +107,10 @@ impl<A: KeyField> Key for (A,) {
         self.0.borrowed()
     }
 
+    fn texts(key: Self::Ref<'_>, mut each: impl FnMut(&str)) {
+        each(&A::id_text(key));
+    }
+
     fn parts(key: Self::Ref<'_>) -> Vec<KeyPart> {
         vec![KeyPart::of::<A>(key)]
     }
@@ -121,6 +128,10 @@ macro_rules! keys_of_several_fields {
 
             fn borrowed(&self) -> Self::Ref<'_> {
                 ($(self.$n.borrowed(),)+)
+            }
+
+            fn texts(key: Self::Ref<'_>, mut each: impl FnMut(&str)) {
+                $(each(&$field::id_text(key.$n));)+
             }
 
             fn parts(key: Self::Ref<'_>) -> Vec<KeyPart> {

@@ -1,10 +1,6 @@
 //! Filling the open buckets, those of many keys in one command.
 
-use super::{
-    lane::{Held, Lane},
-    load::Load,
-    store::STATEMENTS,
-};
+use super::{lane::Lane, load::Load, store::STATEMENTS};
 use crate::{
     Bucket,
     engine::{Batch, COMMAND_BYTES, Sent, Statement, Tail},
@@ -20,17 +16,25 @@ impl<T: Bucket> Load<'_, T> {
                 let Tail::Open { room, .. } = lane.tail else {
                     continue;
                 };
+                if lane.held.is_empty() {
+                    continue;
+                }
                 if statements.len() >= STATEMENTS {
                     break;
                 }
-                let held = lane.held.iter().take(room);
-                let entries: Vec<_> = held.map(|held| held.entry(&lane.scope)).collect();
+                let first = lane.held.iter().take(room);
+                let entries = first.map_while(|held| held.entry(&self.engine, &lane.scope).ok());
+                let entries: Vec<_> = entries.collect();
+                if entries.is_empty() {
+                    // The first one cannot be written as BSON; this tells why.
+                    self.append(lane.split_to(1)).await;
+                    continue;
+                }
                 let mut batch = Batch::new(lane.scope.clone(), entries);
                 batch.tail = lane.tail.clone();
                 let statement = batch.statements(Sent::WithOthers).ok();
                 if let Some(statement) = statement.and_then(|mut first| first.pop()) {
-                    let carried = lane.held.iter().take(statement.carries);
-                    bytes += carried.map(Held::bytes).sum::<usize>();
+                    bytes += batch.bytes(statement.carries);
                     if bytes > COMMAND_BYTES && !statements.is_empty() {
                         break;
                     }

@@ -1,15 +1,15 @@
 //! Items that are held back, by key.
 
-use std::{collections::HashMap, mem};
+use std::collections::HashMap;
 
-use mongodb::bson::Bson;
-
-use super::failed::FailedItem;
+use super::{
+    failed::FailedItem,
+    sizes::{self, Sizes},
+};
 use crate::{
-    Bucket, Error,
+    Bucket, Error, Result,
     command::KeyScope,
-    element::Element,
-    engine::{Entry, Tail},
+    engine::{Engine, Entry, Tail},
     item,
 };
 
@@ -19,7 +19,8 @@ pub(crate) struct Held<T> {
     /// Where it stood in the call.
     pub(crate) index: u64,
     pub(crate) item: T,
-    pub(crate) element: Element,
+    /// About how much memory it takes.
+    pub(crate) bytes: usize,
 }
 
 /// The items of one key, in the order of the call.
@@ -35,6 +36,9 @@ pub(crate) struct Lane<T> {
 pub(crate) struct Lanes<T> {
     lanes: HashMap<String, Lane<T>>,
     bytes: usize,
+    sizes: Sizes,
+    /// What an item's lane is looked up by.
+    prefix: String,
 }
 
 impl<T> Default for Lanes<T> {
@@ -42,11 +46,23 @@ impl<T> Default for Lanes<T> {
         Self {
             lanes: HashMap::new(),
             bytes: 0,
+            sizes: Sizes::default(),
+            prefix: String::new(),
         }
     }
 }
 
 impl<T: Bucket> Held<T> {
+    /// An item that stands in no call.
+    pub(crate) fn measured(item: T) -> Self {
+        let bytes = sizes::measure(&item);
+        Self {
+            index: 0,
+            item,
+            bytes,
+        }
+    }
+
     /// The id of a bucket that begins with this item, with a time ordinal.
     pub(crate) fn base(&self, scope: &KeyScope) -> Option<String> {
         // The time was checked when the item came.
@@ -59,17 +75,8 @@ impl<T: Bucket> Held<T> {
     }
 
     /// The item as the append protocol carries it.
-    pub(crate) fn entry(&self, scope: &KeyScope) -> Entry {
-        Entry {
-            // What was written as BSON can be read as BSON.
-            element: Bson::try_from(self.element.value()).unwrap_or(Bson::Null),
-            base: self.base(scope),
-        }
-    }
-
-    /// How much memory it takes, and more than it takes in a document.
-    pub(crate) fn bytes(&self) -> usize {
-        mem::size_of::<Self>() + self.element.size()
+    pub(crate) fn entry(&self, engine: &Engine, scope: &KeyScope) -> Result<Entry> {
+        item::entry(&self.item, scope, |kind| engine.fail(scope, kind))
     }
 }
 
@@ -95,11 +102,16 @@ impl<T: Bucket> Lane<T> {
 }
 
 impl<T: Bucket> Lanes<T> {
-    pub(crate) fn push(&mut self, scope: KeyScope, held: Held<T>) {
-        self.bytes += held.bytes();
-        if let Some(lane) = self.lanes.get_mut(&scope.prefix) {
+    pub(crate) fn push(&mut self, index: u64, item: T) {
+        let bytes = self.sizes.estimate(&item);
+        self.bytes += bytes;
+        self.prefix.clear();
+        item::write_prefix(&item, &mut self.prefix);
+        let held = Held { index, item, bytes };
+        if let Some(lane) = self.lanes.get_mut(&self.prefix) {
             lane.held.push(held);
         } else {
+            let scope = item::scope(&held.item);
             let lane = Lane {
                 held: vec![held],
                 // Without a bucket that can be open there is nothing to look for.

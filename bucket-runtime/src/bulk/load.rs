@@ -12,7 +12,8 @@ use super::{
 };
 use crate::{
     Bucket, Error,
-    engine::{Batch, Engine},
+    command::KeyScope,
+    engine::{Batch, Engine, Entry},
 };
 
 /// One call.
@@ -94,7 +95,7 @@ impl<'p, T: Bucket> Load<'p, T> {
         let mut held = held.into_iter().peekable();
         while held.peek().is_some() {
             let part: Vec<_> = held.by_ref().take(PART).collect();
-            let entries: Vec<_> = part.iter().map(|held| held.entry(&scope)).collect();
+            let (part, entries) = self.entries(&scope, part);
             let mut part = part.into_iter();
             if self.over().is_none() {
                 let tell = |result: Result<(), Error>| {
@@ -117,6 +118,22 @@ impl<'p, T: Bucket> Load<'p, T> {
                 self.refused(part, &error);
             }
         }
+    }
+
+    /// The items with what the append protocol carries of them, but for those that cannot be
+    /// written as BSON.
+    fn entries(&self, scope: &KeyScope, held: Vec<Held<T>>) -> (Vec<Held<T>>, Vec<Entry>) {
+        let entries = held.into_iter().filter_map(|held| {
+            let entry = held.entry(&self.engine, scope);
+            match entry {
+                Ok(entry) => Some((held, entry)),
+                Err(error) => {
+                    self.refused([held], &error);
+                    None
+                }
+            }
+        });
+        entries.unzip()
     }
 
     fn state(&self) -> MutexGuard<'_, State<'p, T>> {

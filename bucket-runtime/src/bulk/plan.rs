@@ -10,11 +10,8 @@ use crate::{
     command::KeyScope,
     engine::{Tail, next_number},
     id,
+    item::Fields,
 };
-
-/// How many bytes of items one bucket has at most that is written as a whole: the server takes
-/// documents of 16 MB.
-const BUCKET_BYTES: usize = 15 << 20;
 
 /// A bucket that is written as a whole.
 #[derive(Debug)]
@@ -25,7 +22,7 @@ pub(crate) struct Chunk<T> {
 
 impl<T: Bucket> Chunk<T> {
     pub(crate) fn bytes(&self) -> usize {
-        self.held.iter().map(Held::bytes).sum()
+        self.held.iter().map(|held| held.bytes).sum()
     }
 }
 
@@ -48,10 +45,8 @@ impl<T: Bucket> Lane<T> {
                 _ => None,
             },
         );
-        let begins = self.held.chunks(capacity).map(|held| {
-            let fits = held.iter().map(Held::bytes).sum::<usize>() <= BUCKET_BYTES;
-            fits.then(|| ids.next(held[0].base(&self.scope), &self.scope))?
-        });
+        let begins = (self.held.chunks(capacity))
+            .map(|held| ids.next(held[0].base(&self.scope), &self.scope));
         let ids: Vec<_> = begins.collect::<Option<_>>()?;
         // Should an id turn out to be taken, the others of its moment change. That of the bucket
         // which is there already could not, and it must remain the last one.
@@ -156,6 +151,6 @@ struct Elements<'c, T>(&'c [Held<T>]);
 
 impl<T: Bucket> Serialize for Elements<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|held| held.element.value()))
+        serializer.collect_seq(self.0.iter().map(|held| Fields(&held.item)))
     }
 }

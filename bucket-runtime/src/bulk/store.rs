@@ -3,7 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use futures_util::{StreamExt, stream};
-use mongodb::{bson::Bson, error::Error as DriverError};
+use mongodb::{
+    bson::{Bson, RawDocumentBuf},
+    error::Error as DriverError,
+};
 
 use super::{
     lane::Lane,
@@ -13,6 +16,7 @@ use super::{
 use crate::{
     Bucket, Error, Key, Ordinal, Result,
     command::{KeyScope, OPEN_INDEX},
+    element::raw,
     engine::{COMMAND_BYTES, Tail},
     error::duplicate_index,
     id,
@@ -20,6 +24,9 @@ use crate::{
 
 /// How many documents or statements one command carries at most.
 pub(super) const STATEMENTS: usize = 1000;
+
+/// How many bytes a document has at most that is written as a whole: the server takes 16 MB.
+const BUCKET_BYTES: usize = 15 << 20;
 
 /// How many reads are under way at most.
 const READS: usize = 8;
@@ -139,20 +146,15 @@ impl<T: Bucket> Load<'_, T> {
     /// Sends the next command with new buckets, and deals with the first one that is refused; those
     /// behind that one remain.
     async fn insert(&self, lanes: &mut [Lane<T>], chunks: &mut Chunks<T>) {
-        let server = &self.engine.server;
-        let mut bytes = 0;
-        let next = chunks.iter().take(STATEMENTS).take_while(|(_, chunk)| {
-            bytes += chunk.bytes();
-            bytes <= COMMAND_BYTES || bytes == chunk.bytes()
-        });
-        let documents: Vec<_> = next
-            .map(|(at, chunk)| NewBucket {
-                scope: &lanes[*at].scope,
-                chunk,
-            })
-            .collect();
+        let documents = documents(lanes, chunks);
         let sent = documents.len();
-        let results = match server.insert_all(&documents, true).await {
+        if sent == 0 {
+            if let Some((at, chunk)) = chunks.pop_front() {
+                self.item_by_item(lanes, at, chunk, chunks).await;
+            }
+            return;
+        }
+        let results = match self.engine.server.insert_all(&documents, true).await {
             Ok(results) => results,
             Err(error) => {
                 let error = self.failed(error);
@@ -186,14 +188,23 @@ impl<T: Bucket> Load<'_, T> {
                 lanes[at].take_back([chunk]);
                 take_back_others(lanes, at, chunks);
             }
-            // Without an item that is refused, these leave room for those behind them.
-            (_, ordinal) => {
-                if ordinal == Ordinal::Number {
-                    take_back_others(lanes, at, chunks);
-                }
-                self.append(lanes[at].with(chunk.held)).await;
-            }
+            _ => self.item_by_item(lanes, at, chunk, chunks).await,
         }
+    }
+
+    /// Leaves a bucket that cannot be written as a whole to the append protocol, which finds out
+    /// which item is to blame. Without that one, the others leave room for those behind them.
+    async fn item_by_item(
+        &self,
+        lanes: &mut [Lane<T>],
+        at: usize,
+        chunk: Chunk<T>,
+        chunks: &mut Chunks<T>,
+    ) {
+        if T::SPEC.id.ordinal == Ordinal::Number {
+            take_back_others(lanes, at, chunks);
+        }
+        self.append(lanes[at].with(chunk.held)).await;
     }
 
     /// Puts a bucket back whose id is taken by one that began at the same moment. Those behind it
@@ -235,6 +246,21 @@ impl<T: Bucket> Load<'_, T> {
         }
         chunks.retain(|(_, chunk)| !chunk.held.is_empty());
     }
+}
+
+/// The first buckets as documents, as many as go into one command; none if the first one is no
+/// document that the server takes.
+fn documents<T: Bucket>(lanes: &[Lane<T>], chunks: &Chunks<T>) -> Vec<RawDocumentBuf> {
+    let mut bytes = 0;
+    let next = chunks.iter().take(STATEMENTS).map_while(|(at, chunk)| {
+        let scope = &lanes[*at].scope;
+        let document = raw(&NewBucket { scope, chunk }).ok()?;
+        let size = document.as_bytes().len();
+        bytes += size;
+        let fits = size <= BUCKET_BYTES && (bytes <= COMMAND_BYTES || bytes == size);
+        fits.then_some(document)
+    });
+    next.collect()
 }
 
 /// Puts those buckets of a key back into its lane that come next.

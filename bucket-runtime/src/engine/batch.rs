@@ -102,6 +102,12 @@ impl Batch {
         self.entries.len()
     }
 
+    /// About how many bytes the first ones take.
+    pub(crate) fn bytes(&self, first: usize) -> usize {
+        let first = self.entries.iter().take(first);
+        first.map(|entry| size(&entry.element)).sum()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

@@ -14,6 +14,7 @@ use crate::{
     command::KeyScope,
     engine::Engine,
     error::Kind,
+    item,
     rows::{RowError, Rows},
     server::Server,
     transaction,
@@ -106,7 +107,8 @@ impl<T: Bucket> Gather<T> {
             Error::new(Kind::FlatDocument(id), self.flat.name()).with_source(source.into())
         })?;
         let item = T::from_parts(key, element);
-        let (scope, held) = bulk::held(&self.engine, 0, item).map_err(|failed| failed.error)?;
+        bulk::check_time(&self.engine, &item)?;
+        let (scope, held) = (item::scope(&item), Held::measured(item));
         let current = self.current.as_ref();
         if current.is_none_or(|current| current.scope.prefix != scope.prefix) {
             self.end_bucket();

@@ -8,7 +8,7 @@ use mongodb::{ClientSession, bson::Bson};
 use super::record::{Record, taken};
 use crate::{
     Bucket, Error, Result,
-    bulk::{Chunk, Held, NewBucket},
+    bulk::{Chunk, NewBucket},
     command::KeyScope,
     engine::{Batch, Engine},
     error::{Kind, duplicate_index},
@@ -125,7 +125,11 @@ impl<T: Bucket> Store<T> {
     /// Should somebody else append to a key meanwhile, the append protocol finds the way.
     async fn append(&self, session: &mut ClientSession) -> Result<()> {
         for (scope, chunk) in &self.ready.chunks {
-            let entries = chunk.held.iter().map(|held: &Held<T>| held.entry(scope));
+            let entries = chunk
+                .held
+                .iter()
+                .map(|held| held.entry(&self.engine, scope));
+            let entries: Vec<_> = entries.collect::<Result<_>>()?;
             let mut batch = Batch::new(scope.clone(), entries);
             self.engine.append(&mut batch, Some(&mut *session)).await?;
         }
