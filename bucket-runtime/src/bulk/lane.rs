@@ -130,10 +130,12 @@ impl<T: Bucket> Lanes<T> {
         self.bytes
     }
 
-    /// The lanes, in so many parts.
-    pub(crate) fn into_parts(self, parts: usize) -> Vec<Vec<Lane<T>>> {
+    /// Takes out the lanes, in so many parts at most.
+    pub(crate) fn take_parts(&mut self, parts: usize) -> Vec<Vec<Lane<T>>> {
+        self.bytes = 0;
+        let parts = parts.min(self.lanes.len());
         let mut shared: Vec<_> = (0..parts).map(|_| Vec::new()).collect();
-        for (n, lane) in self.lanes.into_values().enumerate() {
+        for (n, (_, lane)) in self.lanes.drain().enumerate() {
             shared[n % parts].push(lane);
         }
         shared
