@@ -84,15 +84,23 @@ impl<'i, T: Bucket> IntoFuture for AppendMany<'i, T> {
             let mut lanes = Lanes::default();
             let mut index = 0;
             while let Some(item) = items.next().await {
-                match check_time(&load.engine, &item) {
-                    Ok(()) => lanes.push(index, item),
-                    Err(error) => load.fail([FailedItem { index, item, error }]),
-                }
+                let has_failed = match check_time(&load.engine, &item) {
+                    Ok(()) => {
+                        lanes.push(index, item);
+                        false
+                    }
+                    Err(error) => {
+                        load.fail([FailedItem { index, item, error }]);
+                        true
+                    }
+                };
                 index += 1;
-                if lanes.bytes() >= buffer {
+                let is_full = lanes.bytes() >= buffer;
+                if is_full {
                     flush(&load, &mut lanes, &mut progress).await;
                 }
-                if load.is_over(buffer) {
+                // To ask this of every item would take as long as all else that is done here.
+                if (is_full || has_failed) && load.is_over(buffer) {
                     break;
                 }
             }

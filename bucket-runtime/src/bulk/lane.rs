@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    failed::FailedItem,
-    sizes::{self, Sizes},
-};
+use super::{failed::FailedItem, sizes::Sizes};
 use crate::{
     Bucket, Error, Result,
     command::KeyScope,
@@ -19,8 +16,6 @@ pub(crate) struct Held<T> {
     /// Where it stood in the call.
     pub(crate) index: u64,
     pub(crate) item: T,
-    /// About how much memory it takes.
-    pub(crate) bytes: usize,
 }
 
 /// The items of one key, in the order of the call.
@@ -53,16 +48,6 @@ impl<T> Default for Lanes<T> {
 }
 
 impl<T: Bucket> Held<T> {
-    /// An item that stands in no call.
-    pub(crate) fn measured(item: T) -> Self {
-        let bytes = sizes::measure(&item);
-        Self {
-            index: 0,
-            item,
-            bytes,
-        }
-    }
-
     /// The id of a bucket that begins with this item, with a time ordinal.
     pub(crate) fn base(&self, scope: &KeyScope) -> Option<String> {
         // The time was checked when the item came.
@@ -103,11 +88,10 @@ impl<T: Bucket> Lane<T> {
 
 impl<T: Bucket> Lanes<T> {
     pub(crate) fn push(&mut self, index: u64, item: T) {
-        let bytes = self.sizes.estimate(&item);
-        self.bytes += bytes;
+        self.bytes += self.sizes.estimate(&item);
         self.prefix.clear();
         item::write_prefix(&item, &mut self.prefix);
-        let held = Held { index, item, bytes };
+        let held = Held { index, item };
         if let Some(lane) = self.lanes.get_mut(&self.prefix) {
             lane.held.push(held);
         } else {
