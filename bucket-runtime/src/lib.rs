@@ -95,6 +95,7 @@ mod append;
 mod bucket;
 mod buckets;
 mod bulk;
+mod bytes;
 mod combine;
 mod command;
 mod element;

@@ -34,6 +34,7 @@ mod g4_texts;
 mod g5_creation;
 mod g5_order;
 mod g6_dropped;
+mod large_buckets;
 mod manual;
 mod manual_race;
 mod outlier_advise;
