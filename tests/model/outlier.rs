@@ -10,13 +10,17 @@ enum Step {
     /// `push_to_known`.
     Known,
     /// `push`, of so many items at most.
-    Push { room: usize },
+    Push {
+        room: usize,
+    },
     /// `flag`.
     Flag,
     /// `state`.
     State,
     /// `insert`, with so many items.
-    Insert { first: usize },
+    Insert {
+        first: usize,
+    },
     /// `append_extras`.
     Extras(Batch),
     /// The flag after the extras, which is the mistake that a test makes.
@@ -49,6 +53,10 @@ impl Pushing {
 
     pub(crate) fn is_over(&self) -> bool {
         self.step == Step::Over
+    }
+
+    pub(crate) fn is_at_extras(&self) -> bool {
+        matches!(self.step, Step::Extras(_))
     }
 
     pub(crate) fn must_read(&self, rules: &Rules) -> bool {

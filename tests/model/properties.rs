@@ -14,11 +14,23 @@ pub(crate) const ITEMS: u8 = 8;
 type Property = (&'static str, fn(&System, &Config) -> bool);
 
 pub(crate) const PROPERTIES: [Property; 7] = [
-    ("G1/O1: an acknowledged item is stored once, any other at most once", once),
-    ("G2/O4: the count is the length, within the capacity", counts),
+    (
+        "G1/O1: an acknowledged item is stored once, any other at most once",
+        once,
+    ),
+    (
+        "G2/O4: the count is the length, within the capacity",
+        counts,
+    ),
     ("G3/O4: at most one bucket is open", one_open),
-    ("G5/O4: numbers are given in the order of creation", creation),
-    ("G5/O5: a writer's items are in the order of their acknowledgement", order),
+    (
+        "G5/O4: numbers are given in the order of creation",
+        creation,
+    ),
+    (
+        "G5/O5: a writer's items are in the order of their acknowledgement",
+        order,
+    ),
     ("O2: the parent's array is within the threshold", threshold),
     ("O3: there are extras only where the flag is set", flagged),
 ];
@@ -49,7 +61,10 @@ fn counts(system: &System, config: &Config) -> bool {
 
 fn one_open(system: &System, config: &Config) -> bool {
     let buckets = system.server.buckets.iter();
-    buckets.filter(|bucket| bucket.is_open(&config.rules)).count() <= 1
+    buckets
+        .filter(|bucket| bucket.is_open(&config.rules))
+        .count()
+        <= 1
 }
 
 fn creation(system: &System, config: &Config) -> bool {
@@ -75,7 +90,9 @@ fn threshold(system: &System, config: &Config) -> bool {
 
 fn flagged(system: &System, config: &Config) -> bool {
     let parent = system.server.parent.as_ref();
-    !config.has_parent || system.server.buckets.is_empty() || parent.is_some_and(|parent| parent.flag)
+    !config.has_parent
+        || system.server.buckets.is_empty()
+        || parent.is_some_and(|parent| parent.flag)
 }
 
 /// The items as they are read: the parent's, then those of each bucket in the order of creation.
@@ -83,5 +100,7 @@ fn in_order(system: &System) -> impl Iterator<Item = Item> {
     let mut buckets: Vec<_> = system.server.buckets.iter().collect();
     buckets.sort_unstable_by_key(|bucket| bucket.nth);
     let parent = system.server.parent.iter().flat_map(|parent| &parent.items);
-    parent.chain(buckets.into_iter().flat_map(|bucket| &bucket.items)).copied()
+    parent
+        .chain(buckets.into_iter().flat_map(|bucket| &bucket.items))
+        .copied()
 }

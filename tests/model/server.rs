@@ -121,7 +121,8 @@ impl Server {
             Statement::PullExtras { item } => self.pull(*item, rules),
             Statement::Push { items } => match &mut self.parent {
                 Some(parent)
-                    if !parent.flag && parent.items.len() + items.len() <= rules.threshold.into() =>
+                    if !parent.flag
+                        && parent.items.len() + items.len() <= rules.threshold.into() =>
                 {
                     parent.items.extend_from_slice(items);
                     Answer::Done

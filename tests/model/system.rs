@@ -146,13 +146,14 @@ impl System {
         next
     }
 
-    /// The statement that a step of this writer carries out; `None` for a read.
-    pub(crate) fn statement(&self, n: usize, config: &Config) -> Option<Statement> {
+    /// The command that this writer sends next, by its statements; a read has none.
+    pub(crate) fn command(&self, n: usize, config: &Config) -> Vec<Statement> {
         let mut writer = self.writers[n].clone();
         if writer.must_read(&config.rules) {
-            return None;
+            return Vec::new();
         }
-        writer.send(&config.rules)?.statements.first().cloned()
+        let request = writer.send(&config.rules);
+        request.map_or_else(Vec::new, |request| request.statements.clone())
     }
 
     pub(crate) fn is_acknowledged(&self, item: Item) -> bool {

@@ -115,5 +115,5 @@ pub(crate) fn outliers() -> Vec<Config> {
             config
         })
     };
-    [(1, 1), (1, 2), (2, 1), (2, 2)].into_iter().flat_map(each).collect()
+    [(1, 2), (2, 1)].into_iter().flat_map(each).collect()
 }

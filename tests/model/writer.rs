@@ -167,6 +167,7 @@ impl Writer {
             return Vec::new();
         };
         let mut stored = Vec::new();
+        let to_extras = matches!(task, Task::Push(pushing) if pushing.is_at_extras());
         for (statement, answer) in request.statements.iter().zip(&request.answers) {
             stored.extend(match task {
                 Task::Append(batch) => batch.learn(statement, *answer, rules),
@@ -180,7 +181,9 @@ impl Writer {
                 batch.items.is_empty()
             }
             Task::Push(pushing) => {
-                pushing.try_again();
+                if to_extras {
+                    pushing.try_again();
+                }
                 pushing.is_over()
             }
             Task::Remove(_) => true,
