@@ -63,6 +63,7 @@ fixtures! {
     time_types
     #[deny(clippy::pedantic, missing_docs, unused_qualifications)]
     trade
+    window
 }
 
 /// None is forgotten above.

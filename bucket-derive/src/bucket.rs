@@ -12,12 +12,13 @@ use crate::{
     fallback,
     fields::{self, Fields, Form},
     generics,
-    id_format::Ordinal,
+    id_format::{Ordinal, Suffix},
     limit,
     model::{
         Field,
         bucket::{Model, Role},
     },
+    window,
 };
 
 pub(crate) fn derive(input: TokenStream) -> TokenStream {
@@ -135,8 +136,14 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let after_key = model.format.after_key();
     let ordinal = match checked.ordinal {
         Ordinal::Number => quote!(Number),
-        Ordinal::Time { unit: None, .. } => quote!(Seconds),
-        Ordinal::Time { unit: Some(_), .. } => quote!(Millis),
+        Ordinal::Time { suffix, .. } => match suffix {
+            None => quote!(Seconds),
+            Some(Suffix::Unit(_)) => quote!(Millis),
+            Some(Suffix::Window(length)) => {
+                let seconds = window::seconds(length).unwrap_or_default();
+                quote!(Window { seconds: #seconds })
+            }
+        },
     };
     let capacity = limit::value(checked.capacity);
     let names = model.keys().map(|key| {
@@ -151,6 +158,8 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let items = items.map(|name| quote!(.items(#name)));
     let count = model.attr.count.as_ref().map(|count| &count.value);
     let count = count.map(|name| quote!(.count(#name)));
+    let window = model.attr.window.as_ref().map(|window| &window.value);
+    let window = window.map(|name| quote!(.window(#name)));
     let time = model.time().map(|time| &time.serde.write);
     let time = time.map(|name| quote!(.time(#name)));
     let fields = fields::all_names(model.elements());
@@ -161,7 +170,7 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count #time #fields
+        ) #items #count #window #time #fields
     }
 }
 

@@ -20,6 +20,7 @@ mod outlier;
 mod rename;
 mod serde_attr;
 mod spans;
+mod window;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! The commands, as pure functions from facts to documents. Nothing here talks to a server.
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use crate::{BucketSpec, KeyPart, id};
+use crate::{BucketSpec, KeyPart, Ordinal, id};
 
 /// The index that every guarantee stands on: it holds one entry per open or sealed bucket, finds
 /// the open one in one step, and lets the server refuse a second open bucket for a key.
@@ -11,12 +11,14 @@ pub(crate) const OPEN_INDEX: &str = "bucket_open";
 /// The field that exists only in a sealed bucket, where it holds the bucket's own `_id`.
 pub(crate) const SEALED: &str = "sealed";
 
-/// One key of one collection, ready to be put into commands.
+/// One key of one collection, or one time window of a key, ready to be put into commands.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyScope {
     pub(crate) spec: &'static BucketSpec,
     pub(crate) parts: Vec<KeyPart>,
-    /// What the ids of all buckets of the key begin with.
+    /// The window's start. Writing treats it as one more part of the key, reading knows only keys.
+    pub(crate) window: Option<DateTime>,
+    /// What the ids of all buckets of the key, or of the window, begin with.
     pub(crate) prefix: String,
 }
 
@@ -46,8 +48,39 @@ impl KeyScope {
         Self {
             spec,
             parts,
+            window: None,
             prefix,
         }
+    }
+
+    /// Where an item of this moment is written to: its window, if buckets have one. A moment that no
+    /// id can hold has none; [`item::base`](crate::item::base) refuses it.
+    pub(crate) fn at(mut self, time: Option<DateTime>) -> Self {
+        let ordinal = self.spec.id.ordinal;
+        if let (Ordinal::Window { .. }, Some(time)) = (ordinal, time)
+            && let Some(start) = id::window_start(ordinal, time.timestamp_millis())
+        {
+            self.window = Some(DateTime::from_millis(start));
+            self.prefix.extend(id::time(ordinal, start));
+        }
+        self
+    }
+
+    /// The fields that a bucket has at its top because of whose it is.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, Bson)> {
+        let window = self.spec.window_name().zip(self.window);
+        let window = window.map(|(name, start)| (name, start.into()));
+        let key = self.spec.key.iter().zip(&self.parts);
+        key.map(|(name, part)| (name.name, part.value.clone()))
+            .chain(window)
+    }
+
+    /// The fields of all buckets of the key, or of the window, as conditions.
+    pub(crate) fn equalities(&self) -> Document {
+        let fields = self.fields();
+        fields
+            .map(|(name, value)| (name.to_owned(), equality(&value)))
+            .collect()
     }
 
     /// All buckets of the key: a range of ids, which the `_id` index answers alone. Never a regex.
@@ -152,10 +185,7 @@ impl KeyScope {
 
     /// The open bucket of the key, also if its id is none of the key's.
     pub(crate) fn open_bucket_anywhere(&self) -> Document {
-        let mut filter = Document::new();
-        for (name, part) in self.spec.key.iter().zip(&self.parts) {
-            filter.insert(name.name, equality(&part.value));
-        }
+        let mut filter = self.equalities();
         filter.insert(SEALED, doc! { "$exists": false });
         filter.insert(self.spec.count, doc! { "$lt": capacity(self.spec) });
         filter
@@ -166,7 +196,7 @@ impl KeyScope {
         let [first, others @ ..] = scopes else {
             return doc! { "_id": { "$in": [] } };
         };
-        let [name] = first.spec.key else {
+        let ([name], None) = (first.spec.key, first.window) else {
             let each = scopes.iter().map(|scope| scope.open_bucket_anywhere());
             return doc! { "$or": each.collect::<Vec<_>>() };
         };
@@ -211,6 +241,10 @@ pub(crate) fn open_index_keys(spec: &BucketSpec) -> Document {
     let mut keys: Document = (spec.key.iter())
         .map(|key| (key.name.to_owned(), Bson::Int32(1)))
         .collect();
+    keys.extend(
+        spec.window_name()
+            .map(|name| (name.to_owned(), Bson::Int32(1))),
+    );
     keys.insert(SEALED, 1_i32);
     keys
 }
@@ -222,7 +256,17 @@ pub(crate) fn reference_index_keys(reference: &str) -> Document {
 
 /// Which buckets the open index holds.
 pub(crate) fn open_index_filter(spec: &BucketSpec) -> Document {
-    doc! { spec.count: { "$lt": capacity(spec) } }
+    let mut filter = doc! { spec.count: { "$lt": capacity(spec) } };
+    if let (Some(name), Ordinal::Window { seconds }) = (spec.window_name(), spec.id.ordinal) {
+        filter.insert(name, doc! { "$gte": before_all_windows(seconds.into()) });
+    }
+    filter
+}
+
+/// The moment that lies one window before the first one that ids can hold. As a bound of the open
+/// index it leaves out nothing, and lets the next opening see how long the windows are.
+pub(crate) fn before_all_windows(seconds: i64) -> DateTime {
+    DateTime::from_millis(-(10_000_000_000 + seconds) * 1000)
 }
 
 /// The capacity as 32 bits, as the shell would write it; `MAX_CAPACITY` is far below the limit.

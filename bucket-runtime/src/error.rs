@@ -50,6 +50,9 @@ pub(crate) enum Kind {
     ForeignIndex(String),
     /// The collection was written with another capacity: that one, and the struct's.
     CapacityMismatch { stored: i64, derived: u32 },
+    /// The collection was written with windows of another length: that one, and the struct's, in
+    /// seconds.
+    WindowMismatch { stored: i64, derived: u32 },
     /// Some key has several open buckets.
     SeveralOpen,
     /// The collection compares text by a locale.
@@ -223,6 +226,11 @@ impl Error {
         matches!(self.0.kind, Kind::CapacityMismatch { .. })
     }
 
+    /// Whether the collection was written with windows of another length than the struct now has.
+    pub fn is_window_mismatch(&self) -> bool {
+        matches!(self.0.kind, Kind::WindowMismatch { .. })
+    }
+
     /// Whether a key of the collection has several open buckets already, left by a writer that was
     /// not guarded by the index `bucket_open`.
     pub fn is_several_open(&self) -> bool {
@@ -317,6 +325,12 @@ impl fmt::Display for Error {
                  full buckets with updateMany({{count: {{$gte: {stored}}}, sealed: {{$exists: \
                  false}}}}, [{{$set: {{sealed: \"$_id\"}}}}]), drop the index `{OPEN_INDEX}`, and \
                  open it again"
+            ),
+            Kind::WindowMismatch { stored, derived } => write!(
+                f,
+                "the collection was written with windows of {stored} seconds, the struct says \
+                 {derived}; write `/{stored}s` in the id format, or move the items into another \
+                 collection with `append_stream`"
             ),
             Kind::SeveralOpen => write!(
                 f,

@@ -62,7 +62,7 @@
 //!   been stored ([`Error::is_maybe_stored`]).
 //! - **G2** `count` = length of the items array ≤ capacity, in every bucket at every moment.
 //! - **G3** At most one open bucket per key at every moment: n items of a key make
-//!   ceil(n / capacity) buckets, whatever the concurrency.
+//!   ceil(n / capacity) buckets, whatever the concurrency. With time windows: per key and window.
 //! - **G4** A read for one key never returns another key's item, for any two keys.
 //! - **G5** The order of a key's bucket ids is the order of their ordinals; with `{#}` it is the
 //!   order of creation.
@@ -116,6 +116,7 @@ mod regroup;
 mod rows;
 mod seek;
 mod server;
+mod span;
 mod spec;
 mod stored;
 mod time;
@@ -178,6 +179,7 @@ pub use crate::{
 /// | [`capacity`](#capacity) | integer or const path | required | items per bucket at most |
 /// | [`items`](#items-and-count) | string | `"items"` | the array of elements |
 /// | [`count`](#items-and-count) | string | `"count"` | the field with the array's length |
+/// | [`window`](#time-windows) | string | `"window"` | the field with the start of the bucket's time window |
 /// | [`crate`](#crate) | path | `::bucket_runtime` | where this crate is found |
 ///
 /// # collection
@@ -194,6 +196,7 @@ pub use crate::{
 /// | --- | --- | --- | --- |
 /// | `{date}` | epoch seconds of the item that opened it, ten digits | time of the first item | an append is one round trip |
 /// | `{date:millis}` | epoch milliseconds, thirteen digits | time of the first item | an append is one round trip |
+/// | `{date/1h}` | epoch seconds at which the [window](#time-windows) starts, ten digits | time window | an append is one round trip; each further bucket of a window costs two more |
 /// | `{#}` | 0, 1, 2 …, ten digits | creation | page n is read by its id at any depth; each new bucket costs two more round trips |
 ///
 /// A literal that follows a key placeholder begins with ASCII punctuation other than `%`. In the
@@ -205,6 +208,37 @@ pub use crate::{
 ///
 /// Key fields may have the types of [`KeyField`], the field of a time ordinal those of
 /// [`TimeField`].
+///
+/// # Time windows
+///
+/// With `{date/1h}` there is a bucket for each key and hour: late and early items find the hour that
+/// they belong to, in whichever order they come. The length is a number of `s`, `m`, `h` or `d`, from
+/// a second to 49,710 days. Windows start at the multiples of their length since 1970, in UTC: `1d`
+/// at midnight, `7d` on Thursdays. When a window's bucket is full, the next one of that window gets
+/// `_000001` appended to its id, and so on, so a capacity that holds what a window usually brings
+/// makes it one document.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "readings", id = "{sensor}_{at/1h}", capacity = 3600)]
+/// struct Reading {
+///     sensor: i64,
+///     at: DateTime,
+///     celsius: f64,
+/// }
+/// ```
+///
+/// ```js
+/// { _id: "7_1698332400", sensor: Long(7), window: ISODate("2023-10-26T15:00:00Z"), count: 2,
+///   items: [ { at: ISODate("2023-10-26T15:47:03.434Z"), celsius: 3.5 }, … ] }
+/// ```
+///
+/// The start of the window stands in the bucket, under the name that `window = "…"` gives it, and
+/// belongs to the index `bucket_open`: there is at most one open bucket for each key and window. A
+/// window bounds the times of its items, so a [filter](crate::action::Items::filter) on that field
+/// visits the buckets of its windows alone. The length belongs to the collection: opening it with
+/// another one is an [error](Error::is_window_mismatch).
 ///
 /// # capacity
 ///

@@ -78,3 +78,7 @@ mod types;
 mod types_binary;
 mod types_keys;
 mod types_values;
+mod windows;
+mod windows_open;
+mod windows_plans;
+mod windows_races;

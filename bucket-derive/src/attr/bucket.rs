@@ -15,6 +15,7 @@ pub(crate) const BUCKET: Derive = Derive {
         ("capacity", "capacity = 100"),
         ("items", r#"items = "history""#),
         ("count", r#"count = "size""#),
+        ("window", r#"window = "window""#),
         ("crate", "crate = ::bucket_runtime"),
     ],
     words: &[],
@@ -29,6 +30,7 @@ pub(crate) struct BucketAttr {
     pub(crate) capacity: Option<Spanned<Limit>>,
     pub(crate) items: Option<Spanned<LitStr>>,
     pub(crate) count: Option<Spanned<LitStr>>,
+    pub(crate) window: Option<Spanned<LitStr>>,
     krate: Option<Spanned<Path>>,
 }
 
@@ -51,6 +53,7 @@ impl BucketAttr {
             "id" => self.id = given.string(errors),
             "items" => self.items = given.string(errors),
             "count" => self.count = given.string(errors),
+            "window" => self.window = given.string(errors),
             "capacity" => self.capacity = given.limit(errors),
             _ => self.krate = given.path(errors),
         }

@@ -6,7 +6,7 @@ use super::{Field, fields};
 use crate::{
     attr::BucketAttr,
     errors::Errors,
-    id_format::{IdFormat, Ordinal, SyntaxError},
+    id_format::{IdFormat, Ordinal, Suffix, SyntaxError},
     serde_attr,
 };
 
@@ -87,6 +87,19 @@ impl<'a> Model<'a> {
             .count
             .as_ref()
             .map_or_else(|| "count".to_owned(), |count| count.value.value())
+    }
+
+    /// The name of the field that holds the window's start, if buckets have one.
+    pub(crate) fn window_name(&self) -> Option<String> {
+        let Some(Ordinal::Time {
+            suffix: Some(Suffix::Window(_)),
+            ..
+        }) = self.format.ordinal()
+        else {
+            return None;
+        };
+        let window = self.attr.window.as_ref();
+        Some(window.map_or_else(|| "window".to_owned(), |window| window.value.value()))
     }
 }
 

@@ -29,6 +29,7 @@ fn id_format() -> impl Strategy<Value = String> {
         Just("{at}"),
         Just("{at:millis}"),
         Just("{at/1h}"),
+        Just("{at/0x}"),
         Just("{#}"),
         Just("{"),
         Just("}"),
@@ -48,7 +49,7 @@ fn id_format() -> impl Strategy<Value = String> {
 /// Tokens as they may stand in an attribute, in any order.
 fn attribute() -> impl Strategy<Value = TokenStream> {
     let token = prop_oneof![
-        "collection|id|capacity|items|count|crate|rename|alias|skip|with|default|bound|rename_all|flatten",
+        "collection|id|capacity|items|count|window|crate|rename|alias|skip|with|default|bound|rename_all|flatten",
         "extras|reference|threshold|extras_capacity|flag|extra_items|transparent|deny_unknown_fields",
         "=|,|, |::|-|\\(|\\)|\\[\\]",
         "\"[a-z{}_#$.]{0,8}\"|[0-9]{1,50}|1\\.5|'a|self|Self|Self::X|a::b|\"T: Clone\"",
@@ -93,6 +94,10 @@ proptest! {
             #[bucket(collection = #name, id = "{a}_{#}", capacity = 10, items = #alias, count = #rule)]
             #[serde(rename_all = #rule)]
             struct Item { #[serde(rename = #name, alias = #alias)] a: i64, b: String }
+        });
+        expand(quote! {
+            #[bucket(collection = "c", id = "{a}_{at/1h}", capacity = 10, window = #name)]
+            struct Item { #[serde(rename = #name, alias = #alias)] a: i64, at: DateTime }
         });
     }
 

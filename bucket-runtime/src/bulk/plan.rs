@@ -31,15 +31,14 @@ impl<T: Bucket> Lane<T> {
     /// to be written item by item. An item that stays in the lane is to be pushed afterwards.
     ///
     /// While these are written another writer may open a bucket. With `{#}` it takes one of their
-    /// numbers, and what is behind that one is refused. With a time ordinal the last bucket is
+    /// numbers, and what is behind that one is refused; so it is in a window. With a time ordinal the last bucket is
     /// written first, with room left: as long as it is open no other can be opened, so all that
     /// others append comes after it.
     pub(crate) fn chunks(&mut self) -> Option<Vec<Chunk<T>>> {
         let capacity = self.capacity();
-        let by_time = self.held.first()?.base(&self.scope).is_some();
-        let guard = by_time && capacity > 1;
+        let guard = !self.scope.spec.id.ordinal.counts() && capacity > 1;
         let mut ids = Ids::behind(
-            None,
+            self.scope.window.map(|_| self.scope.prefix.clone()),
             match &self.tail {
                 Tail::Full { last } => last.clone(),
                 _ => None,
@@ -90,7 +89,7 @@ impl<T: Bucket> Lane<T> {
 pub(crate) struct Ids {
     /// With `{#}`, the last one.
     last: Option<String>,
-    /// With a time ordinal, the last one of each moment.
+    /// With a time ordinal, the last one of each moment, or of each window.
     moments: HashMap<String, String>,
 }
 
@@ -137,8 +136,8 @@ impl<T: Bucket> Serialize for NewBucket<'_, T> {
         let Self { scope, chunk } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("_id", &chunk.id)?;
-        for (name, part) in scope.spec.key.iter().zip(&scope.parts) {
-            map.serialize_entry(name.name, &part.value)?;
+        for (name, value) in scope.fields() {
+            map.serialize_entry(name, &value)?;
         }
         let count = i32::try_from(chunk.held.len()).unwrap_or(i32::MAX);
         map.serialize_entry(scope.spec.count, &count)?;
