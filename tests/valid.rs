@@ -58,6 +58,7 @@ fixtures! {
     private_types
     raw_identifiers
     renamed
+    rollup
     serde_crate
     several_keys
     time_types

@@ -4,6 +4,7 @@
 mod bucket;
 mod limit;
 mod outlier;
+mod rollup;
 
 use proc_macro2::{Ident, TokenStream};
 use syn::{Attribute, LitStr, Meta, Path, parse::Parser, parse_quote};
@@ -12,6 +13,7 @@ pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
     limit::Limit,
     outlier::{FieldAttr, OUTLIER, OutlierAttr},
+    rollup::RollupAttr,
 };
 use crate::{
     errors::{Errors, did_you_mean},
@@ -125,6 +127,30 @@ impl Derive {
             self.usage,
         );
         false
+    }
+
+    /// The word on a field that this is, or was meant to be; one that is unknown is reported.
+    fn word(&self, key: &Ident, errors: &mut Errors) -> Option<&'static str> {
+        let name = key.to_string();
+        if let Some(word) = self.words.iter().find(|word| **word == name) {
+            return Some(word);
+        }
+        let message = format!("unknown word `{name}` on a field");
+        if let Some((_, usage)) = self.keys.iter().find(|(known, _)| *known == name) {
+            let help = format!(
+                "it is a key of the struct's attribute: #[{}({usage})]",
+                self.attribute
+            );
+            errors.push(key, message, help);
+            return None;
+        }
+        let meant = did_you_mean(&name, self.words.iter().copied());
+        let help = match meant {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("the words are `{}`", self.words.join("`, `")),
+        };
+        errors.push(key, message, help);
+        meant
     }
 
     /// Reports the key, and returns the one that was meant.

@@ -18,6 +18,7 @@ use crate::{
         Field,
         bucket::{Model, Role},
     },
+    rollup::{self, Rollups},
     window,
 };
 
@@ -44,8 +45,9 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let element = element::read_struct(checked.model);
     let default = element::default_impl(checked.model);
     let fields = fields(checked.model);
-    let definition = &fields.definition;
-    let bucket = bucket_impl(checked, &fields);
+    let rollups = rollup::rollups(checked.model);
+    let definitions = [&fields.definition, &rollups.definition];
+    let bucket = bucket_impl(checked, &fields, &rollups);
     quote! {
         #[allow(deprecated, non_snake_case)]
         const _: () = {
@@ -53,7 +55,7 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
             #write
             #element
             #default
-            #definition
+            #(#definitions)*
             #bucket
         };
     }
@@ -69,13 +71,13 @@ pub(crate) fn fields(model: &Model<'_>) -> Fields {
     fields::fields(model.input, &model.attr.krate(), &model.fields, form)
 }
 
-fn bucket_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
+fn bucket_impl(checked: &Checked<'_>, fields: &Fields, rollups: &Rollups) -> TokenStream {
     let model = checked.model;
     let krate = model.attr.krate();
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&bounds::of_bucket(model));
-    let spec = spec(checked);
+    let spec = spec(checked, rollups);
     let key_types = Vec::from_iter(model.keys().map(|field| &field.node.ty));
     let key_span = key_types
         .first()
@@ -101,7 +103,7 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
         quote!(#ident: __element.#ident)
     });
     let turbofish = arguments.as_turbofish();
-    let fields = &fields.members;
+    let (fields, rollup_members) = (&fields.members, &rollups.members);
     quote! {
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
@@ -109,6 +111,7 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
             #key_type
             type Element = __Element #arguments;
             #fields
+            #rollup_members
             fn key(&self) -> #krate::KeyRef<'_, Self> {
                 #key
             }
@@ -128,7 +131,7 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
     }
 }
 
-fn spec(checked: &Checked<'_>) -> TokenStream {
+fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
     let model = checked.model;
     let krate = model.attr.krate();
     let collection = checked.collection;
@@ -160,6 +163,7 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let count = count.map(|name| quote!(.count(#name)));
     let window = model.attr.window.as_ref().map(|window| &window.value);
     let window = window.map(|name| quote!(.window(#name)));
+    let rollups = &rollups.spec;
     let time = model.time().map(|time| &time.serde.write);
     let time = time.map(|name| quote!(.time(#name)));
     let fields = fields::all_names(model.elements());
@@ -170,7 +174,7 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count #window #time #fields
+        ) #items #count #window #rollups #time #fields
     }
 }
 

@@ -18,6 +18,7 @@ mod list;
 mod model;
 mod outlier;
 mod rename;
+mod rollup;
 mod serde_attr;
 mod spans;
 mod window;

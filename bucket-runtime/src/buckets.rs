@@ -14,6 +14,7 @@ use crate::{
     pages::Pages,
     read::{Count, Counted, FindPage, Reader, nth},
     regroup::Regroup,
+    rollup::RollUp,
     server::Range,
     view::CreateView,
 };
@@ -328,6 +329,43 @@ impl<T: Bucket> Buckets<T> {
     /// trip.
     pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static> {
         Count::new(self.reader(key), Counted::Items)
+    }
+
+    /// What the buckets of a key keep about their items (`#[bucket(sum, min, max)]`), added up by the
+    /// server: see [`Rollup`](crate::Rollup). One round trip, which reads the key's buckets but not
+    /// their items.
+    ///
+    /// # Errors
+    ///
+    /// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup) if a bucket does not keep that of
+    /// all of its items.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
+    /// #[derive(Bucket)]
+    /// #[bucket(collection = "readings", id = "{sensor}_{at/1h}", capacity = 3600)]
+    /// struct Reading {
+    ///     sensor: i64,
+    ///     at: DateTime,
+    ///     #[bucket(sum, min, max)]
+    ///     celsius: f64,
+    /// }
+    ///
+    /// # async fn example(db: &Database, midnight: DateTime) -> bucket_runtime::Result<()> {
+    /// let readings = Reading::buckets(db).await?;
+    /// let today = readings.rollup(&7).windows(midnight..).await?;
+    /// println!("{} readings, {:?} °C on average", today.count(), today.celsius.mean());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rollup(&self, key: KeyRef<'_, T>) -> RollUp<'static, T> {
+        RollUp::new(&self.writer.engine.server, Some(self.scope(key)))
+    }
+
+    /// What the buckets of all keys keep about their items, added up by the server. It reads all
+    /// buckets; otherwise like [`rollup`](Self::rollup).
+    pub fn rollup_all(&self) -> RollUp<'static, T> {
+        RollUp::new(&self.writer.engine.server, None)
     }
 
     /// A filter for all buckets of a key, for commands of your own on

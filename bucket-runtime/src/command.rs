@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use crate::{BucketSpec, KeyPart, Ordinal, id};
+use crate::{BucketSpec, KeyPart, Ordinal, id, rollup::Totals};
 
 /// The index that every guarantee stands on: it holds one entry per open or sealed bucket, finds
 /// the open one in one step, and lets the server refuse a second open bucket for a key.
@@ -29,6 +29,23 @@ pub(crate) struct Update {
     pub(crate) update: Document,
     pub(crate) upsert: bool,
     pub(crate) hint: Option<&'static str>,
+}
+
+/// What an update appends.
+#[derive(Debug)]
+pub(crate) struct Items {
+    pub(crate) elements: Vec<Bson>,
+    /// What the bucket keeps about these, if it keeps anything.
+    pub(crate) totals: Option<Totals>,
+}
+
+impl From<Vec<Bson>> for Items {
+    fn from(elements: Vec<Bson>) -> Self {
+        Self {
+            elements,
+            totals: None,
+        }
+    }
 }
 
 impl Update {
@@ -121,9 +138,9 @@ impl KeyScope {
     }
 
     /// The append in one round trip: into the open bucket, or into a new one with this id.
-    pub(crate) fn append_or_open(&self, elements: Vec<Bson>, new_id: &str) -> Update {
-        let filter = self.open_bucket(&elements);
-        let mut update = self.push(elements);
+    pub(crate) fn append_or_open(&self, items: Items, new_id: &str) -> Update {
+        let filter = self.open_bucket(&items.elements);
+        let mut update = self.push(items);
         update.insert("$setOnInsert", doc! { "_id": new_id });
         Update {
             filter,
@@ -134,10 +151,10 @@ impl KeyScope {
     }
 
     /// The append into the open bucket, if there is one.
-    pub(crate) fn append_to_open(&self, elements: Vec<Bson>) -> Update {
+    pub(crate) fn append_to_open(&self, items: Items) -> Update {
         Update {
-            filter: self.open_bucket(&elements),
-            update: self.push(elements),
+            filter: self.open_bucket(&items.elements),
+            update: self.push(items),
             upsert: false,
             hint: Some(OPEN_INDEX),
         }
@@ -146,8 +163,8 @@ impl KeyScope {
     /// The append into the open bucket as a statement among others: if there is none it is refused
     /// (InvalidIdField, 53), since the answer to several statements tells only how many of them
     /// found a document.
-    pub(crate) fn append_to_open_or_be_refused(&self, elements: Vec<Bson>) -> Update {
-        let mut update = self.append_to_open(elements);
+    pub(crate) fn append_to_open_or_be_refused(&self, items: Items) -> Update {
+        let mut update = self.append_to_open(items);
         let impossible = Bson::Array(Vec::new());
         (update.update).insert("$setOnInsert", doc! { "_id": impossible });
         update.upsert = true;
@@ -156,12 +173,12 @@ impl KeyScope {
 
     /// The append into the bucket with this id, which is opened if it does not exist. If it is
     /// full or sealed the server refuses with E11000 on `_id_`.
-    pub(crate) fn append_to_id(&self, elements: Vec<Bson>, id: &str) -> Update {
-        let mut filter = self.open_bucket(&elements);
+    pub(crate) fn append_to_id(&self, items: Items, id: &str) -> Update {
+        let mut filter = self.open_bucket(&items.elements);
         filter.insert("_id", id);
         Update {
             filter,
-            update: self.push(elements),
+            update: self.push(items),
             upsert: true,
             // Or else the server would try both indexes each time.
             hint: Some("_id_"),
@@ -211,12 +228,16 @@ impl KeyScope {
 
     /// `$each` even for a single element: an element that itself looks like a modifier
     /// (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
-    fn push(&self, elements: Vec<Bson>) -> Document {
+    fn push(&self, Items { elements, totals }: Items) -> Document {
         let count = size(&elements);
-        doc! {
+        let mut update = doc! {
             "$push": { self.spec.items: { "$each": elements } },
             "$inc": { self.spec.count: count },
+        };
+        if let Some(totals) = totals {
+            totals.add_to(self.spec, &mut update);
         }
+        update
     }
 }
 

@@ -67,6 +67,10 @@ pub(crate) enum Kind {
     IdsExhausted(String),
     /// An id among the key's that no bucket of this format can have.
     ForeignId(String),
+    /// The sum of a bucket's values would exceed 64 bits.
+    SumOverflow,
+    /// A bucket does not keep what is to be added up, or not of all its items.
+    IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
     /// There is no such parent.
@@ -113,6 +117,7 @@ impl Error {
             Some((11000, _)) => Kind::Duplicate,
             // BSONObjectTooLarge, and the same from the update stage and from `$push`.
             Some((10334 | 17419 | 17420, _)) => Kind::TooLarge,
+            Some((2, message)) if message.contains("Failed to apply $inc") => Kind::SumOverflow,
             Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
             _ => Kind::Driver,
         };
@@ -266,6 +271,17 @@ impl Error {
         self.0.kind == Kind::TooLarge
     }
 
+    /// Whether the sum that a bucket keeps would exceed 64 bits with the item. Nothing was stored.
+    pub fn is_sum_overflow(&self) -> bool {
+        self.0.kind == Kind::SumOverflow
+    }
+
+    /// Whether some bucket does not keep what is to be added up, or not of all of its items: it was
+    /// written before the fields were marked so, or by another program.
+    pub fn is_incomplete_rollup(&self) -> bool {
+        self.0.kind == Kind::IncompleteRollup
+    }
+
     /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.
     pub fn is_key_taken(&self) -> bool {
         matches!(self.0.kind, Kind::KeyTaken(_))
@@ -357,6 +373,15 @@ impl fmt::Display for Error {
                 f,
                 "the document with _id {id:?} lies among the buckets of the key, but no bucket has \
                  such an id; move it to another collection"
+            ),
+            Kind::SumOverflow => f.write_str(
+                "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
+                 `Decimal128`, or a smaller capacity",
+            ),
+            Kind::IncompleteRollup => f.write_str(
+                "some buckets do not keep what is to be added up of all of their items, since they \
+                 were written before the fields were marked, or by another program; move their \
+                 items into another collection with `append_stream`",
             ),
             Kind::TooLarge => f.write_str(
                 "the document with this item would exceed what a document may hold (16 MB); if \

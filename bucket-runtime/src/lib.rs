@@ -113,6 +113,7 @@ mod pages;
 mod query;
 mod read;
 mod regroup;
+mod rollup;
 mod rows;
 mod seek;
 mod server;
@@ -145,7 +146,11 @@ pub use crate::{
     page::{InvalidToken, Page, PageToken},
     pages::PageStream,
     regroup::RegroupProgress,
-    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec},
+    rollup::{
+        DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,
+        SumField,
+    },
+    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec, RollupName},
     time::{TimeField, bson_date},
 };
 
@@ -180,7 +185,13 @@ pub use crate::{
 /// | [`items`](#items-and-count) | string | `"items"` | the array of elements |
 /// | [`count`](#items-and-count) | string | `"count"` | the field with the array's length |
 /// | [`window`](#time-windows) | string | `"window"` | the field with the start of the bucket's time window |
+/// | [`rollup`](#rollups) | string | `"rollup"` | the field with what the bucket keeps about its items |
 /// | [`crate`](#crate) | path | `::bucket_runtime` | where this crate is found |
+///
+/// | `#[bucket(…)]` on a field | each bucket keeps |
+/// | --- | --- |
+/// | [`sum`](#rollups) | the sum of the values, of a number |
+/// | [`min`](#rollups), [`max`](#rollups) | the least, the greatest value, of a number or a time |
 ///
 /// # collection
 ///
@@ -239,6 +250,44 @@ pub use crate::{
 /// window bounds the times of its items, so a [filter](crate::action::Items::filter) on that field
 /// visits the buckets of its windows alone. The length belongs to the collection: opening it with
 /// another one is an [error](Error::is_window_mismatch).
+///
+/// # Rollups
+///
+/// What is marked with `sum`, `min` or `max` each bucket keeps up to date by the very update that
+/// appends, so it costs no round trip and always equals what the items say:
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "trades", id = "{customer}_{date}", capacity = 100)]
+/// struct Trade {
+///     customer: i64,
+///     #[bucket(max)]
+///     date: DateTime,
+///     #[bucket(sum, min, max)]
+///     quantity: i32,
+/// }
+/// ```
+///
+/// ```js
+/// { _id: "123_1698335223", customer: Long(123), count: 2, items: [ … ],
+///   rollup: { date: { count: 2, max: ISODate("2023-10-26T15:47:03.434Z") },
+///             quantity: { count: 2, sum: Long(839), min: Long(419), max: Long(420) } } }
+/// ```
+///
+/// [`Page::rollup`] reads it, and [`Buckets::rollup`] adds it up on the server: over a key, over some
+/// of its time windows, or over all keys. `count` is the number of items, and `missing`, where it
+/// stands, that of those whose value is `None`.
+///
+/// Sums are of [`SumField`]s, the others of [`RollupField`]s. Integers are never wrong: an item with
+/// which the sum of a bucket would exceed 64 bits is [refused](Error::is_sum_overflow), and sums over
+/// buckets are read as `i128`. [`FieldRollup`] says what holds for floats. Values are those of the
+/// struct's fields, whatever a `#[serde(with)]` writes.
+///
+/// Mark fields before there are items: buckets of earlier times do not keep what is asked for, which
+/// is an [error](Error::is_incomplete_rollup) when it is added up. (Of a field that was marked
+/// already, a word that is added later cannot be noticed in a bucket that was open then.) Who changes
+/// items by hand has to keep their rollup true, too.
 ///
 /// # capacity
 ///
@@ -363,6 +412,7 @@ pub mod action {
         pages::Pages,
         read::{Count, FindPage},
         regroup::Regroup,
+        rollup::RollUp,
         view::CreateView,
     };
 }

@@ -2,12 +2,7 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use crate::{
-    BucketSpec,
-    command::KeyScope,
-    filter::{Leaf, Node},
-    id,
-};
+use crate::{BucketSpec, command::KeyScope, filter::Node, id};
 
 /// Two moments, both included, in milliseconds. What is unbounded ends where numbers do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +30,7 @@ impl Span {
         let each =
             |nodes: &[Node]| Vec::from_iter(nodes.iter().map(|node| Self::of_node(node, time)));
         match node {
-            Node::Leaf(leaf) if leaf.is_date && leaf.name == time => Self::of_leaf(leaf),
+            Node::Leaf(leaf) if leaf.is_date && leaf.name == time => Self::of_operators(&leaf.test),
             Node::Leaf(_) | Node::Not(_) => Self::ALWAYS,
             Node::And(nodes) => each(nodes).into_iter().fold(Self::ALWAYS, Self::both),
             Node::Or(nodes) => each(nodes)
@@ -45,8 +40,9 @@ impl Span {
         }
     }
 
-    fn of_leaf(leaf: &Leaf) -> Self {
-        let operators = leaf.test.iter().map(|(operator, operand)| {
+    /// The span of the moments that satisfy these operators.
+    pub(crate) fn of_operators(test: &Document) -> Self {
+        let operators = test.iter().map(|(operator, operand)| {
             let moments = match operand {
                 Bson::DateTime(date) => vec![date.timestamp_millis()],
                 Bson::Array(dates) if operator == "$in" => {

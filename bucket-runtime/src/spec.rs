@@ -1,8 +1,12 @@
 //! The facts that a derive states about a struct, as `const` data.
 
 mod id_format;
+mod rollup;
 
-pub use self::id_format::{IdFormat, KeyName, Ordinal};
+pub use self::{
+    id_format::{IdFormat, KeyName, Ordinal},
+    rollup::RollupName,
+};
 
 /// The largest capacity that a bucket may have.
 ///
@@ -32,12 +36,16 @@ pub struct BucketSpec {
     pub time: Option<&'static str>,
     /// With a window ordinal, the name of the field that holds the window's start.
     pub window: &'static str,
+    /// The fields of which buckets keep sums, least and greatest values.
+    pub rollups: &'static [RollupName],
+    /// The name of the field that holds these.
+    pub rollup: &'static str,
     /// The names of the fields that elements have; `None` if they may have others, too.
     pub fields: Option<&'static [&'static str]>,
 }
 
 impl BucketSpec {
-    /// A spec with the default names `items`, `count` and `window`.
+    /// A spec with the default names `items`, `count`, `window` and `rollup`.
     ///
     /// # Panics
     ///
@@ -76,6 +84,8 @@ impl BucketSpec {
             count: "count",
             time: None,
             window: "window",
+            rollups: &[],
+            rollup: "rollup",
             fields: None,
         }
     }
@@ -105,6 +115,20 @@ impl BucketSpec {
     #[must_use]
     pub const fn count(mut self, name: &'static str) -> Self {
         self.count = name;
+        self
+    }
+
+    /// Names the fields of which buckets keep sums, least and greatest values.
+    #[must_use]
+    pub const fn rollups(mut self, fields: &'static [RollupName]) -> Self {
+        self.rollups = fields;
+        self
+    }
+
+    /// Names the field that holds these.
+    #[must_use]
+    pub const fn rollup(mut self, name: &'static str) -> Self {
+        self.rollup = name;
         self
     }
 

@@ -68,6 +68,8 @@ mod query_plans;
 mod query_random;
 mod query_reads;
 mod regroup;
+mod rollups;
+mod rollups_limits;
 mod server_claims;
 mod server_claims_many;
 mod sessions;

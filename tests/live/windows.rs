@@ -253,7 +253,7 @@ async fn times_past_the_ids_are_refused_and_those_within_are_read() {
             .unwrap();
         assert_eq!(
             found.try_collect::<Vec<_>>().await.unwrap(),
-            [reading.clone()]
+            std::slice::from_ref(reading)
         );
     }
     let all = Reading::FIELDS.at.between(DateTime::MIN..DateTime::MAX);

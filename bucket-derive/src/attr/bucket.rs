@@ -16,9 +16,10 @@ pub(crate) const BUCKET: Derive = Derive {
         ("items", r#"items = "history""#),
         ("count", r#"count = "size""#),
         ("window", r#"window = "window""#),
+        ("rollup", r#"rollup = "rollup""#),
         ("crate", "crate = ::bucket_runtime"),
     ],
-    words: &[],
+    words: &["sum", "min", "max"],
 };
 
 /// `#[bucket(…)]`, as far as it could be read.
@@ -31,6 +32,7 @@ pub(crate) struct BucketAttr {
     pub(crate) items: Option<Spanned<LitStr>>,
     pub(crate) count: Option<Spanned<LitStr>>,
     pub(crate) window: Option<Spanned<LitStr>>,
+    pub(crate) rollup: Option<Spanned<LitStr>>,
     krate: Option<Spanned<Path>>,
 }
 
@@ -54,6 +56,7 @@ impl BucketAttr {
             "items" => self.items = given.string(errors),
             "count" => self.count = given.string(errors),
             "window" => self.window = given.string(errors),
+            "rollup" => self.rollup = given.string(errors),
             "capacity" => self.capacity = given.limit(errors),
             _ => self.krate = given.path(errors),
         }

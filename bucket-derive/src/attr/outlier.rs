@@ -5,7 +5,7 @@ use syn::{Attribute, DeriveInput, LitStr, Meta, Path};
 
 use super::{Derive, Given, Limit, Spanned, Written, krate};
 use crate::{
-    errors::{Errors, did_you_mean},
+    errors::Errors,
     list::{self, Entry, Value},
 };
 
@@ -110,15 +110,9 @@ impl FieldAttr {
             return;
         };
         let name = key.to_string();
-        let meant = match OUTLIER.words.iter().find(|word| **word == name) {
-            Some(word) => *word,
-            None => match unknown_word(key, errors) {
-                Some(meant) => meant,
-                None => {
-                    self.unreadable = true;
-                    return;
-                }
-            },
+        let Some(meant) = OUTLIER.word(key, errors) else {
+            self.unreadable = true;
+            return;
         };
         if meant == name && !matches!(entry.value, Value::None) {
             errors.push(
@@ -140,22 +134,4 @@ impl FieldAttr {
         }
         mark.get_or_insert_with(|| key.clone());
     }
-}
-
-/// Reports the word, and returns the one that was meant.
-fn unknown_word(key: &Ident, errors: &mut Errors) -> Option<&'static str> {
-    let name = key.to_string();
-    let message = format!("unknown word `{name}` on a field");
-    if let Some((_, usage)) = OUTLIER.keys.iter().find(|(known, _)| *known == name) {
-        let help = format!("it is a key of the struct's attribute: #[outlier({usage})]");
-        errors.push(key, message, help);
-        return None;
-    }
-    let meant = did_you_mean(&name, OUTLIER.words.iter().copied());
-    let help = match meant {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("the words are `{}`", OUTLIER.words.join("`, `")),
-    };
-    errors.push(key, message, help);
-    meant
 }

@@ -2,6 +2,7 @@
 
 mod id_format;
 mod names;
+mod rollup;
 mod serde;
 
 use syn::{Error, LitStr};
@@ -36,10 +37,10 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     if let Some(capacity) = &model.attr.capacity {
         check_limit(model.input, capacity, "a bucket", &mut errors);
     }
-    check_bucket_on_fields(model, &mut errors);
     id_format::check(model, is_struct, &mut errors);
     names::check(model, &mut errors);
     serde::check(model, &mut errors);
+    rollup::check(model, &mut errors);
     errors.finish(())?;
     complete(model)
         .ok_or_else(|| Error::new_spanned(&model.input.ident, "`#[bucket(…)]` is incomplete"))
@@ -65,25 +66,4 @@ fn check_required_keys(model: &Model<'_>, errors: &mut Errors) {
         ("capacity", "capacity = 100".to_owned()),
     ];
     check_required(model.input, &BUCKET, &model.attr.written, &required, errors);
-}
-
-/// Everything is said on the struct, so an attribute on a field can only be a mistake.
-fn check_bucket_on_fields(model: &Model<'_>, errors: &mut Errors) {
-    for field in &model.fields {
-        for attr in field
-            .node
-            .attrs
-            .iter()
-            .filter(|attr| attr.path().is_ident(BUCKET.attribute))
-        {
-            errors.push(
-                attr,
-                "`#[bucket(…)]` belongs on the struct, not on a field",
-                format_args!(
-                    "name a key field in the format: id = \"{{{}}}_{{#}}\"",
-                    field.name
-                ),
-            );
-        }
-    }
 }

@@ -4,7 +4,7 @@ use syn::DeriveInput;
 
 use super::{Field, fields};
 use crate::{
-    attr::BucketAttr,
+    attr::{BUCKET, BucketAttr, RollupAttr},
     errors::Errors,
     id_format::{IdFormat, Ordinal, Suffix, SyntaxError},
     serde_attr,
@@ -20,6 +20,10 @@ pub(crate) struct Model<'a> {
     pub(crate) format_errors: Vec<SyntaxError>,
     /// Empty unless the input is a struct with named fields.
     pub(crate) fields: Vec<Field<'a, Role>>,
+    /// What buckets keep about each of them.
+    rollups: Vec<RollupAttr>,
+    /// Some field has an attribute of which nothing could be read.
+    pub(crate) rollups_unread: bool,
 }
 
 /// What a field is for its bucket.
@@ -44,6 +48,15 @@ impl<'a> Model<'a> {
             .unwrap_or_default();
         let (format, format_errors) = IdFormat::parse(&text);
         let fields = fields(input, &serde, |_, name, _| Role::of(name, &format));
+        let rollups = fields
+            .iter()
+            .map(|field| RollupAttr::parse(field.node, errors));
+        let rollups = Vec::from_iter(rollups);
+        let marked = |field: &Field<'_, _>| {
+            let mut attrs = field.node.attrs.iter();
+            attrs.any(|attr| attr.path().is_ident(BUCKET.attribute))
+        };
+        let rollups_unread = fields.iter().any(marked);
         Self {
             input,
             attr,
@@ -51,6 +64,8 @@ impl<'a> Model<'a> {
             format,
             format_errors,
             fields,
+            rollups,
+            rollups_unread,
         }
     }
 
@@ -71,6 +86,25 @@ impl<'a> Model<'a> {
     /// The field that the ordinal is taken from, unless buckets are numbered.
     pub(crate) fn time(&self) -> Option<&Field<'a, Role>> {
         self.fields.iter().find(|field| field.part == Role::Time)
+    }
+
+    /// The fields that are marked, and what buckets are to keep about them.
+    pub(crate) fn marked(&self) -> impl Iterator<Item = (&Field<'a, Role>, &RollupAttr)> {
+        let fields = self.fields.iter().zip(&self.rollups);
+        fields.filter(|(_, rollup)| rollup.first().is_some())
+    }
+
+    /// Those of them about which buckets can keep something.
+    pub(crate) fn rollups(&self) -> impl Iterator<Item = (&Field<'a, Role>, &RollupAttr)> {
+        self.marked()
+            .filter(|(field, _)| field.part != Role::Key && field.serde.write.is_some())
+    }
+
+    /// The name of the field that holds what is kept, if anything is.
+    pub(crate) fn rollup_name(&self) -> Option<String> {
+        self.marked().next()?;
+        let rollup = self.attr.rollup.as_ref();
+        Some(rollup.map_or_else(|| "rollup".to_owned(), |rollup| rollup.value.value()))
     }
 
     /// The name of the array of elements.

@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap},
+};
 
 use super::lane::{Held, Lane};
 use crate::{
@@ -11,6 +14,7 @@ use crate::{
     engine::{Tail, next_number},
     id,
     item::Fields,
+    rollup::Totals,
 };
 
 /// A bucket that is written as a whole.
@@ -23,6 +27,15 @@ pub(crate) struct Chunk<T> {
 impl<T: Bucket> Chunk<T> {
     pub(crate) fn bytes(&self) -> usize {
         self.held.iter().map(|held| held.bytes).sum()
+    }
+
+    /// What the bucket keeps about its items; `None` if that cannot be told here.
+    pub(crate) fn totals(&self) -> Option<Totals> {
+        let mut totals = Totals::new(&T::SPEC);
+        let mut values = self.held.iter().map(|held| held.item.rollup_values());
+        let told =
+            T::SPEC.rollups.is_empty() || values.all(|values| totals.take(&T::SPEC, &values));
+        told.then_some(totals)
     }
 }
 
@@ -142,6 +155,11 @@ impl<T: Bucket> Serialize for NewBucket<'_, T> {
         let count = i32::try_from(chunk.held.len()).unwrap_or(i32::MAX);
         map.serialize_entry(scope.spec.count, &count)?;
         map.serialize_entry(scope.spec.items, &Elements(&chunk.held))?;
+        if !scope.spec.rollups.is_empty() {
+            let totals = chunk.totals();
+            let totals = totals.ok_or_else(|| S::Error::custom("the server has to add up"))?;
+            map.serialize_entry(scope.spec.rollup, &totals.document(scope.spec))?;
+        }
         map.end()
     }
 }

@@ -107,7 +107,9 @@ impl<T: Bucket> Store<T> {
         if let Some((scope, id)) = held_by.map_err(|error| Error::read(error, server.name()))? {
             return Err(self.engine.fail(scope, Kind::KeyTaken(id)));
         }
-        if self.one_by_one.load(Ordering::SeqCst) {
+        let mut chunks = self.ready.chunks.iter();
+        let are_told = chunks.all(|(_, chunk)| chunk.totals().is_some());
+        if self.one_by_one.load(Ordering::SeqCst) || !are_told {
             self.append(session).await
         } else {
             self.insert(session).await

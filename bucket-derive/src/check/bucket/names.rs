@@ -29,6 +29,7 @@ fn check_array_and_count(model: &Model<'_>, errors: &mut Errors) {
         (&model.attr.items, r#"items = "items""#),
         (&model.attr.count, r#"count = "count""#),
         (&model.attr.window, r#"window = "window""#),
+        (&model.attr.rollup, r#"rollup = "rollup""#),
     ] {
         let Some(Spanned { key, value, .. }) = name else {
             continue;
@@ -147,4 +148,5 @@ fn is_reserved(model: &Model<'_>, name: &str) -> bool {
         || name == model.items_name()
         || name == model.count_name()
         || model.window_name().is_some_and(|window| name == window)
+        || model.rollup_name().is_some_and(|rollup| name == rollup)
 }
