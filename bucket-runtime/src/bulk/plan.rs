@@ -25,10 +25,6 @@ pub(crate) struct Chunk<T> {
 }
 
 impl<T: Bucket> Chunk<T> {
-    pub(crate) fn bytes(&self) -> usize {
-        self.held.iter().map(|held| held.bytes).sum()
-    }
-
     /// What the bucket keeps about its items; `None` if that cannot be told here.
     pub(crate) fn totals(&self) -> Option<Totals> {
         let mut totals = Totals::new(&T::SPEC);
