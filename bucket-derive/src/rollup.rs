@@ -103,7 +103,7 @@ pub(crate) fn rollups(model: &Model<'_>) -> Rollups {
             fn rollup_values(
                 &self,
             ) -> #krate::__private::Vec<::core::option::Option<#krate::__private::Bson>> {
-                #krate::__private::Vec::from([#(#values),*])
+                ::core::convert::From::from([#(#values),*])
             }
         },
         stubs: quote!(type Rollups = #ident #arguments;),

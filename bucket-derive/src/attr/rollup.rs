@@ -1,7 +1,8 @@
 //! `#[bucket(sum, min, max)]` on a field.
 
 use proc_macro2::Ident;
-use syn::{Attribute, Meta};
+use quote::ToTokens;
+use syn::{Attribute, Meta, ext::IdentExt};
 
 use super::BUCKET;
 use crate::{
@@ -33,7 +34,7 @@ impl RollupAttr {
                 );
             }
             for entry in entries {
-                parsed.add(&entry, errors);
+                parsed.add(field, &entry, errors);
             }
         }
         parsed
@@ -47,7 +48,7 @@ impl RollupAttr {
             .next()
     }
 
-    fn add(&mut self, entry: &Entry, errors: &mut Errors) {
+    fn add(&mut self, field: &syn::Field, entry: &Entry, errors: &mut Errors) {
         let Some(key) = &entry.key else {
             errors.push(
                 &entry.tokens,
@@ -56,6 +57,12 @@ impl RollupAttr {
             );
             return;
         };
+        if key == "key" {
+            let name = field.ident.as_ref().map(IdentExt::unraw);
+            let help = format!("id = \"{{{}}}_{{#}}\"", name.to_token_stream());
+            errors.push(key, "the id format names the key fields", help);
+            return;
+        }
         let Some(word) = BUCKET.word(key, errors) else {
             return;
         };
