@@ -244,6 +244,7 @@ impl Core {
         let entries = entries.map(|element| Entry {
             element,
             base: None,
+            time: None,
         });
         let mut batch = Batch::new(scope.extras.clone(), entries);
         let appended = self.extras.append(&mut batch, session).await;
