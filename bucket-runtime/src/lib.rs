@@ -82,6 +82,11 @@
 //! [`Outlier::outliers`] make. G1 and O1 are as strong as the write concern: with less than a
 //! majority, a failover can lose what was acknowledged.
 //!
+//! # Without tokio
+//!
+//! With the feature `sync`, every call can be carried out by `.run()` in place of `.await`, which
+//! blocks the thread; the module `sync` shows how.
+//!
 //! # Which bson
 //!
 //! The driver comes with bson 2 or bson 3; this crate works with both. Its default feature `bson-2`
@@ -119,6 +124,8 @@ mod seek;
 mod server;
 mod spec;
 mod stored;
+#[cfg(feature = "sync")]
+pub mod sync;
 mod time;
 mod transaction;
 mod view;

@@ -8,6 +8,7 @@
     reason = "the text of a regex may hold NUL in bson 2 and not in bson 3"
 )]
 
+mod blocking;
 mod bulk;
 mod bulk_cut;
 mod bulk_failed;
