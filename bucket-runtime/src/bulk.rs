@@ -8,9 +8,13 @@ mod plan;
 mod sizes;
 mod store;
 
-use std::{future::IntoFuture, mem, pin::Pin};
+use std::{future::IntoFuture, pin::Pin};
 
-use futures_util::{Stream, StreamExt, future::BoxFuture, future::join_all};
+use futures_util::{Stream, StreamExt, future::BoxFuture};
+use tokio::{
+    sync::mpsc,
+    task::{JoinError, JoinSet},
+};
 
 pub use self::failed::{AppendManyError, FailedItem};
 pub(crate) use self::{
@@ -74,25 +78,33 @@ impl<'i, T: Bucket> IntoFuture for AppendMany<'i, T> {
                 engine,
                 mut items,
                 buffer,
-                progress,
+                mut progress,
             } = self;
-            let load = Load::new(engine, progress);
+            let load = Load::new(engine);
             let mut lanes = Lanes::default();
             let mut index = 0;
             while let Some(item) = items.next().await {
-                match check_time(&load.engine, &item) {
-                    Ok(()) => lanes.push(index, item),
-                    Err(error) => load.fail([FailedItem { index, item, error }]),
-                }
+                let has_failed = match check_time(&load.engine, &item) {
+                    Ok(()) => {
+                        lanes.push(index, item);
+                        false
+                    }
+                    Err(error) => {
+                        load.fail([FailedItem { index, item, error }]);
+                        true
+                    }
+                };
                 index += 1;
-                if lanes.bytes() >= buffer {
-                    flush(&load, &mut lanes).await;
+                let is_full = lanes.bytes() >= buffer;
+                if is_full {
+                    flush(&load, &mut lanes, &mut progress).await;
                 }
-                if load.is_over(buffer) {
+                // To ask this of every item would take as long as all else that is done here.
+                if (is_full || has_failed) && load.is_over(buffer) {
                     break;
                 }
             }
-            flush(&load, &mut lanes).await;
+            flush(&load, &mut lanes, &mut progress).await;
             load.finish()
         })
     }
@@ -100,9 +112,26 @@ impl<'i, T: Bucket> IntoFuture for AppendMany<'i, T> {
 
 /// Sends all that is held back. The keys are shared out to as many commands as may be under way;
 /// those of one key follow each other.
-async fn flush<T: Bucket>(load: &Load<'_, T>, lanes: &mut Lanes<T>) {
-    let parts = mem::take(lanes).into_parts(CONCURRENCY);
-    join_all(parts.into_iter().map(|lanes| load.store(lanes))).await;
+///
+/// Each part is a task, so that one is written as BSON while another one is on its way. They end
+/// with this future.
+async fn flush<T: Bucket>(load: &Load<T>, lanes: &mut Lanes<T>, progress: &mut Progress<'_>) {
+    let (report, mut reports) = mpsc::unbounded_channel();
+    let mut parts = JoinSet::new();
+    for lanes in lanes.take_parts(CONCURRENCY) {
+        let part = load.part(report.clone());
+        parts.spawn(async move { part.store(lanes).await });
+    }
+    drop(report);
+    // Until all parts have ended.
+    while let Some(stored) = reports.recv().await {
+        progress(stored);
+    }
+    while let Some(ended) = parts.join_next().await {
+        if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
+            std::panic::resume_unwind(panic);
+        }
+    }
 }
 
 /// An error if no bucket can begin at the item's time.

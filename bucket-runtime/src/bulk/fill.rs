@@ -6,7 +6,7 @@ use crate::{
     engine::{Batch, COMMAND_BYTES, Sent, Statement, Tail},
 };
 
-impl<T: Bucket> Load<'_, T> {
+impl<T: Bucket> Load<T> {
     /// Fills the open buckets.
     pub(super) async fn fill(&self, lanes: &mut [Lane<T>]) {
         loop {

@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    failed::FailedItem,
-    sizes::{self, Sizes},
-};
+use super::{failed::FailedItem, sizes::Sizes};
 use crate::{
     Bucket, Error, Result,
     command::KeyScope,
@@ -19,8 +16,6 @@ pub(crate) struct Held<T> {
     /// Where it stood in the call.
     pub(crate) index: u64,
     pub(crate) item: T,
-    /// About how much memory it takes.
-    pub(crate) bytes: usize,
 }
 
 /// The items of one key, in the order of the call.
@@ -53,16 +48,6 @@ impl<T> Default for Lanes<T> {
 }
 
 impl<T: Bucket> Held<T> {
-    /// An item that stands in no call.
-    pub(crate) fn measured(item: T) -> Self {
-        let bytes = sizes::measure(&item);
-        Self {
-            index: 0,
-            item,
-            bytes,
-        }
-    }
-
     /// The id of a bucket that begins with this item, with a time ordinal.
     pub(crate) fn base(&self, scope: &KeyScope) -> Option<String> {
         // The time was checked when the item came.
@@ -103,11 +88,10 @@ impl<T: Bucket> Lane<T> {
 
 impl<T: Bucket> Lanes<T> {
     pub(crate) fn push(&mut self, index: u64, item: T) {
-        let bytes = self.sizes.estimate(&item);
-        self.bytes += bytes;
+        self.bytes += self.sizes.estimate(&item);
         self.prefix.clear();
         item::write_prefix(&item, &mut self.prefix);
-        let held = Held { index, item, bytes };
+        let held = Held { index, item };
         if let Some(lane) = self.lanes.get_mut(&self.prefix) {
             lane.held.push(held);
         } else {
@@ -130,10 +114,12 @@ impl<T: Bucket> Lanes<T> {
         self.bytes
     }
 
-    /// The lanes, in so many parts.
-    pub(crate) fn into_parts(self, parts: usize) -> Vec<Vec<Lane<T>>> {
+    /// Takes out the lanes, in so many parts at most.
+    pub(crate) fn take_parts(&mut self, parts: usize) -> Vec<Vec<Lane<T>>> {
+        self.bytes = 0;
+        let parts = parts.min(self.lanes.len());
         let mut shared: Vec<_> = (0..parts).map(|_| Vec::new()).collect();
-        for (n, lane) in self.lanes.into_values().enumerate() {
+        for (n, (_, lane)) in self.lanes.drain().enumerate() {
             shared[n % parts].push(lane);
         }
         shared

@@ -2,11 +2,12 @@
 
 use std::{
     mem,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use tokio::sync::mpsc::UnboundedSender;
+
 use super::{
-    Progress,
     failed::{AppendManyError, FailedItem},
     lane::{Held, Lane},
 };
@@ -16,39 +17,51 @@ use crate::{
     engine::{Batch, Engine, Entry},
 };
 
-/// One call.
-pub(super) struct Load<'p, T> {
+/// One call, of which each part of it has a clone.
+pub(super) struct Load<T> {
     pub(super) engine: Engine,
-    state: Mutex<State<'p, T>>,
+    state: Arc<Mutex<State<T>>>,
+    /// Where it is told how many items are stored.
+    reports: Option<UnboundedSender<u64>>,
 }
 
-struct State<'p, T> {
+struct State<T> {
     stored: u64,
     failed: Vec<FailedItem<T>>,
     /// An error that concerns all that is not sent yet.
     over: Option<Error>,
-    progress: Progress<'p>,
 }
 
-impl<'p, T: Bucket> Load<'p, T> {
-    pub(super) fn new(engine: Engine, progress: Progress<'p>) -> Self {
+impl<T: Bucket> Load<T> {
+    pub(super) fn new(engine: Engine) -> Self {
         let state = State {
             stored: 0,
             failed: Vec::new(),
             over: None,
-            progress,
         };
         Self {
             engine,
-            state: Mutex::new(state),
+            state: Arc::new(Mutex::new(state)),
+            reports: None,
+        }
+    }
+
+    /// The same call for a part of it.
+    pub(super) fn part(&self, reports: UnboundedSender<u64>) -> Self {
+        Self {
+            engine: self.engine.clone(),
+            state: Arc::clone(&self.state),
+            reports: Some(reports),
         }
     }
 
     pub(super) fn stored(&self, items: usize) {
         let mut state = self.state();
         state.stored += items as u64;
-        let stored = state.stored;
-        (state.progress)(stored);
+        if let Some(reports) = &self.reports {
+            // Nobody listens any more if the call was dropped.
+            let _ = reports.send(state.stored);
+        }
     }
 
     pub(super) fn fail(&self, failed: impl IntoIterator<Item = FailedItem<T>>) {
@@ -77,9 +90,8 @@ impl<'p, T: Bucket> Load<'p, T> {
     }
 
     pub(super) fn finish(self) -> Result<u64, AppendManyError<T>> {
-        let state = self.state.into_inner();
-        let state = state.unwrap_or_else(PoisonError::into_inner);
-        match AppendManyError::new(state.stored, state.failed) {
+        let mut state = self.state();
+        match AppendManyError::new(state.stored, mem::take(&mut state.failed)) {
             Some(error) => Err(error),
             None => Ok(state.stored),
         }
@@ -136,7 +148,7 @@ impl<'p, T: Bucket> Load<'p, T> {
         entries.unzip()
     }
 
-    fn state(&self) -> MutexGuard<'_, State<'p, T>> {
+    fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -20,12 +20,6 @@ pub(crate) struct Chunk<T> {
     pub(crate) held: Vec<Held<T>>,
 }
 
-impl<T: Bucket> Chunk<T> {
-    pub(crate) fn bytes(&self) -> usize {
-        self.held.iter().map(|held| held.bytes).sum()
-    }
-}
-
 impl<T: Bucket> Lane<T> {
     /// The buckets that come next, in the order in which they must be written; `None` if they have
     /// to be written item by item. An item that stays in the lane is to be pushed afterwards.

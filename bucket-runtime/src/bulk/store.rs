@@ -38,7 +38,7 @@ const ROUNDS: usize = 4;
 /// Buckets that are to be written, each with its place among the lanes.
 type Chunks<T> = VecDeque<(usize, Chunk<T>)>;
 
-impl<T: Bucket> Load<'_, T> {
+impl<T: Bucket> Load<T> {
     /// Stores all items of these keys.
     pub(super) async fn store(&self, mut lanes: Vec<Lane<T>>) {
         for _ in 0..ROUNDS {

@@ -40,6 +40,7 @@ pub(super) struct Gather<T> {
 struct Current<T> {
     scope: KeyScope,
     held: Vec<Held<T>>,
+    bytes: usize,
     ids: Ids,
     /// What the last of them is sorted by.
     at: Vec<Bson>,
@@ -70,7 +71,7 @@ impl<T: Bucket> Gather<T> {
         let mut rows = rows.map_err(|error| Error::read(error, self.flat.name()))?;
         while let Some(row) = self.next(&mut rows).await? {
             self.take(row).await?;
-            if self.ready.len() >= BUCKETS || self.ready.bytes() >= BYTES {
+            if self.ready.len() >= BUCKETS || self.ready.bytes >= BYTES {
                 self.store().await?;
                 progress(self.progress());
             }
@@ -108,7 +109,12 @@ impl<T: Bucket> Gather<T> {
         })?;
         let item = T::from_parts(key, element);
         bulk::check_time(&self.engine, &item)?;
-        let (scope, held) = (item::scope(&item), Held::measured(item));
+        let element = item::element(&item).map_err(|refusal| {
+            let failed = (self.engine).fail(&item::scope(&item), Kind::Serialize);
+            failed.with_source(refusal)
+        })?;
+        let bytes = element.size();
+        let (scope, held) = (item::scope(&item), Held { index: 0, item });
         let current = self.current.as_ref();
         if current.is_none_or(|current| current.scope.prefix != scope.prefix) {
             self.end_bucket();
@@ -116,6 +122,7 @@ impl<T: Bucket> Gather<T> {
         }
         if let Some(current) = &mut self.current {
             current.held.push(held);
+            current.bytes += bytes;
             current.at = at;
             if current.held.len() == T::SPEC.capacity as usize {
                 self.end_bucket();
@@ -145,6 +152,7 @@ impl<T: Bucket> Gather<T> {
         Ok(Current {
             scope,
             held: Vec::new(),
+            bytes: 0,
             ids,
             at: Vec::new(),
         })
@@ -163,6 +171,7 @@ impl<T: Bucket> Gather<T> {
         let id = current.ids.next(base, &current.scope).unwrap_or_default();
         let held = std::mem::take(&mut current.held);
         let chunk = Chunk { id, held };
+        self.ready.bytes += std::mem::take(&mut current.bytes);
         (self.ready).push(current.scope.clone(), chunk, current.at.clone());
     }
 

@@ -20,7 +20,8 @@ pub(super) struct Ready<T> {
     /// The keys of which these are the first buckets.
     begun: Vec<KeyScope>,
     chunks: Vec<(KeyScope, Chunk<T>)>,
-    bytes: usize,
+    /// How many bytes their items take.
+    pub(super) bytes: usize,
     /// What the last item is sorted by.
     at: Vec<Bson>,
 }
@@ -42,17 +43,12 @@ impl<T: Bucket> Ready<T> {
     }
 
     pub(super) fn push(&mut self, scope: KeyScope, chunk: Chunk<T>, at: Vec<Bson>) {
-        self.bytes += chunk.bytes();
         self.chunks.push((scope, chunk));
         self.at = at;
     }
 
     pub(super) fn len(&self) -> usize {
         self.chunks.len()
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
     }
 
     /// What stores them; nothing if there are none.
