@@ -73,6 +73,7 @@ mod query_reads;
 mod regroup;
 mod server_claims;
 mod server_claims_many;
+mod server_claims_time_series;
 mod sessions;
 mod standalone;
 mod support;
