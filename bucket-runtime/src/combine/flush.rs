@@ -12,15 +12,25 @@ use crate::{
     error::is_impossible_id,
 };
 
+/// How many turns the tasks have that were just answered, before their keys' next command. Of 32 busy
+/// writers of a key a command then carries 31 items on average; with one turn 26, with none 17.
+const TURNS: usize = 4;
+
 /// Sends commands until nothing waits any more.
 pub(super) async fn work(engine: Engine, mut worker: Worker) {
     loop {
         let mut taken = worker.take();
-        match taken.len() {
+        let done = match taken.len() {
             0 => return,
-            1 => taken.remove(0).into_group().send(&engine).await,
+            1 => vec![taken.remove(0).into_group().send(&engine).await],
             _ => send_all(&engine, taken).await,
+        };
+        // Those who were just answered may have more to append. The next command carries all of it
+        // if their turn comes first.
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
         }
+        drop(done);
     }
 }
 
@@ -60,7 +70,7 @@ impl Taken {
 
 impl Group {
     /// Sends all of them, in as many commands as that takes.
-    async fn send(mut self, engine: &Engine) {
+    async fn send(mut self, engine: &Engine) -> Taken {
         let mut answers = self.answers.drain(..);
         let tell = |result| {
             if let Some(answer) = answers.next() {
@@ -70,23 +80,25 @@ impl Group {
         };
         engine.append_each(&mut self.batch, tell).await;
         drop(answers);
-        self.finish();
+        self.done()
     }
 
-    /// Tells all of them the same, and lets the next command for the key know what was learned.
-    fn tell(mut self, result: &Result<()>) {
+    /// Tells all of them the same.
+    fn tell(mut self, result: &Result<()>) -> Taken {
         for answer in self.answers.drain(..) {
             answer.tell(result.clone());
         }
-        self.finish();
+        self.done()
     }
 
-    /// Lets the next command for the key know what this one has learned.
-    fn finish(self) {
+    /// What lets the next command for the key be sent, once it is dropped. That one then knows what
+    /// this one has learned.
+    fn done(self) -> Taken {
         let Self {
             batch, mut taken, ..
         } = self;
         taken.tail = batch.tail;
+        taken
     }
 }
 
@@ -98,31 +110,32 @@ impl Answer {
 }
 
 /// Sends the first statement of each key in one command. What takes more than that one is left to a
-/// task of its own, so that no key waits for another.
-async fn send_all(engine: &Engine, taken: Vec<Taken>) {
+/// task of its own, so that no key waits for another. Gives back those of which nothing is left.
+async fn send_all(engine: &Engine, taken: Vec<Taken>) -> Vec<Taken> {
+    let mut done = Vec::with_capacity(taken.len());
     let mut groups = Vec::with_capacity(taken.len());
     for group in taken.into_iter().map(Taken::into_group) {
         match group.batch.statements(Sent::WithOthers) {
             Ok(statements) => groups.extend(statements.into_iter().next().map(|one| (group, one))),
             Err(kind) => {
                 let error = engine.fail(&group.taken.scope, kind);
-                group.tell(&Err(error));
+                done.push(group.tell(&Err(error)));
             }
         }
     }
     if groups.is_empty() {
         // All callers have gone.
-        return;
+        return done;
     }
     let updates = groups.iter().map(|(_, statement)| statement.update.clone());
     let results = match engine.server.update_all(updates.collect(), false).await {
         Ok(results) => results,
         Err(error) => {
-            for (group, _) in groups {
+            done.extend(groups.into_iter().map(|(group, _)| {
                 let error = engine.refused(&group.taken.scope, error.clone());
-                group.tell(&Err(error));
-            }
-            return;
+                group.tell(&Err(error))
+            }));
+            return done;
         }
     };
     for ((mut group, statement), result) in groups.into_iter().zip(results) {
@@ -131,18 +144,19 @@ async fn send_all(engine: &Engine, taken: Vec<Taken>) {
             result => result.map(|()| true),
         };
         match engine.learn(&mut group.batch, statement, stored) {
-            Err(error) => group.tell(&Err(error)),
-            Ok(()) if group.batch.is_empty() => group.tell(&Ok(())),
+            Err(error) => done.push(group.tell(&Err(error))),
+            Ok(()) if group.batch.is_empty() => done.push(group.tell(&Ok(()))),
             Ok(()) => drop(tokio::spawn(send_on(engine.clone(), group))),
         }
     }
+    done
 }
 
 /// Sends what is left of a key, and whatever has come to wait meanwhile.
 fn send_on(engine: Engine, group: Group) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let queue = Arc::clone(&group.taken.queue);
-        group.send(&engine).await;
+        drop(group.send(&engine).await);
         if let Some(worker) = queue.worker() {
             work(engine, worker).await;
         }
