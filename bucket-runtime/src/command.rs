@@ -37,7 +37,10 @@ pub(crate) struct Update {
 impl Update {
     /// The same, with the time of the newest of the items that it carries.
     pub(crate) fn with_newest(mut self, newest: DateTime) -> Self {
-        self.update.insert("$max", doc! { NEWEST: newest });
+        // There is one `$max` for all fields.
+        let mut max = (self.update.get_document("$max").cloned()).unwrap_or_default();
+        max.insert(NEWEST, newest);
+        self.update.insert("$max", max);
         self
     }
 
