@@ -2,6 +2,7 @@
 //! be.
 
 mod bucket;
+mod field;
 mod limit;
 mod outlier;
 
@@ -10,8 +11,9 @@ use syn::{Attribute, LitStr, Meta, Path, parse::Parser, parse_quote};
 
 pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
+    field::FieldAttr,
     limit::Limit,
-    outlier::{FieldAttr, OUTLIER, OutlierAttr},
+    outlier::{OUTLIER, OutlierAttr},
 };
 use crate::{
     errors::{Errors, did_you_mean},

@@ -15,9 +15,10 @@ pub(crate) const BUCKET: Derive = Derive {
         ("capacity", "capacity = 100"),
         ("items", r#"items = "history""#),
         ("count", r#"count = "size""#),
+        ("expire_after", r#"expire_after = "90d""#),
         ("crate", "crate = ::bucket_runtime"),
     ],
-    words: &[],
+    words: &["index"],
 };
 
 /// `#[bucket(…)]`, as far as it could be read.
@@ -29,6 +30,7 @@ pub(crate) struct BucketAttr {
     pub(crate) capacity: Option<Spanned<Limit>>,
     pub(crate) items: Option<Spanned<LitStr>>,
     pub(crate) count: Option<Spanned<LitStr>>,
+    pub(crate) expire_after: Option<Spanned<LitStr>>,
     krate: Option<Spanned<Path>>,
 }
 
@@ -51,6 +53,7 @@ impl BucketAttr {
             "id" => self.id = given.string(errors),
             "items" => self.items = given.string(errors),
             "count" => self.count = given.string(errors),
+            "expire_after" => self.expire_after = given.string(errors),
             "capacity" => self.capacity = given.limit(errors),
             _ => self.krate = given.path(errors),
         }

@@ -4,7 +4,7 @@ use syn::DeriveInput;
 
 use super::{Field, fields};
 use crate::{
-    attr::BucketAttr,
+    attr::{BUCKET, BucketAttr},
     errors::Errors,
     id_format::{IdFormat, Ordinal, SyntaxError},
     serde_attr,
@@ -43,7 +43,9 @@ impl<'a> Model<'a> {
             .map(|id| id.value.value())
             .unwrap_or_default();
         let (format, format_errors) = IdFormat::parse(&text);
-        let fields = fields(input, &serde, |_, name, _| Role::of(name, &format));
+        let fields = fields(input, &BUCKET, &serde, errors, |name, _| {
+            Role::of(name, &format)
+        });
         Self {
             input,
             attr,

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::lane::{Held, Lane};
 use crate::{
     Bucket,
-    command::KeyScope,
+    command::{KeyScope, NEWEST},
     engine::{Tail, next_number},
     id,
     item::Fields,
@@ -137,6 +137,10 @@ impl<T: Bucket> Serialize for NewBucket<'_, T> {
         let count = i32::try_from(chunk.held.len()).unwrap_or(i32::MAX);
         map.serialize_entry(scope.spec.count, &count)?;
         map.serialize_entry(scope.spec.items, &Elements(&chunk.held))?;
+        let times = chunk.held.iter().filter_map(|held| held.item.time());
+        if let (Some(_), Some(newest)) = (scope.spec.expire_after, times.max()) {
+            map.serialize_entry(NEWEST, &newest)?;
+        }
         map.end()
     }
 }

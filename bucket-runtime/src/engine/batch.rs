@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mongodb::bson::Bson;
+use mongodb::bson::{Bson, DateTime};
 
 use crate::{
     command::{KeyScope, Update},
@@ -38,6 +38,8 @@ pub(crate) struct Entry {
     pub(crate) element: Bson,
     /// With a time ordinal, the id of a bucket that begins with this item.
     pub(crate) base: Option<String>,
+    /// Where buckets expire, the item's time.
+    pub(crate) time: Option<DateTime>,
 }
 
 /// What a writer knows of a key's newest bucket. It may be outdated at any time: then the server
@@ -208,7 +210,11 @@ impl Batch {
             }
             Tail::Open { id, room } => {
                 let after = self.after(id, room - carries);
-                (self.scope.append_to_id(elements, id), after)
+                let update = match self.scope.spec.expire_after {
+                    None => self.scope.append_to_id(elements, id),
+                    Some(_) => self.scope.append_to_id_or_be_refused(elements, id),
+                };
+                (update, after)
             }
             Tail::Full { last } => {
                 let id = self.next_id(base, last.as_deref())?;
@@ -216,8 +222,13 @@ impl Batch {
                 (self.scope.append_to_id(elements, &id), after)
             }
         };
+        let carried = self.entries.range(begin..begin + carries);
+        let newest = carried.filter_map(|entry| entry.time).max();
         Ok(Some(Statement {
-            update,
+            update: match newest {
+                None => update,
+                Some(newest) => update.with_newest(newest),
+            },
             carries,
             after,
         }))
