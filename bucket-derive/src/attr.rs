@@ -5,6 +5,7 @@ mod bucket;
 mod field;
 mod limit;
 mod outlier;
+mod rollup;
 
 use proc_macro2::{Ident, TokenStream};
 use syn::{Attribute, LitStr, Meta, Path, parse::Parser, parse_quote};
@@ -14,6 +15,7 @@ pub(crate) use self::{
     field::FieldAttr,
     limit::Limit,
     outlier::{OUTLIER, OutlierAttr},
+    rollup::RollupAttr,
 };
 use crate::{
     errors::{Errors, did_you_mean},

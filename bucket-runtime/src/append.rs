@@ -31,7 +31,8 @@ pub(crate) struct Writer {
 }
 
 impl Append<'static> {
-    pub(crate) fn new<T: Bucket>(writer: &Writer, scope: KeyScope, item: &T) -> Self {
+    pub(crate) fn new<T: Bucket>(writer: &Writer, item: &T) -> Self {
+        let scope = item::scope(item);
         Self {
             writer: writer.clone(),
             entry: item::entry(item, &scope, |kind| writer.engine.fail(&scope, kind)),

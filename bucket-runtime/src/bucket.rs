@@ -2,11 +2,11 @@
 
 use mongodb::{
     Collection, Database,
-    bson::{DateTime, Document},
+    bson::{Bson, DateTime, Document},
 };
 use serde::{Serializer, de::DeserializeOwned};
 
-use crate::{BucketSpec, Key, open::OpenBuckets, view};
+use crate::{BucketSpec, Key, RollupFields, open::OpenBuckets, view};
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
 pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
@@ -49,6 +49,7 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 ///     type Element = VisitElement;
 ///     type Fields = VisitFields;
 ///     const FIELDS: VisitFields = VisitFields { page: Field::key("page"), user: Field::new("user") };
+///     type Rollups = ();
 ///
 ///     fn key(&self) -> KeyRef<'_, Self> {
 ///         &self.page
@@ -87,6 +88,16 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// A flattened field has no name of its own, and one that is not stored cannot be asked for;
     /// neither is here.
     const FIELDS: Self::Fields;
+
+    /// What buckets keep about their items besides: `()` unless the spec names some
+    /// [rollups](BucketSpec::rollups).
+    type Rollups: RollupFields;
+
+    /// The values of the fields in [`BucketSpec::rollups`], in that order; see
+    /// [`RollupField::to_rollup`](crate::RollupField::to_rollup).
+    fn rollup_values(&self) -> Vec<Option<Bson>> {
+        Vec::new()
+    }
 
     /// The key that the item belongs to.
     fn key(&self) -> KeyRef<'_, Self>;

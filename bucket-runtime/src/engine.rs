@@ -199,7 +199,7 @@ impl Engine {
         element: Bson,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let update = scope.append_to_open(vec![element]);
+        let update = scope.append_to_open(vec![element].into());
         let stored = self.server.update(update, session).await;
         stored.map_err(|error| self.refused(scope, error))
     }

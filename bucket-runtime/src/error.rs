@@ -52,6 +52,9 @@ pub(crate) enum Kind {
     CapacityMismatch { stored: i64, derived: u32 },
     /// Buckets expire after another time than the struct says, in seconds.
     ExpiryMismatch { stored: u64, derived: Option<u64> },
+    /// The collection was written with windows of another length: that one, and the struct's, in
+    /// seconds.
+    WindowMismatch { stored: i64, derived: u32 },
     /// Some key has several open buckets.
     SeveralOpen,
     /// The collection compares text by a locale.
@@ -66,6 +69,10 @@ pub(crate) enum Kind {
     IdsExhausted(String),
     /// An id among the key's that no bucket of this format can have.
     ForeignId(String),
+    /// The sum of a bucket's values would exceed 64 bits.
+    SumOverflow,
+    /// A bucket does not keep what is to be added up, or not of all its items.
+    IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
     /// There is no such parent.
@@ -112,6 +119,7 @@ impl Error {
             Some((11000, _)) => Kind::Duplicate,
             // BSONObjectTooLarge, and the same from the update stage and from `$push`.
             Some((10334 | 17419 | 17420, _)) => Kind::TooLarge,
+            Some((2, message)) if message.contains("Failed to apply $inc") => Kind::SumOverflow,
             Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
             _ => Kind::Driver,
         };
@@ -230,6 +238,11 @@ impl Error {
         matches!(self.0.kind, Kind::ExpiryMismatch { .. })
     }
 
+    /// Whether the collection was written with windows of another length than the struct now has.
+    pub fn is_window_mismatch(&self) -> bool {
+        matches!(self.0.kind, Kind::WindowMismatch { .. })
+    }
+
     /// Whether a key of the collection has several open buckets already, left by a writer that was
     /// not guarded by the index `bucket_open`.
     pub fn is_several_open(&self) -> bool {
@@ -263,6 +276,17 @@ impl Error {
     /// Nothing was stored.
     pub fn is_too_large(&self) -> bool {
         self.0.kind == Kind::TooLarge
+    }
+
+    /// Whether the sum that a bucket keeps would exceed 64 bits with the item. Nothing was stored.
+    pub fn is_sum_overflow(&self) -> bool {
+        self.0.kind == Kind::SumOverflow
+    }
+
+    /// Whether some bucket does not keep what is to be added up, or not of all of its items: it was
+    /// written before the fields were marked so, or by another program.
+    pub fn is_incomplete_rollup(&self) -> bool {
+        self.0.kind == Kind::IncompleteRollup
     }
 
     /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.
@@ -348,6 +372,12 @@ impl fmt::Display for Error {
                     ),
                 }
             }
+            Kind::WindowMismatch { stored, derived } => write!(
+                f,
+                "the collection was written with windows of {stored} seconds, the struct says \
+                 {derived}; write `/{stored}s` in the id format, or move the items into another \
+                 collection with `append_stream`"
+            ),
             Kind::SeveralOpen => write!(
                 f,
                 "the index `{OPEN_INDEX}` cannot be made, since a key has several open buckets; \
@@ -373,6 +403,15 @@ impl fmt::Display for Error {
                 f,
                 "the document with _id {id:?} lies among the buckets of the key, but no bucket has \
                  such an id; move it to another collection"
+            ),
+            Kind::SumOverflow => f.write_str(
+                "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
+                 `Decimal128`, or a smaller capacity",
+            ),
+            Kind::IncompleteRollup => f.write_str(
+                "some buckets do not keep what is to be added up of all of their items, since they \
+                 were written before the fields were marked, or by another program; move their \
+                 items into another collection with `append_stream`",
             ),
             Kind::TooLarge => f.write_str(
                 "the document with this item would exceed what a document may hold (16 MB); if \

@@ -3,10 +3,13 @@
 use std::{future::IntoFuture, marker::PhantomData};
 
 use futures_util::future::BoxFuture;
-use mongodb::{Collection, IndexModel, bson::Document};
+use mongodb::{
+    Collection, IndexModel,
+    bson::{DateTime, Document},
+};
 
 use crate::{
-    Bucket, BucketSpec, Buckets, Error, Result,
+    Bucket, BucketSpec, Buckets, Error, Ordinal, Result,
     append::Writer,
     combine::Combiner,
     command::{self, OPEN_INDEX},
@@ -120,12 +123,30 @@ fn check(index: &IndexModel, spec: &BucketSpec) -> Result<(), Kind> {
         .get_document(spec.count)
         .ok()
         .and_then(|count| count.get("$lt"));
+    if let Ordinal::Window { seconds } = spec.id.ordinal {
+        let bound = filter.get_document(spec.window);
+        let bound = bound.and_then(|window| window.get_datetime("$gte"));
+        let stored = window_of(*bound.map_err(|_| foreign())?);
+        if stored != i64::from(seconds) {
+            return Err(Kind::WindowMismatch {
+                stored,
+                derived: seconds,
+            });
+        }
+    }
+    let conditions = command::open_index_filter(spec).len();
     match bound.and_then(whole) {
         Some(stored) if stored == i64::from(spec.capacity) => Ok(()),
-        Some(stored) if filter.len() == 1 => Err(Kind::CapacityMismatch {
+        Some(stored) if filter.len() == conditions => Err(Kind::CapacityMismatch {
             stored,
             derived: spec.capacity,
         }),
         _ => Err(foreign()),
     }
+}
+
+/// How many seconds long the windows are of an index with this bound.
+fn window_of(bound: DateTime) -> i64 {
+    let none = command::before_all_windows(0);
+    (none.timestamp_millis() - bound.timestamp_millis()) / 1000
 }

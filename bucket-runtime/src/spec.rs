@@ -1,5 +1,13 @@
 //! The facts that a derive states about a struct, as `const` data.
 
+mod id_format;
+mod rollup;
+
+pub use self::{
+    id_format::{IdFormat, KeyName, Ordinal},
+    rollup::RollupName,
+};
+
 /// The largest capacity that a bucket may have.
 ///
 /// A document holds at most 16 MB (MongoDB manual, "MongoDB Limits and Thresholds"), and no useful
@@ -26,6 +34,12 @@ pub struct BucketSpec {
     pub count: &'static str,
     /// With a time ordinal, the stored name of the item's time.
     pub time: Option<&'static str>,
+    /// With a window ordinal, the name of the field that holds the window's start.
+    pub window: &'static str,
+    /// The fields of which buckets keep sums, least and greatest values.
+    pub rollups: &'static [RollupName],
+    /// The name of the field that holds these.
+    pub rollup: &'static str,
     /// The names of the fields that elements have; `None` if they may have others, too.
     pub fields: Option<&'static [&'static str]>,
     /// The stored names of the fields, of the key or of the items, that have an index.
@@ -35,7 +49,7 @@ pub struct BucketSpec {
 }
 
 impl BucketSpec {
-    /// A spec with the default names `items` and `count`.
+    /// A spec with the default names `items`, `count`, `window` and `rollup`.
     ///
     /// # Panics
     ///
@@ -73,6 +87,9 @@ impl BucketSpec {
             items: "items",
             count: "count",
             time: None,
+            window: "window",
+            rollups: &[],
+            rollup: "rollup",
             fields: None,
             indexes: &[],
             expire_after: None,
@@ -93,10 +110,31 @@ impl BucketSpec {
         self
     }
 
+    /// Names the field that holds the start of a bucket's window.
+    #[must_use]
+    pub const fn window(mut self, name: &'static str) -> Self {
+        self.window = name;
+        self
+    }
+
     /// Names the field that holds the array's length.
     #[must_use]
     pub const fn count(mut self, name: &'static str) -> Self {
         self.count = name;
+        self
+    }
+
+    /// Names the fields of which buckets keep sums, least and greatest values.
+    #[must_use]
+    pub const fn rollups(mut self, fields: &'static [RollupName]) -> Self {
+        self.rollups = fields;
+        self
+    }
+
+    /// Names the field that holds these.
+    #[must_use]
+    pub const fn rollup(mut self, name: &'static str) -> Self {
+        self.rollup = name;
         self
     }
 
@@ -134,86 +172,14 @@ impl BucketSpec {
         self.expire_after = Some(seconds);
         self
     }
-}
 
-/// The stored name of a key field, and the other names that reading accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KeyName {
-    /// The name under which the field is written.
-    pub name: &'static str,
-    /// Names under which older documents may hold it (`#[serde(alias)]`).
-    pub aliases: &'static [&'static str],
-}
-
-impl KeyName {
-    /// A key field that has one name.
-    pub const fn new(name: &'static str) -> Self {
-        Self { name, aliases: &[] }
-    }
-
-    /// Adds the names that reading accepts besides.
-    #[must_use]
-    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
-        self
-    }
-}
-
-/// A parsed id format: a literal, then each key field with the literal after it, then the ordinal.
-///
-/// `{customer_id}_{date}` is `IdFormat::new("", &["_"], Ordinal::Seconds)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct IdFormat {
-    /// The text before the first key placeholder.
-    pub head: &'static str,
-    /// The text after each key placeholder; the last one stands before the ordinal.
-    pub after_key: &'static [&'static str],
-    /// What names the bucket within its key.
-    pub ordinal: Ordinal,
-}
-
-impl IdFormat {
-    /// A format of these parts.
-    ///
-    /// # Panics
-    ///
-    /// At compile time if used in a `const`: unless each text in `after_key` begins with ASCII
-    /// punctuation other than `%`. That character is escaped in key text, which is what keeps the
-    /// ids of two keys apart.
-    pub const fn new(
-        head: &'static str,
-        after_key: &'static [&'static str],
-        ordinal: Ordinal,
-    ) -> Self {
-        let mut n = 0;
-        while n < after_key.len() {
-            let text = after_key[n].as_bytes();
-            assert!(
-                !text.is_empty() && text[0].is_ascii_punctuation() && text[0] != b'%',
-                "the text after a key placeholder must begin with ASCII punctuation other than `%`"
-            );
-            n += 1;
-        }
-        Self {
-            head,
-            after_key,
-            ordinal,
+    /// The name of the field with the window's start, if buckets have one.
+    pub(crate) const fn window_name(&self) -> Option<&'static str> {
+        match self.id.ordinal {
+            Ordinal::Window { .. } => Some(self.window),
+            _ => None,
         }
     }
-}
-
-/// What names a bucket within its key: the last part of its id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Ordinal {
-    /// `{date}`: epoch seconds of the item that opened the bucket, ten digits.
-    Seconds,
-    /// `{date:millis}`: epoch milliseconds of the item that opened the bucket, thirteen digits.
-    Millis,
-    /// `{#}`: 0, 1, 2 … in the order of creation, ten digits.
-    Number,
 }
 
 /// How a struct that derives `Outlier` is stored.

@@ -1,7 +1,8 @@
 //! `#[bucket(…)]` and `#[outlier(…)]` on a field: the words that mark it.
 
 use proc_macro2::Ident;
-use syn::{Attribute, Meta};
+use quote::ToTokens;
+use syn::{Attribute, Meta, ext::IdentExt};
 
 use super::Derive;
 use crate::{
@@ -35,7 +36,7 @@ impl FieldAttr {
                 errors.push(at, message, derive.mark());
             }
             for entry in entries {
-                parsed.add(&entry, derive, errors);
+                parsed.add(field, &entry, derive, errors);
             }
         }
         parsed
@@ -47,7 +48,7 @@ impl FieldAttr {
         Some(&found.1)
     }
 
-    fn add(&mut self, entry: &Entry, derive: &Derive, errors: &mut Errors) {
+    fn add(&mut self, field: &syn::Field, entry: &Entry, derive: &Derive, errors: &mut Errors) {
         let Some(key) = &entry.key else {
             self.unreadable = true;
             let message = format!("expected {}", derive.words_listed());
@@ -55,6 +56,13 @@ impl FieldAttr {
             return;
         };
         let name = key.to_string();
+        if name == "key" && derive.keys.iter().any(|(known, _)| *known == "id") {
+            self.unreadable = true;
+            let field = field.ident.as_ref().map(IdentExt::unraw);
+            let help = format!("id = \"{{{}}}_{{#}}\"", field.to_token_stream());
+            errors.push(key, "the id format names the key fields", help);
+            return;
+        }
         let meant = match derive.words.iter().find(|word| **word == name) {
             Some(word) => *word,
             None => match derive.unknown_word(key, errors) {
@@ -108,10 +116,6 @@ impl Derive {
         let meant = did_you_mean(&name, self.words.iter().copied());
         let help = match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None if self.words.len() == 1 => format!(
-                "the word is {}; the key fields are those that `id` names",
-                self.words_listed()
-            ),
             None => format!("the words are `{}`", self.words.join("`, `")),
         };
         errors.push(key, message, help);

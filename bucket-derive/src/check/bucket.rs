@@ -3,6 +3,7 @@
 mod expiry;
 mod id_format;
 mod names;
+mod rollup;
 mod serde;
 
 use syn::{Error, LitStr};
@@ -45,6 +46,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     check_indexes(&BUCKET, &model.fields, &mut errors);
     names::check(model, &mut errors);
     serde::check(model, &mut errors);
+    rollup::check(model, &mut errors);
     errors.finish(())?;
     complete(model)
         .ok_or_else(|| Error::new_spanned(&model.input.ident, "`#[bucket(…)]` is incomplete"))

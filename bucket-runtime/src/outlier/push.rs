@@ -245,6 +245,7 @@ impl Core {
             element,
             base: None,
             time: None,
+            rolled: Vec::new(),
         });
         let mut batch = Batch::new(scope.extras.clone(), entries);
         let appended = self.extras.append(&mut batch, session).await;

@@ -6,7 +6,7 @@ use std::future::IntoFuture;
 use super::{Iter, RUNTIME};
 use crate::{
     Advice, AppendManyError, Bucket, Buckets, ExtrasStream, FindStream, ItemStream, Outlier,
-    Outliers, Page, PageStream, Parent, Problem, PushManyError, RegroupProgress, Result,
+    Outliers, Page, PageStream, Parent, Problem, PushManyError, RegroupProgress, Result, Rollup,
     SplitProgress, ValueStream, action::*,
 };
 
@@ -43,6 +43,7 @@ run! {
     [T: Bucket] Regroup<'_, T> => Result<RegroupProgress>;
     [T: Bucket] FindPage<'_, T> => Result<Option<Page<T>>>;
     [] Count<'_> => Result<u64>;
+    [T: Bucket] RollUp<'_, T> => Result<Rollup<T>>;
     [] CreateView<'_> => Result<()>;
 
     [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
