@@ -51,7 +51,7 @@ async fn the_open_index_has_the_window() {
     let open = indexes[1].as_document().unwrap();
     let keys = doc! { "sensor": 1, "window": 1, "sealed": 1 };
     assert_eq!(open.get_document("key").unwrap(), &keys);
-    assert_eq!(open.get_bool("unique"), Ok(true));
+    assert!(open.get_bool("unique").unwrap());
     // It tells the length of the windows, and leaves out none that has an id.
     let bound = open.get_document("partialFilterExpression").unwrap();
     let bound = bound
