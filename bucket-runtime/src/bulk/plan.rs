@@ -40,9 +40,9 @@ impl<T: Bucket> Lane<T> {
     /// to be written item by item. An item that stays in the lane is to be pushed afterwards.
     ///
     /// While these are written another writer may open a bucket. With `{#}` it takes one of their
-    /// numbers, and what is behind that one is refused; so it is in a window. With a time ordinal the last bucket is
-    /// written first, with room left: as long as it is open no other can be opened, so all that
-    /// others append comes after it.
+    /// numbers, and what is behind that one is refused; so it is in a window. With a time ordinal the
+    /// last bucket is written first, with room left: as long as it is open no other can be opened,
+    /// so all that others append comes after it.
     pub(crate) fn chunks(&mut self) -> Option<Vec<Chunk<T>>> {
         let capacity = self.capacity();
         let guard = !self.scope.spec.id.ordinal.counts() && capacity > 1;
