@@ -38,6 +38,7 @@ fixtures! {
     flatten
     generics
     in_macro
+    indexes
     millis
     minimal
     names

@@ -2,6 +2,7 @@
 //! be.
 
 mod bucket;
+mod field;
 mod limit;
 mod outlier;
 mod rollup;
@@ -11,8 +12,9 @@ use syn::{Attribute, LitStr, Meta, Path, parse::Parser, parse_quote};
 
 pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
+    field::FieldAttr,
     limit::Limit,
-    outlier::{FieldAttr, OUTLIER, OutlierAttr},
+    outlier::{OUTLIER, OutlierAttr},
     rollup::RollupAttr,
 };
 use crate::{
@@ -127,30 +129,6 @@ impl Derive {
             self.usage,
         );
         false
-    }
-
-    /// The word on a field that this is, or was meant to be; one that is unknown is reported.
-    fn word(&self, key: &Ident, errors: &mut Errors) -> Option<&'static str> {
-        let name = key.to_string();
-        if let Some(word) = self.words.iter().find(|word| **word == name) {
-            return Some(word);
-        }
-        let message = format!("unknown word `{name}` on a field");
-        if let Some((_, usage)) = self.keys.iter().find(|(known, _)| *known == name) {
-            let help = format!(
-                "it is a key of the struct's attribute: #[{}({usage})]",
-                self.attribute
-            );
-            errors.push(key, message, help);
-            return None;
-        }
-        let meant = did_you_mean(&name, self.words.iter().copied());
-        let help = match meant {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("the words are `{}`", self.words.join("`, `")),
-        };
-        errors.push(key, message, help);
-        meant
     }
 
     /// Reports the key, and returns the one that was meant.

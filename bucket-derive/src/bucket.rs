@@ -166,6 +166,10 @@ fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
     let rollups = &rollups.spec;
     let time = model.time().map(|time| &time.serde.write);
     let time = time.map(|name| quote!(.time(#name)));
+    let indexes = fields::indexed(&model.fields);
+    let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
+    let expire_after = checked.expire_after;
+    let expire_after = expire_after.map(|seconds| quote!(.expire_after(#seconds)));
     let fields = fields::all_names(model.elements());
     let fields = fields.map(|names| quote!(.fields(&[#(#names),*])));
     quote! {
@@ -174,7 +178,7 @@ fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count #window #rollups #time #fields
+        ) #items #count #window #rollups #time #fields #indexes #expire_after
     }
 }
 

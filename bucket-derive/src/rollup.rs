@@ -120,7 +120,7 @@ fn predicates(model: &Model<'_>) -> Vec<TokenStream> {
     predicates
 }
 
-fn field_type(model: &Model<'_>, field: &Field<'_, Role>, rollup: &RollupAttr) -> TokenStream {
+fn field_type(model: &Model<'_>, field: &Field<'_, Role>, rollup: &RollupAttr<'_>) -> TokenStream {
     let ty = &field.node.ty;
     let end = last_span(ty);
     let krate = located_at(&model.attr.krate(), end);

@@ -144,12 +144,14 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append
     /// to and read from.
     ///
-    /// Makes sure that the index `bucket_open` is there, which all guarantees stand on: one round
-    /// trip where it is, two where it has to be made.
+    /// Makes sure that the index `bucket_open` is there, which all guarantees stand on, and those
+    /// that the struct asks for: one round trip where they are, two where some have to be made.
     ///
     /// # Errors
     ///
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch),
+    /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
+    /// [`is_index`](crate::Error::is_index),
     /// [`is_several_open`](crate::Error::is_several_open),
     /// [`is_collation`](crate::Error::is_collation), or the driver's.
     fn buckets(db: &Database) -> OpenBuckets<Self> {

@@ -11,6 +11,11 @@ pub(crate) const OPEN_INDEX: &str = "bucket_open";
 /// The field that exists only in a sealed bucket, where it holds the bucket's own `_id`.
 pub(crate) const SEALED: &str = "sealed";
 
+/// The index by which the server removes buckets, and the field that it is over: the time of the
+/// newest item. A time index over the items themselves would go by the oldest one.
+pub(crate) const EXPIRY_INDEX: &str = "bucket_expiry";
+pub(crate) const NEWEST: &str = "newest";
+
 /// One key of one collection, or one time window of a key, ready to be put into commands.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyScope {
@@ -49,6 +54,15 @@ impl From<Vec<Bson>> for Items {
 }
 
 impl Update {
+    /// The same, with the time of the newest of the items that it carries.
+    pub(crate) fn with_newest(mut self, newest: DateTime) -> Self {
+        // There is one `$max` for all fields.
+        let mut max = (self.update.get_document("$max").cloned()).unwrap_or_default();
+        max.insert(NEWEST, newest);
+        self.update.insert("$max", max);
+        self
+    }
+
     /// It as one of the statements of an `update` command.
     pub(crate) fn into_statement(self) -> Document {
         let mut statement = doc! { "q": self.filter, "u": self.update, "upsert": self.upsert };
@@ -164,11 +178,14 @@ impl KeyScope {
     /// (InvalidIdField, 53), since the answer to several statements tells only how many of them
     /// found a document.
     pub(crate) fn append_to_open_or_be_refused(&self, items: Items) -> Update {
-        let mut update = self.append_to_open(items);
-        let impossible = Bson::Array(Vec::new());
-        (update.update).insert("$setOnInsert", doc! { "_id": impossible });
-        update.upsert = true;
-        update
+        or_be_refused(self.append_to_open(items))
+    }
+
+    /// The append into the bucket with this id, which is refused (InvalidIdField, 53, or
+    /// ImmutableField, 66) if that is no longer open: where buckets expire, one that was there a
+    /// moment ago may be gone, and a new one needs an id of its own time.
+    pub(crate) fn append_to_id_or_be_refused(&self, items: Items, id: &str) -> Update {
+        or_be_refused(self.append_to_id(items, id))
     }
 
     /// The append into the bucket with this id, which is opened if it does not exist. If it is
@@ -239,6 +256,14 @@ impl KeyScope {
         }
         update
     }
+}
+
+/// The update, which is refused if it would make a document: that one could have no such id.
+fn or_be_refused(mut update: Update) -> Update {
+    let impossible = Bson::Array(Vec::new());
+    (update.update).insert("$setOnInsert", doc! { "_id": impossible });
+    update.upsert = true;
+    update
 }
 
 /// A filter for this very value. Documents and regular expressions would be read as operators.

@@ -5,6 +5,8 @@ use std::error::Error;
 use mongodb::bson::{Bson, RawBsonRef, RawDocumentBuf};
 use serde::Serialize;
 
+use crate::bytes;
+
 pub(crate) type Refusal = Box<dyn Error + Send + Sync>;
 
 /// One value in the form in which it is sent: a document with it as its only field, since BSON has
@@ -51,34 +53,7 @@ pub(crate) fn element<T: Serialize + ?Sized>(value: &T) -> Result<Bson, Refusal>
 
 /// A value as the bytes of a document, or why it cannot be that.
 pub(crate) fn raw<T: Serialize + ?Sized>(value: &T) -> Result<RawDocumentBuf, Refusal> {
-    Ok(RawDocumentBuf::from_bytes(bytes::of(value)?)?)
-}
-
-/// The two major versions of `bson` name this one function differently, and which of them the
-/// driver was built with is up to the user. A name that `bson` has hides ours from the glob import
-/// outwards, so each of the two reaches its own; the last one is never called.
-#[allow(
-    unused_imports,
-    dead_code,
-    clippy::needless_question_mark,
-    reason = "in each version one of the names is missing, and the error has another type"
-)]
-mod bytes {
-    use super::{Refusal, Serialize};
-
-    pub(super) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Refusal> {
-        use mongodb::bson::*;
-        Ok(serialize_to_vec(&value)?)
-    }
-
-    fn serialize_to_vec<T: Serialize>(value: &T) -> Result<Vec<u8>, Refusal> {
-        use mongodb::bson::*;
-        Ok(to_vec(value)?)
-    }
-
-    fn to_vec<T>(_: &T) -> Result<Vec<u8>, Refusal> {
-        unreachable!("bson has `to_vec` or `serialize_to_vec`")
-    }
+    Ok(RawDocumentBuf::from_bytes(bytes::write(value)?)?)
 }
 
 #[cfg(test)]

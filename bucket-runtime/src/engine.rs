@@ -15,7 +15,7 @@ use self::turns::Turns;
 use crate::{
     Error, Result,
     command::{KeyScope, OPEN_INDEX},
-    error::{Kind, duplicate_index},
+    error::{Kind, duplicate_index, is_impossible_id},
     server::Server,
 };
 
@@ -155,6 +155,11 @@ impl Engine {
         result: Result<bool, DriverError>,
     ) -> Result<()> {
         let error = match result {
+            // It would have had to make a document, and must not.
+            Err(error) if is_impossible_id(&error) => {
+                batch.tail = Tail::Look;
+                return Ok(());
+            }
             Ok(true) => {
                 batch.stored(statement);
                 return Ok(());

@@ -9,7 +9,7 @@ use mongodb::error::Error as DriverError;
 pub(crate) use self::driver::{duplicate_index, is_impossible_id, maybe_stored};
 use self::driver::{is_missing_hint, is_too_long, write_code, write_error};
 
-use crate::command::OPEN_INDEX;
+use crate::command::{EXPIRY_INDEX, OPEN_INDEX};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -46,10 +46,12 @@ pub(crate) enum Kind {
     Duplicate,
     /// The index `bucket_open` is not there.
     MissingIndex,
-    /// The index `bucket_open` is there, but it is not ours: what it is.
-    ForeignIndex(String),
+    /// An index of this name is there, but it is not ours: what it is.
+    ForeignIndex { name: String, is: String },
     /// The collection was written with another capacity: that one, and the struct's.
     CapacityMismatch { stored: i64, derived: u32 },
+    /// Buckets expire after another time than the struct says, in seconds.
+    ExpiryMismatch { stored: u64, derived: Option<u64> },
     /// The collection was written with windows of another length: that one, and the struct's, in
     /// seconds.
     WindowMismatch { stored: i64, derived: u32 },
@@ -220,15 +222,20 @@ impl Error {
         self.0.kind == Kind::Duplicate
     }
 
-    /// Whether the index `bucket_open` is missing, or is not the one that this library makes.
-    /// Nothing was stored.
+    /// Whether the index `bucket_open` is missing, or an index has the name of one that this library
+    /// makes and is another one. Nothing was stored.
     pub fn is_index(&self) -> bool {
-        matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex(_))
+        matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex { .. })
     }
 
     /// Whether the collection was written with another capacity than the struct now has.
     pub fn is_capacity_mismatch(&self) -> bool {
         matches!(self.0.kind, Kind::CapacityMismatch { .. })
+    }
+
+    /// Whether the buckets of the collection expire after another time than the struct now says.
+    pub fn is_expiry_mismatch(&self) -> bool {
+        matches!(self.0.kind, Kind::ExpiryMismatch { .. })
     }
 
     /// Whether the collection was written with windows of another length than the struct now has.
@@ -329,9 +336,9 @@ impl fmt::Display for Error {
                 "the index `{OPEN_INDEX}` is missing; open the collection again with `buckets` to \
                  make it"
             ),
-            Kind::ForeignIndex(is) => write!(
+            Kind::ForeignIndex { name, is } => write!(
                 f,
-                "the index `{OPEN_INDEX}` is not the one that this struct needs (it is {is}); if \
+                "the index `{name}` is not the one that this struct needs (it is {is}); if \
                  nothing else uses it, drop it and open the collection again"
             ),
             Kind::CapacityMismatch { stored, derived } => write!(
@@ -342,6 +349,29 @@ impl fmt::Display for Error {
                  false}}}}, [{{$set: {{sealed: \"$_id\"}}}}]), drop the index `{OPEN_INDEX}`, and \
                  open it again"
             ),
+            Kind::ExpiryMismatch { stored, derived } => {
+                write!(
+                    f,
+                    "the buckets of the collection expire {stored} seconds after their newest \
+                     item, "
+                )?;
+                match derived {
+                    Some(derived) => {
+                        let name = collection.split_once('.').map_or("", |(_, name)| name);
+                        write!(
+                            f,
+                            "the struct says {derived}; write `expire_after = \"{stored}s\"`, or \
+                             change the collection with db.runCommand({{collMod: {name:?}, index: \
+                             {{name: \"{EXPIRY_INDEX}\", expireAfterSeconds: {derived}}}}})"
+                        )
+                    }
+                    None => write!(
+                        f,
+                        "the struct does not say so; write `expire_after = \"{stored}s\"`, or \
+                         drop the index `{EXPIRY_INDEX}`"
+                    ),
+                }
+            }
             Kind::WindowMismatch { stored, derived } => write!(
                 f,
                 "the collection was written with windows of {stored} seconds, the struct says \

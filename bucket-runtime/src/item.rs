@@ -48,6 +48,7 @@ pub(crate) fn entry<T: Bucket>(
     Ok(Entry {
         element: element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))?,
         base: base(scope, item.time()).map_err(fail)?,
+        time: item.time().filter(|_| scope.spec.expire_after.is_some()),
         rolled: item.rollup_values(),
     })
 }

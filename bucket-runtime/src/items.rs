@@ -128,11 +128,11 @@ impl<T: Bucket> Items<'_, T> {
     }
 
     /// Reads in this session, which the stream borrows.
-    pub fn session(self, session: &mut ClientSession) -> Items<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Items<'s, T> {
         Items {
             source: self.source,
             query: self.query,
-            session: Some(session),
+            session: Some(session.into()),
             item: PhantomData,
         }
     }

@@ -82,6 +82,11 @@
 //! [`Outlier::outliers`] make. G1 and O1 are as strong as the write concern: with less than a
 //! majority, a failover can lose what was acknowledged.
 //!
+//! # Without tokio
+//!
+//! With the feature `sync`, every call can be carried out by `.run()` in place of `.await`, which
+//! blocks the thread; the module `sync` shows how.
+//!
 //! # Which bson
 //!
 //! The driver comes with bson 2 or bson 3; this crate works with both. Its default feature `bson-2`
@@ -95,6 +100,7 @@ mod append;
 mod bucket;
 mod buckets;
 mod bulk;
+mod bytes;
 mod combine;
 mod command;
 mod element;
@@ -103,6 +109,7 @@ mod error;
 pub mod field;
 mod filter;
 mod id;
+mod indexes;
 mod item;
 mod items;
 mod key;
@@ -120,6 +127,8 @@ mod server;
 mod span;
 mod spec;
 mod stored;
+#[cfg(feature = "sync")]
+pub mod sync;
 mod time;
 mod transaction;
 mod view;
@@ -186,12 +195,14 @@ pub use crate::{
 /// | [`count`](#items-and-count) | string | `"count"` | the field with the array's length |
 /// | [`window`](#time-windows) | string | `"window"` | the field with the start of the bucket's time window |
 /// | [`rollup`](#rollups) | string | `"rollup"` | the field with what the bucket keeps about its items |
+/// | [`expire_after`](#expire_after) | string | never | how long after its newest item the server removes a bucket |
 /// | [`crate`](#crate) | path | `::bucket_runtime` | where this crate is found |
 ///
-/// | `#[bucket(…)]` on a field | each bucket keeps |
+/// | `#[bucket(…)]` on a field | |
 /// | --- | --- |
-/// | [`sum`](#rollups) | the sum of the values, of a number |
-/// | [`min`](#rollups), [`max`](#rollups) | the least, the greatest value, of a number or a time |
+/// | [`index`](#index) | an index over the field |
+/// | [`sum`](#rollups) | each bucket keeps the sum of the values, of a number |
+/// | [`min`](#rollups), [`max`](#rollups) | each bucket keeps the least, the greatest value, of a number or a time |
 ///
 /// # collection
 ///
@@ -301,6 +312,47 @@ pub use crate::{
 /// The names of these two fields in the stored document. `_id` and `sealed` have their names once
 /// and for all.
 ///
+/// # expire_after
+///
+/// A number of seconds, minutes, hours or days: `"30s"`, `"15m"`, `"36h"`, `"90d"`. Once the newest
+/// item of a bucket is older than that, the server removes the bucket, all of its items together; it
+/// looks about once a minute. So an item lives that long at least, and the older ones of its bucket
+/// live as long as it does.
+///
+/// The time of the newest item stands in the bucket as `newest`, and every append keeps it in the
+/// same update. (A time index over the items' own field would remove a bucket when its *oldest* item
+/// is too old.) It takes a time ordinal: numbered buckets have no time, and after the last one of a
+/// key was removed, their numbers would begin again.
+///
+/// The span belongs to the collection as the capacity does, in the index `bucket_expiry`: opening it
+/// with another span, or with none, is an error that says what to do. All writers have to use the
+/// same struct, since one that does not keep `newest` lets the server remove items too early; the
+/// manual's own upsert is such a writer. Buckets from before have no `newest`, and stay. To have
+/// them expire, too, give it to them in the shell (`history` and `date` stand for your names):
+///
+/// ```js
+/// db.trades.updateMany({ newest: { $exists: false } }, [{ $set: { newest: { $max: "$history.date" } } }])
+/// ```
+///
+/// # index
+///
+/// On any field that is stored under a name of its own, of the key or of the items: opening the
+/// collection makes sure that there is an index that begins with it (`{ "history.ticker": 1 }`), with
+/// which a filter on it visits only the buckets that hold a match. An index of your own that begins
+/// with the field serves as well, and none is ever dropped.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10, expire_after = "90d")]
+/// struct Trade {
+///     customer_id: i64,
+///     date: DateTime,
+///     #[bucket(index)]
+///     ticker: String,
+/// }
+/// ```
+///
 /// # crate
 ///
 /// For a crate that renamed or re-exports this one: `#[bucket(crate = my_framework::buckets)]`.
@@ -371,6 +423,7 @@ pub use bucket_derive::Bucket;
 /// | --- | --- |
 /// | [`items`](#items) | the array, a `Vec`; exactly one field |
 /// | [`flag`](#flag) | a `bool` of your own that carries the flag; at most one field |
+/// | [`index`](#index) | an index over the field in the parents' collection |
 ///
 /// # threshold
 ///
@@ -392,6 +445,11 @@ pub use bucket_derive::Bucket;
 ///
 /// Only if you want to see the flag in the struct; [`Outliers::get`] tells it anyhow. Typical
 /// documents may lack the field, so it needs `#[serde(default)]`.
+///
+/// # index
+///
+/// On any field but the id: opening the collections makes sure that there is an index over it. One
+/// over the array knows what the parents themselves hold.
 ///
 /// # The id
 ///

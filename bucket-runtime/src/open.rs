@@ -15,6 +15,7 @@ use crate::{
     command::{self, OPEN_INDEX},
     engine::Engine,
     error::Kind,
+    indexes,
     server::{Server, whole},
 };
 
@@ -58,18 +59,22 @@ impl<T: Bucket> IntoFuture for OpenBuckets<T> {
     }
 }
 
-/// Checks the indexes of the collection, and makes the open index if it is not there. Gives those
-/// that were there.
+/// Checks the indexes of the collection, and makes those that are not there. Gives those that were
+/// there.
 pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Vec<IndexModel>> {
-    let indexes = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
-    if has_collation(&indexes) {
-        return Err(Error::new(Kind::Collation, server.name()));
+    let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
+    let missing = missing(&found, spec).map_err(|kind| Error::new(kind, server.name()))?;
+    create(server, missing).await?;
+    Ok(found)
+}
+
+/// Makes indexes. One round trip, or none if there are none.
+pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<()> {
+    if missing.is_empty() {
+        return Ok(());
     }
-    if let Some(index) = indexes.iter().find(|index| name(index) == Some(OPEN_INDEX)) {
-        check(index, spec).map_err(|kind| Error::new(kind, server.name()))?;
-        return Ok(indexes);
-    }
-    server.create_open_index(spec).await.map_err(|error| {
+    server.create_indexes(missing).await.map_err(|error| {
+        // The only one of them that refuses documents is the open index.
         let several = crate::error::duplicate_index(&error).is_some();
         let kind = if several {
             Kind::SeveralOpen
@@ -77,28 +82,35 @@ pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Vec<Index
             Kind::Driver
         };
         Error::new(kind, server.name()).with_driver(error)
-    })?;
-    Ok(indexes)
+    })
+}
+
+/// The indexes that are to be made.
+fn missing(found: &[IndexModel], spec: &BucketSpec) -> Result<Vec<IndexModel>, Kind> {
+    if has_collation(found) {
+        return Err(Kind::Collation);
+    }
+    let open = match indexes::named(found, OPEN_INDEX) {
+        Some(index) => check(index, spec).map(|()| None)?,
+        None => Some(indexes::open(spec)),
+    };
+    let asked_for = indexes::asked_for(found, spec)?;
+    Ok(open.into_iter().chain(asked_for).collect())
 }
 
 /// Whether the collection compares text by a locale. The index on `_id` tells, since it always has
 /// the collation of its collection.
-fn has_collation(indexes: &[IndexModel]) -> bool {
-    indexes.iter().any(|index| {
-        name(index) == Some("_id_")
-            && (index.options.as_ref()).is_some_and(|options| options.collation.is_some())
-    })
-}
-
-fn name(index: &IndexModel) -> Option<&str> {
-    index.options.as_ref()?.name.as_deref()
+fn has_collation(found: &[IndexModel]) -> bool {
+    indexes::named(found, "_id_")
+        .and_then(|index| index.options.as_ref())
+        .is_some_and(|options| options.collation.is_some())
 }
 
 /// Whether an index of the right name is the right index.
 fn check(index: &IndexModel, spec: &BucketSpec) -> Result<(), Kind> {
     let options = index.options.clone().unwrap_or_default();
     let filter = options.partial_filter_expression.unwrap_or_default();
-    let foreign = || Kind::ForeignIndex(format!("on {}, where {filter}", index.keys));
+    let foreign = || indexes::foreign(index);
     // A query with the simple collation cannot use an index with another one.
     if options.unique != Some(true)
         || options.collation.is_some()

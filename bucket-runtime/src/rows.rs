@@ -1,5 +1,7 @@
 //! Rows as they come from the server.
 
+mod ahead;
+
 use mongodb::{
     ClientSession, Cursor, SessionCursor,
     bson::{Bson, RawDocument},
@@ -7,8 +9,15 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
+use self::ahead::Ahead;
+
 /// A cursor, with or without a session.
-pub(crate) enum Rows<'s, R> {
+pub(crate) struct Rows<'s, R> {
+    cursor: AnyCursor<'s, R>,
+    ahead: Ahead<R>,
+}
+
+enum AnyCursor<'s, R> {
     Plain(Cursor<R>),
     Session(SessionCursor<R>, &'s mut ClientSession),
 }
@@ -21,13 +30,25 @@ pub(crate) enum RowError {
     Decode(String, DriverError),
 }
 
-impl<'s, R: DeserializeOwned> Rows<'s, R> {
-    /// The next row, decoded straight from the batch that the server sent.
-    pub(crate) async fn next(&mut self) -> Result<Option<R>, RowError> {
-        let row = self.next_with(|_| ()).await?;
-        Ok(row.map(|(row, ())| row))
+impl<R> From<Cursor<R>> for Rows<'_, R> {
+    fn from(cursor: Cursor<R>) -> Self {
+        Self {
+            cursor: AnyCursor::Plain(cursor),
+            ahead: Ahead::default(),
+        }
     }
+}
 
+impl<'s, R> From<(SessionCursor<R>, &'s mut ClientSession)> for Rows<'s, R> {
+    fn from((cursor, session): (SessionCursor<R>, &'s mut ClientSession)) -> Self {
+        Self {
+            cursor: AnyCursor::Session(cursor, session),
+            ahead: Ahead::default(),
+        }
+    }
+}
+
+impl<'s, R: DeserializeOwned> Rows<'s, R> {
     /// The next row, and what else is to be seen in it.
     pub(crate) async fn next_with<X>(
         &mut self,
@@ -38,48 +59,48 @@ impl<'s, R: DeserializeOwned> Rows<'s, R> {
         }
         match self.decode() {
             Ok(row) => Ok(Some((row, look(self.raw())))),
-            Err(error) => Err(RowError::Decode(self.id(), error)),
+            Err(error) => Err(RowError::Decode(id(self.raw()), error)),
         }
     }
 
     /// Goes to the next row, if there is one.
     pub(crate) async fn advance(&mut self) -> Result<bool, DriverError> {
-        match self {
-            Self::Plain(cursor) => cursor.advance().await,
-            Self::Session(cursor, session) => cursor.advance(session).await,
+        match &mut self.cursor {
+            AnyCursor::Plain(cursor) => cursor.advance().await,
+            AnyCursor::Session(cursor, session) => cursor.advance(session).await,
         }
     }
 
     /// The row that [`advance`](Self::advance) went to.
     pub(crate) fn decode(&self) -> Result<R, DriverError> {
-        match self {
-            Self::Plain(cursor) => cursor.deserialize_current(),
-            Self::Session(cursor, _) => cursor.deserialize_current(),
+        match &self.cursor {
+            AnyCursor::Plain(cursor) => cursor.deserialize_current(),
+            AnyCursor::Session(cursor, _) => cursor.deserialize_current(),
         }
     }
 
     /// The session, for another read.
     pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
-        match self {
-            Self::Plain(_) => None,
-            Self::Session(_, session) => Some(session),
+        match self.cursor {
+            AnyCursor::Plain(_) => None,
+            AnyCursor::Session(_, session) => Some(session),
         }
     }
 
     fn raw(&self) -> &RawDocument {
-        match self {
-            Self::Plain(cursor) => cursor.current(),
-            Self::Session(cursor, _) => cursor.current(),
+        match &self.cursor {
+            AnyCursor::Plain(cursor) => cursor.current(),
+            AnyCursor::Session(cursor, _) => cursor.current(),
         }
     }
+}
 
-    /// The row's `_id`, as text for people.
-    fn id(&self) -> String {
-        let id = self.raw().get("_id").ok().flatten();
-        match id.and_then(|id| Bson::try_from(id).ok()) {
-            Some(Bson::String(text)) => text,
-            Some(other) => other.to_string(),
-            None => "missing".to_owned(),
-        }
+/// A row's `_id`, as text for people.
+fn id(row: &RawDocument) -> String {
+    let id = row.get("_id").ok().flatten();
+    match id.and_then(|id| Bson::try_from(id).ok()) {
+        Some(Bson::String(text)) => text,
+        Some(other) => other.to_string(),
+        None => "missing".to_owned(),
     }
 }

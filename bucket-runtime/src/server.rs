@@ -222,10 +222,10 @@ impl Server {
             action = action.limit(limit);
         }
         Ok(match session {
-            None => Rows::Plain(action.await?.with_type()),
+            None => Rows::from(action.await?.with_type()),
             Some(session) => {
                 let cursor = action.session(&mut *session).await?;
-                Rows::Session(cursor.with_type(), session)
+                Rows::from((cursor.with_type(), session))
             }
         })
     }
@@ -273,7 +273,7 @@ impl Server {
         pipeline: impl IntoIterator<Item = Document>,
     ) -> Result<Rows<'static, R>, DriverError> {
         let action = self.collection.aggregate(pipeline).allow_disk_use(true);
-        Ok(Rows::Plain(action.await?.with_type()))
+        Ok(Rows::from(action.await?.with_type()))
     }
 
     /// Inserts one document. One round trip.

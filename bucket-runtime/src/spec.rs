@@ -42,6 +42,10 @@ pub struct BucketSpec {
     pub rollup: &'static str,
     /// The names of the fields that elements have; `None` if they may have others, too.
     pub fields: Option<&'static [&'static str]>,
+    /// The stored names of the fields, of the key or of the items, that have an index.
+    pub indexes: &'static [&'static str],
+    /// How many seconds after the time of its newest item a bucket is removed, if ever.
+    pub expire_after: Option<u32>,
 }
 
 impl BucketSpec {
@@ -87,6 +91,8 @@ impl BucketSpec {
             rollups: &[],
             rollup: "rollup",
             fields: None,
+            indexes: &[],
+            expire_after: None,
         }
     }
 
@@ -139,6 +145,34 @@ impl BucketSpec {
         self
     }
 
+    /// Names fields of the key or of the items that have an index.
+    #[must_use]
+    pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
+        self.indexes = names;
+        self
+    }
+
+    /// Has the server remove a bucket so many seconds after the time of its newest item. Only
+    /// items that have a [`time`](crate::Bucket::time) expire.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1 and 2147483647, and the
+    /// ordinal is a time.
+    #[must_use]
+    pub const fn expire_after(mut self, seconds: u32) -> Self {
+        assert!(
+            seconds >= 1 && seconds <= i32::MAX as u32,
+            "expire_after must be between 1 and 2147483647 seconds"
+        );
+        assert!(
+            !matches!(self.id.ordinal, Ordinal::Number),
+            "numbered buckets cannot expire"
+        );
+        self.expire_after = Some(seconds);
+        self
+    }
+
     /// The name of the field with the window's start, if buckets have one.
     pub(crate) const fn window_name(&self) -> Option<&'static str> {
         match self.id.ordinal {
@@ -170,6 +204,8 @@ pub struct OutlierSpec {
     pub threshold: u32,
     /// How many items an extras document holds at most.
     pub extras_capacity: u32,
+    /// The stored names of the parents' fields that have an index.
+    pub indexes: &'static [&'static str],
 }
 
 impl OutlierSpec {
@@ -215,6 +251,7 @@ impl OutlierSpec {
             flag: "has_extras",
             threshold,
             extras_capacity: 1000,
+            indexes: &[],
         }
     }
 
@@ -222,6 +259,13 @@ impl OutlierSpec {
     #[must_use]
     pub const fn flag(mut self, name: &'static str) -> Self {
         self.flag = name;
+        self
+    }
+
+    /// Names fields of the parents that have an index.
+    #[must_use]
+    pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
+        self.indexes = names;
         self
     }
 

@@ -1,13 +1,9 @@
-//! `#[outlier(…)]`, on the struct and on its fields.
+//! `#[outlier(…)]` on the struct.
 
-use proc_macro2::Ident;
-use syn::{Attribute, DeriveInput, LitStr, Meta, Path};
+use syn::{DeriveInput, LitStr, Path};
 
 use super::{Derive, Given, Limit, Spanned, Written, krate};
-use crate::{
-    errors::Errors,
-    list::{self, Entry, Value},
-};
+use crate::errors::Errors;
 
 pub(crate) const OUTLIER: Derive = Derive {
     name: "Outlier",
@@ -23,7 +19,7 @@ pub(crate) const OUTLIER: Derive = Derive {
         ("extra_items", r#"extra_items = "items_extra""#),
         ("crate", "crate = ::bucket_runtime"),
     ],
-    words: &["items", "flag"],
+    words: &["items", "flag", "index"],
 };
 
 /// `#[outlier(…)]` on the struct, as far as it could be read.
@@ -38,15 +34,6 @@ pub(crate) struct OutlierAttr {
     pub(crate) flag: Option<Spanned<LitStr>>,
     pub(crate) extra_items: Option<Spanned<LitStr>>,
     krate: Option<Spanned<Path>>,
-}
-
-/// `#[outlier(…)]` on a field: the words that mark it.
-#[derive(Default)]
-pub(crate) struct FieldAttr {
-    pub(crate) items: Option<Ident>,
-    pub(crate) flag: Option<Ident>,
-    /// Something could not be read, so nobody knows what it was to mark.
-    pub(crate) unreadable: bool,
 }
 
 impl OutlierAttr {
@@ -73,65 +60,5 @@ impl OutlierAttr {
             "extra_items" => self.extra_items = given.string(errors),
             _ => self.krate = given.path(errors),
         }
-    }
-}
-
-impl FieldAttr {
-    pub(crate) fn parse(field: &syn::Field, errors: &mut Errors) -> Self {
-        let mut parsed = Self::default();
-        let own = |attr: &&Attribute| attr.path().is_ident(OUTLIER.attribute);
-        for attr in field.attrs.iter().filter(own) {
-            let entries = list::of_attributes(std::slice::from_ref(attr), OUTLIER.attribute);
-            // `#[outlier]`, `#[outlier()]` and `#[outlier = …]` mark nothing.
-            if entries.is_empty() {
-                parsed.unreadable = true;
-                let at: &Meta = &attr.meta;
-                errors.push(
-                    at,
-                    "`outlier` on a field must say what the field is",
-                    "#[outlier(items)]",
-                );
-            }
-            for entry in entries {
-                parsed.add(&entry, errors);
-            }
-        }
-        parsed
-    }
-
-    fn add(&mut self, entry: &Entry, errors: &mut Errors) {
-        let Some(key) = &entry.key else {
-            self.unreadable = true;
-            errors.push(
-                &entry.tokens,
-                "expected `items` or `flag`",
-                "#[outlier(items)]",
-            );
-            return;
-        };
-        let name = key.to_string();
-        let Some(meant) = OUTLIER.word(key, errors) else {
-            self.unreadable = true;
-            return;
-        };
-        if meant == name && !matches!(entry.value, Value::None) {
-            errors.push(
-                &entry.tokens,
-                format_args!("`{name}` on a field takes no value"),
-                format_args!("#[outlier({name})]"),
-            );
-        }
-        let mark = match meant {
-            "items" => &mut self.items,
-            _ => &mut self.flag,
-        };
-        if mark.is_some() {
-            errors.push(
-                key,
-                format_args!("`{meant}` is given twice"),
-                format_args!("keep one `#[outlier({meant})]`"),
-            );
-        }
-        mark.get_or_insert_with(|| key.clone());
     }
 }

@@ -1,5 +1,6 @@
 //! The rules of `Bucket`.
 
+mod expiry;
 mod id_format;
 mod names;
 mod rollup;
@@ -9,6 +10,7 @@ use syn::{Error, LitStr};
 
 use super::{
     check_is_struct, check_lifetimes,
+    names::check_indexes,
     values::{check_collection, check_limit, check_required, collection_of},
 };
 use crate::{
@@ -24,6 +26,8 @@ pub(crate) struct Checked<'a> {
     pub(crate) collection: &'a LitStr,
     pub(crate) capacity: &'a Spanned<Limit>,
     pub(crate) ordinal: Ordinal<'a>,
+    /// In seconds.
+    pub(crate) expire_after: Option<u32>,
 }
 
 /// Checks all rules, and hands on the model or every error found until now.
@@ -38,6 +42,8 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
         check_limit(model.input, capacity, "a bucket", &mut errors);
     }
     id_format::check(model, is_struct, &mut errors);
+    expiry::check(model, &mut errors);
+    check_indexes(&BUCKET, &model.fields, &mut errors);
     names::check(model, &mut errors);
     serde::check(model, &mut errors);
     rollup::check(model, &mut errors);
@@ -52,6 +58,10 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
         collection: &model.attr.collection.as_ref()?.value,
         capacity: model.attr.capacity.as_ref()?,
         ordinal: model.format.ordinal()?,
+        expire_after: match &model.attr.expire_after {
+            Some(span) => Some(u32::try_from(expiry::seconds(&span.value.value())?).ok()?),
+            None => None,
+        },
     })
 }
 

@@ -20,8 +20,6 @@ pub(crate) struct Model<'a> {
     pub(crate) format_errors: Vec<SyntaxError>,
     /// Empty unless the input is a struct with named fields.
     pub(crate) fields: Vec<Field<'a, Role>>,
-    /// What buckets keep about each of them.
-    rollups: Vec<RollupAttr>,
     /// Some field has an attribute of which nothing could be read.
     pub(crate) rollups_unread: bool,
 }
@@ -47,16 +45,10 @@ impl<'a> Model<'a> {
             .map(|id| id.value.value())
             .unwrap_or_default();
         let (format, format_errors) = IdFormat::parse(&text);
-        let fields = fields(input, &serde, |_, name, _| Role::of(name, &format));
-        let rollups = fields
-            .iter()
-            .map(|field| RollupAttr::parse(field.node, errors));
-        let rollups = Vec::from_iter(rollups);
-        let marked = |field: &Field<'_, _>| {
-            let mut attrs = field.node.attrs.iter();
-            attrs.any(|attr| attr.path().is_ident(BUCKET.attribute))
-        };
-        let rollups_unread = fields.iter().any(marked);
+        let fields = fields(input, &BUCKET, &serde, errors, |name, _| {
+            Role::of(name, &format)
+        });
+        let rollups_unread = fields.iter().any(|field| field.attr.unreadable);
         Self {
             input,
             attr,
@@ -64,7 +56,6 @@ impl<'a> Model<'a> {
             format,
             format_errors,
             fields,
-            rollups,
             rollups_unread,
         }
     }
@@ -89,13 +80,14 @@ impl<'a> Model<'a> {
     }
 
     /// The fields that are marked, and what buckets are to keep about them.
-    pub(crate) fn marked(&self) -> impl Iterator<Item = (&Field<'a, Role>, &RollupAttr)> {
-        let fields = self.fields.iter().zip(&self.rollups);
+    pub(crate) fn marked(&self) -> impl Iterator<Item = (&Field<'a, Role>, RollupAttr<'_>)> {
+        let fields = self.fields.iter();
+        let fields = fields.map(|field| (field, RollupAttr::of(&field.attr)));
         fields.filter(|(_, rollup)| rollup.first().is_some())
     }
 
     /// Those of them about which buckets can keep something.
-    pub(crate) fn rollups(&self) -> impl Iterator<Item = (&Field<'a, Role>, &RollupAttr)> {
+    pub(crate) fn rollups(&self) -> impl Iterator<Item = (&Field<'a, Role>, RollupAttr<'_>)> {
         self.marked()
             .filter(|(field, _)| field.part != Role::Key && field.serde.write.is_some())
     }

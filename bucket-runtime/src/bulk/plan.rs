@@ -10,7 +10,7 @@ use serde::{
 use super::lane::{Held, Lane};
 use crate::{
     Bucket,
-    command::KeyScope,
+    command::{KeyScope, NEWEST},
     engine::{Tail, next_number},
     id,
     item::Fields,
@@ -40,9 +40,9 @@ impl<T: Bucket> Lane<T> {
     /// to be written item by item. An item that stays in the lane is to be pushed afterwards.
     ///
     /// While these are written another writer may open a bucket. With `{#}` it takes one of their
-    /// numbers, and what is behind that one is refused; so it is in a window. With a time ordinal the last bucket is
-    /// written first, with room left: as long as it is open no other can be opened, so all that
-    /// others append comes after it.
+    /// numbers, and what is behind that one is refused; so it is in a window. With a time ordinal the
+    /// last bucket is written first, with room left: as long as it is open no other can be opened,
+    /// so all that others append comes after it.
     pub(crate) fn chunks(&mut self) -> Option<Vec<Chunk<T>>> {
         let capacity = self.capacity();
         let guard = !self.scope.spec.id.ordinal.counts() && capacity > 1;
@@ -155,6 +155,10 @@ impl<T: Bucket> Serialize for NewBucket<'_, T> {
             let totals = chunk.totals();
             let totals = totals.ok_or_else(|| S::Error::custom("the server has to add up"))?;
             map.serialize_entry(scope.spec.rollup, &totals.document(scope.spec))?;
+        }
+        let times = chunk.held.iter().filter_map(|held| held.item.time());
+        if let (Some(_), Some(newest)) = (scope.spec.expire_after, times.max()) {
+            map.serialize_entry(NEWEST, &newest)?;
         }
         map.end()
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mongodb::bson::Bson;
+use mongodb::bson::{Bson, DateTime};
 
 use crate::{
     command::{Items, KeyScope, Update},
@@ -39,6 +39,8 @@ pub(crate) struct Entry {
     pub(crate) element: Bson,
     /// With a time ordinal, the id of a bucket that begins with this item.
     pub(crate) base: Option<String>,
+    /// Where buckets expire, the item's time.
+    pub(crate) time: Option<DateTime>,
     /// The values that the bucket's rollups take in.
     pub(crate) rolled: Vec<Option<Bson>>,
 }
@@ -209,7 +211,11 @@ impl Batch {
             }
             Tail::Open { id, room } => {
                 let after = self.after(id, room - carries);
-                (self.scope.append_to_id(items, id), after)
+                let update = match self.scope.spec.expire_after {
+                    None => self.scope.append_to_id(items, id),
+                    Some(_) => self.scope.append_to_id_or_be_refused(items, id),
+                };
+                (update, after)
             }
             Tail::Full { last } => {
                 let id = self.next_id(base, last.as_deref())?;
@@ -217,8 +223,13 @@ impl Batch {
                 (self.scope.append_to_id(items, &id), after)
             }
         };
+        let carried = self.entries.range(begin..begin + carries);
+        let newest = carried.filter_map(|entry| entry.time).max();
         Ok(Some(Statement {
-            update,
+            update: match newest {
+                None => update,
+                Some(newest) => update.with_newest(newest),
+            },
             carries,
             after,
         }))

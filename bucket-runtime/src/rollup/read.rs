@@ -72,12 +72,12 @@ impl<T: Bucket> RollUp<'_, T> {
     }
 
     /// Reads in this session.
-    pub fn session(self, session: &mut ClientSession) -> RollUp<'_, T> {
+    pub fn session<'r>(self, session: impl Into<&'r mut ClientSession>) -> RollUp<'r, T> {
         RollUp {
             server: self.server,
             scope: self.scope,
             windows: self.windows,
-            session: Some(session),
+            session: Some(session.into()),
             item: PhantomData,
         }
     }

@@ -25,10 +25,10 @@ impl Server {
             action = action.hint(Hint::Name(hint.to_owned()));
         }
         Ok(match session {
-            None => Rows::Plain(action.await?.with_type()),
+            None => Rows::from(action.await?.with_type()),
             Some(session) => {
                 let cursor = action.session(&mut *session).await?;
-                Rows::Session(cursor.with_type(), session)
+                Rows::from((cursor.with_type(), session))
             }
         })
     }

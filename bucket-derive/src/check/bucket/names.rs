@@ -37,7 +37,7 @@ fn check_array_and_count(model: &Model<'_>, errors: &mut Errors) {
         let text = value.value();
         if let Some(wrong) = not_a_field_name(&text) {
             errors.push(value, format_args!("the name in `{key}` {wrong}"), help);
-        } else if text == "_id" || text == "sealed" {
+        } else if is_fixed(model, &text) {
             errors.push(
                 value,
                 format_args!("`{text}` is reserved: every bucket has it"),
@@ -143,10 +143,15 @@ fn check_key_aliases(model: &Model<'_>, errors: &mut Errors) {
 }
 
 fn is_reserved(model: &Model<'_>, name: &str) -> bool {
-    name == "_id"
-        || name == "sealed"
+    is_fixed(model, name)
         || name == model.items_name()
         || name == model.count_name()
         || model.window_name().is_some_and(|window| name == window)
         || model.rollup_name().is_some_and(|rollup| name == rollup)
+}
+
+/// Whether the runtime gives a field this name, once and for all.
+fn is_fixed(model: &Model<'_>, name: &str) -> bool {
+    let expires = model.attr.expire_after.is_some();
+    name == "_id" || name == "sealed" || (name == "newest" && expires)
 }
