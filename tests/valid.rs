@@ -38,6 +38,7 @@ fixtures! {
     flatten
     generics
     in_macro
+    indexes
     millis
     minimal
     names
@@ -58,11 +59,13 @@ fixtures! {
     private_types
     raw_identifiers
     renamed
+    rollup
     serde_crate
     several_keys
     time_types
     #[deny(clippy::pedantic, missing_docs, unused_qualifications)]
     trade
+    window
 }
 
 /// None is forgotten above.

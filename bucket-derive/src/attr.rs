@@ -2,16 +2,20 @@
 //! be.
 
 mod bucket;
+mod field;
 mod limit;
 mod outlier;
+mod rollup;
 
 use proc_macro2::{Ident, TokenStream};
 use syn::{Attribute, LitStr, Meta, Path, parse::Parser, parse_quote};
 
 pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
+    field::FieldAttr,
     limit::Limit,
-    outlier::{FieldAttr, OUTLIER, OutlierAttr},
+    outlier::{OUTLIER, OutlierAttr},
+    rollup::RollupAttr,
 };
 use crate::{
     errors::{Errors, did_you_mean},

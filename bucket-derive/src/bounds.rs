@@ -30,6 +30,7 @@ pub(crate) fn of_bucket(model: &Model<'_>) -> Vec<TokenStream> {
     let mut predicates = of_struct(model.input);
     predicates.extend(keys_are_fit(model));
     predicates.extend(time_is_fit(model));
+    predicates.extend(rollups_are_fit(model));
     for param in model.input.generics.type_params().map(|param| &param.ident) {
         predicates.push(quote!(#param: ::core::marker::Send + ::core::marker::Sync + 'static));
     }
@@ -83,6 +84,20 @@ fn time_is_fit(model: &Model<'_>) -> Option<TokenStream> {
     model
         .time()
         .map(|time| is_fit(model.input, &krate, &time.node.ty, &["TimeField"]))
+}
+
+/// That the marked fields can be added up, or compared. Where it matters it is said in the same words,
+/// as it is of the time.
+pub(crate) fn rollups_are_fit(model: &Model<'_>) -> Vec<TokenStream> {
+    let krate = model.attr.krate();
+    let fit = model.rollups().map(|(field, rollup)| {
+        let name = match rollup.sum {
+            Some(_) => "SumField",
+            None => "RollupField",
+        };
+        is_fit(model.input, &krate, &field.node.ty, &[name])
+    });
+    fit.collect()
 }
 
 fn serde_bounds(model: &Model<'_>, serialize: bool, bound: &TokenStream) -> Vec<TokenStream> {

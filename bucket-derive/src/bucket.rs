@@ -12,12 +12,14 @@ use crate::{
     fallback,
     fields::{self, Fields, Form},
     generics,
-    id_format::Ordinal,
+    id_format::{Ordinal, Suffix},
     limit,
     model::{
         Field,
         bucket::{Model, Role},
     },
+    rollup::{self, Rollups},
+    window,
 };
 
 pub(crate) fn derive(input: TokenStream) -> TokenStream {
@@ -43,8 +45,9 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let element = element::read_struct(checked.model);
     let default = element::default_impl(checked.model);
     let fields = fields(checked.model);
-    let definition = &fields.definition;
-    let bucket = bucket_impl(checked, &fields);
+    let rollups = rollup::rollups(checked.model);
+    let definitions = [&fields.definition, &rollups.definition];
+    let bucket = bucket_impl(checked, &fields, &rollups);
     quote! {
         #[allow(deprecated, non_snake_case)]
         const _: () = {
@@ -52,7 +55,7 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
             #write
             #element
             #default
-            #definition
+            #(#definitions)*
             #bucket
         };
     }
@@ -68,13 +71,13 @@ pub(crate) fn fields(model: &Model<'_>) -> Fields {
     fields::fields(model.input, &model.attr.krate(), &model.fields, form)
 }
 
-fn bucket_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
+fn bucket_impl(checked: &Checked<'_>, fields: &Fields, rollups: &Rollups) -> TokenStream {
     let model = checked.model;
     let krate = model.attr.krate();
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&bounds::of_bucket(model));
-    let spec = spec(checked);
+    let spec = spec(checked, rollups);
     let key_types = Vec::from_iter(model.keys().map(|field| &field.node.ty));
     let key_span = key_types
         .first()
@@ -100,7 +103,7 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
         quote!(#ident: __element.#ident)
     });
     let turbofish = arguments.as_turbofish();
-    let fields = &fields.members;
+    let (fields, rollup_members) = (&fields.members, &rollups.members);
     quote! {
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
@@ -108,6 +111,7 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
             #key_type
             type Element = __Element #arguments;
             #fields
+            #rollup_members
             fn key(&self) -> #krate::KeyRef<'_, Self> {
                 #key
             }
@@ -127,7 +131,7 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
     }
 }
 
-fn spec(checked: &Checked<'_>) -> TokenStream {
+fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
     let model = checked.model;
     let krate = model.attr.krate();
     let collection = checked.collection;
@@ -135,8 +139,14 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let after_key = model.format.after_key();
     let ordinal = match checked.ordinal {
         Ordinal::Number => quote!(Number),
-        Ordinal::Time { unit: None, .. } => quote!(Seconds),
-        Ordinal::Time { unit: Some(_), .. } => quote!(Millis),
+        Ordinal::Time { suffix, .. } => match suffix {
+            None => quote!(Seconds),
+            Some(Suffix::Unit(_)) => quote!(Millis),
+            Some(Suffix::Window(length)) => {
+                let seconds = window::seconds(length).unwrap_or_default();
+                quote!(Window { seconds: #seconds })
+            }
+        },
     };
     let capacity = limit::value(checked.capacity);
     let names = model.keys().map(|key| {
@@ -151,8 +161,15 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let items = items.map(|name| quote!(.items(#name)));
     let count = model.attr.count.as_ref().map(|count| &count.value);
     let count = count.map(|name| quote!(.count(#name)));
+    let window = model.attr.window.as_ref().map(|window| &window.value);
+    let window = window.map(|name| quote!(.window(#name)));
+    let rollups = &rollups.spec;
     let time = model.time().map(|time| &time.serde.write);
     let time = time.map(|name| quote!(.time(#name)));
+    let indexes = fields::indexed(&model.fields);
+    let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
+    let expire_after = checked.expire_after;
+    let expire_after = expire_after.map(|seconds| quote!(.expire_after(#seconds)));
     let fields = fields::all_names(model.elements());
     let fields = fields.map(|names| quote!(.fields(&[#(#names),*])));
     quote! {
@@ -161,7 +178,7 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count #time #fields
+        ) #items #count #window #rollups #time #fields #indexes #expire_after
     }
 }
 

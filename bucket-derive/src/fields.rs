@@ -86,6 +86,14 @@ pub(crate) fn all_names<'f, Part: 'f>(
     stored.map(name).collect()
 }
 
+/// The stored names of the fields that are to have an index.
+pub(crate) fn indexed<'f, Part>(fields: &'f [Field<'f, Part>]) -> Vec<&'f str> {
+    let marked = fields
+        .iter()
+        .filter(|field| field.attr.word("index").is_some());
+    marked.filter_map(name).collect()
+}
+
 /// The stored name, if the field has one that a query can spell.
 fn name<'f, Part>(field: &'f Field<'_, Part>) -> Option<&'f str> {
     let name = field.serde.write.as_deref()?;

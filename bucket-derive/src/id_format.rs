@@ -34,7 +34,7 @@ pub(crate) enum Kind {
 pub(crate) enum Suffix {
     /// `:unit`
     Unit(String),
-    /// `/window`: no runtime knows it yet, but the grammar has it, so the message can say so.
+    /// `/window`
     Window(String),
 }
 
@@ -52,7 +52,7 @@ pub(crate) enum Ordinal<'a> {
     Number,
     Time {
         field: &'a str,
-        unit: Option<&'a str>,
+        suffix: Option<&'a Suffix>,
     },
 }
 
@@ -80,10 +80,7 @@ impl IdFormat {
             Kind::Number => Some(Ordinal::Number),
             Kind::Field { name, suffix } => Some(Ordinal::Time {
                 field: name,
-                unit: match suffix {
-                    Some(Suffix::Unit(unit)) => Some(unit),
-                    _ => None,
-                },
+                suffix: suffix.as_ref(),
             }),
         }
     }
@@ -205,7 +202,7 @@ impl Parser<'_> {
         if name == "#" {
             self.error(
                 at,
-                format!("`{{{text}}}`: a number has no unit"),
+                format!("`{{{text}}}`: a number has no unit and no window"),
                 "write `{#}`",
             );
             return None;

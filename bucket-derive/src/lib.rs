@@ -18,8 +18,10 @@ mod list;
 mod model;
 mod outlier;
 mod rename;
+mod rollup;
 mod serde_attr;
 mod spans;
+mod window;
 
 #[cfg(test)]
 mod tests;

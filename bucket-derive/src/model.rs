@@ -6,7 +6,11 @@ pub(crate) mod outlier;
 use proc_macro2::Ident;
 use syn::{Data, DeriveInput, Fields, ext::IdentExt};
 
-use crate::serde_attr;
+use crate::{
+    attr::{Derive, FieldAttr},
+    errors::Errors,
+    serde_attr,
+};
 
 /// A named field, and its part in what is stored.
 pub(crate) struct Field<'a, Part> {
@@ -15,16 +19,19 @@ pub(crate) struct Field<'a, Part> {
     /// The identifier without `r#`.
     pub(crate) name: String,
     pub(crate) part: Part,
+    pub(crate) attr: FieldAttr,
     pub(crate) serde: serde_attr::Field,
 }
 
 /// The struct's fields; none unless the input is a struct with named fields.
 ///
-/// `part` tells a field's part from its name and its attributes.
+/// `part` tells a field's part from its name and its serde attributes.
 fn fields<'a, Part>(
     input: &'a DeriveInput,
+    derive: &Derive,
     container: &serde_attr::Container,
-    mut part: impl FnMut(&syn::Field, &str, &serde_attr::Field) -> Part,
+    errors: &mut Errors,
+    part: impl Fn(&str, &serde_attr::Field) -> Part,
 ) -> Vec<Field<'a, Part>> {
     let fields = match &input.data {
         Data::Struct(data) => match &data.fields {
@@ -40,7 +47,8 @@ fn fields<'a, Part>(
             let name = ident.unraw().to_string();
             let serde = serde_attr::Field::read(&node.attrs, &name, container);
             Some(Field {
-                part: part(node, &name, &serde),
+                part: part(&name, &serde),
+                attr: FieldAttr::parse(node, derive, errors),
                 node,
                 ident,
                 name,

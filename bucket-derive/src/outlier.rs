@@ -111,6 +111,8 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let flag = flag.map(|name| quote!(.flag(#name)));
     let extras_capacity = attr.extras_capacity.as_ref().map(limit::value);
     let extras_capacity = extras_capacity.map(|limit| quote!(.extras_capacity(#limit)));
+    let indexes = fields::indexed(&checked.model.fields);
+    let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
     quote! {
         #krate::OutlierSpec::new(
             #collection,
@@ -119,6 +121,6 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
             #items,
             #extra_items,
             #threshold,
-        ) #flag #extras_capacity
+        ) #flag #extras_capacity #indexes
     }
 }

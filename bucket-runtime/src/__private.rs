@@ -2,7 +2,7 @@
 
 pub use std::vec::Vec;
 
-pub use mongodb::bson::DateTime;
+pub use mongodb::bson::{Bson, DateTime};
 pub use serde;
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -31,7 +31,8 @@ pub(crate) struct Writer {
 }
 
 impl Append<'static> {
-    pub(crate) fn new<T: Bucket>(writer: &Writer, scope: KeyScope, item: &T) -> Self {
+    pub(crate) fn new<T: Bucket>(writer: &Writer, item: &T) -> Self {
+        let scope = item::scope(item);
         Self {
             writer: writer.clone(),
             entry: item::entry(item, &scope, |kind| writer.engine.fail(&scope, kind)),
@@ -47,12 +48,12 @@ impl Append<'_> {
     /// It then takes one round trip if the key has an open bucket and three if not. In a
     /// transaction, a race for the next bucket ends in an error with the driver's label
     /// `TransientTransactionError`, so that the transaction can be run again.
-    pub fn session(self, session: &mut ClientSession) -> Append<'_> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Append<'s> {
         Append {
             writer: self.writer,
             scope: self.scope,
             entry: self.entry,
-            session: Some(session),
+            session: Some(session.into()),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use mongodb::{
     Collection, Database,
-    bson::{DateTime, Document},
+    bson::{Bson, DateTime, Document},
 };
 use serde::{Serializer, de::DeserializeOwned};
 
-use crate::{BucketSpec, Key, open::OpenBuckets, view};
+use crate::{BucketSpec, Key, RollupFields, open::OpenBuckets, view};
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
 pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
@@ -49,6 +49,7 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 ///     type Element = VisitElement;
 ///     type Fields = VisitFields;
 ///     const FIELDS: VisitFields = VisitFields { page: Field::key("page"), user: Field::new("user") };
+///     type Rollups = ();
 ///
 ///     fn key(&self) -> KeyRef<'_, Self> {
 ///         &self.page
@@ -87,6 +88,16 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// A flattened field has no name of its own, and one that is not stored cannot be asked for;
     /// neither is here.
     const FIELDS: Self::Fields;
+
+    /// What buckets keep about their items besides: `()` unless the spec names some
+    /// [rollups](BucketSpec::rollups).
+    type Rollups: RollupFields;
+
+    /// The values of the fields in [`BucketSpec::rollups`], in that order; see
+    /// [`RollupField::to_rollup`](crate::RollupField::to_rollup).
+    fn rollup_values(&self) -> Vec<Option<Bson>> {
+        Vec::new()
+    }
 
     /// The key that the item belongs to.
     fn key(&self) -> KeyRef<'_, Self>;
@@ -133,12 +144,14 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append
     /// to and read from.
     ///
-    /// Makes sure that the index `bucket_open` is there, which all guarantees stand on: one round
-    /// trip where it is, two where it has to be made.
+    /// Makes sure that the index `bucket_open` is there, which all guarantees stand on, and those
+    /// that the struct asks for: one round trip where they are, two where some have to be made.
     ///
     /// # Errors
     ///
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch),
+    /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
+    /// [`is_index`](crate::Error::is_index),
     /// [`is_several_open`](crate::Error::is_several_open),
     /// [`is_collation`](crate::Error::is_collation), or the driver's.
     fn buckets(db: &Database) -> OpenBuckets<Self> {

@@ -14,6 +14,7 @@ use crate::{
     pages::Pages,
     read::{Count, Counted, FindPage, Reader, nth},
     regroup::Regroup,
+    rollup::RollUp,
     server::Range,
     view::CreateView,
 };
@@ -57,7 +58,8 @@ impl<T: Bucket> Buckets<T> {
         }
     }
 
-    /// Appends one item to the open bucket of its key, or opens a bucket with it.
+    /// Appends one item to the open bucket of its key (or of its time window), or opens a bucket with
+    /// it.
     ///
     /// Appends that wait at the same time, in this handle and its clones, travel together: while a
     /// command for a key is under way further items of the key wait, and the next command carries
@@ -73,9 +75,9 @@ impl<T: Bucket> Buckets<T> {
     /// that command are maybe stored, and the others of the queue are sent as if nothing had
     /// happened.
     ///
-    /// Round trips: one. The first item of a further bucket takes three with `{#}`, and three with
-    /// a time ordinal if another bucket of the key began at the same moment; each lost race for
-    /// opening a bucket costs another one.
+    /// Round trips: one. The first item of a further bucket takes three with `{#}` or within a time
+    /// window, and three with a time ordinal if another bucket of the key began at the same moment;
+    /// each lost race for opening a bucket costs another one.
     ///
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write
     /// concern says; the server's default is a majority of the replica set.
@@ -100,13 +102,13 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn append(&self, item: &T) -> Append<'static> {
-        Append::new(&self.writer, self.scope(item.key()), item)
+        Append::new(&self.writer, item)
     }
 
     /// Appends any number of items of any keys, from an iterator, in bounded memory.
     ///
-    /// The items of a key keep their order. They fill the key's open bucket, and what is left is
-    /// written in whole buckets, many in one command and several commands at once. Other writers
+    /// The items of a key (or of a time window) keep their order. They fill the open bucket, and what
+    /// is left is written in whole buckets, many in one command and several commands at once. Other writers
     /// may append meanwhile. (With a time ordinal, items that were to share a bucket with one that
     /// is refused may come last.)
     ///
@@ -209,7 +211,8 @@ impl<T: Bucket> Buckets<T> {
     }
 
     /// The last page of a key in the order of ids: with a time ordinal the one with the latest
-    /// first item, with `{#}` the newest. `None` if the key has none. One round trip.
+    /// first item, with `{#}` the newest, with time windows the last one of the latest window. `None`
+    /// if the key has none. One round trip.
     pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
         let reader = self.reader(key);
         let at = Some((reader.scope.all(), Range::newest_first()));
@@ -270,7 +273,9 @@ impl<T: Bucket> Buckets<T> {
     /// key by key, as text. Otherwise like [`items`](Self::items).
     ///
     /// Where the filter tells with `eq` what the first key fields are, the ids of these keys bound
-    /// what is visited; otherwise all buckets are, unless an index of yours knows better.
+    /// what is visited; otherwise all buckets are, unless an index of yours knows better. With time
+    /// windows a filter on the time asks for the buckets of its windows, so an index on the field
+    /// `window` is such a one.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets};
@@ -324,6 +329,43 @@ impl<T: Bucket> Buckets<T> {
     /// trip.
     pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static> {
         Count::new(self.reader(key), Counted::Items)
+    }
+
+    /// What the buckets of a key keep about their items (`#[bucket(sum, min, max)]`), added up by the
+    /// server: see [`Rollup`](crate::Rollup). One round trip, which reads the key's buckets but not
+    /// their items.
+    ///
+    /// # Errors
+    ///
+    /// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup) if a bucket does not keep that of
+    /// all of its items.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
+    /// #[derive(Bucket)]
+    /// #[bucket(collection = "readings", id = "{sensor}_{at/1h}", capacity = 3600)]
+    /// struct Reading {
+    ///     sensor: i64,
+    ///     at: DateTime,
+    ///     #[bucket(sum, min, max)]
+    ///     celsius: f64,
+    /// }
+    ///
+    /// # async fn example(db: &Database, midnight: DateTime) -> bucket_runtime::Result<()> {
+    /// let readings = Reading::buckets(db).await?;
+    /// let today = readings.rollup(&7).windows(midnight..).await?;
+    /// println!("{} readings, {:?} °C on average", today.count(), today.celsius.mean());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rollup(&self, key: KeyRef<'_, T>) -> RollUp<'static, T> {
+        RollUp::new(&self.writer.engine.server, Some(self.scope(key)))
+    }
+
+    /// What the buckets of all keys keep about their items, added up by the server. It reads all
+    /// buckets; otherwise like [`rollup`](Self::rollup).
+    pub fn rollup_all(&self) -> RollUp<'static, T> {
+        RollUp::new(&self.writer.engine.server, None)
     }
 
     /// A filter for all buckets of a key, for commands of your own on

@@ -1,8 +1,8 @@
 //! The commands, as pure functions from facts to documents. Nothing here talks to a server.
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use crate::{BucketSpec, KeyPart, id};
+use crate::{BucketSpec, KeyPart, Ordinal, id, rollup::Totals};
 
 /// The index that every guarantee stands on: it holds one entry per open or sealed bucket, finds
 /// the open one in one step, and lets the server refuse a second open bucket for a key.
@@ -11,12 +11,19 @@ pub(crate) const OPEN_INDEX: &str = "bucket_open";
 /// The field that exists only in a sealed bucket, where it holds the bucket's own `_id`.
 pub(crate) const SEALED: &str = "sealed";
 
-/// One key of one collection, ready to be put into commands.
+/// The index by which the server removes buckets, and the field that it is over: the time of the
+/// newest item. A time index over the items themselves would go by the oldest one.
+pub(crate) const EXPIRY_INDEX: &str = "bucket_expiry";
+pub(crate) const NEWEST: &str = "newest";
+
+/// One key of one collection, or one time window of a key, ready to be put into commands.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyScope {
     pub(crate) spec: &'static BucketSpec,
     pub(crate) parts: Vec<KeyPart>,
-    /// What the ids of all buckets of the key begin with.
+    /// The window's start. Writing treats it as one more part of the key, reading knows only keys.
+    pub(crate) window: Option<DateTime>,
+    /// What the ids of all buckets of the key, or of the window, begin with.
     pub(crate) prefix: String,
 }
 
@@ -29,7 +36,33 @@ pub(crate) struct Update {
     pub(crate) hint: Option<&'static str>,
 }
 
+/// What an update appends.
+#[derive(Debug)]
+pub(crate) struct Items {
+    pub(crate) elements: Vec<Bson>,
+    /// What the bucket keeps about these, if it keeps anything.
+    pub(crate) totals: Option<Totals>,
+}
+
+impl From<Vec<Bson>> for Items {
+    fn from(elements: Vec<Bson>) -> Self {
+        Self {
+            elements,
+            totals: None,
+        }
+    }
+}
+
 impl Update {
+    /// The same, with the time of the newest of the items that it carries.
+    pub(crate) fn with_newest(mut self, newest: DateTime) -> Self {
+        // There is one `$max` for all fields.
+        let mut max = (self.update.get_document("$max").cloned()).unwrap_or_default();
+        max.insert(NEWEST, newest);
+        self.update.insert("$max", max);
+        self
+    }
+
     /// It as one of the statements of an `update` command.
     pub(crate) fn into_statement(self) -> Document {
         let mut statement = doc! { "q": self.filter, "u": self.update, "upsert": self.upsert };
@@ -46,8 +79,39 @@ impl KeyScope {
         Self {
             spec,
             parts,
+            window: None,
             prefix,
         }
+    }
+
+    /// Where an item of this moment is written to: its window, if buckets have one. A moment that no
+    /// id can hold has none; [`item::base`](crate::item::base) refuses it.
+    pub(crate) fn at(mut self, time: Option<DateTime>) -> Self {
+        let ordinal = self.spec.id.ordinal;
+        if let (Ordinal::Window { .. }, Some(time)) = (ordinal, time)
+            && let Some(start) = id::window_start(ordinal, time.timestamp_millis())
+        {
+            self.window = Some(DateTime::from_millis(start));
+            self.prefix.extend(id::time(ordinal, start));
+        }
+        self
+    }
+
+    /// The fields that a bucket has at its top because of whose it is.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, Bson)> {
+        let window = self.spec.window_name().zip(self.window);
+        let window = window.map(|(name, start)| (name, start.into()));
+        let key = self.spec.key.iter().zip(&self.parts);
+        key.map(|(name, part)| (name.name, part.value.clone()))
+            .chain(window)
+    }
+
+    /// The fields of all buckets of the key, or of the window, as conditions.
+    pub(crate) fn equalities(&self) -> Document {
+        let fields = self.fields();
+        fields
+            .map(|(name, value)| (name.to_owned(), equality(&value)))
+            .collect()
     }
 
     /// All buckets of the key: a range of ids, which the `_id` index answers alone. Never a regex.
@@ -88,9 +152,9 @@ impl KeyScope {
     }
 
     /// The append in one round trip: into the open bucket, or into a new one with this id.
-    pub(crate) fn append_or_open(&self, elements: Vec<Bson>, new_id: &str) -> Update {
-        let filter = self.open_bucket(&elements);
-        let mut update = self.push(elements);
+    pub(crate) fn append_or_open(&self, items: Items, new_id: &str) -> Update {
+        let filter = self.open_bucket(&items.elements);
+        let mut update = self.push(items);
         update.insert("$setOnInsert", doc! { "_id": new_id });
         Update {
             filter,
@@ -101,10 +165,10 @@ impl KeyScope {
     }
 
     /// The append into the open bucket, if there is one.
-    pub(crate) fn append_to_open(&self, elements: Vec<Bson>) -> Update {
+    pub(crate) fn append_to_open(&self, items: Items) -> Update {
         Update {
-            filter: self.open_bucket(&elements),
-            update: self.push(elements),
+            filter: self.open_bucket(&items.elements),
+            update: self.push(items),
             upsert: false,
             hint: Some(OPEN_INDEX),
         }
@@ -113,22 +177,25 @@ impl KeyScope {
     /// The append into the open bucket as a statement among others: if there is none it is refused
     /// (InvalidIdField, 53), since the answer to several statements tells only how many of them
     /// found a document.
-    pub(crate) fn append_to_open_or_be_refused(&self, elements: Vec<Bson>) -> Update {
-        let mut update = self.append_to_open(elements);
-        let impossible = Bson::Array(Vec::new());
-        (update.update).insert("$setOnInsert", doc! { "_id": impossible });
-        update.upsert = true;
-        update
+    pub(crate) fn append_to_open_or_be_refused(&self, items: Items) -> Update {
+        or_be_refused(self.append_to_open(items))
+    }
+
+    /// The append into the bucket with this id, which is refused (InvalidIdField, 53, or
+    /// ImmutableField, 66) if that is no longer open: where buckets expire, one that was there a
+    /// moment ago may be gone, and a new one needs an id of its own time.
+    pub(crate) fn append_to_id_or_be_refused(&self, items: Items, id: &str) -> Update {
+        or_be_refused(self.append_to_id(items, id))
     }
 
     /// The append into the bucket with this id, which is opened if it does not exist. If it is
     /// full or sealed the server refuses with E11000 on `_id_`.
-    pub(crate) fn append_to_id(&self, elements: Vec<Bson>, id: &str) -> Update {
-        let mut filter = self.open_bucket(&elements);
+    pub(crate) fn append_to_id(&self, items: Items, id: &str) -> Update {
+        let mut filter = self.open_bucket(&items.elements);
         filter.insert("_id", id);
         Update {
             filter,
-            update: self.push(elements),
+            update: self.push(items),
             upsert: true,
             // Or else the server would try both indexes each time.
             hint: Some("_id_"),
@@ -152,10 +219,7 @@ impl KeyScope {
 
     /// The open bucket of the key, also if its id is none of the key's.
     pub(crate) fn open_bucket_anywhere(&self) -> Document {
-        let mut filter = Document::new();
-        for (name, part) in self.spec.key.iter().zip(&self.parts) {
-            filter.insert(name.name, equality(&part.value));
-        }
+        let mut filter = self.equalities();
         filter.insert(SEALED, doc! { "$exists": false });
         filter.insert(self.spec.count, doc! { "$lt": capacity(self.spec) });
         filter
@@ -166,7 +230,7 @@ impl KeyScope {
         let [first, others @ ..] = scopes else {
             return doc! { "_id": { "$in": [] } };
         };
-        let [name] = first.spec.key else {
+        let ([name], None) = (first.spec.key, first.window) else {
             let each = scopes.iter().map(|scope| scope.open_bucket_anywhere());
             return doc! { "$or": each.collect::<Vec<_>>() };
         };
@@ -181,13 +245,25 @@ impl KeyScope {
 
     /// `$each` even for a single element: an element that itself looks like a modifier
     /// (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
-    fn push(&self, elements: Vec<Bson>) -> Document {
+    fn push(&self, Items { elements, totals }: Items) -> Document {
         let count = size(&elements);
-        doc! {
+        let mut update = doc! {
             "$push": { self.spec.items: { "$each": elements } },
             "$inc": { self.spec.count: count },
+        };
+        if let Some(totals) = totals {
+            totals.add_to(self.spec, &mut update);
         }
+        update
     }
+}
+
+/// The update, which is refused if it would make a document: that one could have no such id.
+fn or_be_refused(mut update: Update) -> Update {
+    let impossible = Bson::Array(Vec::new());
+    (update.update).insert("$setOnInsert", doc! { "_id": impossible });
+    update.upsert = true;
+    update
 }
 
 /// A filter for this very value. Documents and regular expressions would be read as operators.
@@ -211,6 +287,10 @@ pub(crate) fn open_index_keys(spec: &BucketSpec) -> Document {
     let mut keys: Document = (spec.key.iter())
         .map(|key| (key.name.to_owned(), Bson::Int32(1)))
         .collect();
+    keys.extend(
+        spec.window_name()
+            .map(|name| (name.to_owned(), Bson::Int32(1))),
+    );
     keys.insert(SEALED, 1_i32);
     keys
 }
@@ -222,7 +302,17 @@ pub(crate) fn reference_index_keys(reference: &str) -> Document {
 
 /// Which buckets the open index holds.
 pub(crate) fn open_index_filter(spec: &BucketSpec) -> Document {
-    doc! { spec.count: { "$lt": capacity(spec) } }
+    let mut filter = doc! { spec.count: { "$lt": capacity(spec) } };
+    if let (Some(name), Ordinal::Window { seconds }) = (spec.window_name(), spec.id.ordinal) {
+        filter.insert(name, doc! { "$gte": before_all_windows(seconds.into()) });
+    }
+    filter
+}
+
+/// The moment that lies one window before the first one that ids can hold. As a bound of the open
+/// index it leaves out nothing, and lets the next opening see how long the windows are.
+pub(crate) fn before_all_windows(seconds: i64) -> DateTime {
+    DateTime::from_millis(-(10_000_000_000 + seconds) * 1000)
 }
 
 /// The capacity as 32 bits, as the shell would write it; `MAX_CAPACITY` is far below the limit.

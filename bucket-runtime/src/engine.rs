@@ -15,7 +15,7 @@ use self::turns::Turns;
 use crate::{
     Error, Result,
     command::{KeyScope, OPEN_INDEX},
-    error::{Kind, duplicate_index},
+    error::{Kind, duplicate_index, is_impossible_id},
     server::Server,
 };
 
@@ -155,6 +155,11 @@ impl Engine {
         result: Result<bool, DriverError>,
     ) -> Result<()> {
         let error = match result {
+            // It would have had to make a document, and must not.
+            Err(error) if is_impossible_id(&error) => {
+                batch.tail = Tail::Look;
+                return Ok(());
+            }
             Ok(true) => {
                 batch.stored(statement);
                 return Ok(());
@@ -194,7 +199,7 @@ impl Engine {
         element: Bson,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let update = scope.append_to_open(vec![element]);
+        let update = scope.append_to_open(vec![element].into());
         let stored = self.server.update(update, session).await;
         stored.map_err(|error| self.refused(scope, error))
     }
@@ -217,6 +222,10 @@ impl Engine {
             if matches!(batch.tail, Tail::Open { .. }) && batch.len() == 1 {
                 batch.tail = Tail::Unknown;
             }
+        }
+        // In a transaction an id that turns out to be taken would abort everything.
+        if session.is_some() && batch.is_of_another_moment() {
+            batch.tail = Tail::Shut;
         }
         if batch.tail != Tail::Shut {
             return Ok(None);

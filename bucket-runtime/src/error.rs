@@ -9,7 +9,7 @@ use mongodb::error::Error as DriverError;
 pub(crate) use self::driver::{duplicate_index, is_impossible_id, maybe_stored};
 use self::driver::{is_missing_hint, is_too_long, write_code, write_error};
 
-use crate::command::OPEN_INDEX;
+use crate::command::{EXPIRY_INDEX, OPEN_INDEX};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -46,10 +46,15 @@ pub(crate) enum Kind {
     Duplicate,
     /// The index `bucket_open` is not there.
     MissingIndex,
-    /// The index `bucket_open` is there, but it is not ours: what it is.
-    ForeignIndex(String),
+    /// An index of this name is there, but it is not ours: what it is.
+    ForeignIndex { name: String, is: String },
     /// The collection was written with another capacity: that one, and the struct's.
     CapacityMismatch { stored: i64, derived: u32 },
+    /// Buckets expire after another time than the struct says, in seconds.
+    ExpiryMismatch { stored: u64, derived: Option<u64> },
+    /// The collection was written with windows of another length: that one, and the struct's, in
+    /// seconds.
+    WindowMismatch { stored: i64, derived: u32 },
     /// Some key has several open buckets.
     SeveralOpen,
     /// The collection compares text by a locale.
@@ -64,6 +69,10 @@ pub(crate) enum Kind {
     IdsExhausted(String),
     /// An id among the key's that no bucket of this format can have.
     ForeignId(String),
+    /// The sum of a bucket's values would exceed 64 bits.
+    SumOverflow,
+    /// A bucket does not keep what is to be added up, or not of all its items.
+    IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
     /// There is no such parent.
@@ -110,6 +119,7 @@ impl Error {
             Some((11000, _)) => Kind::Duplicate,
             // BSONObjectTooLarge, and the same from the update stage and from `$push`.
             Some((10334 | 17419 | 17420, _)) => Kind::TooLarge,
+            Some((2, message)) if message.contains("Failed to apply $inc") => Kind::SumOverflow,
             Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
             _ => Kind::Driver,
         };
@@ -212,15 +222,25 @@ impl Error {
         self.0.kind == Kind::Duplicate
     }
 
-    /// Whether the index `bucket_open` is missing, or is not the one that this library makes.
-    /// Nothing was stored.
+    /// Whether the index `bucket_open` is missing, or an index has the name of one that this library
+    /// makes and is another one. Nothing was stored.
     pub fn is_index(&self) -> bool {
-        matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex(_))
+        matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex { .. })
     }
 
     /// Whether the collection was written with another capacity than the struct now has.
     pub fn is_capacity_mismatch(&self) -> bool {
         matches!(self.0.kind, Kind::CapacityMismatch { .. })
+    }
+
+    /// Whether the buckets of the collection expire after another time than the struct now says.
+    pub fn is_expiry_mismatch(&self) -> bool {
+        matches!(self.0.kind, Kind::ExpiryMismatch { .. })
+    }
+
+    /// Whether the collection was written with windows of another length than the struct now has.
+    pub fn is_window_mismatch(&self) -> bool {
+        matches!(self.0.kind, Kind::WindowMismatch { .. })
     }
 
     /// Whether a key of the collection has several open buckets already, left by a writer that was
@@ -256,6 +276,17 @@ impl Error {
     /// Nothing was stored.
     pub fn is_too_large(&self) -> bool {
         self.0.kind == Kind::TooLarge
+    }
+
+    /// Whether the sum that a bucket keeps would exceed 64 bits with the item. Nothing was stored.
+    pub fn is_sum_overflow(&self) -> bool {
+        self.0.kind == Kind::SumOverflow
+    }
+
+    /// Whether some bucket does not keep what is to be added up, or not of all of its items: it was
+    /// written before the fields were marked so, or by another program.
+    pub fn is_incomplete_rollup(&self) -> bool {
+        self.0.kind == Kind::IncompleteRollup
     }
 
     /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.
@@ -305,9 +336,9 @@ impl fmt::Display for Error {
                 "the index `{OPEN_INDEX}` is missing; open the collection again with `buckets` to \
                  make it"
             ),
-            Kind::ForeignIndex(is) => write!(
+            Kind::ForeignIndex { name, is } => write!(
                 f,
-                "the index `{OPEN_INDEX}` is not the one that this struct needs (it is {is}); if \
+                "the index `{name}` is not the one that this struct needs (it is {is}); if \
                  nothing else uses it, drop it and open the collection again"
             ),
             Kind::CapacityMismatch { stored, derived } => write!(
@@ -317,6 +348,35 @@ impl fmt::Display for Error {
                  full buckets with updateMany({{count: {{$gte: {stored}}}, sealed: {{$exists: \
                  false}}}}, [{{$set: {{sealed: \"$_id\"}}}}]), drop the index `{OPEN_INDEX}`, and \
                  open it again"
+            ),
+            Kind::ExpiryMismatch { stored, derived } => {
+                write!(
+                    f,
+                    "the buckets of the collection expire {stored} seconds after their newest \
+                     item, "
+                )?;
+                match derived {
+                    Some(derived) => {
+                        let name = collection.split_once('.').map_or("", |(_, name)| name);
+                        write!(
+                            f,
+                            "the struct says {derived}; write `expire_after = \"{stored}s\"`, or \
+                             change the collection with db.runCommand({{collMod: {name:?}, index: \
+                             {{name: \"{EXPIRY_INDEX}\", expireAfterSeconds: {derived}}}}})"
+                        )
+                    }
+                    None => write!(
+                        f,
+                        "the struct does not say so; write `expire_after = \"{stored}s\"`, or \
+                         drop the index `{EXPIRY_INDEX}`"
+                    ),
+                }
+            }
+            Kind::WindowMismatch { stored, derived } => write!(
+                f,
+                "the collection was written with windows of {stored} seconds, the struct says \
+                 {derived}; write `/{stored}s` in the id format, or move the items into another \
+                 collection with `append_stream`"
             ),
             Kind::SeveralOpen => write!(
                 f,
@@ -343,6 +403,15 @@ impl fmt::Display for Error {
                 f,
                 "the document with _id {id:?} lies among the buckets of the key, but no bucket has \
                  such an id; move it to another collection"
+            ),
+            Kind::SumOverflow => f.write_str(
+                "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
+                 `Decimal128`, or a smaller capacity",
+            ),
+            Kind::IncompleteRollup => f.write_str(
+                "some buckets do not keep what is to be added up of all of their items, since they \
+                 were written before the fields were marked, or by another program; move their \
+                 items into another collection with `append_stream`",
             ),
             Kind::TooLarge => f.write_str(
                 "the document with this item would exceed what a document may hold (16 MB); if \

@@ -60,6 +60,7 @@ pub struct Field<T, V, S = Plain> {
     name: &'static str,
     write: Write<V>,
     left_out: fn(&V) -> bool,
+    is_date: bool,
     /// The value's text in an `_id`: key fields have one.
     id_text: Option<fn(&V) -> String>,
     of: PhantomData<fn() -> (T, S)>,
@@ -123,9 +124,11 @@ impl<T, V: KeyField> Field<T, V> {
 impl<T, V: TimeField> Field<T, V, Date> {
     /// A field that [`bson_date`] stores under this name.
     pub const fn date(name: &'static str) -> Self {
-        Self::with(name, |value, serializer| {
+        let mut field = Self::with(name, |value, serializer| {
             bson_date::serialize(value, serializer)
-        })
+        });
+        field.is_date = true;
+        field
     }
 }
 
@@ -144,6 +147,7 @@ impl<T, V, S> Field<T, V, S> {
             name,
             write,
             left_out: |_| false,
+            is_date: false,
             id_text: None,
             of: PhantomData,
         }
@@ -206,6 +210,7 @@ impl<T, V, S> Field<T, V, S> {
         Leaf {
             name: self.name,
             is_key: self.id_text.is_some(),
+            is_date: self.is_date,
             test,
             id_text: None,
         }

@@ -52,6 +52,8 @@ pub(crate) struct Leaf {
     pub(crate) name: &'static str,
     /// Whether the field stands at the top of a bucket.
     pub(crate) is_key: bool,
+    /// Whether the field is stored as a date by this library.
+    pub(crate) is_date: bool,
     /// The operators.
     pub(crate) test: Document,
     /// If a key field has to equal a value: that value's text in ids.

@@ -66,7 +66,7 @@ pub(crate) fn successor(prefix: &str) -> String {
 /// How wide an ordinal's number is.
 pub(crate) const fn width(ordinal: Ordinal) -> usize {
     match ordinal {
-        Ordinal::Seconds | Ordinal::Number => 10,
+        Ordinal::Seconds | Ordinal::Window { .. } | Ordinal::Number => 10,
         Ordinal::Millis => 13,
     }
 }
@@ -86,8 +86,17 @@ pub(crate) fn time(ordinal: Ordinal, millis: i64) -> Option<String> {
 fn value(ordinal: Ordinal, millis: i64) -> i64 {
     match ordinal {
         Ordinal::Millis => millis,
-        _ => millis.div_euclid(1000),
+        Ordinal::Window { seconds } => {
+            let seconds = i64::from(seconds);
+            millis.div_euclid(1000).div_euclid(seconds) * seconds
+        }
+        Ordinal::Seconds | Ordinal::Number => millis.div_euclid(1000),
     }
+}
+
+/// When the window of this moment starts, in milliseconds; `None` if ids cannot hold that.
+pub(crate) fn window_start(ordinal: Ordinal, millis: i64) -> Option<i64> {
+    fits(ordinal, millis).then(|| value(ordinal, millis) * 1000)
 }
 
 fn padded(width: usize, value: i64) -> Option<String> {
@@ -226,8 +235,13 @@ mod tests {
 
         #[test]
         fn g5_ids_sort_as_their_times(a in any::<i64>(), b in any::<i64>(), near in -3000..3000_i64) {
-            for ordinal in [Ordinal::Seconds, Ordinal::Millis] {
-                let unit = if ordinal == Ordinal::Seconds { 1000 } else { 1 };
+            for (ordinal, unit) in [
+                (Ordinal::Seconds, 1000),
+                (Ordinal::Millis, 1),
+                (Ordinal::Window { seconds: 1 }, 1000),
+                (Ordinal::Window { seconds: 3600 }, 3_600_000),
+                (Ordinal::Window { seconds: u32::MAX }, i64::from(u32::MAX) * 1000),
+            ] {
                 for b in [b, a.saturating_add(near), near] {
                     if let (Some(of_a), Some(of_b)) = (time(ordinal, a), time(ordinal, b)) {
                         let times = a.div_euclid(unit).cmp(&b.div_euclid(unit));
@@ -235,6 +249,24 @@ mod tests {
                         prop_assert!(is_ordinal(&of_a));
                     }
                 }
+            }
+        }
+
+        #[test]
+        fn a_window_holds_its_moments_and_no_others(
+            millis in -10_000_000_000_000..10_000_000_000_000_i64,
+            seconds in prop_oneof![1..u32::MAX, Just(60), Just(86_400)],
+        ) {
+            let ordinal = Ordinal::Window { seconds };
+            let length = i64::from(seconds) * 1000;
+            if let Some(start) = window_start(ordinal, millis) {
+                prop_assert!(start <= millis && millis < start + length);
+                prop_assert_eq!(start.rem_euclid(length), 0);
+                prop_assert_eq!(time(ordinal, start), time(ordinal, millis));
+                prop_assert_eq!(time(ordinal, millis), time(Ordinal::Seconds, start));
+            } else {
+                prop_assert_eq!(time(ordinal, millis), None);
+                prop_assert!(millis - length < -10_000_000_000_000);
             }
         }
 

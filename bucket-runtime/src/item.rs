@@ -25,14 +25,17 @@ impl<T: Bucket> Serialize for Fields<'_, T> {
     }
 }
 
-/// The key that the item belongs to.
+/// The key that the item belongs to, or its window of the key.
 pub(crate) fn scope<T: Bucket>(item: &T) -> KeyScope {
-    KeyScope::new(const { &T::SPEC }, T::Key::parts(item.key()))
+    KeyScope::new(const { &T::SPEC }, T::Key::parts(item.key())).at(item.time())
 }
 
 /// Writes what [`KeyScope::prefix`] is in the item's [`scope`], which this is quicker than.
 pub(crate) fn write_prefix<T: Bucket>(item: &T, out: &mut String) {
     id::write_prefix(&T::SPEC.id, out, |each| T::Key::texts(item.key(), each));
+    if let (ordinal @ Ordinal::Window { .. }, Some(time)) = (T::SPEC.id.ordinal, item.time()) {
+        out.extend(id::time(ordinal, time.timestamp_millis()));
+    }
 }
 
 /// The item as the append protocol carries it.
@@ -45,13 +48,17 @@ pub(crate) fn entry<T: Bucket>(
     Ok(Entry {
         element: element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))?,
         base: base(scope, item.time()).map_err(fail)?,
+        time: item.time().filter(|_| scope.spec.expire_after.is_some()),
+        rolled: item.rollup_values(),
     })
 }
 
-/// With a time ordinal, the id of a bucket that begins at this time.
+/// With a time ordinal, the id of a bucket that begins at this time; with windows, that of the first
+/// bucket of the window.
 pub(crate) fn base(scope: &KeyScope, time: Option<DateTime>) -> Result<Option<String>, Kind> {
     match (scope.spec.id.ordinal, time) {
         (Ordinal::Number, _) | (_, None) => Ok(None),
+        _ if scope.window.is_some() => Ok(Some(scope.prefix.clone())),
         (ordinal, Some(time)) => match id::time(ordinal, time.timestamp_millis()) {
             Some(text) => Ok(Some(scope.id(&text))),
             None => Err(Kind::TimeOutOfRange(time.to_string())),

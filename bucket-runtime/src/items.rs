@@ -90,9 +90,12 @@ impl<T: Bucket> Items<'_, T> {
     /// The server visits the buckets of the key, or, where conditions on key fields tell the first
     /// ones with `eq`, the buckets of these keys; with an index of your own on the key and a field
     /// of the items (`{ customerId: 1, "history.ticker": 1 }`) only those that hold a match. It
-    /// takes apart only buckets that hold a match. A bucket's id is the time of its first item, and
-    /// the others may be earlier as well as later, so a range of times leaves out no bucket by its
-    /// id.
+    /// takes apart only buckets that hold a match.
+    ///
+    /// With time windows (`{date/1h}`), a condition on their field bounds what is visited: of a key,
+    /// only the buckets of those windows in which a matching item can lie, by their ids. With another
+    /// time ordinal a bucket's id is the time of its first item, and the others may be earlier as
+    /// well as later, so a range of times leaves out no bucket.
     pub fn filter(mut self, filter: Filter<T>) -> Self {
         self.query.filter = self.query.filter.and(filter.node);
         self
@@ -109,7 +112,8 @@ impl<T: Bucket> Items<'_, T> {
     /// Without a filter the items of a key are not counted one by one: two more round trips find
     /// the bucket to begin with, by the number of full buckets before it and the counts of those
     /// that are not full, reading one key of the `_id` index per bucket that is skipped and, of the
-    /// buckets before, only those that are not full. It takes `capacity` for what a full bucket
+    /// buckets before, only those that are not full; with time windows that may be one for each
+    /// window of the key. It takes `capacity` for what a full bucket
     /// holds, which it is not in a collection whose capacity was lowered. If somebody appends
     /// between these round trips, a read from the newest may begin some items off.
     pub fn skip(mut self, items: u64) -> Self {
@@ -124,11 +128,11 @@ impl<T: Bucket> Items<'_, T> {
     }
 
     /// Reads in this session, which the stream borrows.
-    pub fn session(self, session: &mut ClientSession) -> Items<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Items<'s, T> {
         Items {
             source: self.source,
             query: self.query,
-            session: Some(session),
+            session: Some(session.into()),
             item: PhantomData,
         }
     }

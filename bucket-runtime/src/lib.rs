@@ -62,7 +62,7 @@
 //!   been stored ([`Error::is_maybe_stored`]).
 //! - **G2** `count` = length of the items array ≤ capacity, in every bucket at every moment.
 //! - **G3** At most one open bucket per key at every moment: n items of a key make
-//!   ceil(n / capacity) buckets, whatever the concurrency.
+//!   ceil(n / capacity) buckets, whatever the concurrency. With time windows: per key and window.
 //! - **G4** A read for one key never returns another key's item, for any two keys.
 //! - **G5** The order of a key's bucket ids is the order of their ordinals; with `{#}` it is the
 //!   order of creation.
@@ -81,6 +81,11 @@
 //! They stand on the unique index `bucket_open`, which [`Bucket::buckets`] and
 //! [`Outlier::outliers`] make. G1 and O1 are as strong as the write concern: with less than a
 //! majority, a failover can lose what was acknowledged.
+//!
+//! # Without tokio
+//!
+//! With the feature `sync`, every call can be carried out by `.run()` in place of `.await`, which
+//! blocks the thread; the module `sync` shows how.
 //!
 //! # Which bson
 //!
@@ -104,6 +109,7 @@ mod error;
 pub mod field;
 mod filter;
 mod id;
+mod indexes;
 mod item;
 mod items;
 mod key;
@@ -114,11 +120,15 @@ mod pages;
 mod query;
 mod read;
 mod regroup;
+mod rollup;
 mod rows;
 mod seek;
 mod server;
+mod span;
 mod spec;
 mod stored;
+#[cfg(feature = "sync")]
+pub mod sync;
 mod time;
 mod transaction;
 mod view;
@@ -145,7 +155,11 @@ pub use crate::{
     page::{InvalidToken, Page, PageToken},
     pages::PageStream,
     regroup::RegroupProgress,
-    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec},
+    rollup::{
+        DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,
+        SumField,
+    },
+    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec, RollupName},
     time::{TimeField, bson_date},
 };
 
@@ -179,7 +193,16 @@ pub use crate::{
 /// | [`capacity`](#capacity) | integer or const path | required | items per bucket at most |
 /// | [`items`](#items-and-count) | string | `"items"` | the array of elements |
 /// | [`count`](#items-and-count) | string | `"count"` | the field with the array's length |
+/// | [`window`](#time-windows) | string | `"window"` | the field with the start of the bucket's time window |
+/// | [`rollup`](#rollups) | string | `"rollup"` | the field with what the bucket keeps about its items |
+/// | [`expire_after`](#expire_after) | string | never | how long after its newest item the server removes a bucket |
 /// | [`crate`](#crate) | path | `::bucket_runtime` | where this crate is found |
+///
+/// | `#[bucket(…)]` on a field | |
+/// | --- | --- |
+/// | [`index`](#index) | an index over the field |
+/// | [`sum`](#rollups) | each bucket keeps the sum of the values, of a number |
+/// | [`min`](#rollups), [`max`](#rollups) | each bucket keeps the least, the greatest value, of a number or a time |
 ///
 /// # collection
 ///
@@ -195,6 +218,7 @@ pub use crate::{
 /// | --- | --- | --- | --- |
 /// | `{date}` | epoch seconds of the item that opened it, ten digits | time of the first item | an append is one round trip |
 /// | `{date:millis}` | epoch milliseconds, thirteen digits | time of the first item | an append is one round trip |
+/// | `{date/1h}` | epoch seconds at which the [window](#time-windows) starts, ten digits | time window | an append is one round trip; each further bucket of a window costs two more |
 /// | `{#}` | 0, 1, 2 …, ten digits | creation | page n is read by its id at any depth; each new bucket costs two more round trips |
 ///
 /// A literal that follows a key placeholder begins with ASCII punctuation other than `%`. In the
@@ -207,6 +231,75 @@ pub use crate::{
 /// Key fields may have the types of [`KeyField`], the field of a time ordinal those of
 /// [`TimeField`].
 ///
+/// # Time windows
+///
+/// With `{date/1h}` there is a bucket for each key and hour: late and early items find the hour that
+/// they belong to, in whichever order they come. The length is a number of `s`, `m`, `h` or `d`, from
+/// a second to 49,710 days. Windows start at the multiples of their length since 1970, in UTC: `1d`
+/// at midnight, `7d` on Thursdays. When a window's bucket is full, the next one of that window gets
+/// `_000001` appended to its id, and so on, so a capacity that holds what a window usually brings
+/// makes it one document.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "readings", id = "{sensor}_{at/1h}", capacity = 3600)]
+/// struct Reading {
+///     sensor: i64,
+///     at: DateTime,
+///     celsius: f64,
+/// }
+/// ```
+///
+/// ```js
+/// { _id: "7_1698332400", sensor: Long(7), window: ISODate("2023-10-26T15:00:00Z"), count: 2,
+///   items: [ { at: ISODate("2023-10-26T15:47:03.434Z"), celsius: 3.5 }, … ] }
+/// ```
+///
+/// The start of the window stands in the bucket, under the name that `window = "…"` gives it, and
+/// belongs to the index `bucket_open`: there is at most one open bucket for each key and window. A
+/// window bounds the times of its items, so a [filter](crate::action::Items::filter) on that field
+/// visits the buckets of its windows alone. The length belongs to the collection: opening it with
+/// another one is an [error](Error::is_window_mismatch).
+///
+/// # Rollups
+///
+/// What is marked with `sum`, `min` or `max` each bucket keeps up to date by the very update that
+/// appends, so it costs no round trip and always equals what the items say:
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "trades", id = "{customer}_{date}", capacity = 100)]
+/// struct Trade {
+///     customer: i64,
+///     #[bucket(max)]
+///     date: DateTime,
+///     #[bucket(sum, min, max)]
+///     quantity: i32,
+/// }
+/// ```
+///
+/// ```js
+/// { _id: "123_1698335223", customer: Long(123), count: 2, items: [ … ],
+///   rollup: { date: { count: 2, max: ISODate("2023-10-26T15:47:03.434Z") },
+///             quantity: { count: 2, sum: Long(839), min: Long(419), max: Long(420) } } }
+/// ```
+///
+/// [`Page::rollup`] reads it, and [`Buckets::rollup`] adds it up on the server: over a key, over some
+/// of its time windows, or over all keys. `count` is the number of items, and `missing`, where it
+/// stands, that of those whose value is `None`.
+///
+/// Sums are of [`SumField`]s, the others of [`RollupField`]s. Integers are never wrong: an item with
+/// which the sum of a bucket would exceed 64 bits is [refused](Error::is_sum_overflow), and sums over
+/// buckets are read as `i128`. [`FieldRollup`] says what holds for floats. Values are those of the
+/// struct's fields, whatever a `#[serde(with)]` writes.
+///
+/// Mark fields before there are items: buckets of earlier times do not keep what is asked for, which
+/// is an [error](Error::is_incomplete_rollup) when it is added up. (Of a field that was marked
+/// already, a word that is added later cannot be noticed in a bucket that was open then.) Who changes
+/// items by hand has to keep their rollup true, too.
+///
 /// # capacity
 ///
 /// From 1 to [`MAX_CAPACITY`]. It belongs to the collection as well, since the index `bucket_open`
@@ -218,6 +311,47 @@ pub use crate::{
 ///
 /// The names of these two fields in the stored document. `_id` and `sealed` have their names once
 /// and for all.
+///
+/// # expire_after
+///
+/// A number of seconds, minutes, hours or days: `"30s"`, `"15m"`, `"36h"`, `"90d"`. Once the newest
+/// item of a bucket is older than that, the server removes the bucket, all of its items together; it
+/// looks about once a minute. So an item lives that long at least, and the older ones of its bucket
+/// live as long as it does.
+///
+/// The time of the newest item stands in the bucket as `newest`, and every append keeps it in the
+/// same update. (A time index over the items' own field would remove a bucket when its *oldest* item
+/// is too old.) It takes a time ordinal: numbered buckets have no time, and after the last one of a
+/// key was removed, their numbers would begin again.
+///
+/// The span belongs to the collection as the capacity does, in the index `bucket_expiry`: opening it
+/// with another span, or with none, is an error that says what to do. All writers have to use the
+/// same struct, since one that does not keep `newest` lets the server remove items too early; the
+/// manual's own upsert is such a writer. Buckets from before have no `newest`, and stay. To have
+/// them expire, too, give it to them in the shell (`history` and `date` stand for your names):
+///
+/// ```js
+/// db.trades.updateMany({ newest: { $exists: false } }, [{ $set: { newest: { $max: "$history.date" } } }])
+/// ```
+///
+/// # index
+///
+/// On any field that is stored under a name of its own, of the key or of the items: opening the
+/// collection makes sure that there is an index that begins with it (`{ "history.ticker": 1 }`), with
+/// which a filter on it visits only the buckets that hold a match. An index of your own that begins
+/// with the field serves as well, and none is ever dropped.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10, expire_after = "90d")]
+/// struct Trade {
+///     customer_id: i64,
+///     date: DateTime,
+///     #[bucket(index)]
+///     ticker: String,
+/// }
+/// ```
 ///
 /// # crate
 ///
@@ -289,6 +423,7 @@ pub use bucket_derive::Bucket;
 /// | --- | --- |
 /// | [`items`](#items) | the array, a `Vec`; exactly one field |
 /// | [`flag`](#flag) | a `bool` of your own that carries the flag; at most one field |
+/// | [`index`](#index) | an index over the field in the parents' collection |
 ///
 /// # threshold
 ///
@@ -311,6 +446,11 @@ pub use bucket_derive::Bucket;
 /// Only if you want to see the flag in the struct; [`Outliers::get`] tells it anyhow. Typical
 /// documents may lack the field, so it needs `#[serde(default)]`.
 ///
+/// # index
+///
+/// On any field but the id: opening the collections makes sure that there is an index over it. One
+/// over the array knows what the parents themselves hold.
+///
 /// # The id
 ///
 /// The id is the field whose serde name is `_id`. It may have the types of [`KeyField`].
@@ -330,6 +470,7 @@ pub mod action {
         pages::Pages,
         read::{Count, FindPage},
         regroup::Regroup,
+        rollup::RollUp,
         view::CreateView,
     };
 }

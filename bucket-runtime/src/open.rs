@@ -3,15 +3,19 @@
 use std::{future::IntoFuture, marker::PhantomData};
 
 use futures_util::future::BoxFuture;
-use mongodb::{Collection, IndexModel, bson::Document};
+use mongodb::{
+    Collection, IndexModel,
+    bson::{DateTime, Document},
+};
 
 use crate::{
-    Bucket, BucketSpec, Buckets, Error, Result,
+    Bucket, BucketSpec, Buckets, Error, Ordinal, Result,
     append::Writer,
     combine::Combiner,
     command::{self, OPEN_INDEX},
     engine::Engine,
     error::Kind,
+    indexes,
     server::{Server, whole},
 };
 
@@ -55,18 +59,22 @@ impl<T: Bucket> IntoFuture for OpenBuckets<T> {
     }
 }
 
-/// Checks the indexes of the collection, and makes the open index if it is not there. Gives those
-/// that were there.
+/// Checks the indexes of the collection, and makes those that are not there. Gives those that were
+/// there.
 pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Vec<IndexModel>> {
-    let indexes = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
-    if has_collation(&indexes) {
-        return Err(Error::new(Kind::Collation, server.name()));
+    let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
+    let missing = missing(&found, spec).map_err(|kind| Error::new(kind, server.name()))?;
+    create(server, missing).await?;
+    Ok(found)
+}
+
+/// Makes indexes. One round trip, or none if there are none.
+pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<()> {
+    if missing.is_empty() {
+        return Ok(());
     }
-    if let Some(index) = indexes.iter().find(|index| name(index) == Some(OPEN_INDEX)) {
-        check(index, spec).map_err(|kind| Error::new(kind, server.name()))?;
-        return Ok(indexes);
-    }
-    server.create_open_index(spec).await.map_err(|error| {
+    server.create_indexes(missing).await.map_err(|error| {
+        // The only one of them that refuses documents is the open index.
         let several = crate::error::duplicate_index(&error).is_some();
         let kind = if several {
             Kind::SeveralOpen
@@ -74,28 +82,35 @@ pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Vec<Index
             Kind::Driver
         };
         Error::new(kind, server.name()).with_driver(error)
-    })?;
-    Ok(indexes)
+    })
+}
+
+/// The indexes that are to be made.
+fn missing(found: &[IndexModel], spec: &BucketSpec) -> Result<Vec<IndexModel>, Kind> {
+    if has_collation(found) {
+        return Err(Kind::Collation);
+    }
+    let open = match indexes::named(found, OPEN_INDEX) {
+        Some(index) => check(index, spec).map(|()| None)?,
+        None => Some(indexes::open(spec)),
+    };
+    let asked_for = indexes::asked_for(found, spec)?;
+    Ok(open.into_iter().chain(asked_for).collect())
 }
 
 /// Whether the collection compares text by a locale. The index on `_id` tells, since it always has
 /// the collation of its collection.
-fn has_collation(indexes: &[IndexModel]) -> bool {
-    indexes.iter().any(|index| {
-        name(index) == Some("_id_")
-            && (index.options.as_ref()).is_some_and(|options| options.collation.is_some())
-    })
-}
-
-fn name(index: &IndexModel) -> Option<&str> {
-    index.options.as_ref()?.name.as_deref()
+fn has_collation(found: &[IndexModel]) -> bool {
+    indexes::named(found, "_id_")
+        .and_then(|index| index.options.as_ref())
+        .is_some_and(|options| options.collation.is_some())
 }
 
 /// Whether an index of the right name is the right index.
 fn check(index: &IndexModel, spec: &BucketSpec) -> Result<(), Kind> {
     let options = index.options.clone().unwrap_or_default();
     let filter = options.partial_filter_expression.unwrap_or_default();
-    let foreign = || Kind::ForeignIndex(format!("on {}, where {filter}", index.keys));
+    let foreign = || indexes::foreign(index);
     // A query with the simple collation cannot use an index with another one.
     if options.unique != Some(true)
         || options.collation.is_some()
@@ -108,12 +123,30 @@ fn check(index: &IndexModel, spec: &BucketSpec) -> Result<(), Kind> {
         .get_document(spec.count)
         .ok()
         .and_then(|count| count.get("$lt"));
+    if let Ordinal::Window { seconds } = spec.id.ordinal {
+        let bound = filter.get_document(spec.window);
+        let bound = bound.and_then(|window| window.get_datetime("$gte"));
+        let stored = window_of(*bound.map_err(|_| foreign())?);
+        if stored != i64::from(seconds) {
+            return Err(Kind::WindowMismatch {
+                stored,
+                derived: seconds,
+            });
+        }
+    }
+    let conditions = command::open_index_filter(spec).len();
     match bound.and_then(whole) {
         Some(stored) if stored == i64::from(spec.capacity) => Ok(()),
-        Some(stored) if filter.len() == 1 => Err(Kind::CapacityMismatch {
+        Some(stored) if filter.len() == conditions => Err(Kind::CapacityMismatch {
             stored,
             derived: spec.capacity,
         }),
         _ => Err(foreign()),
     }
+}
+
+/// How many seconds long the windows are of an index with this bound.
+fn window_of(bound: DateTime) -> i64 {
+    let none = command::before_all_windows(0);
+    (none.timestamp_millis() - bound.timestamp_millis()) / 1000
 }

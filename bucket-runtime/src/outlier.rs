@@ -115,7 +115,7 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// from.
     ///
     /// Makes sure that the indexes of the extras are there: one round trip where they are, up to
-    /// three where they have to be made.
+    /// three where they have to be made. For indexes of the parents one or two more.
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{Bucket, Key, command::KeyScope, id, stored::Stored};
+use crate::{Bucket, Key, Rollup, command::KeyScope, id, rollup::Totals, stored::Stored};
 
 /// One bucket: a ready page of the application.
 ///
@@ -25,6 +25,7 @@ pub struct Page<T> {
     id: String,
     ordinal_at: usize,
     open: bool,
+    totals: Option<Totals>,
 }
 
 impl<T> Page<T> {
@@ -72,6 +73,7 @@ impl<T: Bucket> Page<T> {
             key,
             elements,
             sealed,
+            totals,
         } = bucket;
         if T::Key::parts(key.borrowed()) != scope.parts || !id.starts_with(&scope.prefix) {
             return Err(id);
@@ -83,7 +85,18 @@ impl<T: Bucket> Page<T> {
                 .collect(),
             ordinal_at: scope.prefix.len(),
             id,
+            totals,
         })
+    }
+
+    /// What the bucket keeps about its items (`#[bucket(sum, min, max)]`); `None` if it does not keep
+    /// that of all of them, since another program wrote some.
+    pub fn rollup(&self) -> Option<Rollup<T>> {
+        let totals = match T::SPEC.rollups {
+            [] => Some(Totals::new(&T::SPEC)),
+            _ => self.totals.clone(),
+        };
+        Rollup::read(self.items.len() as u64, totals?)
     }
 }
 

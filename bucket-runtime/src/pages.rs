@@ -35,10 +35,10 @@ impl<T: Bucket> Pages<'static, T> {
 
 impl<T: Bucket> Pages<'_, T> {
     /// Reads in this session, which the stream borrows.
-    pub fn session(self, session: &mut ClientSession) -> Pages<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Pages<'s, T> {
         Pages {
             reader: self.reader,
-            session: Some(session),
+            session: Some(session.into()),
             item: PhantomData,
         }
     }

@@ -2,13 +2,7 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use crate::{
-    BucketSpec,
-    command::{KeyScope, equality},
-    filter::Node,
-    id,
-    server::Range,
-};
+use crate::{BucketSpec, command::KeyScope, filter::Node, id, server::Range, span::Span};
 
 /// Which items, and in which order.
 #[derive(Debug, Clone)]
@@ -106,11 +100,15 @@ impl Query {
         scope: Option<&KeyScope>,
         start: Option<&Start>,
     ) -> Document {
+        let span = Span::of(&self.filter, spec);
         let mut all = Vec::new();
         match (scope, start) {
             (Some(scope), Some(start)) => all.push(scope.from(&start.id, self.newest_first)),
-            (Some(scope), None) => all.push(scope.all()),
-            (None, _) => all.extend(self.filter.id_prefix(spec).map(|prefix| range(&prefix))),
+            (Some(scope), None) => all.push(scope.within(span)),
+            (None, _) => {
+                all.extend(self.filter.id_prefix(spec).map(|prefix| range(&prefix)));
+                all.extend(span.windows(spec));
+            }
         }
         if !self.filter.is_everything() {
             all.extend(scope.and_then(key_equals));
@@ -127,10 +125,8 @@ impl Query {
 /// The key's own fields. Its ids are enough to find its buckets; this lets an index of the user's
 /// on the key and another field find fewer, and a cluster that is sharded by the key ask one shard.
 fn key_equals(scope: &KeyScope) -> Option<Document> {
-    let fields = scope.spec.key.iter().zip(&scope.parts);
-    let fields = fields.map(|(name, part)| (name.name.to_owned(), equality(&part.value)));
     // A document that holds the key under its former name belongs to it all the same.
-    (!has_aliases(scope.spec)).then(|| fields.collect())
+    (!has_aliases(scope.spec)).then(|| scope.equalities())
 }
 
 impl KeyScope {

@@ -73,11 +73,11 @@ impl<T: Bucket> FindPage<'static, T> {
 
 impl<T: Bucket> FindPage<'_, T> {
     /// Reads in this session.
-    pub fn session(self, session: &mut ClientSession) -> FindPage<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> FindPage<'s, T> {
         FindPage {
             reader: self.reader,
             at: self.at,
-            session: Some(session),
+            session: Some(session.into()),
             item: PhantomData,
         }
     }
@@ -129,11 +129,11 @@ impl Count<'static> {
 
 impl Count<'_> {
     /// Counts in this session.
-    pub fn session(self, session: &mut ClientSession) -> Count<'_> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Count<'s> {
         Count {
             reader: self.reader,
             what: self.what,
-            session: Some(session),
+            session: Some(session.into()),
         }
     }
 }

@@ -53,7 +53,8 @@ impl<T: Bucket> Regroup<'static, T> {
 impl<'p, T: Bucket> Regroup<'p, T> {
     /// Puts the items of a key in the order of these fields of the flat documents, as
     /// `doc! { "date": 1 }`, and not in that of their time; with `{#}` it is otherwise that of
-    /// their `_id`.
+    /// their `_id`. With time windows the time comes first in any case, and these fields tell in which
+    /// order items of the same moment are.
     ///
     /// A regrouping that is taken up again must be given the same order.
     pub fn sort(mut self, fields: Document) -> Self {

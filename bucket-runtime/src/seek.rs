@@ -12,7 +12,7 @@ use mongodb::{
 use serde::Deserialize;
 
 use crate::{
-    command::{KeyScope, OPEN_INDEX, capacity, equality},
+    command::{KeyScope, OPEN_INDEX, open_index_filter},
     query::{Query, Start},
     server::{Range, Server, whole},
 };
@@ -58,11 +58,8 @@ pub(crate) async fn seek(
 /// The buckets of a key that are not full, in the order of the query. A sealed one that is full
 /// counts as any other that is.
 fn not_full(scope: &KeyScope, direction: i32) -> [Document; 3] {
-    let key = scope.spec.key.iter().zip(&scope.parts);
-    let mut filter: Document = key
-        .map(|(name, part)| (name.name.to_owned(), equality(&part.value)))
-        .collect();
-    filter.insert(scope.spec.count, doc! { "$lt": capacity(scope.spec) });
+    let mut filter = scope.equalities();
+    filter.extend(open_index_filter(scope.spec));
     filter.extend(scope.all());
     [
         doc! { "$match": filter },

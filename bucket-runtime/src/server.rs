@@ -164,7 +164,8 @@ impl Server {
         }))
     }
 
-    /// The values of the key fields, the id and the count of the open buckets of these keys.
+    /// The values of the key fields (and of the window), the id and the count of the open buckets of
+    /// these keys.
     pub(crate) async fn open_buckets(
         &self,
         scopes: &[&KeyScope],
@@ -172,12 +173,10 @@ impl Server {
         let Some(spec) = scopes.first().map(|scope| scope.spec) else {
             return Ok(Vec::new());
         };
+        let key = spec.key.iter().map(|key| key.name);
+        let names = Vec::from_iter(key.chain(spec.window_name()));
         let mut projection = doc! { spec.count: 1 };
-        projection.extend(
-            spec.key
-                .iter()
-                .map(|key| (key.name.to_owned(), Bson::Int32(1))),
-        );
+        projection.extend((names.iter()).map(|name| ((*name).to_owned(), Bson::Int32(1))));
         let mut open = (self.collection)
             .find(KeyScope::open_buckets_anywhere(scopes))
             .hint(Hint::Name(OPEN_INDEX.to_owned()))
@@ -193,7 +192,7 @@ impl Server {
                 other => other.to_string(),
             };
             let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
-            let key = spec.key.iter().map(|key| value(key.name)).collect();
+            let key = names.iter().map(|name| value(name)).collect();
             found.push((key, id, usize::try_from(count).unwrap_or(0)));
         }
         Ok(found)

@@ -1,5 +1,13 @@
 //! The facts that a derive states about a struct, as `const` data.
 
+mod id_format;
+mod rollup;
+
+pub use self::{
+    id_format::{IdFormat, KeyName, Ordinal},
+    rollup::RollupName,
+};
+
 /// The largest capacity that a bucket may have.
 ///
 /// A document holds at most 16 MB (MongoDB manual, "MongoDB Limits and Thresholds"), and no useful
@@ -26,12 +34,22 @@ pub struct BucketSpec {
     pub count: &'static str,
     /// With a time ordinal, the stored name of the item's time.
     pub time: Option<&'static str>,
+    /// With a window ordinal, the name of the field that holds the window's start.
+    pub window: &'static str,
+    /// The fields of which buckets keep sums, least and greatest values.
+    pub rollups: &'static [RollupName],
+    /// The name of the field that holds these.
+    pub rollup: &'static str,
     /// The names of the fields that elements have; `None` if they may have others, too.
     pub fields: Option<&'static [&'static str]>,
+    /// The stored names of the fields, of the key or of the items, that have an index.
+    pub indexes: &'static [&'static str],
+    /// How many seconds after the time of its newest item a bucket is removed, if ever.
+    pub expire_after: Option<u32>,
 }
 
 impl BucketSpec {
-    /// A spec with the default names `items` and `count`.
+    /// A spec with the default names `items`, `count`, `window` and `rollup`.
     ///
     /// # Panics
     ///
@@ -69,7 +87,12 @@ impl BucketSpec {
             items: "items",
             count: "count",
             time: None,
+            window: "window",
+            rollups: &[],
+            rollup: "rollup",
             fields: None,
+            indexes: &[],
+            expire_after: None,
         }
     }
 
@@ -87,10 +110,31 @@ impl BucketSpec {
         self
     }
 
+    /// Names the field that holds the start of a bucket's window.
+    #[must_use]
+    pub const fn window(mut self, name: &'static str) -> Self {
+        self.window = name;
+        self
+    }
+
     /// Names the field that holds the array's length.
     #[must_use]
     pub const fn count(mut self, name: &'static str) -> Self {
         self.count = name;
+        self
+    }
+
+    /// Names the fields of which buckets keep sums, least and greatest values.
+    #[must_use]
+    pub const fn rollups(mut self, fields: &'static [RollupName]) -> Self {
+        self.rollups = fields;
+        self
+    }
+
+    /// Names the field that holds these.
+    #[must_use]
+    pub const fn rollup(mut self, name: &'static str) -> Self {
+        self.rollup = name;
         self
     }
 
@@ -100,86 +144,42 @@ impl BucketSpec {
         self.fields = Some(names);
         self
     }
-}
 
-/// The stored name of a key field, and the other names that reading accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KeyName {
-    /// The name under which the field is written.
-    pub name: &'static str,
-    /// Names under which older documents may hold it (`#[serde(alias)]`).
-    pub aliases: &'static [&'static str],
-}
-
-impl KeyName {
-    /// A key field that has one name.
-    pub const fn new(name: &'static str) -> Self {
-        Self { name, aliases: &[] }
-    }
-
-    /// Adds the names that reading accepts besides.
+    /// Names fields of the key or of the items that have an index.
     #[must_use]
-    pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
-        self.aliases = aliases;
+    pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
+        self.indexes = names;
         self
     }
-}
 
-/// A parsed id format: a literal, then each key field with the literal after it, then the ordinal.
-///
-/// `{customer_id}_{date}` is `IdFormat::new("", &["_"], Ordinal::Seconds)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct IdFormat {
-    /// The text before the first key placeholder.
-    pub head: &'static str,
-    /// The text after each key placeholder; the last one stands before the ordinal.
-    pub after_key: &'static [&'static str],
-    /// What names the bucket within its key.
-    pub ordinal: Ordinal,
-}
-
-impl IdFormat {
-    /// A format of these parts.
+    /// Has the server remove a bucket so many seconds after the time of its newest item. Only
+    /// items that have a [`time`](crate::Bucket::time) expire.
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: unless each text in `after_key` begins with ASCII
-    /// punctuation other than `%`. That character is escaped in key text, which is what keeps the
-    /// ids of two keys apart.
-    pub const fn new(
-        head: &'static str,
-        after_key: &'static [&'static str],
-        ordinal: Ordinal,
-    ) -> Self {
-        let mut n = 0;
-        while n < after_key.len() {
-            let text = after_key[n].as_bytes();
-            assert!(
-                !text.is_empty() && text[0].is_ascii_punctuation() && text[0] != b'%',
-                "the text after a key placeholder must begin with ASCII punctuation other than `%`"
-            );
-            n += 1;
-        }
-        Self {
-            head,
-            after_key,
-            ordinal,
+    /// At compile time if used in a `const`: unless it lies between 1 and 2147483647, and the
+    /// ordinal is a time.
+    #[must_use]
+    pub const fn expire_after(mut self, seconds: u32) -> Self {
+        assert!(
+            seconds >= 1 && seconds <= i32::MAX as u32,
+            "expire_after must be between 1 and 2147483647 seconds"
+        );
+        assert!(
+            !matches!(self.id.ordinal, Ordinal::Number),
+            "numbered buckets cannot expire"
+        );
+        self.expire_after = Some(seconds);
+        self
+    }
+
+    /// The name of the field with the window's start, if buckets have one.
+    pub(crate) const fn window_name(&self) -> Option<&'static str> {
+        match self.id.ordinal {
+            Ordinal::Window { .. } => Some(self.window),
+            _ => None,
         }
     }
-}
-
-/// What names a bucket within its key: the last part of its id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Ordinal {
-    /// `{date}`: epoch seconds of the item that opened the bucket, ten digits.
-    Seconds,
-    /// `{date:millis}`: epoch milliseconds of the item that opened the bucket, thirteen digits.
-    Millis,
-    /// `{#}`: 0, 1, 2 … in the order of creation, ten digits.
-    Number,
 }
 
 /// How a struct that derives `Outlier` is stored.
@@ -204,6 +204,8 @@ pub struct OutlierSpec {
     pub threshold: u32,
     /// How many items an extras document holds at most.
     pub extras_capacity: u32,
+    /// The stored names of the parents' fields that have an index.
+    pub indexes: &'static [&'static str],
 }
 
 impl OutlierSpec {
@@ -249,6 +251,7 @@ impl OutlierSpec {
             flag: "has_extras",
             threshold,
             extras_capacity: 1000,
+            indexes: &[],
         }
     }
 
@@ -256,6 +259,13 @@ impl OutlierSpec {
     #[must_use]
     pub const fn flag(mut self, name: &'static str) -> Self {
         self.flag = name;
+        self
+    }
+
+    /// Names fields of the parents that have an index.
+    #[must_use]
+    pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
+        self.indexes = names;
         self
     }
 

@@ -2,13 +2,13 @@
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
-use mongodb::bson::Bson;
+use mongodb::bson::{Bson, Document};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::{Bucket, BucketSpec, Key, command::SEALED};
+use crate::{Bucket, BucketSpec, Key, command::SEALED, rollup::Totals};
 
 /// What a read needs of a stored bucket.
 pub(crate) struct Stored<T: Bucket> {
@@ -17,6 +17,8 @@ pub(crate) struct Stored<T: Bucket> {
     /// The stored values of the key fields, made comparable: as this library would write them.
     pub(crate) elements: Vec<T::Element>,
     pub(crate) sealed: bool,
+    /// What the bucket keeps about its items, if that is about all of them.
+    pub(crate) totals: Option<Totals>,
 }
 
 impl<T: Bucket> Stored<T> {
@@ -50,6 +52,7 @@ impl<'de, T: Bucket> Visitor<'de> for BucketVisitor<T> {
             id: None,
             key: vec![None; T::SPEC.key.len()],
             sealed: false,
+            rollup: None,
         };
         let mut elements = None;
         while let Some(name) = map.next_key_seed(Name)? {
@@ -61,6 +64,10 @@ impl<'de, T: Bucket> Visitor<'de> for BucketVisitor<T> {
             }
         }
         let elements = elements.ok_or_else(|| A::Error::missing_field(T::SPEC.items))?;
+        let elements: Vec<_> = elements;
+        let stored = fields.rollup.take();
+        let totals =
+            stored.and_then(|stored| Totals::read(&T::SPEC, &stored, elements.len() as u64));
         let (id, key, sealed) = fields.finish::<A::Error>(&T::SPEC)?;
         let key = T::Key::from_values(key).map_err(|field| {
             A::Error::custom(format_args!(
@@ -73,6 +80,7 @@ impl<'de, T: Bucket> Visitor<'de> for BucketVisitor<T> {
             key,
             elements,
             sealed,
+            totals,
         })
     }
 }
@@ -82,6 +90,7 @@ struct Fields {
     id: Option<String>,
     key: Vec<Option<Bson>>,
     sealed: bool,
+    rollup: Option<Document>,
 }
 
 impl Fields {
@@ -103,6 +112,11 @@ impl Fields {
                 Bson::String(id) => id,
                 other => other.to_string(),
             });
+        } else if !spec.rollups.is_empty() && name == spec.rollup {
+            self.rollup = match map.next_value()? {
+                Bson::Document(rollup) => Some(rollup),
+                _ => None,
+            };
         } else {
             self.sealed |= name == SEALED;
             map.next_value::<IgnoredAny>()?;

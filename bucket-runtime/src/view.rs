@@ -78,12 +78,12 @@ impl CreateView<'static> {
 
 impl CreateView<'_> {
     /// Makes it in this session. The server makes no views in transactions.
-    pub fn session(self, session: &mut ClientSession) -> CreateView<'_> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> CreateView<'s> {
         CreateView {
             server: self.server,
             name: self.name,
             pipeline: self.pipeline,
-            session: Some(session),
+            session: Some(session.into()),
         }
     }
 }

@@ -137,7 +137,7 @@ async fn in_a_session_each_append_travels_alone_and_in_its_transaction() {
             inside.unwrap();
             assert!(outside.iter().all(Result::is_ok));
         }
-        let is_own = |command: &Document| command.get_document("lsid") == Ok(&own);
+        let is_own = |command: &Document| command.get_document("lsid").ok() == Some(&own);
         let (inside, outside): (Vec<_>, Vec<_>) = record.take().into_iter().partition(is_own);
         assert_eq!(carried(&inside), [[1], [1], [1]]);
         assert!(

@@ -13,7 +13,7 @@ use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use crate::{
-    query_cases::{Event, Millis, Numbered, Seconds, Test},
+    query_cases::{Event, Millis, Numbered, Seconds, Test, Windows},
     query_differential::Twice,
     query_random::{Change, Query, changes, queries},
     support::{database, explain, number, recorded},
@@ -59,6 +59,7 @@ fn any_query_on_the_view_gives_what_it_gives_on_a_flat_collection() {
         runtime.block_on(async {
             shows_the_same::<Seconds>(&db, &changes, &queries).await;
             shows_the_same::<Millis>(&db, &changes, &queries).await;
+            shows_the_same::<Windows>(&db, &changes, &queries).await;
             shows_the_same::<Numbered>(&db, &changes, &queries).await;
         });
     });

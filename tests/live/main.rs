@@ -8,6 +8,7 @@
     reason = "the text of a regex may hold NUL in bson 2 and not in bson 3"
 )]
 
+mod blocking;
 mod bulk;
 mod bulk_cut;
 mod bulk_failed;
@@ -27,6 +28,7 @@ mod errors;
 mod errors_items;
 mod errors_server;
 mod errors_stored;
+mod expiry;
 mod flat_view;
 mod g1_g2_g3_concurrency;
 mod g4_keys;
@@ -34,6 +36,7 @@ mod g4_texts;
 mod g5_creation;
 mod g5_order;
 mod g6_dropped;
+mod indexes;
 mod large_buckets;
 mod manual;
 mod manual_race;
@@ -69,8 +72,11 @@ mod query_plans;
 mod query_random;
 mod query_reads;
 mod regroup;
+mod rollups;
+mod rollups_limits;
 mod server_claims;
 mod server_claims_many;
+mod server_claims_time_series;
 mod sessions;
 mod standalone;
 mod support;
@@ -79,3 +85,7 @@ mod types;
 mod types_binary;
 mod types_keys;
 mod types_values;
+mod windows;
+mod windows_open;
+mod windows_plans;
+mod windows_races;

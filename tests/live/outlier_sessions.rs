@@ -30,39 +30,43 @@ async fn opened(test: &str) -> (Outliers<Book3>, ClientSession) {
 async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
     books
         .insert(&Book3::new(1, vec![0]))
-        .session(session)
+        .session(&mut *session)
         .await
         .unwrap();
     books
         .insert(&Book3::new(7, (0..6).collect()))
-        .session(session)
+        .session(&mut *session)
         .await
         .unwrap();
-    books.push(&1, 1).session(session).await.unwrap();
-    books.push(&7, 6).session(session).await.unwrap();
-    books.push_many(&1, 2..8).session(session).await.unwrap();
-    let parent = books.get(&1).session(session).await.unwrap().unwrap();
+    books.push(&1, 1).session(&mut *session).await.unwrap();
+    books.push(&7, 6).session(&mut *session).await.unwrap();
+    books
+        .push_many(&1, 2..8)
+        .session(&mut *session)
+        .await
+        .unwrap();
+    let parent = books.get(&1).session(&mut *session).await.unwrap().unwrap();
     assert_eq!(
         (parent.document, parent.has_extras),
         (Book3::new(1, vec![0, 1, 2]), true)
     );
-    let all = books.get_all(&1).session(session).await.unwrap();
+    let all = books.get_all(&1).session(&mut *session).await.unwrap();
     assert_eq!(all, Some(Book3::new(1, (0..8).collect())));
-    let items = books.items(&7).session(session).await.unwrap();
+    let items = books.items(&7).session(&mut *session).await.unwrap();
     assert_eq!(
         items.try_collect::<Vec<_>>().await.unwrap(),
         (0..7).collect::<Vec<_>>()
     );
-    let extras = books.extras(&1).session(session).await.unwrap();
+    let extras = books.extras(&1).session(&mut *session).await.unwrap();
     assert_eq!(extras.try_collect::<Vec<_>>().await.unwrap().len(), 3);
-    assert_eq!(books.count(&1).session(session).await.unwrap(), 8);
-    let found = books.find(doc! {}).session(session).await.unwrap();
+    assert_eq!(books.count(&1).session(&mut *session).await.unwrap(), 8);
+    let found = books.find(doc! {}).session(&mut *session).await.unwrap();
     assert_eq!(found.try_collect::<Vec<_>>().await.unwrap().len(), 2);
-    assert!(books.remove(&1, 3).session(session).await.unwrap());
-    assert!(books.remove(&1, 4).session(session).await.unwrap());
-    assert!(books.delete(&7).session(session).await.unwrap());
-    assert_eq!(books.count(&1).session(session).await.unwrap(), 6);
-    let error = books.push(&7, 1).session(session).await.unwrap_err();
+    assert!(books.remove(&1, 3).session(&mut *session).await.unwrap());
+    assert!(books.remove(&1, 4).session(&mut *session).await.unwrap());
+    assert!(books.delete(&7).session(&mut *session).await.unwrap());
+    assert_eq!(books.count(&1).session(&mut *session).await.unwrap(), 6);
+    let error = books.push(&7, 1).session(&mut *session).await.unwrap_err();
     assert!(error.is_not_found(), "{error}");
 }
 

@@ -16,7 +16,7 @@ use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use crate::{
-    query_cases::{CAPACITY, Event, Millis, Numbered, Seconds, Values},
+    query_cases::{CAPACITY, Event, Millis, Numbered, Seconds, Values, Windows},
     query_random::{Change, Query, changes, queries},
     support::{database, documents, number},
 };
@@ -177,7 +177,7 @@ async fn all_agree<T: Event>(db: &Database, changes: &[Change], queries: &[Query
     }
 }
 
-/// 18 states of a collection × 3 ordinals × 40 queries.
+/// 18 states of a collection × 4 ordinals × 40 queries.
 #[test]
 fn any_query_gives_what_it_gives_on_a_flat_collection() {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -195,6 +195,7 @@ fn any_query_gives_what_it_gives_on_a_flat_collection() {
         runtime.block_on(async {
             all_agree::<Seconds>(&db, &changes, &queries).await;
             all_agree::<Millis>(&db, &changes, &queries).await;
+            all_agree::<Windows>(&db, &changes, &queries).await;
             all_agree::<Numbered>(&db, &changes, &queries).await;
         });
     });

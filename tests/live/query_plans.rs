@@ -47,13 +47,13 @@ async fn fill(db: &Database, sensor: i64, counts: &[i64]) {
 
 /// What a command had the server do.
 #[derive(Debug, PartialEq)]
-struct Examined {
-    keys: i64,
-    documents: i64,
+pub(crate) struct Examined {
+    pub(crate) keys: i64,
+    pub(crate) documents: i64,
 }
 
 /// The commands since the last look, each with what it examined.
-async fn examined(db: &Database, record: &Record) -> Vec<Examined> {
+pub(crate) async fn examined(db: &Database, record: &Record) -> Vec<Examined> {
     let mut all = Vec::new();
     for command in record.take() {
         let explained = explain(db, command).await;
@@ -80,7 +80,7 @@ fn stats(explained: &Document) -> Option<&Document> {
     cursor.get_document("executionStats").ok()
 }
 
-fn examines(keys: i64, documents: i64) -> Examined {
+pub(crate) fn examines(keys: i64, documents: i64) -> Examined {
     Examined { keys, documents }
 }
 

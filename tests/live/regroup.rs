@@ -32,6 +32,10 @@ macro_rules! rides {
             fn new(bike_id: i64, city: &str, at: DateTime, kilometres: i64) -> Self {
                 Self { bike_id, city: city.to_owned(), at, kilometres }
             }
+
+            fn kilometres(&self) -> i64 {
+                self.kilometres
+            }
         }
     )+};
 }
@@ -43,12 +47,14 @@ trait Ride:
     + std::fmt::Debug
 {
     fn new(bike_id: i64, city: &str, at: DateTime, kilometres: i64) -> Self;
+    fn kilometres(&self) -> i64;
 }
 
 rides! {
     Seconds3("{city}-{bike_id}_{at}", 3)
     Seconds100("{city}-{bike_id}_{at}", 100)
     Millis1("{city}-{bike_id}_{at:millis}", 1)
+    Windows3("{city}-{bike_id}_{at/5s}", 3)
     Numbered3("{city}-{bike_id}_{#}", 3)
     Numbered10("{city}-{bike_id}_{#}", 10)
 }
@@ -180,6 +186,7 @@ async fn a_flat_collection_is_regrouped_by_key_and_in_time_order() {
     regroups::<Seconds3>(&db).await;
     regroups::<Seconds100>(&db).await;
     regroups::<Millis1>(&db).await;
+    regroups::<Windows3>(&db).await;
     regroups::<Numbered10>(&db).await;
 }
 
@@ -190,9 +197,17 @@ async fn the_regrouping_process() {
         return;
     };
     let db = server().await.database(&name).await.unwrap();
-    let buckets = Seconds3::buckets(&db).await.unwrap();
+    if name.contains("windows") {
+        regroup_until_killed::<Windows3>(&db).await;
+    } else {
+        regroup_until_killed::<Seconds3>(&db).await;
+    }
+}
+
+async fn regroup_until_killed<T: Ride>(db: &Database) {
+    let buckets = T::buckets(db).await.unwrap();
     let mut left = rand::rng().random_range(2..4);
-    let regroup = buckets.regroup(&flat_of(&db)).on_progress(move |_| {
+    let regroup = buckets.regroup(&flat_of(db)).on_progress(move |_| {
         left -= 1;
         if left == 0 {
             std::process::abort();
@@ -214,7 +229,7 @@ async fn regroup_in_a_process_that_is_killed(db: &str) {
 }
 
 /// Drops the future after the second or third report and a moment, in the middle of some step.
-async fn regroup_that_is_dropped(buckets: &Buckets<Seconds3>, flat: &Collection<Document>) {
+async fn regroup_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collection<Document>) {
     let (reports, moment) = {
         let mut random = rand::rng();
         (random.random_range(1..3), random.random_range(0..30))
@@ -239,14 +254,25 @@ async fn regroup_that_is_dropped(buckets: &Buckets<Seconds3>, flat: &Collection<
 #[tokio::test(flavor = "multi_thread")]
 async fn a_regrouping_that_is_dropped_and_killed_is_taken_up_where_it_was_left() {
     let db = database("regroup_kill").await;
-    let expected = fill(&db, 60_000).await;
-    let buckets = fresh::<Seconds3>(&db).await;
+    is_taken_up::<Seconds3>(&db).await;
+}
+
+/// Each key has nine windows, and it is left in the middle of one, or between two.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_regrouping_into_windows_is_taken_up_where_it_was_left() {
+    let db = database("regroup_kill_windows").await;
+    is_taken_up::<Windows3>(&db).await;
+}
+
+async fn is_taken_up<T: Ride>(db: &Database) {
+    let expected = fill(db, 60_000).await;
+    let buckets = fresh::<T>(db).await;
     for _ in 0..2 {
-        regroup_that_is_dropped(&buckets, &flat_of(&db)).await;
+        regroup_that_is_dropped(&buckets, &flat_of(db)).await;
         regroup_in_a_process_that_is_killed(db.name()).await;
     }
     let mut first = None;
-    let regroup = buckets.regroup(&flat_of(&db)).on_progress(|at| {
+    let regroup = buckets.regroup(&flat_of(db)).on_progress(|at| {
         first.get_or_insert(at.stored);
     });
     let done = regroup.await.unwrap();
@@ -361,14 +387,19 @@ async fn several_runs_at_a_time_store_each_item_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_of_a_key_that_is_half_regrouped_is_joined() {
     let db = database("regroup_joined").await;
-    let rides = (0..4_001).map(|n| flat(n, 1, "Bern", 1_698_321_600_000 + n));
+    let rides = (0..4_001).map(|n| flat(n, 1, "Bern", 1_698_321_600_000 + n * 10));
     flat_of(&db).insert_many(rides).await.unwrap();
-    let buckets = fresh::<Seconds3>(&db).await;
+    joined::<Seconds3>(&db).await;
+    joined::<Windows3>(&db).await;
+}
+
+async fn joined<T: Ride>(db: &Database) {
+    let buckets = fresh::<T>(db).await;
     let (live, handle) = (buckets.clone(), tokio::runtime::Handle::current());
     let mut begun = false;
-    let regroup = buckets.regroup(&flat_of(&db)).on_progress(move |at| {
+    let regroup = buckets.regroup(&flat_of(db)).on_progress(move |at| {
         if at.stored > 0 && !std::mem::replace(&mut begun, true) {
-            let late = Seconds3::new(1, "Bern", DateTime::from_millis(1_698_321_600_000), -1);
+            let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_639_000), -1);
             tokio::task::block_in_place(|| handle.block_on(async { live.append(&late).await }))
                 .unwrap();
         }
@@ -377,7 +408,7 @@ async fn a_writer_of_a_key_that_is_half_regrouped_is_joined() {
     assert_eq!((done.found, done.stored), (4_001, 4_001));
     dense_buckets(&buckets).await;
     let mut stored: Vec<_> = (items(&buckets, ("Bern", &1)).await.iter())
-        .map(|ride| ride.kilometres)
+        .map(T::kilometres)
         .collect();
     stored.sort_unstable();
     assert_eq!(stored, (-1..4_001).collect::<Vec<_>>());

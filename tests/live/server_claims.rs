@@ -239,3 +239,41 @@ async fn the_manuals_upsert_walks_every_full_bucket() {
     let stats = explained.get_document("executionStats").unwrap();
     assert!(number(stats.get("totalDocsExamined")) >= 1000, "{stats}");
 }
+
+/// Why a sum that a bucket keeps can be trusted: the server refuses to exceed 64 bits.
+#[tokio::test]
+async fn an_increment_beyond_64_bits_is_refused_and_changes_nothing() {
+    let sums = database("claim_inc").await.collection::<Document>("sums");
+    sums.insert_one(doc! { "_id": 1, "count": 1, "sum": i64::MAX })
+        .await
+        .unwrap();
+    let update = doc! { "$inc": { "count": 1, "sum": 1_i64 } };
+    let error = sums.update_one(doc! {}, update).await.unwrap_err();
+    let (code, message) = refusal(&error);
+    assert_eq!(code, 2);
+    assert!(message.contains("Failed to apply $inc"), "{message}");
+    let unchanged = doc! { "_id": 1, "count": 1, "sum": i64::MAX };
+    assert_eq!(documents(&sums).await, [unchanged]);
+}
+
+/// Why these are added up as decimals: `$sum` goes over to floats, and says nothing.
+#[tokio::test]
+async fn a_sum_beyond_64_bits_is_a_float_and_of_decimals_exact() {
+    let sums = database("claim_sum").await.collection::<Document>("sums");
+    let two = [doc! { "sum": i64::MAX }, doc! { "sum": i64::MAX }];
+    sums.insert_many(two).await.unwrap();
+    let group = doc! { "$group": {
+        "_id": null,
+        "plain": { "$sum": "$sum" },
+        "decimal": { "$sum": { "$toDecimal": "$sum" } },
+    } };
+    let mut found = sums.aggregate([group]).await.unwrap();
+    assert!(found.advance().await.unwrap());
+    let found = found.deserialize_current().unwrap();
+    assert_eq!(
+        found.get_f64("plain").unwrap(),
+        18_446_744_073_709_551_616.0
+    );
+    let decimal = found.get("decimal").unwrap();
+    assert_eq!(decimal.to_string(), "18446744073709551614");
+}

@@ -62,6 +62,23 @@ async fn an_upsert_with_an_impossible_id_is_refused_if_nothing_matches() {
     assert_eq!(number(buckets[0].get("count")), 3);
 }
 
+/// Where the filter names an `_id`, that one is what must not be changed.
+#[tokio::test]
+async fn an_upsert_of_one_id_with_an_impossible_id_is_refused_if_nothing_matches() {
+    let db = database("claim_impossible_id_of_one").await;
+    let of_id = |id: &str| {
+        let mut statement = push_to_open(1);
+        let filter = statement.get_document_mut("q").unwrap();
+        filter.insert("_id", id);
+        statement
+    };
+    let reply = update(&db, vec![push(1, "1"), of_id("1"), of_id("2")], true).await;
+    assert_eq!(refusals(&reply), [(2, 66)], "{reply}");
+    let buckets = documents(&db.collection::<Document>("buckets")).await;
+    assert_eq!(buckets.len(), 1);
+    assert_eq!(number(buckets[0].get("count")), 2);
+}
+
 #[tokio::test]
 async fn an_ordered_command_stops_at_the_first_refusal_and_an_unordered_one_goes_on() {
     for (ordered, stored) in [(true, 1), (false, 2)] {

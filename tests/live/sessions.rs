@@ -66,32 +66,49 @@ async fn every_call<T: Step>(test: &str) {
     let session = &mut session;
     record.take();
     for n in 0..7 {
-        steps.append(&T::new(5, n)).session(session).await.unwrap();
+        steps
+            .append(&T::new(5, n))
+            .session(&mut *session)
+            .await
+            .unwrap();
     }
-    let first = steps.page(&5, 1).session(session).await.unwrap().unwrap();
+    let first = steps
+        .page(&5, 1)
+        .session(&mut *session)
+        .await
+        .unwrap()
+        .unwrap();
     let second = steps
         .after(&5, &first.token())
-        .session(session)
+        .session(&mut *session)
         .await
         .unwrap()
         .unwrap();
     let again = steps
         .before(&5, &second.token())
-        .session(session)
+        .session(&mut *session)
         .await
         .unwrap()
         .unwrap();
-    let last = steps.latest(&5).session(session).await.unwrap().unwrap();
+    let last = steps
+        .latest(&5)
+        .session(&mut *session)
+        .await
+        .unwrap()
+        .unwrap();
     let ns = |page: bucket_runtime::Page<T>| page.items.iter().map(T::n).collect::<Vec<_>>();
     assert_eq!(
         [first, second, again, last].map(ns),
         [vec![0, 1, 2], vec![3, 4, 5], vec![0, 1, 2], vec![6]]
     );
-    assert_eq!(steps.count(&5).session(session).await.unwrap(), 7);
-    assert_eq!(steps.page_count(&5).session(session).await.unwrap(), 3);
-    let pages = steps.pages(&5).session(session).await.unwrap();
+    assert_eq!(steps.count(&5).session(&mut *session).await.unwrap(), 7);
+    assert_eq!(
+        steps.page_count(&5).session(&mut *session).await.unwrap(),
+        3
+    );
+    let pages = steps.pages(&5).session(&mut *session).await.unwrap();
     assert_eq!(pages.try_collect::<Vec<_>>().await.unwrap().len(), 3);
-    let items = steps.items(&5).session(session).await.unwrap();
+    let items = steps.items(&5).session(&mut *session).await.unwrap();
     assert_eq!(items.try_collect::<Vec<_>>().await.unwrap().len(), 7);
 
     let commands = record.take();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bucket_runtime::{
-    Bucket, Buckets, KeyRef, Page,
+    Bucket, Buckets, KeyRef, Ordinal, Page,
     mongodb::{
         Client, Collection, Database,
         bson::{Bson, Document, doc},
@@ -134,9 +134,9 @@ pub(crate) async fn snapshot<T: Send + Sync>(collection: &Collection<T>) -> Opti
     found.stream(&mut session).try_collect().await.ok()
 }
 
-/// The buckets of each key, in the order of their ids, after G2 and G3 were checked on them: the
-/// count is the length of the array and within the capacity, a key has ceil(n / capacity) buckets,
-/// and all are full but one.
+/// The buckets of each key (or of each window of a key), in the order of their ids, after G2 and G3
+/// were checked on them: the count is the length of the array and within the capacity, a key has
+/// ceil(n / capacity) buckets, and all are full but one.
 pub(crate) async fn dense_buckets<T: Bucket>(
     buckets: &Buckets<T>,
 ) -> BTreeMap<String, Vec<Document>> {
@@ -159,10 +159,9 @@ pub(crate) fn dense<T: Bucket>(documents: Vec<Document>) -> BTreeMap<String, Vec
             "G2: {bucket}"
         );
         assert!(!bucket.contains_key("sealed"), "{bucket}");
-        let key = spec
-            .key
-            .iter()
-            .map(|key| bucket.get(key.name).expect("a key field").to_string());
+        let window = matches!(spec.id.ordinal, Ordinal::Window { .. }).then_some(spec.window);
+        let names = spec.key.iter().map(|key| key.name).chain(window);
+        let key = names.map(|name| bucket.get(name).expect("a key field").to_string());
         by_key
             .entry(key.collect::<Vec<_>>().join("\u{0}"))
             .or_default()

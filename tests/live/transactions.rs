@@ -183,7 +183,7 @@ async fn race<T: Step>(test: &str) {
                 transaction
                     .and_run(context, |session, (steps, five, six)| {
                         Box::pin(async move {
-                            steps.append(five).session(session).await?;
+                            steps.append(five).session(&mut *session).await?;
                             steps
                                 .append(six)
                                 .session(session)
@@ -218,7 +218,7 @@ async fn a_transaction_can_be_run_with_an_async_closure() {
     let (five, six) = (Timed::new(5, 1), Timed::new(6, 2));
     (session.start_transaction())
         .and_run2(async |session| {
-            steps.append(&five).session(session).await?;
+            steps.append(&five).session(&mut *session).await?;
             steps
                 .append(&six)
                 .session(session)

@@ -1,13 +1,9 @@
-//! `#[outlier(…)]`, on the struct and on its fields.
+//! `#[outlier(…)]` on the struct.
 
-use proc_macro2::Ident;
-use syn::{Attribute, DeriveInput, LitStr, Meta, Path};
+use syn::{DeriveInput, LitStr, Path};
 
 use super::{Derive, Given, Limit, Spanned, Written, krate};
-use crate::{
-    errors::{Errors, did_you_mean},
-    list::{self, Entry, Value},
-};
+use crate::errors::Errors;
 
 pub(crate) const OUTLIER: Derive = Derive {
     name: "Outlier",
@@ -23,7 +19,7 @@ pub(crate) const OUTLIER: Derive = Derive {
         ("extra_items", r#"extra_items = "items_extra""#),
         ("crate", "crate = ::bucket_runtime"),
     ],
-    words: &["items", "flag"],
+    words: &["items", "flag", "index"],
 };
 
 /// `#[outlier(…)]` on the struct, as far as it could be read.
@@ -38,15 +34,6 @@ pub(crate) struct OutlierAttr {
     pub(crate) flag: Option<Spanned<LitStr>>,
     pub(crate) extra_items: Option<Spanned<LitStr>>,
     krate: Option<Spanned<Path>>,
-}
-
-/// `#[outlier(…)]` on a field: the words that mark it.
-#[derive(Default)]
-pub(crate) struct FieldAttr {
-    pub(crate) items: Option<Ident>,
-    pub(crate) flag: Option<Ident>,
-    /// Something could not be read, so nobody knows what it was to mark.
-    pub(crate) unreadable: bool,
 }
 
 impl OutlierAttr {
@@ -74,88 +61,4 @@ impl OutlierAttr {
             _ => self.krate = given.path(errors),
         }
     }
-}
-
-impl FieldAttr {
-    pub(crate) fn parse(field: &syn::Field, errors: &mut Errors) -> Self {
-        let mut parsed = Self::default();
-        let own = |attr: &&Attribute| attr.path().is_ident(OUTLIER.attribute);
-        for attr in field.attrs.iter().filter(own) {
-            let entries = list::of_attributes(std::slice::from_ref(attr), OUTLIER.attribute);
-            // `#[outlier]`, `#[outlier()]` and `#[outlier = …]` mark nothing.
-            if entries.is_empty() {
-                parsed.unreadable = true;
-                let at: &Meta = &attr.meta;
-                errors.push(
-                    at,
-                    "`outlier` on a field must say what the field is",
-                    "#[outlier(items)]",
-                );
-            }
-            for entry in entries {
-                parsed.add(&entry, errors);
-            }
-        }
-        parsed
-    }
-
-    fn add(&mut self, entry: &Entry, errors: &mut Errors) {
-        let Some(key) = &entry.key else {
-            self.unreadable = true;
-            errors.push(
-                &entry.tokens,
-                "expected `items` or `flag`",
-                "#[outlier(items)]",
-            );
-            return;
-        };
-        let name = key.to_string();
-        let meant = match OUTLIER.words.iter().find(|word| **word == name) {
-            Some(word) => *word,
-            None => match unknown_word(key, errors) {
-                Some(meant) => meant,
-                None => {
-                    self.unreadable = true;
-                    return;
-                }
-            },
-        };
-        if meant == name && !matches!(entry.value, Value::None) {
-            errors.push(
-                &entry.tokens,
-                format_args!("`{name}` on a field takes no value"),
-                format_args!("#[outlier({name})]"),
-            );
-        }
-        let mark = match meant {
-            "items" => &mut self.items,
-            _ => &mut self.flag,
-        };
-        if mark.is_some() {
-            errors.push(
-                key,
-                format_args!("`{meant}` is given twice"),
-                format_args!("keep one `#[outlier({meant})]`"),
-            );
-        }
-        mark.get_or_insert_with(|| key.clone());
-    }
-}
-
-/// Reports the word, and returns the one that was meant.
-fn unknown_word(key: &Ident, errors: &mut Errors) -> Option<&'static str> {
-    let name = key.to_string();
-    let message = format!("unknown word `{name}` on a field");
-    if let Some((_, usage)) = OUTLIER.keys.iter().find(|(known, _)| *known == name) {
-        let help = format!("it is a key of the struct's attribute: #[outlier({usage})]");
-        errors.push(key, message, help);
-        return None;
-    }
-    let meant = did_you_mean(&name, OUTLIER.words.iter().copied());
-    let help = match meant {
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => format!("the words are `{}`", OUTLIER.words.join("`, `")),
-    };
-    errors.push(key, message, help);
-    meant
 }

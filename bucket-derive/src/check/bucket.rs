@@ -1,13 +1,16 @@
 //! The rules of `Bucket`.
 
+mod expiry;
 mod id_format;
 mod names;
+mod rollup;
 mod serde;
 
 use syn::{Error, LitStr};
 
 use super::{
     check_is_struct, check_lifetimes,
+    names::check_indexes,
     values::{check_collection, check_limit, check_required, collection_of},
 };
 use crate::{
@@ -23,6 +26,8 @@ pub(crate) struct Checked<'a> {
     pub(crate) collection: &'a LitStr,
     pub(crate) capacity: &'a Spanned<Limit>,
     pub(crate) ordinal: Ordinal<'a>,
+    /// In seconds.
+    pub(crate) expire_after: Option<u32>,
 }
 
 /// Checks all rules, and hands on the model or every error found until now.
@@ -36,10 +41,12 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     if let Some(capacity) = &model.attr.capacity {
         check_limit(model.input, capacity, "a bucket", &mut errors);
     }
-    check_bucket_on_fields(model, &mut errors);
     id_format::check(model, is_struct, &mut errors);
+    expiry::check(model, &mut errors);
+    check_indexes(&BUCKET, &model.fields, &mut errors);
     names::check(model, &mut errors);
     serde::check(model, &mut errors);
+    rollup::check(model, &mut errors);
     errors.finish(())?;
     complete(model)
         .ok_or_else(|| Error::new_spanned(&model.input.ident, "`#[bucket(…)]` is incomplete"))
@@ -51,6 +58,10 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
         collection: &model.attr.collection.as_ref()?.value,
         capacity: model.attr.capacity.as_ref()?,
         ordinal: model.format.ordinal()?,
+        expire_after: match &model.attr.expire_after {
+            Some(span) => Some(u32::try_from(expiry::seconds(&span.value.value())?).ok()?),
+            None => None,
+        },
     })
 }
 
@@ -65,25 +76,4 @@ fn check_required_keys(model: &Model<'_>, errors: &mut Errors) {
         ("capacity", "capacity = 100".to_owned()),
     ];
     check_required(model.input, &BUCKET, &model.attr.written, &required, errors);
-}
-
-/// Everything is said on the struct, so an attribute on a field can only be a mistake.
-fn check_bucket_on_fields(model: &Model<'_>, errors: &mut Errors) {
-    for field in &model.fields {
-        for attr in field
-            .node
-            .attrs
-            .iter()
-            .filter(|attr| attr.path().is_ident(BUCKET.attribute))
-        {
-            errors.push(
-                attr,
-                "`#[bucket(…)]` belongs on the struct, not on a field",
-                format_args!(
-                    "name a key field in the format: id = \"{{{}}}_{{#}}\"",
-                    field.name
-                ),
-            );
-        }
-    }
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
-use crate::{errors::Errors, model::Field};
+use crate::{attr::Derive, errors::Errors, model::Field};
 
 /// What a document's field cannot be called (MongoDB manual, "Field Names"); a dot or a leading
 /// dollar sign would moreover mean something else in an update.
@@ -43,6 +43,35 @@ pub(super) fn check_distinct<Part>(
                 rename(field, suffix(field)),
             );
         }
+    }
+}
+
+/// An index is over the name under which a field is stored.
+pub(super) fn check_indexes<Part>(
+    derive: &Derive,
+    fields: &[Field<'_, Part>],
+    errors: &mut Errors,
+) {
+    for field in fields {
+        let Some(word) = field.attr.word("index") else {
+            continue;
+        };
+        let wrong = match field.serde.write.as_deref() {
+            None if field.serde.has("flatten") => {
+                "is flattened, so nothing is stored under its name"
+            }
+            None => "is not stored",
+            Some("_id") => "is stored as `_id`, which always has an index",
+            Some(name) => match not_a_field_name(name) {
+                Some(_) => "is stored under a name that no index can spell",
+                None => continue,
+            },
+        };
+        errors.push(
+            word,
+            format_args!("`{}` {wrong}", field.name),
+            format_args!("remove `#[{}(index)]`", derive.attribute),
+        );
     }
 }
 

@@ -8,6 +8,7 @@ use syn::{Error, LitStr};
 
 use super::{
     check_is_struct, check_lifetimes,
+    names::check_indexes,
     values::{check_collection, check_limit, check_required, collection_of},
 };
 use crate::{
@@ -56,6 +57,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
         parts::check(model, &mut errors);
     }
     names::check(model, &mut errors);
+    check_indexes(&OUTLIER, &model.fields, &mut errors);
     serde::check(model, &mut errors);
     errors.finish(())?;
     complete(model)

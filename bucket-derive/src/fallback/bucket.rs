@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Error;
 
-use crate::{fields::Fields, generics, model::bucket::Model};
+use crate::{fields::Fields, generics, model::bucket::Model, rollup::Rollups};
 
 /// The errors, and a `Bucket` that does nothing: calls on the struct then need no messages of
 /// their own.
@@ -32,18 +32,25 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
     let Fields {
         definition, stubs, ..
     } = crate::bucket::fields(model);
+    let Rollups {
+        definition: rollups,
+        stubs: rollup_stubs,
+        ..
+    } = crate::rollup::rollups(model);
     quote! {
         #errors
 
         #[allow(unused_qualifications)]
         const _: () = {
             #definition
+            #rollups
             #[automatically_derived]
             impl #parameters #krate::Bucket for #ident #arguments #clause {
                 const SPEC: #krate::BucketSpec = ::core::panic!();
                 type Key = (#key);
                 type Element = ();
                 #stubs
+                #rollup_stubs
                 fn key(&self) -> #krate::KeyRef<'_, Self> {
                     ::core::panic!()
                 }

@@ -4,9 +4,9 @@ use syn::DeriveInput;
 
 use super::{Field, fields};
 use crate::{
-    attr::BucketAttr,
+    attr::{BUCKET, BucketAttr, RollupAttr},
     errors::Errors,
-    id_format::{IdFormat, Ordinal, SyntaxError},
+    id_format::{IdFormat, Ordinal, Suffix, SyntaxError},
     serde_attr,
 };
 
@@ -20,6 +20,8 @@ pub(crate) struct Model<'a> {
     pub(crate) format_errors: Vec<SyntaxError>,
     /// Empty unless the input is a struct with named fields.
     pub(crate) fields: Vec<Field<'a, Role>>,
+    /// Some field has an attribute of which nothing could be read.
+    pub(crate) rollups_unread: bool,
 }
 
 /// What a field is for its bucket.
@@ -43,7 +45,10 @@ impl<'a> Model<'a> {
             .map(|id| id.value.value())
             .unwrap_or_default();
         let (format, format_errors) = IdFormat::parse(&text);
-        let fields = fields(input, &serde, |_, name, _| Role::of(name, &format));
+        let fields = fields(input, &BUCKET, &serde, errors, |name, _| {
+            Role::of(name, &format)
+        });
+        let rollups_unread = fields.iter().any(|field| field.attr.unreadable);
         Self {
             input,
             attr,
@@ -51,6 +56,7 @@ impl<'a> Model<'a> {
             format,
             format_errors,
             fields,
+            rollups_unread,
         }
     }
 
@@ -73,6 +79,26 @@ impl<'a> Model<'a> {
         self.fields.iter().find(|field| field.part == Role::Time)
     }
 
+    /// The fields that are marked, and what buckets are to keep about them.
+    pub(crate) fn marked(&self) -> impl Iterator<Item = (&Field<'a, Role>, RollupAttr<'_>)> {
+        let fields = self.fields.iter();
+        let fields = fields.map(|field| (field, RollupAttr::of(&field.attr)));
+        fields.filter(|(_, rollup)| rollup.first().is_some())
+    }
+
+    /// Those of them about which buckets can keep something.
+    pub(crate) fn rollups(&self) -> impl Iterator<Item = (&Field<'a, Role>, RollupAttr<'_>)> {
+        self.marked()
+            .filter(|(field, _)| field.part != Role::Key && field.serde.write.is_some())
+    }
+
+    /// The name of the field that holds what is kept, if anything is.
+    pub(crate) fn rollup_name(&self) -> Option<String> {
+        self.marked().next()?;
+        let rollup = self.attr.rollup.as_ref();
+        Some(rollup.map_or_else(|| "rollup".to_owned(), |rollup| rollup.value.value()))
+    }
+
     /// The name of the array of elements.
     pub(crate) fn items_name(&self) -> String {
         self.attr
@@ -87,6 +113,19 @@ impl<'a> Model<'a> {
             .count
             .as_ref()
             .map_or_else(|| "count".to_owned(), |count| count.value.value())
+    }
+
+    /// The name of the field that holds the window's start, if buckets have one.
+    pub(crate) fn window_name(&self) -> Option<String> {
+        let Some(Ordinal::Time {
+            suffix: Some(Suffix::Window(_)),
+            ..
+        }) = self.format.ordinal()
+        else {
+            return None;
+        };
+        let window = self.attr.window.as_ref();
+        Some(window.map_or_else(|| "window".to_owned(), |window| window.value.value()))
     }
 }
 

@@ -4,7 +4,7 @@ use syn::DeriveInput;
 
 use super::{Field, fields};
 use crate::{
-    attr::{FieldAttr, OutlierAttr},
+    attr::{OUTLIER, OutlierAttr},
     errors::Errors,
     serde_attr,
 };
@@ -18,21 +18,18 @@ pub(crate) struct Model<'a> {
     pub(crate) fields: Vec<Field<'a, Marks>>,
 }
 
-/// What a field is for its parent. That it is one of these at most is a rule yet to be checked.
+/// What a field is for its parent, besides what its attribute says.
 pub(crate) struct Marks {
     /// It is stored as `_id`.
     pub(crate) is_id: bool,
-    /// What it is marked as.
-    pub(crate) attr: FieldAttr,
 }
 
 impl<'a> Model<'a> {
     pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
         let attr = OutlierAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);
-        let fields = fields(input, &serde, |node, _, serde| Marks {
+        let fields = fields(input, &OUTLIER, &serde, errors, |_, serde| Marks {
             is_id: serde.is_named("_id"),
-            attr: FieldAttr::parse(node, errors),
         });
         Self {
             input,
@@ -49,13 +46,13 @@ impl<'a> Model<'a> {
 
     /// The array that may grow.
     pub(crate) fn items(&self) -> Option<&Field<'a, Marks>> {
-        let is_items = |field: &&Field<'a, Marks>| field.part.attr.items.is_some();
+        let is_items = |field: &&Field<'a, Marks>| field.attr.word("items").is_some();
         self.fields.iter().find(is_items)
     }
 
     /// The field that carries the flag, if the struct has one.
     pub(crate) fn flag(&self) -> Option<&Field<'a, Marks>> {
-        let is_flag = |field: &&Field<'a, Marks>| field.part.attr.flag.is_some();
+        let is_flag = |field: &&Field<'a, Marks>| field.attr.word("flag").is_some();
         self.fields.iter().find(is_flag)
     }
 

@@ -29,6 +29,7 @@ fn id_format() -> impl Strategy<Value = String> {
         Just("{at}"),
         Just("{at:millis}"),
         Just("{at/1h}"),
+        Just("{at/0x}"),
         Just("{#}"),
         Just("{"),
         Just("}"),
@@ -48,7 +49,7 @@ fn id_format() -> impl Strategy<Value = String> {
 /// Tokens as they may stand in an attribute, in any order.
 fn attribute() -> impl Strategy<Value = TokenStream> {
     let token = prop_oneof![
-        "collection|id|capacity|items|count|crate|rename|alias|skip|with|default|bound|rename_all|flatten",
+        "collection|id|capacity|items|count|window|rollup|sum|min|max|crate|rename|alias|skip|with|default|bound|rename_all|flatten",
         "extras|reference|threshold|extras_capacity|flag|extra_items|transparent|deny_unknown_fields",
         "=|,|, |::|-|\\(|\\)|\\[\\]",
         "\"[a-z{}_#$.]{0,8}\"|[0-9]{1,50}|1\\.5|'a|self|Self|Self::X|a::b|\"T: Clone\"",
@@ -85,6 +86,15 @@ proptest! {
             #[serde(#serde)]
             struct Item<T> { #[serde(#field)] a: i64, b: T, #[serde(#field)] at: DateTime }
         });
+        expand(quote! {
+            #[bucket(collection = "c", id = "{a}_{at}", capacity = 10)]
+            #[serde(#serde)]
+            struct Item<T> {
+                #[bucket(#bucket)] a: i64,
+                #[bucket(sum, #bucket)] #[serde(#field)] b: T,
+                #[bucket(min)] at: DateTime,
+            }
+        });
     }
 
     #[test]
@@ -93,6 +103,10 @@ proptest! {
             #[bucket(collection = #name, id = "{a}_{#}", capacity = 10, items = #alias, count = #rule)]
             #[serde(rename_all = #rule)]
             struct Item { #[serde(rename = #name, alias = #alias)] a: i64, b: String }
+        });
+        expand(quote! {
+            #[bucket(collection = "c", id = "{a}_{at/1h}", capacity = 10, window = #name)]
+            struct Item { #[serde(rename = #name, alias = #alias)] a: i64, at: DateTime }
         });
     }
 

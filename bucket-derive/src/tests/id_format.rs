@@ -1,4 +1,7 @@
-use crate::id_format::{IdFormat, Ordinal};
+use crate::{
+    id_format::{IdFormat, Ordinal, Suffix},
+    window::{Wrong, seconds},
+};
 
 fn parse(text: &str) -> IdFormat {
     let (format, errors) = IdFormat::parse(text);
@@ -19,7 +22,7 @@ fn key_and_time() {
     assert_eq!(format.after_key(), ["_"]);
     let time = Ordinal::Time {
         field: "date",
-        unit: None,
+        suffix: None,
     };
     assert_eq!(format.ordinal(), Some(time));
 }
@@ -32,7 +35,7 @@ fn several_keys_and_a_head() {
     assert_eq!(format.after_key(), ["|", "-."]);
     let time = Ordinal::Time {
         field: "at",
-        unit: Some("millis"),
+        suffix: Some(&Suffix::Unit("millis".to_owned())),
     };
     assert_eq!(format.ordinal(), Some(time));
 }
@@ -57,7 +60,7 @@ fn windows_are_in_the_grammar() {
     let format = parse("{a}_{date/1h}");
     let time = Ordinal::Time {
         field: "date",
-        unit: None,
+        suffix: Some(&Suffix::Window("1h".to_owned())),
     };
     assert_eq!(format.ordinal(), Some(time));
 }
@@ -72,7 +75,7 @@ fn every_syntax_error_is_found() {
             "`{}` in the id format names no field",
             "`{ }` in the id format names no field",
             "`}` without `{` in the id format",
-            "`{#:1}`: a number has no unit",
+            "`{#:1}`: a number has no unit and no window",
             "`{b` in the id format is not closed",
         ],
     );
@@ -83,4 +86,42 @@ fn an_unclosed_placeholder_does_not_hide_the_next() {
     let (format, errors) = IdFormat::parse("{a_{#}");
     assert_eq!(errors.len(), 1);
     assert_eq!(format.ordinal(), Some(Ordinal::Number));
+}
+
+#[test]
+fn lengths_of_windows() {
+    for (text, length) in [
+        ("1s", 1),
+        ("15m", 900),
+        ("1h", 3600),
+        ("024h", 86_400),
+        ("1d", 86_400),
+        ("4294967295s", u32::MAX),
+        ("49710d", 4_294_944_000),
+    ] {
+        assert_eq!(seconds(text), Ok(length), "{text}");
+    }
+    for text in ["", "1", "h", "-1h", "+1h", " 1h", "hour"] {
+        assert_eq!(seconds(text), Err(Wrong::NoLength), "{text}");
+    }
+    for (text, unit) in [
+        ("1x", "x"),
+        ("1H", "H"),
+        ("1.5h", ".5h"),
+        ("1 h", " h"),
+        ("1hour", "hour"),
+    ] {
+        assert_eq!(seconds(text), Err(Wrong::Unit(unit.to_owned())), "{text}");
+    }
+    for text in ["0s", "00d"] {
+        assert_eq!(seconds(text), Err(Wrong::Zero), "{text}");
+    }
+    for text in [
+        "4294967296s",
+        "49711d",
+        "99999999999999999999999d",
+        "18446744073709551615d",
+    ] {
+        assert_eq!(seconds(text), Err(Wrong::TooLong), "{text}");
+    }
 }

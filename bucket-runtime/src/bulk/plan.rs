@@ -2,15 +2,19 @@
 
 use std::collections::HashMap;
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap},
+};
 
 use super::lane::{Held, Lane};
 use crate::{
     Bucket,
-    command::KeyScope,
+    command::{KeyScope, NEWEST},
     engine::{Tail, next_number},
     id,
     item::Fields,
+    rollup::Totals,
 };
 
 /// A bucket that is written as a whole.
@@ -20,20 +24,30 @@ pub(crate) struct Chunk<T> {
     pub(crate) held: Vec<Held<T>>,
 }
 
+impl<T: Bucket> Chunk<T> {
+    /// What the bucket keeps about its items; `None` if that cannot be told here.
+    pub(crate) fn totals(&self) -> Option<Totals> {
+        let mut totals = Totals::new(&T::SPEC);
+        let mut values = self.held.iter().map(|held| held.item.rollup_values());
+        let told =
+            T::SPEC.rollups.is_empty() || values.all(|values| totals.take(&T::SPEC, &values));
+        told.then_some(totals)
+    }
+}
+
 impl<T: Bucket> Lane<T> {
     /// The buckets that come next, in the order in which they must be written; `None` if they have
     /// to be written item by item. An item that stays in the lane is to be pushed afterwards.
     ///
     /// While these are written another writer may open a bucket. With `{#}` it takes one of their
-    /// numbers, and what is behind that one is refused. With a time ordinal the last bucket is
-    /// written first, with room left: as long as it is open no other can be opened, so all that
-    /// others append comes after it.
+    /// numbers, and what is behind that one is refused; so it is in a window. With a time ordinal the
+    /// last bucket is written first, with room left: as long as it is open no other can be opened,
+    /// so all that others append comes after it.
     pub(crate) fn chunks(&mut self) -> Option<Vec<Chunk<T>>> {
         let capacity = self.capacity();
-        let by_time = self.held.first()?.base(&self.scope).is_some();
-        let guard = by_time && capacity > 1;
+        let guard = !self.scope.spec.id.ordinal.counts() && capacity > 1;
         let mut ids = Ids::behind(
-            None,
+            self.scope.window.map(|_| self.scope.prefix.clone()),
             match &self.tail {
                 Tail::Full { last } => last.clone(),
                 _ => None,
@@ -84,7 +98,7 @@ impl<T: Bucket> Lane<T> {
 pub(crate) struct Ids {
     /// With `{#}`, the last one.
     last: Option<String>,
-    /// With a time ordinal, the last one of each moment.
+    /// With a time ordinal, the last one of each moment, or of each window.
     moments: HashMap<String, String>,
 }
 
@@ -131,12 +145,21 @@ impl<T: Bucket> Serialize for NewBucket<'_, T> {
         let Self { scope, chunk } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("_id", &chunk.id)?;
-        for (name, part) in scope.spec.key.iter().zip(&scope.parts) {
-            map.serialize_entry(name.name, &part.value)?;
+        for (name, value) in scope.fields() {
+            map.serialize_entry(name, &value)?;
         }
         let count = i32::try_from(chunk.held.len()).unwrap_or(i32::MAX);
         map.serialize_entry(scope.spec.count, &count)?;
         map.serialize_entry(scope.spec.items, &Elements(&chunk.held))?;
+        if !scope.spec.rollups.is_empty() {
+            let totals = chunk.totals();
+            let totals = totals.ok_or_else(|| S::Error::custom("the server has to add up"))?;
+            map.serialize_entry(scope.spec.rollup, &totals.document(scope.spec))?;
+        }
+        let times = chunk.held.iter().filter_map(|held| held.item.time());
+        if let (Some(_), Some(newest)) = (scope.spec.expire_after, times.max()) {
+            map.serialize_entry(NEWEST, &newest)?;
+        }
         map.end()
     }
 }

@@ -67,8 +67,8 @@ impl<T: Bucket> Load<T> {
             if lane.tail != Tail::Shut {
                 continue;
             }
-            // With a time ordinal, an id that is taken is found out when it is refused: it seldom
-            // is.
+            // With a time ordinal, and in a window, an id that is taken is found out when it is
+            // refused: it seldom is.
             lane.tail = Tail::Full { last: None };
             if T::SPEC.id.ordinal == Ordinal::Number {
                 let (server, scope) = (self.engine.server.clone(), lane.scope.clone());
@@ -78,14 +78,7 @@ impl<T: Bucket> Load<T> {
         let mut reads = stream::iter(reads).buffer_unordered(READS);
         while let Some((at, last)) = reads.next().await {
             let last = last.map_err(|error| self.failed(error))?;
-            // One read tells both: which number is next, and that nothing is open. Another writer
-            // may have opened that bucket a moment ago.
-            lanes[at].tail = match last {
-                Some((id, room)) if room > 0 => Tail::Open { id, room },
-                last => Tail::Full {
-                    last: last.map(|(id, _)| id),
-                },
-            };
+            lanes[at].tail = tail(last);
         }
         Ok(())
     }
@@ -180,8 +173,17 @@ impl<T: Bucket> Load<T> {
             return;
         };
         match (duplicate_index(&error), T::SPEC.id.ordinal) {
-            (Some("_id_"), ordinal) if ordinal != Ordinal::Number => {
+            (Some("_id_"), Ordinal::Seconds | Ordinal::Millis) => {
                 self.with_another_id(lanes, at, chunk, chunks).await;
+            }
+            // The window has buckets already, or another writer has opened one.
+            (Some("_id_"), Ordinal::Window { .. }) => {
+                lanes[at].take_back([chunk]);
+                take_back_others(lanes, at, chunks);
+                match self.engine.server.last_bucket(&lanes[at].scope).await {
+                    Ok(last) => lanes[at].tail = tail(last),
+                    Err(error) => self.give_up(&self.failed(error)),
+                }
             }
             // Another writer has opened a bucket.
             (Some("_id_" | OPEN_INDEX), _) => {
@@ -201,7 +203,7 @@ impl<T: Bucket> Load<T> {
         chunk: Chunk<T>,
         chunks: &mut Chunks<T>,
     ) {
-        if T::SPEC.id.ordinal == Ordinal::Number {
+        if T::SPEC.id.ordinal.counts() {
             take_back_others(lanes, at, chunks);
         }
         self.append(lanes[at].with(chunk.held)).await;
@@ -270,9 +272,23 @@ fn take_back_others<T: Bucket>(lanes: &mut [Lane<T>], at: usize, chunks: &mut Ch
     }
 }
 
-/// What the ids begin with of the key that these stored values name.
-fn prefix<T: Bucket>(key: Vec<Bson>) -> Option<String> {
+/// What is known of a key, or of a window, by its last bucket and the room in it. One read tells
+/// both: which number is next, and that nothing is open. Another writer may have opened that bucket
+/// a moment ago.
+fn tail(last: Option<(String, usize)>) -> Tail {
+    match last {
+        Some((id, room)) if room > 0 => Tail::Open { id, room },
+        last => Tail::Full {
+            last: last.map(|(id, _)| id),
+        },
+    }
+}
+
+/// What the ids begin with of the key, or of the window, that these stored values name.
+fn prefix<T: Bucket>(mut key: Vec<Bson>) -> Option<String> {
+    let window = key.split_off(T::SPEC.key.len()).pop();
+    let window = window.and_then(|start| start.as_datetime().copied());
     let key = T::Key::from_values(key).ok()?;
     let scope = KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed()));
-    Some(scope.prefix)
+    Some(scope.at(window).prefix)
 }

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use mongodb::bson::Bson;
+use mongodb::bson::{Bson, DateTime};
 
 use crate::{
-    command::{KeyScope, Update},
+    command::{Items, KeyScope, Update},
     error::Kind,
     id,
+    rollup::Totals,
 };
 
 /// How many bytes of elements one command carries at most, unless a single one is longer. The
@@ -38,6 +39,10 @@ pub(crate) struct Entry {
     pub(crate) element: Bson,
     /// With a time ordinal, the id of a bucket that begins with this item.
     pub(crate) base: Option<String>,
+    /// Where buckets expire, the item's time.
+    pub(crate) time: Option<DateTime>,
+    /// The values that the bucket's rollups take in.
+    pub(crate) rolled: Vec<Option<Bson>>,
 }
 
 /// What a writer knows of a key's newest bucket. It may be outdated at any time: then the server
@@ -190,34 +195,41 @@ impl Batch {
             Tail::Unknown if self.is_contended() => 1,
             _ => self.opening(),
         };
-        let elements = self.elements(begin, room, bytes);
-        let carries = elements.len();
+        let items = self.items(begin, room, bytes);
+        let carries = items.elements.len();
         if carries == 0 {
             return Ok(None);
         }
         let (update, after) = match tail {
             Tail::Unknown | Tail::Look | Tail::Shut => {
                 let update = match (base, sent) {
-                    (_, Sent::InSession) | (None, Sent::Alone) => {
-                        self.scope.append_to_open(elements)
-                    }
-                    (Some(base), _) => self.scope.append_or_open(elements, base),
-                    (None, _) => self.scope.append_to_open_or_be_refused(elements),
+                    (_, Sent::InSession) | (None, Sent::Alone) => self.scope.append_to_open(items),
+                    (Some(base), _) => self.scope.append_or_open(items, base),
+                    (None, _) => self.scope.append_to_open_or_be_refused(items),
                 };
                 (update, Tail::Unknown)
             }
             Tail::Open { id, room } => {
                 let after = self.after(id, room - carries);
-                (self.scope.append_to_id(elements, id), after)
+                let update = match self.scope.spec.expire_after {
+                    None => self.scope.append_to_id(items, id),
+                    Some(_) => self.scope.append_to_id_or_be_refused(items, id),
+                };
+                (update, after)
             }
             Tail::Full { last } => {
                 let id = self.next_id(base, last.as_deref())?;
                 let after = self.after(&id, self.capacity() - carries);
-                (self.scope.append_to_id(elements, &id), after)
+                (self.scope.append_to_id(items, &id), after)
             }
         };
+        let carried = self.entries.range(begin..begin + carries);
+        let newest = carried.filter_map(|entry| entry.time).max();
         Ok(Some(Statement {
-            update,
+            update: match newest {
+                None => update,
+                Some(newest) => update.with_newest(newest),
+            },
             carries,
             after,
         }))
@@ -231,18 +243,26 @@ impl Batch {
         }
     }
 
-    /// The elements from this one on, at most so many, and not more bytes than a command carries.
-    fn elements(&self, begin: usize, room: usize, bytes: &mut usize) -> Vec<Bson> {
+    /// The items from this one on, at most so many, not more bytes than a command carries, and
+    /// none more whose rollups cannot be told here: the server tells those.
+    fn items(&self, begin: usize, room: usize, bytes: &mut usize) -> Items {
+        let spec = self.scope.spec;
         let mut elements = Vec::new();
+        let mut totals = (!spec.rollups.is_empty()).then(|| Totals::new(spec));
         for entry in self.entries.range(begin..).take(room) {
             let size = size(&entry.element);
             if *bytes > 0 && *bytes + size > COMMAND_BYTES {
                 break;
             }
+            if let Some(totals) = &mut totals
+                && !totals.take(spec, &entry.rolled)
+            {
+                break;
+            }
             *bytes += size;
             elements.push(entry.element.clone());
         }
-        elements
+        Items { elements, totals }
     }
 
     /// The id of the bucket after `last`: the next number, or the item's moment, with the next
@@ -257,6 +277,15 @@ impl Batch {
             Ok(Some(id)) => Ok(id),
             Ok(None) => Err(Kind::IdsExhausted(last())),
             Err(()) => Err(Kind::ForeignId(last())),
+        }
+    }
+
+    /// Whether the next bucket's id counts on from another one than the last one that is known.
+    pub(super) fn is_of_another_moment(&self) -> bool {
+        let base = self.entries.front().and_then(|entry| entry.base.as_ref());
+        match (&self.tail, base) {
+            (Tail::Full { last: Some(last) }, Some(base)) => !last.starts_with(base),
+            _ => false,
         }
     }
 

@@ -34,9 +34,10 @@ pub(super) fn write_error(error: &DriverError) -> Option<&WriteError> {
     }
 }
 
-/// Whether a document was to be made that can have no such id (InvalidIdField).
+/// Whether a document was to be made that can have no such id (InvalidIdField, or ImmutableField if
+/// it was to have another one).
 pub(crate) fn is_impossible_id(error: &DriverError) -> bool {
-    write_error(error).is_some_and(|error| error.code == 53)
+    write_error(error).is_some_and(|error| matches!(error.code, 53 | 66))
 }
 
 /// The name of the index that refused a write with E11000. The server tells it in the message only

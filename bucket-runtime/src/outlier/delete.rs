@@ -32,12 +32,12 @@ impl Remove<'static> {
 
 impl Remove<'_> {
     /// Removes in this session; in a transaction all steps belong to that.
-    pub fn session(self, session: &mut ClientSession) -> Remove<'_> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Remove<'s> {
         Remove {
             core: self.core,
             scope: self.scope,
             value: self.value,
-            session: Some(session),
+            session: Some(session.into()),
         }
     }
 }
@@ -75,11 +75,11 @@ impl Delete<'static> {
 
 impl Delete<'_> {
     /// Deletes in this session; in a transaction both steps belong to that.
-    pub fn session(self, session: &mut ClientSession) -> Delete<'_> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Delete<'s> {
         Delete {
             core: self.core,
             scope: self.scope,
-            session: Some(session),
+            session: Some(session.into()),
         }
     }
 }

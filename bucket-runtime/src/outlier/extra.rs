@@ -30,6 +30,7 @@ impl<T: Outlier> Bucket for Extra<T> {
     type Element = T::Item;
     type Fields = ();
     const FIELDS: () = ();
+    type Rollups = ();
 
     fn key(&self) -> KeyRef<'_, Self> {
         self.parent.borrowed()

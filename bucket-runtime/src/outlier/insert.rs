@@ -38,12 +38,12 @@ impl Insert<'static> {
 
 impl Insert<'_> {
     /// Inserts in this session; in a transaction the parent and its extras belong to that.
-    pub fn session(self, session: &mut ClientSession) -> Insert<'_> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Insert<'s> {
         Insert {
             core: self.core,
             scope: self.scope,
             parent: self.parent,
-            session: Some(session),
+            session: Some(session.into()),
         }
     }
 }

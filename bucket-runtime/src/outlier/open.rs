@@ -6,7 +6,9 @@ use futures_util::future::BoxFuture;
 use mongodb::{Collection, bson::Document};
 
 use super::{extra::Extra, handle::Outliers};
-use crate::{Bucket, Error, Outlier, Result, command, engine::Engine, open, server::Server};
+use crate::{
+    Bucket, Error, Outlier, Result, command, engine::Engine, indexes, open, server::Server,
+};
 
 /// The opening of two collections, which waits to be awaited; see [`Outlier::outliers`].
 #[must_use = "the collections are opened when this is awaited"]
@@ -39,10 +41,16 @@ impl<T: Outlier> IntoFuture for OpenOutliers<T> {
                 let created = extras.create_reference_index(T::SPEC.reference).await;
                 created.map_err(|error| Error::read(error, extras.name()))?;
             }
-            Ok(Outliers::new(
-                Server::new(self.parents),
-                Engine::new(extras),
-            ))
+            let parents = Server::new(self.parents);
+            if !T::SPEC.indexes.is_empty() {
+                let found = parents.indexes().await;
+                let found = found.map_err(|error| Error::read(error, parents.name()))?;
+                let paths = T::SPEC.indexes.iter().map(|name| (*name).to_owned());
+                let missing = indexes::plain(&found, paths);
+                let missing = missing.map_err(|kind| Error::new(kind, parents.name()))?;
+                open::create(&parents, missing).await?;
+            }
+            Ok(Outliers::new(parents, Engine::new(extras)))
         })
     }
 }

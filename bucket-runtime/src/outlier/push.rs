@@ -39,12 +39,12 @@ impl Push<'static> {
 
 impl Push<'_> {
     /// Sends the push in this session; in a transaction all its steps belong to that.
-    pub fn session(self, session: &mut ClientSession) -> Push<'_> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Push<'s> {
         Push {
             core: self.core,
             scope: self.scope,
             element: self.element,
-            session: Some(session),
+            session: Some(session.into()),
         }
     }
 }
@@ -86,12 +86,12 @@ impl<T: Outlier> PushMany<'static, T> {
 
 impl<T: Outlier> PushMany<'_, T> {
     /// Sends the push in this session; in a transaction all its steps belong to that.
-    pub fn session(self, session: &mut ClientSession) -> PushMany<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> PushMany<'s, T> {
         PushMany {
             core: self.core,
             scope: self.scope,
             items: self.items,
-            session: Some(session),
+            session: Some(session.into()),
         }
     }
 }
@@ -244,6 +244,8 @@ impl Core {
         let entries = entries.map(|element| Entry {
             element,
             base: None,
+            time: None,
+            rolled: Vec::new(),
         });
         let mut batch = Batch::new(scope.extras.clone(), entries);
         let appended = self.extras.append(&mut batch, session).await;

@@ -83,11 +83,11 @@ impl<T: Outlier> Get<'static, T> {
 
 impl<T: Outlier> Get<'_, T> {
     /// Reads in this session.
-    pub fn session(self, session: &mut ClientSession) -> Get<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Get<'s, T> {
         Get {
             core: self.core,
             scope: self.scope,
-            session: Some(session),
+            session: Some(session.into()),
             parent: PhantomData,
         }
     }
@@ -115,7 +115,7 @@ impl<T: Outlier> GetAll<'static, T> {
 
 impl<T: Outlier> GetAll<'_, T> {
     /// Reads in this session.
-    pub fn session(self, session: &mut ClientSession) -> GetAll<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> GetAll<'s, T> {
         GetAll(self.0.session(session))
     }
 }
@@ -167,11 +167,11 @@ impl CountValues<'static> {
 
 impl CountValues<'_> {
     /// Counts in this session.
-    pub fn session(self, session: &mut ClientSession) -> CountValues<'_> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> CountValues<'s> {
         CountValues {
             core: self.core,
             scope: self.scope,
-            session: Some(session),
+            session: Some(session.into()),
         }
     }
 }
@@ -246,12 +246,12 @@ impl<T: Outlier> Find<'_, T> {
     }
 
     /// Reads in this session, which the stream borrows.
-    pub fn session(self, session: &mut ClientSession) -> Find<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Find<'s, T> {
         Find {
             core: self.core,
             filter: self.filter,
             range: self.range,
-            session: Some(session),
+            session: Some(session.into()),
             parent: PhantomData,
         }
     }

@@ -128,11 +128,11 @@ impl<T: Outlier> Extras<'static, T> {
 
 impl<T: Outlier> Extras<'_, T> {
     /// Reads in this session, which the stream borrows.
-    pub fn session(self, session: &mut ClientSession) -> Extras<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Extras<'s, T> {
         Extras {
             core: self.core,
             scope: self.scope,
-            session: Some(session),
+            session: Some(session.into()),
             parent: PhantomData,
         }
     }
@@ -160,7 +160,7 @@ impl<T: Outlier> Values<'static, T> {
 
 impl<T: Outlier> Values<'_, T> {
     /// Reads in this session, which the stream borrows.
-    pub fn session(self, session: &mut ClientSession) -> Values<'_, T> {
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Values<'s, T> {
         Values(self.0.session(session))
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     command::KeyScope,
     engine::Engine,
     error::Kind,
-    item,
+    id, item,
     rows::{RowError, Rows},
     server::Server,
     transaction,
@@ -32,7 +32,7 @@ pub(super) struct Gather<T> {
     flat: Server,
     record: Record,
     found: u64,
-    /// The key whose items come, and those that make up no bucket yet.
+    /// The key, or the window, whose items come, and those that make up no bucket yet.
     current: Option<Current<T>>,
     ready: Ready<T>,
 }
@@ -131,23 +131,28 @@ impl<T: Bucket> Gather<T> {
         Ok(())
     }
 
-    /// The key of a first item. That is a key of which nothing is stored; or, where a regrouping is
-    /// taken up, the one in the middle of which it was left, behind a full bucket.
+    /// The key, or the window, of a first item. That is a key of which nothing is stored, or a
+    /// further window of one; or, where a regrouping is taken up, the one in the middle of which it
+    /// was left, behind a full bucket.
     async fn begin_key(&mut self, scope: KeyScope, first: &Held<T>) -> Result<Current<T>> {
-        let left_at = (self.record.at.as_ref())
-            .and_then(|at| T::Key::from_values(at[..T::SPEC.key.len()].to_vec()).ok())
-            .map(|key| KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed())));
-        let ids = if left_at.is_some_and(|left_at| left_at.prefix == scope.prefix) {
-            let base = first.base(&scope);
-            let siblings = base
-                .as_deref()
-                .map_or_else(|| scope.all(), KeyScope::same_moment);
-            let last = self.engine.server.last_id(siblings, None).await;
-            let last = last.map_err(|error| Error::read(error, self.engine.server.name()))?;
-            Ids::behind(base, last)
-        } else {
-            self.ready.begin_key(scope.clone());
-            Ids::behind(None, None)
+        let current = self.current.as_ref().map(|current| &current.scope.prefix);
+        let before = current.or(self.record.left_in.as_ref());
+        let key = id::prefix(&T::SPEC.id, &scope.parts);
+        let ids = match before {
+            Some(before) if *before == scope.prefix => {
+                let base = first.base(&scope);
+                let siblings = base
+                    .as_deref()
+                    .map_or_else(|| scope.all(), KeyScope::same_moment);
+                let last = self.engine.server.last_id(siblings, None).await;
+                let last = last.map_err(|error| Error::read(error, self.engine.server.name()))?;
+                Ids::behind(base, last)
+            }
+            Some(before) if before.starts_with(&key) => Ids::behind(None, None),
+            _ => {
+                self.ready.begin_key(scope.clone());
+                Ids::behind(None, None)
+            }
         };
         Ok(Current {
             scope,
@@ -182,9 +187,11 @@ impl<T: Bucket> Gather<T> {
             return Ok(());
         };
         let (items, at) = (store.items(), store.at().to_vec());
+        let left_in = store.left_in().to_owned();
         transaction::run(&self.engine.server, store).await?;
         self.record.stored += items;
         self.record.at = Some(at);
+        self.record.left_in = Some(left_in);
         Ok(())
     }
 }

@@ -19,10 +19,13 @@ pub(super) fn order(spec: &BucketSpec, within_key: Option<Document>) -> Document
     let mut order: Document = (spec.key.iter())
         .map(|key| (key.name.to_owned(), Bson::Int32(1)))
         .collect();
-    let within_key = within_key.unwrap_or_else(|| match spec.time {
-        Some(time) => doc! { time: 1 },
-        None => Document::new(),
-    });
+    let time = spec.time.map(|time| doc! { time: 1 }).unwrap_or_default();
+    let within_key = match (within_key, spec.window_name()) {
+        (None, _) => time,
+        (Some(fields), None) => fields,
+        // The items of a window come one after the other.
+        (Some(fields), Some(_)) => time.into_iter().chain(fields).collect(),
+    };
     for (name, direction) in within_key {
         order.entry(name).or_insert(direction);
     }

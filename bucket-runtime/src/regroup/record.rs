@@ -26,6 +26,8 @@ pub(super) struct Record {
     pub(super) stored: u64,
     /// The last of them: what it is sorted by.
     pub(super) at: Option<Vec<Bson>>,
+    /// What the id of its bucket begins with.
+    pub(super) left_in: Option<String>,
 }
 
 impl Record {
@@ -43,6 +45,7 @@ impl Record {
             id: doc! { "from": flat.name(), "to": engine.server.name(), "sort": order },
             stored: 0,
             at: None,
+            left_in: None,
         };
         let found = record
             .server
@@ -52,6 +55,7 @@ impl Record {
             let stored = found.get("stored").and_then(whole).unwrap_or(0);
             record.stored = u64::try_from(stored).unwrap_or(0);
             record.at = found.get_array("at").ok().cloned();
+            record.left_in = found.get_str("in").ok().map(str::to_owned);
             return Ok(record);
         }
         refuse_keys::<T>(engine, flat).await?;
@@ -67,11 +71,11 @@ impl Record {
     }
 
     /// The update that moves the record on; it finds nothing if somebody else has.
-    pub(super) fn advance(&self, items: u64, at: &[Bson]) -> Update {
+    pub(super) fn advance(&self, items: u64, at: &[Bson], left_in: &str) -> Update {
         let int = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         Update {
             filter: doc! { "_id": &self.id, "stored": int(self.stored) },
-            update: doc! { "$set": { "stored": int(self.stored + items), "at": at } },
+            update: doc! { "$set": { "stored": int(self.stored + items), "at": at, "in": left_in } },
             upsert: false,
             hint: None,
         }

@@ -82,11 +82,17 @@ impl<T: Bucket> Store<T> {
         &self.ready.at
     }
 
+    /// What the id of the last bucket begins with.
+    pub(super) fn left_in(&self) -> &str {
+        let last = self.ready.chunks.last();
+        last.map_or("", |(scope, _)| &scope.prefix)
+    }
+
     async fn write(&self, session: &mut ClientSession) -> Result<()> {
         let server = &self.engine.server;
         // First of all, so that buckets which an earlier run has just committed are seen as its
         // work, and not as somebody else's.
-        let advance = self.record.advance(self.items(), self.at());
+        let advance = (self.record).advance(self.items(), self.at(), self.left_in());
         let advanced = (self.record.server()).update(advance, Some(&mut *session));
         match advanced.await {
             Ok(true) => {}
@@ -97,7 +103,9 @@ impl<T: Bucket> Store<T> {
         if let Some((scope, id)) = held_by.map_err(|error| Error::read(error, server.name()))? {
             return Err(self.engine.fail(scope, Kind::KeyTaken(id)));
         }
-        if self.one_by_one.load(Ordering::SeqCst) {
+        let mut chunks = self.ready.chunks.iter();
+        let are_told = chunks.all(|(_, chunk)| chunk.totals().is_some());
+        if self.one_by_one.load(Ordering::SeqCst) || !are_told {
             self.append(session).await
         } else {
             self.insert(session).await

@@ -3,14 +3,10 @@
 use mongodb::{
     IndexModel,
     error::{Error as DriverError, ErrorKind},
-    options::IndexOptions,
 };
 
 use super::Server;
-use crate::{
-    BucketSpec,
-    command::{self, OPEN_INDEX},
-};
+use crate::command;
 
 impl Server {
     /// The indexes of the collection; none if it does not exist.
@@ -27,18 +23,9 @@ impl Server {
         Ok(indexes)
     }
 
-    /// Makes the open index, and with it the collection if it does not exist.
-    pub(crate) async fn create_open_index(&self, spec: &BucketSpec) -> Result<(), DriverError> {
-        let options = IndexOptions::builder()
-            .name(OPEN_INDEX.to_owned())
-            .unique(true)
-            .partial_filter_expression(command::open_index_filter(spec))
-            .build();
-        let model = IndexModel::builder()
-            .keys(command::open_index_keys(spec))
-            .options(options)
-            .build();
-        self.collection.create_index(model).await.map(drop)
+    /// Makes indexes, and with them the collection if it does not exist.
+    pub(crate) async fn create_indexes(&self, models: Vec<IndexModel>) -> Result<(), DriverError> {
+        self.collection.create_indexes(models).await.map(drop)
     }
 
     /// Makes the index on the reference field that the manual asks for. With `_id` behind it, it

@@ -63,10 +63,11 @@ impl Numbers {
             let raw = command.numbered(None)?;
             return db.run_raw_command(raw).await.and_then(Reply::of);
         };
-        let raw = command.numbered(Some(numbered.number))?;
         let mut first = None;
         loop {
-            let sent = db.run_raw_command(raw.clone());
+            // Written again if it is sent again, which is rarer than that it is long.
+            let raw = command.numbered(Some(numbered.number))?;
+            let sent = db.run_raw_command(raw);
             let sent = sent.session(&mut numbered.session).await;
             match (sent.and_then(Reply::of), first.take()) {
                 (Err(error), None) if is_repeatable(&error) => {

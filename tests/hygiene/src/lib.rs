@@ -24,12 +24,19 @@ pub mod shadows {
     pub struct IdFormat;
     pub struct KeyName;
     pub struct Ordinal;
+    pub struct RollupName;
+    pub struct FieldRollup;
+    pub struct Bson;
     pub trait Send {}
     pub trait Sync {}
     pub trait Clone {}
     pub trait Key {}
     pub trait KeyField {}
     pub trait TimeField {}
+    pub trait RollupField {}
+    pub trait SumField {}
+    pub trait RollupFields {}
+    pub trait From {}
     pub trait ItemsField {}
     pub trait FlagField {}
     pub trait Serialize {}
@@ -61,13 +68,32 @@ pub mod absolute_path {
         pub customer: i64,
         pub kind: ::std::string::String,
         pub date: ::persistence::mongodb::bson::DateTime,
+        #[bucket(sum, max)]
         pub price: ::core::option::Option<f64>,
         // Names that a binding of the generated code could have.
+        #[bucket(min)]
         pub key: i32,
         pub element: i32,
         pub serializer: i32,
         pub time: i32,
         pub item: i32,
+    }
+
+    #[derive(::persistence::Bucket)]
+    #[bucket(
+        crate = ::persistence,
+        collection = "readings",
+        id = "{sensor}_{at/1h}",
+        capacity = PAGE,
+        window = "hour",
+        rollup = "totals"
+    )]
+    pub struct Reading {
+        pub sensor: i64,
+        #[bucket(min)]
+        pub at: ::persistence::mongodb::bson::DateTime,
+        #[bucket(sum)]
+        pub fields: i32,
     }
 
     // Traits of these names are in scope by glob only, and are no use to the derive.

@@ -10,6 +10,7 @@ use crate::{
     errors::{Errors, did_you_mean},
     id_format::{Kind, Part, Suffix},
     model::bucket::Model,
+    window::{self, Wrong},
 };
 
 /// The units of a time ordinal, as the format spells them.
@@ -73,7 +74,7 @@ impl<'c> Rules<'c, '_> {
         }
     }
 
-    /// A unit says how a time is written. Windows are in the grammar, but nothing writes them yet.
+    /// A unit says how a time is written, a window how long the time is that a bucket is for.
     fn check_suffixes(&mut self) {
         let last = self.model.format.parts.len().saturating_sub(1);
         for (n, part) in self.model.format.parts.iter().enumerate() {
@@ -87,18 +88,15 @@ impl<'c> Rules<'c, '_> {
             let written = self.written(part);
             let plain = format!("write `{{{name}}}`");
             match suffix {
-                Suffix::Window(_) => self.push(
-                    &part.at,
-                    format!("`{written}` in the id format: time windows are not supported yet"),
-                    plain,
-                ),
-                Suffix::Unit(_) if n < last => {
-                    self.push(
-                        &part.at,
-                        format!("`{written}` in the id format: a key has no unit"),
-                        plain,
-                    );
+                Suffix::Unit(_) | Suffix::Window(_) if n < last => {
+                    let what = match suffix {
+                        Suffix::Unit(_) => "unit",
+                        Suffix::Window(_) => "window",
+                    };
+                    let message = format!("`{written}` in the id format: a key has no {what}");
+                    self.push(&part.at, message, plain);
                 }
+                Suffix::Window(length) => self.check_window(&part.at, name, length),
                 Suffix::Unit(unit) if UNITS.contains(&unit.as_str()) => {}
                 Suffix::Unit(unit) => {
                     let help = match did_you_mean(unit, UNITS) {
@@ -111,6 +109,34 @@ impl<'c> Rules<'c, '_> {
                 }
             }
         }
+    }
+
+    /// Windows begin at the multiples of their length.
+    fn check_window(&mut self, at: &Range<usize>, name: &str, length: &str) {
+        let (wrong, help) = match window::seconds(length) {
+            Ok(_) => return,
+            Err(Wrong::NoLength) => (
+                match length {
+                    "" => "a window needs a length".to_owned(),
+                    _ => format!("`{length}` is no length of a window"),
+                },
+                format!("write a number and `s`, `m`, `h` or `d`: `{{{name}/1h}}`"),
+            ),
+            Err(Wrong::Unit(unit)) => (
+                format!("`{unit}` is no unit of a window's length"),
+                format!("write `s`, `m`, `h` or `d`: `{{{name}/1h}}`"),
+            ),
+            Err(Wrong::Zero) => (
+                "a window must be at least a second long".to_owned(),
+                format!("write `{{{name}/1{}}}`", length.trim_matches('0')),
+            ),
+            Err(Wrong::TooLong) => (
+                "a window cannot be longer than 4294967295 seconds (49710 days)".to_owned(),
+                format!("write `{{{name}/1d}}`, or number the buckets: `{{#}}`"),
+            ),
+        };
+        let message = format!("`{{{name}/{length}}}` in the id format: {wrong}");
+        self.push(at, message, help);
     }
 
     /// A field that stands in an id twice says nothing new the second time.

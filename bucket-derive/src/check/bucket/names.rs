@@ -4,11 +4,13 @@ use crate::{
     attr::Spanned,
     check::names::{check_distinct, name_tokens, not_a_field_name, rename},
     errors::Errors,
+    id_format::Ordinal,
     model::bucket::{Model, Role},
 };
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     check_array_and_count(model, errors);
+    check_window(model, errors);
     check_key_names(model, errors);
     check_key_aliases(model, errors);
     check_distinct(
@@ -21,11 +23,13 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     );
 }
 
-/// Both names stand beside the key at the top of the document.
+/// These names stand beside the key at the top of the document.
 fn check_array_and_count(model: &Model<'_>, errors: &mut Errors) {
     for (name, help) in [
         (&model.attr.items, r#"items = "items""#),
         (&model.attr.count, r#"count = "count""#),
+        (&model.attr.window, r#"window = "window""#),
+        (&model.attr.rollup, r#"rollup = "rollup""#),
     ] {
         let Some(Spanned { key, value, .. }) = name else {
             continue;
@@ -33,7 +37,7 @@ fn check_array_and_count(model: &Model<'_>, errors: &mut Errors) {
         let text = value.value();
         if let Some(wrong) = not_a_field_name(&text) {
             errors.push(value, format_args!("the name in `{key}` {wrong}"), help);
-        } else if text == "_id" || text == "sealed" {
+        } else if is_fixed(model, &text) {
             errors.push(
                 value,
                 format_args!("`{text}` is reserved: every bucket has it"),
@@ -48,6 +52,42 @@ fn check_array_and_count(model: &Model<'_>, errors: &mut Errors) {
             &written.value,
             format_args!("`{items}` cannot name both the items and their count"),
             r#"items = "items", count = "count""#,
+        );
+    }
+}
+
+/// The start of the window has a field of its own, if buckets have windows.
+fn check_window(model: &Model<'_>, errors: &mut Errors) {
+    let attr = &model.attr;
+    let Some(name) = model.window_name() else {
+        if let (Some(window), Some(ordinal)) = (&attr.window, model.format.ordinal()) {
+            let field = match ordinal {
+                Ordinal::Time { field, .. } => field,
+                Ordinal::Number => "field",
+            };
+            errors.push(
+                &window.key,
+                "`window` names a field that only the buckets of time windows have",
+                format_args!("remove it, or end the id format in a window: `{{{field}/1h}}`"),
+            );
+        }
+        return;
+    };
+    let other = match () {
+        () if name == model.items_name() => "the items",
+        () if name == model.count_name() => "their count",
+        () => return,
+    };
+    let written = attr
+        .window
+        .as_ref()
+        .or(attr.items.as_ref())
+        .or(attr.count.as_ref());
+    if let Some(written) = written {
+        errors.push(
+            &written.value,
+            format_args!("`{name}` cannot name both {other} and the start of the window"),
+            r#"window = "window", items = "items", count = "count""#,
         );
     }
 }
@@ -103,5 +143,15 @@ fn check_key_aliases(model: &Model<'_>, errors: &mut Errors) {
 }
 
 fn is_reserved(model: &Model<'_>, name: &str) -> bool {
-    name == "_id" || name == "sealed" || name == model.items_name() || name == model.count_name()
+    is_fixed(model, name)
+        || name == model.items_name()
+        || name == model.count_name()
+        || model.window_name().is_some_and(|window| name == window)
+        || model.rollup_name().is_some_and(|rollup| name == rollup)
+}
+
+/// Whether the runtime gives a field this name, once and for all.
+fn is_fixed(model: &Model<'_>, name: &str) -> bool {
+    let expires = model.attr.expire_after.is_some();
+    name == "_id" || name == "sealed" || (name == "newest" && expires)
 }

@@ -76,7 +76,7 @@ fn check_flag(model: &Model<'_>, errors: &mut Errors) {
         let message = "`_id` is reserved: every parent has it";
         errors.push(&flag.value, message, flag.usage);
     } else if let Some(field) = stored_as(model, &name) {
-        let help = match field.part.attr.items {
+        let help = match field.attr.word("items") {
             Some(_) => flag.usage.to_owned(),
             None => format!(
                 "put #[outlier(flag)] #[serde(default)] on `{}`, and remove `flag`",
@@ -94,8 +94,8 @@ fn check_unmarked_flag(model: &Model<'_>, errors: &mut Errors) {
     if model.attr.written.has("flag") || model.flag().is_some() {
         return;
     }
-    if let Some(field) = stored_as(model, name).filter(|field| !field.part.attr.unreadable) {
-        let help = match field.part.attr.items {
+    if let Some(field) = stored_as(model, name).filter(|field| !field.attr.unreadable) {
+        let help = match field.attr.word("items") {
             Some(_) => rename(field, "value"),
             None => "#[outlier(flag)] #[serde(default)]".to_owned(),
         };

@@ -42,13 +42,13 @@ fn check_id(model: &Model<'_>, errors: &mut Errors) {
 
 /// A parent is full when its array is, so there is one that counts.
 fn check_one_array(model: &Model<'_>, errors: &mut Errors) {
-    let mut arrays = marked(model, |marks| marks.attr.items.is_some());
-    let unreadable = |field: &Field<'_, Marks>| field.part.attr.unreadable;
+    let mut arrays = marked(model, |field| field.attr.word("items").is_some());
+    let unreadable = |field: &Field<'_, Marks>| field.attr.unreadable;
     match arrays.next() {
         Some(first) => {
             for again in arrays {
                 errors.push(
-                    &again.part.attr.items,
+                    again.attr.word("items"),
                     format_args!(
                         "`{}` and `{}` cannot both be the items",
                         first.name, again.name
@@ -68,13 +68,13 @@ fn check_one_array(model: &Model<'_>, errors: &mut Errors) {
 
 /// The runtime sets one flag.
 fn check_one_flag(model: &Model<'_>, errors: &mut Errors) {
-    let mut flags = marked(model, |marks| marks.attr.flag.is_some());
+    let mut flags = marked(model, |field| field.attr.word("flag").is_some());
     let Some(first) = flags.next() else {
         return;
     };
     for again in flags {
         errors.push(
-            &again.part.attr.flag,
+            again.attr.word("flag"),
             format_args!(
                 "`{}` and `{}` cannot both be the flag",
                 first.name, again.name
@@ -104,7 +104,7 @@ fn check_one_flag_name(model: &Model<'_>, errors: &mut Errors) {
 /// The id never changes, the array grows, the flag is set: no field can do two of these.
 fn check_one_part(field: &Field<'_, Marks>, errors: &mut Errors) {
     let (is_id, name) = (field.part.is_id, &field.name);
-    let (items, flag) = (&field.part.attr.items, &field.part.attr.flag);
+    let (items, flag) = (field.attr.word("items"), field.attr.word("flag"));
     if let (Some(_), Some(word)) = (items, flag) {
         let help = "keep one of `items` and `flag`";
         errors.push(
@@ -124,7 +124,7 @@ fn check_one_part(field: &Field<'_, Marks>, errors: &mut Errors) {
 
 fn marked<'m, 'a>(
     model: &'m Model<'a>,
-    is: impl Fn(&Marks) -> bool,
+    is: impl Fn(&Field<'_, Marks>) -> bool,
 ) -> impl Iterator<Item = &'m Field<'a, Marks>> {
-    model.fields.iter().filter(move |field| is(&field.part))
+    model.fields.iter().filter(move |field| is(field))
 }

@@ -115,7 +115,7 @@ fn check_flag_default(model: &Model<'_>, errors: &mut Errors) {
     };
     if let (None, None) = (flag.serde.find("default"), model.serde.find("default")) {
         errors.push(
-            &flag.part.attr.flag,
+            flag.attr.word("flag"),
             format_args!(
                 "`{}` needs a default: parents without extras have no flag",
                 flag.name

@@ -1,0 +1,38 @@
+//! The lengths of time windows, as formats spell them: `15m`, `1h`, `1d`.
+
+/// The units, and how many seconds they are.
+const UNITS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)];
+
+/// A length that no window can have.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// No number, or nothing but one.
+    NoLength,
+    /// There is no such unit.
+    Unit(String),
+    Zero,
+    /// More seconds than the runtime counts.
+    TooLong,
+}
+
+/// The length of a window in seconds.
+pub(crate) fn seconds(text: &str) -> Result<u32, Wrong> {
+    let digits = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
+    if number.is_empty() || unit.is_empty() {
+        return Err(Wrong::NoLength);
+    }
+    let Some((_, seconds)) = UNITS.iter().find(|(name, _)| *name == unit) else {
+        return Err(Wrong::Unit(unit.to_owned()));
+    };
+    if number.bytes().all(|digit| digit == b'0') {
+        return Err(Wrong::Zero);
+    }
+    let seconds = number
+        .parse()
+        .ok()
+        .and_then(|n: u64| n.checked_mul(*seconds));
+    seconds
+        .and_then(|seconds| u32::try_from(seconds).ok())
+        .ok_or(Wrong::TooLong)
+}

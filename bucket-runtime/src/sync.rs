@@ -1,0 +1,99 @@
+//! The same calls for programs without tokio: they block the thread until they are done.
+//!
+//! With the feature `sync`, every builder has [`run`](crate::action::Append::run), as the driver's
+//! have: what is `….await` elsewhere is `….run()` here, with the same output and the same errors.
+//! Streams become an [`Iter`]. A `.session(…)` takes the driver's blocking session, too.
+//!
+//! ```no_run
+//! use bucket_runtime::{Bucket, bson::DateTime, mongodb::sync::Client, sync};
+//!
+//! #[derive(Debug, Bucket)]
+//! #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10, items = "history")]
+//! struct Trade {
+//!     customer_id: i64,
+//!     date: DateTime,
+//!     ticker: String,
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let client = Client::with_uri_str("mongodb://localhost")?;
+//!     let db = sync::client(&client)?.database("shop");
+//!     let trades = Trade::buckets(&db).run()?;
+//!
+//!     let trade = Trade { customer_id: 123, date: DateTime::now(), ticker: "MDB".into() };
+//!     trades.append(&trade).run()?;
+//!
+//!     let mut session = client.start_session().run()?;
+//!     session.start_transaction().run()?;
+//!     trades.append(&trade).session(&mut session).run()?;
+//!     session.commit_transaction().run()?;
+//!
+//!     for trade in trades.items(&123).run()? {
+//!         println!("{:?}", trade?);
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Appends of several threads travel together as those of several tasks do.
+//!
+//! None of this may be called from asynchronous code: blocking there would hold up all that the
+//! thread has to do besides, so tokio panics. There, await the same builders.
+
+mod run;
+
+use std::{pin::Pin, sync::LazyLock};
+
+use futures_util::{Stream, StreamExt};
+use mongodb::{Client, ClientSession, error::Result};
+use tokio::runtime::Runtime;
+
+/// Carries out what the calls leave to tasks. It is never shut down, as the driver's own is not, so
+/// that a handle works as long as the program does.
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| Runtime::new().expect("the threads that carry out blocking calls"));
+
+/// The driver's handle that a blocking one stands for, to open collections with: both share their
+/// connections. Nothing is sent.
+///
+/// # Errors
+///
+/// The driver's, if it cannot make a session, by which it hands out the handle.
+///
+/// ```no_run
+/// # use bucket_runtime::{Bucket, Buckets, mongodb::sync::Client, sync};
+/// # fn example<Trade: Bucket>(client: Client) -> Result<Buckets<Trade>, Box<dyn std::error::Error>> {
+/// let db = sync::client(&client)?.database("shop");
+/// let trades = Trade::buckets(&db).run()?;
+/// # Ok(trades)
+/// # }
+/// ```
+pub fn client(blocking: &mongodb::sync::Client) -> Result<Client> {
+    let mut session = blocking.start_session().run()?;
+    let session: &mut ClientSession = (&mut session).into();
+    Ok(session.client())
+}
+
+/// What a stream gives, as an iterator: each step blocks the thread until the next value is there.
+///
+/// It holds what the stream holds, one batch of the driver's at a time. Dropping it closes the
+/// server's cursor.
+///
+/// ```no_run
+/// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+/// # fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+/// let newest = trades.items(alice).newest_first().limit(10).run()?;
+/// let newest: Vec<Trade> = newest.collect::<Result<_, _>>()?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "an iterator does nothing until it is asked for its values"]
+pub struct Iter<S>(Pin<Box<S>>);
+
+impl<S: Stream> Iterator for Iter<S> {
+    type Item = S::Item;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        RUNTIME.block_on(self.0.next())
+    }
+}

@@ -1,0 +1,136 @@
+//! Each airport as a sensor that counts departures: an hour of an airport is a document, which keeps
+//! the sum of its delays.
+//!
+//! ```text
+//! cargo run --example sensors
+//! ```
+//!
+//! It starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
+//! yours, in `bucket_examples.departures`, which it drops first and leaves there afterwards.
+
+use std::{error::Error, time::Duration};
+
+use bucket_examples::{Story, moment, show, thousands};
+use bucket_runtime::mongodb::bson::{DateTime, doc};
+use bucket_runtime::{Bucket, FieldRollup};
+use futures_util::TryStreamExt;
+
+/// A departure, and by how many minutes it was late. An hour with more than a hundred of them would
+/// have a second document.
+#[derive(Debug, Clone, Bucket)]
+#[bucket(collection = "departures", id = "{airport}_{at/1h}", capacity = 100)]
+struct Departure {
+    airport: String,
+    at: DateTime,
+    to: String,
+    #[bucket(sum, min, max)]
+    delay: i32,
+}
+
+const AIRPORT: &str = "ORD";
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut story = Story::begin::<Departure>("Departures by airport and hour").await?;
+    let all = departures()?;
+    let day = DateTime::parse_rfc3339_str("2001-03-09T00:00:00Z")?;
+    let next_day = day.saturating_add_duration(24 * HOUR);
+
+    story.step(
+        "Load them in whichever order they come",
+        "The readings of a sensor may be late. Each one finds the hour that it belongs to.",
+    );
+    let departures = Departure::buckets(&story.quiet_database().await?).await?;
+    let stored = departures.append_many(shuffled(all)).await?;
+    let hours = departures.collection().count_documents(doc! {}).await?;
+    let (stored, hours) = (thousands(stored), thousands(hours));
+    println!("\n   stored {stored} departures in {hours} documents");
+
+    story.step(
+        "One more, three months late",
+        "The append knows the hour, and with it the document: `$inc`, `$min` and `$max` of the same \
+         update keep what it knows about its delays.",
+    );
+    let departures = Departure::buckets(&story.database()).await?;
+    let late = Departure {
+        airport: AIRPORT.to_owned(),
+        at: day.saturating_add_duration(9 * HOUR),
+        to: "JFK".to_owned(),
+        delay: 90,
+    };
+    show!(story, departures.append(&late).await?);
+
+    story.step(
+        "An hour as it is stored",
+        "Its id and `window` are the beginning of the hour.",
+    );
+    let at_nine = doc! { "airport": AIRPORT, "window": late.at };
+    story.stored(at_nine).await?;
+
+    story.step(
+        "The departures of a morning",
+        "A range of times bounds the ids, so only the documents of these hours are visited.",
+    );
+    let field = Departure::FIELDS.at;
+    let noon = day.saturating_add_duration(12 * HOUR);
+    let morning = field.gte(day).and(field.lt(noon));
+    let items = show!(story, departures.items(AIRPORT).filter(morning).await?);
+    println!("\n   time (UTC)           to   delay");
+    let morning: Vec<_> = items.try_collect().await?;
+    for Departure { at, to, delay, .. } in morning {
+        println!("   {}  {to}  {delay:>5}", moment(at));
+    }
+
+    story.step(
+        "The delays of a day",
+        "The server adds up what the hours have kept, and reads no departure.",
+    );
+    let of_day = show!(
+        story,
+        departures.rollup(AIRPORT).windows(day..next_day).await?
+    );
+    print(AIRPORT, of_day.count(), &of_day.delay);
+    let everywhere = show!(story, departures.rollup_all().await?);
+    print(
+        "all airports, in three months",
+        everywhere.count(),
+        &everywhere.delay,
+    );
+
+    story.end();
+    Ok(())
+}
+
+fn print(of: &str, departures: u64, delay: &FieldRollup<i32, true, true, true>) {
+    let number = thousands(departures);
+    println!(
+        "\n   {of}: {number} departures, {} minutes late in all",
+        delay.sum()
+    );
+    if let (Some(mean), Some(min), Some(max)) = (delay.mean(), delay.min(), delay.max()) {
+        println!("   {mean:.1} on average, from {min} to {max}");
+    }
+}
+
+fn departures() -> Result<Vec<Departure>, Box<dyn Error>> {
+    let mut rows = csv::Reader::from_reader(include_bytes!("data/flights-20k.csv").as_slice());
+    let rows = rows.deserialize::<(String, String, String, i32, i32)>();
+    rows.map(|row| {
+        let (date, airport, to, delay, _) = row?;
+        let at = DateTime::parse_rfc3339_str(date)?;
+        Ok(Departure {
+            airport,
+            at,
+            to,
+            delay,
+        })
+    })
+    .collect()
+}
+
+/// Every hundredth one, then the ones behind these, and so on: nowhere in the order of time.
+fn shuffled(all: Vec<Departure>) -> Vec<Departure> {
+    let nth = |n: usize| all.iter().skip(n).step_by(100).cloned();
+    (0..100).rev().flat_map(nth).collect()
+}

@@ -1,0 +1,34 @@
+//! A small web site: twenty thousand flights, airport by airport and page by page, with filters. It
+//! works without a line of JavaScript, and a page's place stands in its URL.
+//!
+//! ```text
+//! cargo run --example web
+//! ```
+//!
+//! It starts a throw-away server, loads the flights, and prints the URL to open. With
+//! `MONGODB_URI=mongodb://localhost` it runs on a server of yours, in `bucket_examples.flights_web`,
+//! which it drops first and leaves there afterwards.
+
+mod data;
+mod pages;
+mod site;
+
+use std::{error::Error, net::Ipv4Addr};
+
+use bucket_examples::thousands;
+use bucket_testkit::Server;
+use tokio::net::TcpListener;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let server = Server::start().await?;
+    let db = server.database("bucket_examples").await?;
+    let (flights, loaded) = data::load(&db, usize::MAX).await?;
+    println!("{} flights are loaded", thousands(loaded));
+
+    // Loopback only, and whichever port is free.
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    println!("open http://{} (Ctrl-C ends it)", listener.local_addr()?);
+    axum::serve(listener, site::router(flights, data::airports()?)).await?;
+    Ok(())
+}

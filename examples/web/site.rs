@@ -1,0 +1,219 @@
+//! The site: what a URL asks for, and which reads answer it.
+
+use std::{error::Error, fmt, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    http::{StatusCode, header},
+    response::{AppendHeaders, Html, IntoResponse, Response},
+    routing::get,
+};
+use bucket_runtime::{
+    Bucket, Buckets, Filter, PageToken,
+    mongodb::bson::{Document, doc},
+};
+use futures_util::{TryStreamExt, future::try_join};
+use serde::Deserialize;
+
+use crate::{
+    data::{Airports, Flight},
+    pages::{self, Listing},
+};
+
+/// How many flights a filtered page shows. One without a filter is a bucket.
+const PER_PAGE: u64 = 20;
+
+pub(crate) struct Site {
+    flights: Buckets<Flight>,
+    pub(crate) airports: Airports,
+}
+
+/// The query of an airport's URL. A form sends its empty fields, too, so all of it is text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    /// Only flights that were more than so many minutes late.
+    pub(crate) late: String,
+    /// Only flights to there.
+    pub(crate) to: String,
+    /// The token of the page before, or behind.
+    after: String,
+    before: String,
+    /// With a filter: how many flights come before.
+    skip: String,
+}
+
+pub(crate) fn router(flights: Buckets<Flight>, airports: Airports) -> Router {
+    Router::new()
+        .route("/", get(start))
+        .route("/airports/{code}", get(airport))
+        .fallback(async || Failure::NotFound("There is no such page.".to_owned()))
+        .with_state(Arc::new(Site { flights, airports }))
+}
+
+async fn start(State(site): State<Arc<Site>>) -> Result<Response, Failure> {
+    // The driver's own handle, for what the buckets' calls have no word for.
+    let busiest = [
+        doc! { "$group": { "_id": "$origin", "flights": { "$sum": "$count" } } },
+        doc! { "$sort": { "flights": -1, "_id": 1 } },
+    ];
+    let found = site.flights.collection().aggregate(busiest).await?;
+    let found: Vec<Document> = found.try_collect().await?;
+    let airports = found.iter().filter_map(|group| {
+        let flights = group.get_i32("flights").ok()?;
+        Some((group.get_str("_id").ok()?, flights))
+    });
+    Ok(page(pages::start(&site, airports)))
+}
+
+async fn airport(
+    State(site): State<Arc<Site>>,
+    Path(code): Path<String>,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Result<Response, Failure> {
+    let Query(asked) = asked.map_err(|error| Failure::BadRequest(error.body_text()))?;
+    if !site.airports.contains_key(&code) {
+        return Err(Failure::NotFound(format!("There is no airport “{code}”.")));
+    }
+    let listing = match filter(&asked)? {
+        Some(filter) => filtered(&site.flights, &code, &asked, filter).await?,
+        None => by_token(&site.flights, &code, &asked).await?,
+    };
+    Ok(page(pages::airport(&site, &code, &asked, &listing)))
+}
+
+/// What the query's conditions are; `None` if it has none.
+fn filter(asked: &Asked) -> Result<Option<Filter<Flight>>, Failure> {
+    let field = Flight::FIELDS;
+    let mut filter = None;
+    if !asked.late.is_empty() {
+        let minutes: i32 = number("The delay", &asked.late)?;
+        filter = Some(field.delay.gt(minutes));
+    }
+    if !asked.to.is_empty() {
+        let to = asked.to.to_uppercase();
+        if to.len() != 3 || !to.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            let text = format!("A destination is three letters, and “{}” is not.", asked.to);
+            return Err(Failure::BadRequest(text));
+        }
+        let to = field.to.eq(to);
+        filter = Some(match filter {
+            Some(late) => late.and(to),
+            None => to,
+        });
+    }
+    Ok(filter)
+}
+
+/// A page is a bucket: the first one, or a neighbour of the one that the URL names.
+async fn by_token(
+    flights: &Buckets<Flight>,
+    code: &str,
+    asked: &Asked,
+) -> Result<Listing, Failure> {
+    let page = match (token(&asked.after)?, token(&asked.before)?) {
+        (Some(after), _) => flights.after(code, &after).await?,
+        (None, Some(before)) => flights.before(code, &before).await?,
+        (None, None) => flights.page(code, 1).await?,
+    };
+    let Some(page) = page else {
+        return Ok(Listing::default());
+    };
+    let token = page.token();
+    let (before, after) = (flights.before(code, &token), flights.after(code, &token));
+    let (previous, next) = try_join(before.into_future(), after.into_future()).await?;
+    Ok(Listing {
+        previous: previous.map(|_| format!("before={token}")),
+        next: next.map(|_| format!("after={token}")),
+        flights: page.items,
+    })
+}
+
+/// The flights that match, which may stand in any bucket. One more than are shown tells whether
+/// there are others.
+async fn filtered(
+    flights: &Buckets<Flight>,
+    code: &str,
+    asked: &Asked,
+    filter: Filter<Flight>,
+) -> Result<Listing, Failure> {
+    let skip: u64 = match asked.skip.as_str() {
+        "" => 0,
+        skip => number("The number of flights before", skip)?,
+    };
+    let found = flights.items(code).filter(filter);
+    let found = found.skip(skip).limit(PER_PAGE + 1).await?;
+    let mut found: Vec<Flight> = found.try_collect().await?;
+    let more = found.len() as u64 > PER_PAGE;
+    found.truncate(PER_PAGE as usize);
+    Ok(Listing {
+        previous: (skip > 0).then(|| format!("skip={}", skip.saturating_sub(PER_PAGE))),
+        next: more.then(|| format!("skip={}", skip + PER_PAGE)),
+        flights: found,
+    })
+}
+
+fn token(text: &str) -> Result<Option<PageToken>, Failure> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let token = text.parse();
+    token.map(Some).map_err(|_| {
+        Failure::BadRequest(format!("“{text}” is not the place of a page in this list."))
+    })
+}
+
+fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<N, Failure> {
+    let wrong = |_| Failure::BadRequest(format!("{what} is a whole number, and “{text}” is not."));
+    text.trim().parse().map_err(wrong)
+}
+
+fn page(html: maud::Markup) -> Response {
+    // Nothing on these pages comes from elsewhere, and nothing may.
+    let policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'";
+    let headers = AppendHeaders([(header::CONTENT_SECURITY_POLICY, policy)]);
+    (headers, Html(html.into_string())).into_response()
+}
+
+/// What the visitor is told instead of an answer.
+pub(crate) enum Failure {
+    BadRequest(String),
+    NotFound(String),
+    /// Not the visitor's fault, nor any of the visitor's business.
+    Internal(Box<dyn Error + Send + Sync>),
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Internal(error.into())
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadRequest(text) | Self::NotFound(text) => f.write_str(text),
+            Self::Internal(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let (status, title, text) = match self {
+            Self::BadRequest(text) => (StatusCode::BAD_REQUEST, "That cannot be read", text),
+            Self::NotFound(text) => (StatusCode::NOT_FOUND, "Not found", text),
+            Self::Internal(error) => {
+                eprintln!("{error}");
+                let text = "The flights cannot be read at the moment.".to_owned();
+                (
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "Something is wrong",
+                    text,
+                )
+            }
+        };
+        (status, page(pages::failure(title, &text))).into_response()
+    }
+}
