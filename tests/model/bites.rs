@@ -4,7 +4,8 @@
 use crate::{
     search::search,
     system::Config,
-    systems::{appends, config, inserts, pushes},
+    systems::{appends, config, inserts, item, pushes},
+    writer::Call,
 };
 
 /// The guarantee that the search finds broken.
@@ -38,4 +39,15 @@ fn a_flag_after_the_first_extra() {
     config.has_parent = true;
     config.rules.flag_first = false;
     assert_eq!(broken(&config), "O3");
+}
+
+/// As `Outliers::remove` does: a writer who has read the last number by then gives that of the
+/// deleted page once more, although others have given higher ones.
+#[test]
+fn emptied_pages_that_are_deleted() {
+    let removes = vec![Call::Remove(item(0, 0))];
+    let writers = vec![appends(0, &[1, 2]), appends(1, &[2]), removes];
+    let mut config = config("deleted", 1, writers);
+    config.rules.deletes_emptied = true;
+    assert_eq!(broken(&config), "G5/O4");
 }

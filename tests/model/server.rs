@@ -38,6 +38,8 @@ pub(crate) struct Rules {
     pub(crate) remembers: bool,
     /// Writers set the flag of a parent before the first extra.
     pub(crate) flag_first: bool,
+    /// A sealed bucket that a removal has emptied is deleted.
+    pub(crate) deletes_emptied: bool,
 }
 
 /// The statements, by the names of the functions that build them.
@@ -204,6 +206,9 @@ impl Server {
         bucket.sealed |= bucket.count >= rules.capacity;
         bucket.items.retain(|held| *held != item);
         bucket.count = size(&bucket.items);
+        if rules.deletes_emptied {
+            (self.buckets).retain(|bucket| !bucket.sealed || !bucket.items.is_empty());
+        }
         Answer::Done
     }
 }

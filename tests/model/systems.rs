@@ -50,6 +50,7 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             unique: true,
             remembers: true,
             flag_first: true,
+            deletes_emptied: false,
         },
         by_time: false,
         has_parent: false,
@@ -112,6 +113,8 @@ pub(crate) fn outliers() -> Vec<Config> {
             let mut config = config("pushes", capacity, writers);
             config.has_parent = true;
             config.rules.threshold = threshold;
+            // A second loss makes four times as many states.
+            config.losses = threshold;
             config
         })
     };
