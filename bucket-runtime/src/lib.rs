@@ -103,6 +103,7 @@ mod bulk;
 mod bytes;
 mod combine;
 mod command;
+mod create;
 mod element;
 mod engine;
 mod error;
@@ -131,6 +132,7 @@ mod stored;
 pub mod sync;
 mod time;
 mod transaction;
+mod validator;
 mod view;
 
 #[doc(hidden)]
@@ -461,6 +463,7 @@ pub mod action {
     pub use crate::{
         append::Append,
         bulk::AppendMany,
+        create::CreateCollections,
         items::Items,
         open::OpenBuckets,
         outlier::{

@@ -45,6 +45,7 @@ run! {
     [] Count<'_> => Result<u64>;
     [T: Bucket] RollUp<'_, T> => Result<Rollup<T>>;
     [] CreateView<'_> => Result<()>;
+    [] CreateCollections => Result<()>;
 
     [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     [] Insert<'_> => Result<()>;
