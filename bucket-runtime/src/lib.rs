@@ -121,6 +121,7 @@ mod pages;
 mod query;
 mod read;
 mod regroup;
+mod remove;
 mod rollup;
 mod rows;
 mod seek;
@@ -473,6 +474,7 @@ pub mod action {
         pages::Pages,
         read::{Count, FindPage},
         regroup::Regroup,
+        remove::RemoveKey,
         rollup::RollUp,
         view::CreateView,
     };

@@ -73,6 +73,7 @@ mod query_plans;
 mod query_random;
 mod query_reads;
 mod regroup;
+mod remove_key;
 mod rollups;
 mod rollups_limits;
 mod server_claims;
