@@ -223,6 +223,10 @@ impl Engine {
                 batch.tail = Tail::Unknown;
             }
         }
+        // In a transaction an id that turns out to be taken would abort everything.
+        if session.is_some() && batch.is_of_another_moment() {
+            batch.tail = Tail::Shut;
+        }
         if batch.tail != Tail::Shut {
             return Ok(None);
         }

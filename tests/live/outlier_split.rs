@@ -158,12 +158,13 @@ async fn outlier_two_thousand_parents_are_split_while_others_push() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     stop.store(true, Ordering::SeqCst);
     let pushed = writers.join_all().await;
-    assert_eq!(done.done, done.found);
+    // A call that is dropped leaves its transaction to end by itself, perhaps after this one counted.
+    assert!((done.found.saturating_sub(3)..=done.found).contains(&done.done));
     assert_eq!(progress.last(), Some(&done));
     let counts: Vec<_> = progress.iter().map(|at| at.done).collect();
     assert_eq!(
         counts,
-        (0..=done.found).collect::<Vec<_>>(),
+        (0..=done.done).collect::<Vec<_>>(),
         "at the beginning and after each"
     );
 

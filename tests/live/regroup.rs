@@ -387,7 +387,7 @@ async fn several_runs_at_a_time_store_each_item_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_of_a_key_that_is_half_regrouped_is_joined() {
     let db = database("regroup_joined").await;
-    let rides = (0..4_001).map(|n| flat(n, 1, "Bern", 1_698_321_600_000 + n));
+    let rides = (0..4_001).map(|n| flat(n, 1, "Bern", 1_698_321_600_000 + n * 10));
     flat_of(&db).insert_many(rides).await.unwrap();
     joined::<Seconds3>(&db).await;
     joined::<Windows3>(&db).await;
@@ -399,7 +399,7 @@ async fn joined<T: Ride>(db: &Database) {
     let mut begun = false;
     let regroup = buckets.regroup(&flat_of(db)).on_progress(move |at| {
         if at.stored > 0 && !std::mem::replace(&mut begun, true) {
-            let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_604_000), -1);
+            let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_639_000), -1);
             tokio::task::block_in_place(|| handle.block_on(async { live.append(&late).await }))
                 .unwrap();
         }

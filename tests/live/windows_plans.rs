@@ -8,7 +8,7 @@ use futures_util::TryStreamExt;
 
 use crate::{
     query_plans::{examined, examines},
-    support::recorded,
+    support::{ids, recorded},
 };
 
 const HOUR: i64 = 3_600_000;
@@ -56,6 +56,7 @@ async fn a_range_of_times_visits_the_buckets_of_its_windows() {
         (field.between(at(401)..at(403)), 401..403, 2),
         (field.eq(at(403)), 403..404, 2),
         (field.gte(at(792)), 792..800, 2),
+        (field.gt(at(791)), 792..800, 4),
         (field.lt(at(8)), 0..8, 2),
         (field.gte(at(8)).and(Reading::FIELDS.n.lt(10)), 8..10, 198),
         (field.lt(at(3)).or(field.eq(at(9))), 0..3, 4),
@@ -118,4 +119,21 @@ async fn an_append_finds_its_window_in_one_step() {
         .await
         .unwrap();
     assert_eq!(last.unwrap().get_str("_id").unwrap(), "2_0000900000");
+}
+
+/// A load into a window that has full buckets reads the last of them, and goes on behind it.
+#[tokio::test]
+async fn a_load_goes_on_behind_the_buckets_of_its_window() {
+    let (db, record) = recorded("windows_plan_load").await;
+    let readings = Reading::buckets(&db).await.unwrap();
+    let load = async || readings.append_many((0..8).map(|n| reading(1, n))).await;
+    load().await.unwrap();
+    record.take();
+    load().await.unwrap();
+    assert_eq!(record.names(), ["find", "insert", "find", "insert"]);
+    let suffixes = ["", "_000001", "_000002", "_000003"];
+    assert_eq!(
+        ids(&readings).await,
+        suffixes.map(|suffix| format!("1_0000000000{suffix}"))
+    );
 }

@@ -280,6 +280,15 @@ impl Batch {
         }
     }
 
+    /// Whether the next bucket's id counts on from another one than the last one that is known.
+    pub(super) fn is_of_another_moment(&self) -> bool {
+        let base = self.entries.front().and_then(|entry| entry.base.as_ref());
+        match (&self.tail, base) {
+            (Tail::Full { last: Some(last) }, Some(base)) => !last.starts_with(base),
+            _ => false,
+        }
+    }
+
     /// Among which ids the last one counts for the next one: the whole key's, or the moment's.
     pub(super) fn siblings(&self) -> mongodb::bson::Document {
         match self.entries.front().and_then(|entry| entry.base.as_deref()) {
