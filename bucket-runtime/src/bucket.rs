@@ -6,7 +6,9 @@ use mongodb::{
 };
 use serde::{Serializer, de::DeserializeOwned};
 
-use crate::{BucketSpec, Key, RollupFields, open::OpenBuckets, view};
+use crate::{
+    BucketSpec, Key, RollupFields, create::CreateCollections, open::OpenBuckets, validator, view,
+};
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
 pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
@@ -139,6 +141,64 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// ```
     fn unwind() -> Vec<Document> {
         view::unwind(&Self::SPEC)
+    }
+
+    /// A validator for `createCollection` or `collMod`, with which the server refuses whatever breaks
+    /// G2 or a read, from the shell and from programs in any language: it asks that `count` is the
+    /// length of the array and within the capacity, and that the key is there in the types that it
+    /// is stored in (numbers of any type), as is what the struct keeps besides: window, rollups, time
+    /// of the newest item. Of the items themselves it asks nothing.
+    ///
+    /// What this library writes is never refused, provided that the validator is that of the struct:
+    /// when the capacity, a rollup or the expiry changes, the validator has to follow. Use it at
+    /// `validationLevel: "moderate"`, so that buckets from before that lack something take further
+    /// items.
+    ///
+    /// ```
+    /// # use bucket_runtime::{Bucket, bson::doc};
+    /// # #[derive(Bucket)]
+    /// # #[serde(rename_all = "camelCase")]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{#}", capacity = 10, items = "history")]
+    /// # struct Trade { customer_id: i64, ticker: String, quantity: i32 }
+    /// let validator = Trade::validator();
+    /// let schema = validator.get_document("$jsonSchema").unwrap();
+    /// let fields = schema.get_document("properties").unwrap();
+    /// assert_eq!(fields.get_document("customerId").unwrap(), &doc! { "bsonType": "number" });
+    /// let array = doc! { "bsonType": "array", "maxItems": 10 };
+    /// assert_eq!(fields.get_document("history").unwrap(), &array);
+    /// ```
+    fn validator() -> Document {
+        validator::of_bucket(&Self::SPEC, Self::Key::BSON_TYPES)
+    }
+
+    /// Makes the struct's collection with the [`validator`](Self::validator), before
+    /// [`buckets`](Self::buckets) opens it. A collection that is there and has no validator gets it
+    /// by `collMod`, which needs the right to do so; its buckets are not looked at.
+    ///
+    /// One round trip where the collection is made, else two or three. A dropped future leaves
+    /// the collection with the validator or as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`is_validator`](crate::Error::is_validator) if the collection has another validator, which
+    /// is left as it is, or the driver's.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// Trade::create_collection(&db).await?;
+    /// let trades = Trade::buckets(&db).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn create_collection(db: &Database) -> CreateCollections {
+        Self::create_collection_in(db.collection::<Self>(Self::SPEC.collection))
+    }
+
+    /// Makes a collection of your choice, for [`buckets_in`](Self::buckets_in). Otherwise like
+    /// [`create_collection`](Self::create_collection).
+    fn create_collection_in<C: Send + Sync>(collection: Collection<C>) -> CreateCollections {
+        CreateCollections::new([(collection.clone_with_type(), Self::validator())])
     }
 
     /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append

@@ -14,6 +14,7 @@ use crate::{
     pages::Pages,
     read::{Count, Counted, FindPage, Reader, nth},
     regroup::Regroup,
+    remove::RemoveKey,
     rollup::RollUp,
     server::Range,
     view::CreateView,
@@ -366,6 +367,30 @@ impl<T: Bucket> Buckets<T> {
     /// buckets; otherwise like [`rollup`](Self::rollup).
     pub fn rollup_all(&self) -> RollUp<'static, T> {
         RollUp::new(&self.writer.engine.server, None)
+    }
+
+    /// Removes all buckets of a key, and tells how many these were. One round trip, of one command
+    /// that visits no other key's buckets.
+    ///
+    /// What was stored before the call is gone when it returns `Ok`. The server removes one bucket
+    /// after the other: items that others append meanwhile, or that wait in this handle, go with a
+    /// bucket or stay in one, and G2 to G4 hold throughout. Such a bucket may have the id of one that
+    /// was removed, and with `{#}` its number, so that the key's pages then do not begin at 1: to
+    /// remove a key at one moment, use a transaction. With nobody at work the key begins anew.
+    ///
+    /// A dropped future leaves the command to the server, which carries it out. After an error some
+    /// buckets may be gone: call it again.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// let buckets = trades.remove_key(alice).await?;
+    /// println!("{buckets} buckets are gone");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn remove_key(&self, key: KeyRef<'_, T>) -> RemoveKey<'static> {
+        RemoveKey::new(self.reader(key))
     }
 
     /// A filter for all buckets of a key, for commands of your own on

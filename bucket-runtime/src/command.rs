@@ -119,6 +119,19 @@ impl KeyScope {
         doc! { "_id": { "$gte": &self.prefix, "$lt": id::successor(&self.prefix) } }
     }
 
+    /// All buckets of the key that reads take for its own: also those that have a field under an
+    /// older name, and none that another program put among their ids.
+    pub(crate) fn whole_key(&self) -> Document {
+        let fields = self.spec.key.iter().zip(&self.parts).map(|(key, part)| {
+            let names = std::iter::once(&key.name).chain(key.aliases);
+            let any = names.map(|name| doc! { *name: equality(&part.value) });
+            doc! { "$or": any.collect::<Vec<_>>() }
+        });
+        let mut filter = self.all();
+        filter.insert("$and", fields.collect::<Vec<_>>());
+        filter
+    }
+
     /// The bucket with this ordinal text.
     pub(crate) fn exact(&self, ordinal: &str) -> Document {
         doc! { "_id": self.id(ordinal) }

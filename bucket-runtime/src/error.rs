@@ -89,6 +89,11 @@ pub(crate) enum Kind {
     Overtaken,
     /// The name of a view is taken, by another view of the collection or by something else.
     NameTaken { name: String, view: bool },
+    /// The collection has another validator than the struct's.
+    OtherValidator {
+        collection: String,
+        validator: String,
+    },
 }
 
 impl Error {
@@ -304,6 +309,11 @@ impl Error {
         matches!(self.0.kind, Kind::NameTaken { .. })
     }
 
+    /// Whether the collection has another validator than that of the struct.
+    pub fn is_validator(&self) -> bool {
+        matches!(self.0.kind, Kind::OtherValidator { .. })
+    }
+
     /// Whether others were faster so many times that the call gave up. Nothing was stored.
     pub fn is_contended(&self) -> bool {
         matches!(self.0.kind, Kind::Contended(_))
@@ -430,6 +440,15 @@ impl fmt::Display for Error {
                 f,
                 "the name `{name}` is taken by something that is no view of this collection; choose \
                  another name for the view"
+            ),
+            Kind::OtherValidator {
+                collection,
+                validator,
+            } => write!(
+                f,
+                "the collection has another validator than this struct's; if nobody needs that one, \
+                 replace it by db.runCommand({{collMod: \"{collection}\", validationLevel: \
+                 \"moderate\", validator: {validator}}})"
             ),
             Kind::Contended(tries) => write!(
                 f,

@@ -18,6 +18,7 @@ use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
 ///
 /// impl KeyField for CustomerId {
 ///     type Borrowed = Self;
+///     const BSON_TYPE: Option<&'static str> = i64::BSON_TYPE;
 ///     fn borrowed(&self) -> &Self {
 ///         self
 ///     }
@@ -47,6 +48,11 @@ pub trait KeyField: Clone + Send + Sync + 'static {
     /// What callers pass a reference to: `str` for `String`, the type itself for others.
     type Borrowed: ?Sized;
 
+    /// The type of the stored field by the name that `$jsonSchema` has for it as a `bsonType`, such
+    /// as `"string"`, or `"number"` for all numeric types. A [validator](crate::Bucket::validator)
+    /// asks for it; with `None` only for the field.
+    const BSON_TYPE: Option<&'static str> = None;
+
     /// The value as callers pass it.
     fn borrowed(&self) -> &Self::Borrowed;
 
@@ -67,6 +73,9 @@ pub trait KeyField: Clone + Send + Sync + 'static {
 pub trait Key: Clone + Send + Sync + 'static {
     /// The key as callers pass it.
     type Ref<'k>: Copy;
+
+    /// The [stored types](KeyField::BSON_TYPE) of the fields, in their order.
+    const BSON_TYPES: &'static [Option<&'static str>] = &[];
 
     /// The key as callers pass it.
     fn borrowed(&self) -> Self::Ref<'_>;
@@ -103,6 +112,8 @@ impl KeyPart {
 impl<A: KeyField> Key for (A,) {
     type Ref<'k> = &'k A::Borrowed;
 
+    const BSON_TYPES: &'static [Option<&'static str>] = &[A::BSON_TYPE];
+
     fn borrowed(&self) -> Self::Ref<'_> {
         self.0.borrowed()
     }
@@ -125,6 +136,8 @@ macro_rules! keys_of_several_fields {
     ($(($($field:ident $n:tt),+))+) => {$(
         impl<$($field: KeyField),+> Key for ($($field,)+) {
             type Ref<'k> = ($(&'k $field::Borrowed,)+);
+
+            const BSON_TYPES: &'static [Option<&'static str>] = &[$($field::BSON_TYPE),+];
 
             fn borrowed(&self) -> Self::Ref<'_> {
                 ($(self.$n.borrowed(),)+)
@@ -162,6 +175,9 @@ macro_rules! integers {
     ($($int:ty),+) => {$(
         impl KeyField for $int {
             type Borrowed = Self;
+
+            // The shell writes doubles and 32 bits, and all are compared by value.
+            const BSON_TYPE: Option<&'static str> = Some("number");
 
             fn borrowed(&self) -> &Self {
                 self
@@ -215,6 +231,8 @@ fn integer(value: Bson) -> Option<i128> {
 impl KeyField for String {
     type Borrowed = str;
 
+    const BSON_TYPE: Option<&'static str> = Some("string");
+
     fn borrowed(&self) -> &str {
         self
     }
@@ -238,6 +256,8 @@ impl KeyField for String {
 impl KeyField for bool {
     type Borrowed = Self;
 
+    const BSON_TYPE: Option<&'static str> = Some("bool");
+
     fn borrowed(&self) -> &Self {
         self
     }
@@ -258,6 +278,8 @@ impl KeyField for bool {
 impl KeyField for ObjectId {
     type Borrowed = Self;
 
+    const BSON_TYPE: Option<&'static str> = Some("objectId");
+
     fn borrowed(&self) -> &Self {
         self
     }
@@ -277,6 +299,8 @@ impl KeyField for ObjectId {
 
 impl KeyField for Uuid {
     type Borrowed = Self;
+
+    const BSON_TYPE: Option<&'static str> = Some("binData");
 
     fn borrowed(&self) -> &Self {
         self

@@ -103,6 +103,7 @@ mod bulk;
 mod bytes;
 mod combine;
 mod command;
+mod create;
 mod element;
 mod engine;
 mod error;
@@ -120,6 +121,7 @@ mod pages;
 mod query;
 mod read;
 mod regroup;
+mod remove;
 mod rollup;
 mod rows;
 mod seek;
@@ -131,6 +133,7 @@ mod stored;
 pub mod sync;
 mod time;
 mod transaction;
+mod validator;
 mod view;
 
 #[doc(hidden)]
@@ -461,6 +464,7 @@ pub mod action {
     pub use crate::{
         append::Append,
         bulk::AppendMany,
+        create::CreateCollections,
         items::Items,
         open::OpenBuckets,
         outlier::{
@@ -470,6 +474,7 @@ pub mod action {
         pages::Pages,
         read::{Count, FindPage},
         regroup::Regroup,
+        remove::RemoveKey,
         rollup::RollUp,
         view::CreateView,
     };

@@ -18,9 +18,10 @@ mod split;
 mod stream;
 mod verify;
 
-use mongodb::{Collection, Database};
+use mongodb::{Collection, Database, bson::Document};
 use serde::{Serialize, de::DeserializeOwned};
 
+use self::extra::Extra;
 pub use self::{
     advice::{Advice, Candidate},
     advise::Advise,
@@ -35,7 +36,7 @@ pub use self::{
     stream::{Extras, ExtrasPage, ExtrasStream, FindStream, ValueStream, Values},
     verify::{Problem, Repair, Verify},
 };
-use crate::{KeyField, OutlierSpec};
+use crate::{Bucket, KeyField, OutlierSpec, create::CreateCollections, validator};
 
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
 pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
@@ -110,6 +111,59 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// The parent's array, to be joined with its extras.
     fn items_mut(&mut self) -> &mut Vec<Self::Item>;
+
+    /// A validator for the parents' collection, with which the server refuses an array that is longer
+    /// than the threshold (O2), whoever pushes to it. It asks that the array is one, and that the id
+    /// has the type that it is stored in (numbers of any type), and nothing else.
+    ///
+    /// What this library writes is never refused, provided that the validator has the struct's
+    /// threshold. Use it at `validationLevel: "moderate"`: parents from before that are too long
+    /// may then be written until they are split.
+    fn validator() -> Document {
+        validator::of_parent(&Self::SPEC, Self::Id::BSON_TYPE)
+    }
+
+    /// A validator for the extras, which are buckets: see
+    /// [`Bucket::validator`](crate::Bucket::validator). It refuses the manual's own extras documents,
+    /// which have no count.
+    fn extras_validator() -> Document {
+        Extra::<Self>::validator()
+    }
+
+    /// Makes the struct's two collections with their validators, before
+    /// [`outliers`](Self::outliers) opens them; for each of them as
+    /// [`Bucket::create_collection`](crate::Bucket::create_collection), the parents first.
+    ///
+    /// For parents that are there already: once they have the validator, a program that pushes
+    /// without a look at the threshold is refused, so let all writers use this library first.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, mongodb::Database};
+    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
+    /// Book::create_collections(&db).await?;
+    /// let books = Book::outliers(&db).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn create_collections(db: &Database) -> CreateCollections {
+        Self::create_collections_in(
+            db.collection::<Self>(Self::SPEC.collection),
+            db.collection::<Self>(Self::SPEC.extras),
+        )
+    }
+
+    /// Makes two collections of your choice, the parents' and the extras', for
+    /// [`outliers_in`](Self::outliers_in). Otherwise like
+    /// [`create_collections`](Self::create_collections).
+    fn create_collections_in<C: Send + Sync>(
+        parents: Collection<C>,
+        extras: Collection<C>,
+    ) -> CreateCollections {
+        CreateCollections::new([
+            (parents.clone_with_type(), Self::validator()),
+            (extras.clone_with_type(), Self::extras_validator()),
+        ])
+    }
 
     /// Opens the struct's two collections: awaiting it gives the [`Outliers`] to push to and read
     /// from.

@@ -1,5 +1,6 @@
 //! The one place that talks to the server.
 
+mod create;
 mod index;
 mod many;
 mod numbers;

@@ -6,10 +6,11 @@ use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
     bson::{Bson, Document, doc},
-    error::{Error as DriverError, ErrorKind},
 };
 
-use crate::{BucketSpec, Error, KeyName, Result, error::Kind, server::Server};
+use crate::{
+    BucketSpec, Error, KeyName, Result, create::is_there_already, error::Kind, server::Server,
+};
 
 /// The stages that make of each bucket its items, whole and flat.
 ///
@@ -104,7 +105,7 @@ impl<'s> IntoFuture for CreateView<'s> {
             let Err(error) = made.await else {
                 return Ok(());
             };
-            if !is_name_taken(&error) {
+            if !is_there_already(&error) {
                 return Err(Error::read(error, server.name()));
             }
             let there = server.view_pipeline(&name, session).await;
@@ -120,9 +121,4 @@ impl<'s> IntoFuture for CreateView<'s> {
             }
         })
     }
-}
-
-/// NamespaceExists.
-fn is_name_taken(error: &DriverError) -> bool {
-    matches!(&*error.kind, ErrorKind::Command(command) if command.code == 48)
 }

@@ -96,7 +96,7 @@ impl Server {
             .map(|options| options.pipeline.unwrap_or_default()))
     }
 
-    fn database(&self) -> Database {
+    pub(super) fn database(&self) -> Database {
         let namespace = self.collection.namespace();
         self.collection.client().database(&namespace.db)
     }

@@ -44,7 +44,9 @@ run! {
     [T: Bucket] FindPage<'_, T> => Result<Option<Page<T>>>;
     [] Count<'_> => Result<u64>;
     [T: Bucket] RollUp<'_, T> => Result<Rollup<T>>;
+    [] RemoveKey<'_> => Result<u64>;
     [] CreateView<'_> => Result<()>;
+    [] CreateCollections => Result<()>;
 
     [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     [] Insert<'_> => Result<()>;
