@@ -41,8 +41,8 @@ fn a_flag_after_the_first_extra() {
     assert_eq!(broken(&config), "O3");
 }
 
-/// As `Outliers::remove` does: a writer who has read the last number by then gives that of the
-/// deleted page once more, although others have given higher ones.
+/// A writer who has read the last number by then gives that of the deleted page once more, although
+/// others have given higher ones. So `Outliers::remove` leaves emptied pages.
 #[test]
 fn emptied_pages_that_are_deleted() {
     let removes = vec![Call::Remove(item(0, 0))];

@@ -129,14 +129,6 @@ impl ParentScope {
         }
     }
 
-    /// The sealed pages that a removal has emptied.
-    pub(crate) fn emptied(&self) -> Document {
-        let mut filter = self.all_extras();
-        filter.insert(SEALED, doc! { "$exists": true });
-        filter.insert("count", 0);
-        filter
-    }
-
     /// The lengths of the extras, added up.
     pub(crate) fn count_extras(&self) -> [Document; 2] {
         let length = array_length(self.spec.extra_items);

@@ -95,6 +95,10 @@ impl<'s> IntoFuture for Delete<'s> {
 
 impl Core {
     /// From the parent, then from every extras document: a value never moves between them.
+    ///
+    /// A page that is emptied stays. A writer who has read the last number, and was then overtaken
+    /// by others, would give the number of a deleted page anew, and its values would come before
+    /// those of higher pages.
     async fn remove(
         &self,
         scope: &ParentScope,
@@ -106,18 +110,13 @@ impl Core {
             .parents
             .update_many(filter, pipeline, session.as_deref_mut())
             .await;
-        let mut removed = pulled.map_err(|error| self.refused(scope, error))?;
-        let server = &self.extras.server;
+        let from_parent = pulled.map_err(|error| self.refused(scope, error))?;
         let (filter, pipeline) = scope.pull_extras(value);
-        let pulled = server
-            .update_many(filter, pipeline, session.as_deref_mut())
+        let pulled = (self.extras.server)
+            .update_many(filter, pipeline, session)
             .await;
-        if pulled.map_err(|error| self.refused(scope, error))? {
-            removed = true;
-            let emptied = server.delete_many(scope.emptied(), session).await;
-            emptied.map_err(|error| self.refused(scope, error))?;
-        }
-        Ok(removed)
+        let from_extras = pulled.map_err(|error| self.refused(scope, error))?;
+        Ok(from_parent || from_extras)
     }
 
     /// The parent first: without it nobody opens another extras page.

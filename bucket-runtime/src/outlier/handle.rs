@@ -211,7 +211,7 @@ impl<T: Outlier> Outliers<T> {
     }
 
     /// Takes all items that equal this one out of the parent and its extras; tells whether there
-    /// were any. Two round trips, three if there were any among the extras.
+    /// were any. Two round trips. Extras documents that are emptied stay, with their numbers.
     ///
     /// The parent keeps its flag and its free room: further items still go to the extras, so their
     /// order holds. A dropped future may leave some of several equal items; send it again.
