@@ -1,0 +1,187 @@
+//! The append protocol of one writer: what `engine.rs` and `engine/batch.rs` do, without strings.
+
+use crate::server::{Answer, Id, Item, Rules, Server, Statement};
+
+/// What a writer knows of the key's newest bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Tail {
+    Unknown,
+    Look,
+    Shut,
+    Open { id: Id, room: u8 },
+    Full { last: Option<Id> },
+}
+
+/// Items of one call, on their way.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Batch {
+    pub(crate) items: Vec<Item>,
+    /// With a time ordinal, items have a moment.
+    by_time: bool,
+    tail: Tail,
+    /// The number of the present try; what is above three counts as three.
+    tries: u8,
+}
+
+/// The moment of an item: every second one of each writer falls into the same second.
+fn moment(item: Item) -> u8 {
+    item % 2
+}
+
+impl Batch {
+    pub(crate) fn new(items: Vec<Item>, by_time: bool) -> Self {
+        Self {
+            items,
+            by_time,
+            tail: Tail::Unknown,
+            tries: 1,
+        }
+    }
+
+    /// `find_tail`: carries out the next read that has to come before the next command; `false` if
+    /// none has to.
+    pub(crate) fn find_tail(&mut self, server: &Server, rules: &Rules) -> bool {
+        if self.tail == Tail::Unknown && self.items.len() > self.blind(rules) {
+            self.tail = Tail::Look;
+        }
+        match self.tail {
+            Tail::Look => {
+                self.tail = match server.open_bucket(rules) {
+                    Some(_) if self.items.len() == 1 => Tail::Unknown,
+                    Some(open) => Tail::Open {
+                        id: open.id,
+                        room: rules.capacity - open.count,
+                    },
+                    None => Tail::Shut,
+                };
+                true
+            }
+            Tail::Shut => {
+                let moment = self.by_time.then(|| moment(self.items[0]));
+                let last = server.last_id(moment);
+                self.tail = Tail::Full { last };
+                true
+            }
+            Tail::Unknown | Tail::Open { .. } | Tail::Full { .. } => false,
+        }
+    }
+
+    /// Whether a read has to come before the next command.
+    pub(crate) fn must_look(&self, rules: &Rules) -> bool {
+        matches!(self.tail, Tail::Look | Tail::Shut)
+            || self.tail == Tail::Unknown && self.items.len() > self.blind(rules)
+    }
+
+    /// `statements`: the next command.
+    pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
+        let mut statements = Vec::new();
+        let (mut tail, mut begin) = (self.tail, 0);
+        while begin < self.items.len() {
+            let (statement, carries, after) = self.statement(begin, tail, rules);
+            statements.push(statement);
+            begin += carries;
+            tail = after;
+            if tail == Tail::Unknown {
+                break;
+            }
+        }
+        statements
+    }
+
+    fn statement(&self, begin: usize, tail: Tail, rules: &Rules) -> (Statement, usize, Tail) {
+        let room = match tail {
+            Tail::Open { room, .. } => room.into(),
+            Tail::Unknown if self.is_contended() => 1,
+            _ => opening(rules),
+        };
+        let carries = room.min(self.items.len() - begin);
+        let items = self.items[begin..begin + carries].to_vec();
+        let after = |id, room| match room {
+            0 => Tail::Full { last: Some(id) },
+            room => Tail::Open { id, room },
+        };
+        let carried = u8::try_from(carries).expect("a handful of items");
+        match tail {
+            Tail::Open { id, room } => {
+                let statement = Statement::AppendToId { items, id };
+                (statement, carries, after(id, room - carried))
+            }
+            Tail::Full { last } => {
+                let id = self.next_id(items[0], last);
+                let statement = Statement::AppendToId { items, id };
+                (statement, carries, after(id, rules.capacity - carried))
+            }
+            Tail::Unknown | Tail::Look | Tail::Shut => {
+                let statement = if self.by_time {
+                    let new_id = self.next_id(items[0], None);
+                    Statement::AppendOrOpen { items, new_id }
+                } else {
+                    Statement::AppendToOpen { items }
+                };
+                (statement, carries, Tail::Unknown)
+            }
+        }
+    }
+
+    fn next_id(&self, item: Item, last: Option<Id>) -> Id {
+        if !self.by_time {
+            let base = last.map_or(0, |last| last.base + 1);
+            return Id { base, suffix: 0 };
+        }
+        let base = moment(item);
+        let last = last.filter(|last| last.base == base);
+        let suffix = last.map_or(0, |last| last.suffix + 1);
+        Id { base, suffix }
+    }
+
+    /// `learn`: the conclusion from the answer to one statement. Gives the items that are stored.
+    pub(crate) fn learn(
+        &mut self,
+        statement: &Statement,
+        answer: Answer,
+        rules: &Rules,
+    ) -> Vec<Item> {
+        let (_, carries, after) = self.statement(0, self.tail, rules);
+        debug_assert_eq!(&self.statement(0, self.tail, rules).0, statement);
+        let single = self.tail == Tail::Unknown && carries == 1;
+        self.tail = match answer {
+            Answer::Done => {
+                (self.tail, self.tries) = (after, 0);
+                return self.items.drain(..carries).collect();
+            }
+            Answer::NotFound if carries == 1 => Tail::Shut,
+            Answer::NotFound => Tail::Look,
+            Answer::IdTaken if single => Tail::Shut,
+            Answer::OpenTaken if single && self.tries != 2 => Tail::Unknown,
+            _ if single || !self.is_contended() => Tail::Look,
+            _ => Tail::Unknown,
+        };
+        Vec::new()
+    }
+
+    /// A command was answered, and the next try begins.
+    pub(crate) fn try_again(&mut self) {
+        self.tries = (self.tries + 1).min(3);
+    }
+
+    /// `take`: after an error, what is known is forgotten.
+    pub(crate) fn take(&mut self, first: usize) {
+        self.items.drain(..first);
+        (self.tail, self.tries) = (Tail::Unknown, 1);
+    }
+
+    fn blind(&self, rules: &Rules) -> usize {
+        match self.is_contended() {
+            false => opening(rules),
+            true => self.items.len(),
+        }
+    }
+
+    fn is_contended(&self) -> bool {
+        self.tries > 2
+    }
+}
+
+fn opening(rules: &Rules) -> usize {
+    usize::from(rules.capacity - 1).max(1)
+}

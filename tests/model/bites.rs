@@ -1,0 +1,53 @@
+//! The search finds what it is there for: without each of the things that the guarantees stand on,
+//! there is a counterexample.
+
+use crate::{
+    search::search,
+    system::Config,
+    systems::{appends, config, inserts, item, pushes},
+    writer::Call,
+};
+
+/// The guarantee that the search finds broken.
+fn broken(config: &Config) -> &'static str {
+    let found = search(config);
+    let (property, way) = found.counterexample.expect("a counterexample");
+    println!("{property}: {way:?}");
+    property.split(':').next().unwrap_or_default()
+}
+
+#[test]
+fn an_open_index_that_is_not_unique() {
+    let writers = vec![appends(0, &[1]), appends(1, &[1, 1])];
+    let mut config = config("not unique", 3, writers);
+    config.by_time = true;
+    config.rules.unique = false;
+    assert_eq!(broken(&config), "G3/O4");
+}
+
+#[test]
+fn a_server_that_forgets_what_it_has_carried_out() {
+    let mut config = config("forgetful", 2, vec![appends(0, &[1])]);
+    config.rules.remembers = false;
+    assert_eq!(broken(&config), "G1/O1");
+}
+
+#[test]
+fn a_flag_after_the_first_extra() {
+    let writers = vec![inserts(0, 1, &[]), pushes(1, &[1])];
+    let mut config = config("flag last", 2, writers);
+    config.has_parent = true;
+    config.rules.flag_first = false;
+    assert_eq!(broken(&config), "O3");
+}
+
+/// As `Outliers::remove` does: a writer who has read the last number by then gives that of the
+/// deleted page once more, although others have given higher ones.
+#[test]
+fn emptied_pages_that_are_deleted() {
+    let removes = vec![Call::Remove(item(0, 0))];
+    let writers = vec![appends(0, &[1, 2]), appends(1, &[2]), removes];
+    let mut config = config("deleted", 1, writers);
+    config.rules.deletes_emptied = true;
+    assert_eq!(broken(&config), "G5/O4");
+}

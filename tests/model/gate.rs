@@ -1,0 +1,137 @@
+//! A gate before the server: a client's commands wait until they are let through.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicI32, Ordering},
+    mpsc,
+};
+
+use bucket_runtime::mongodb::{
+    Client, Database,
+    bson::Document,
+    event::{EventHandler, command::CommandEvent},
+    options::ClientOptions,
+};
+use bucket_testkit::Server;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::replay::names_of;
+
+/// What a writer does next.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Next {
+    /// It sends this.
+    Command(Document),
+    Over,
+}
+
+enum Told {
+    Wants(Document),
+    Answered,
+    Over,
+}
+
+/// The writer's side.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    closed: Arc<AtomicBool>,
+    tell: UnboundedSender<Told>,
+}
+
+/// The side of who lets its commands through.
+pub(crate) struct Gated {
+    told: UnboundedReceiver<Told>,
+    pass: mpsc::Sender<()>,
+    pub(crate) next: Next,
+}
+
+impl Next {
+    pub(crate) fn name(&self) -> Vec<&'static str> {
+        match self {
+            Self::Command(command) => names_of(command),
+            Self::Over => Vec::new(),
+        }
+    }
+}
+
+impl Gate {
+    /// A client with a gate before it, which is still open.
+    pub(crate) async fn new(server: &Server, db: &str) -> (Database, Self, Gated) {
+        let (tell, told) = unbounded_channel();
+        let (pass, passes) = mpsc::channel();
+        let closed = Arc::new(AtomicBool::new(false));
+        let gate = Self { closed, tell };
+        let at_gate = gate.clone();
+        let (passes, held) = (Mutex::new(passes), AtomicI32::new(0));
+        let mut options = ClientOptions::parse(server.uri()).await.unwrap();
+        // The driver calls this before it sends, and sends when it returns.
+        options.command_event_handler = Some(EventHandler::callback(move |event| {
+            if !at_gate.closed.load(Ordering::SeqCst) {
+                return;
+            }
+            let answered = |request| {
+                if request == held.load(Ordering::SeqCst) {
+                    let _ = at_gate.tell.send(Told::Answered);
+                }
+            };
+            match event {
+                CommandEvent::Started(started) if is_step(&started.command) => {
+                    held.store(started.request_id, Ordering::SeqCst);
+                    let _ = at_gate.tell.send(Told::Wants(started.command));
+                    let pass = || passes.lock().unwrap().recv();
+                    let _ = tokio::task::block_in_place(pass);
+                }
+                CommandEvent::Succeeded(event) => answered(event.request_id),
+                CommandEvent::Failed(event) => answered(event.request_id),
+                _ => {}
+            }
+        }));
+        let db = Client::with_options(options).unwrap().database(db);
+        let next = Next::Over;
+        (db, gate, Gated { told, pass, next })
+    }
+
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn over(&self) {
+        let _ = self.tell.send(Told::Over);
+    }
+}
+
+impl Gated {
+    /// Waits until the writer wants to send, or is over.
+    pub(crate) async fn wait(&mut self) {
+        self.next = loop {
+            match self.told.recv().await {
+                Some(Told::Wants(command)) => break Next::Command(command),
+                Some(Told::Answered) => {}
+                Some(Told::Over) | None => break Next::Over,
+            }
+        };
+    }
+
+    /// Lets the command through, and waits for its answer and for what comes next.
+    pub(crate) async fn let_through(&mut self) {
+        self.pass.send(()).unwrap();
+        while !matches!(self.told.recv().await, Some(Told::Answered) | None) {}
+        self.wait().await;
+    }
+}
+
+/// Whether a command is a step of the protocol, and not one that sets up a session, or the update
+/// of nothing by which the runtime learns a session's number.
+fn is_step(command: &Document) -> bool {
+    let name = command.keys().next().map_or("", String::as_str);
+    let first = command
+        .get_array("updates")
+        .ok()
+        .and_then(|all| all.first());
+    let set = first.and_then(|update| update.as_document()?.get_document("u").ok());
+    let of_nothing = set.is_some_and(|set| {
+        set.get_document("$set")
+            .is_ok_and(|set| set.contains_key("_"))
+    });
+    matches!(name, "find" | "update" | "insert") && !of_nothing
+}

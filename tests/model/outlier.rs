@@ -1,0 +1,164 @@
+//! A push to a parent: what `outlier/push.rs` and `outlier/insert.rs` do, without strings.
+
+use crate::{
+    batch::Batch,
+    server::{Answer, Item, Rules, Server, Statement},
+};
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Step {
+    /// `push_to_known`.
+    Known,
+    /// `push`, of so many items at most.
+    Push {
+        room: usize,
+    },
+    /// `flag`.
+    Flag,
+    /// `state`.
+    State,
+    /// `insert`, with so many items.
+    Insert {
+        first: usize,
+    },
+    /// `append_extras`.
+    Extras(Batch),
+    /// The flag after the extras, which is the mistake that a test makes.
+    LateFlag,
+    Over,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Pushing {
+    /// What is not stored yet, as long as it is not on its way to the extras.
+    items: Vec<Item>,
+    step: Step,
+}
+
+impl Pushing {
+    pub(crate) fn push(items: Vec<Item>, known: bool, rules: &Rules) -> Self {
+        let room = rules.threshold.into();
+        let step = match known {
+            true => Step::Known,
+            false => Step::Push { room },
+        };
+        Self { items, step }
+    }
+
+    pub(crate) fn insert(items: Vec<Item>, rules: &Rules) -> Self {
+        let first = items.len().min(rules.threshold.into());
+        let step = Step::Insert { first };
+        Self { items, step }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.step == Step::Over
+    }
+
+    pub(crate) fn is_at_extras(&self) -> bool {
+        matches!(self.step, Step::Extras(_))
+    }
+
+    pub(crate) fn must_read(&self, rules: &Rules) -> bool {
+        match &self.step {
+            Step::State => true,
+            Step::Extras(batch) => batch.must_look(rules),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn read(&mut self, server: &Server, rules: &Rules) -> bool {
+        match &mut self.step {
+            Step::State => {
+                self.step = match &server.parent {
+                    Some(parent) => Step::Push {
+                        room: usize::from(rules.threshold)
+                            .saturating_sub(parent.items.len())
+                            .max(1),
+                    },
+                    // There is no parent: an error.
+                    None => Step::Over,
+                };
+                true
+            }
+            Step::Extras(batch) => batch.find_tail(server, rules),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
+        let first = |n: usize| self.items[..n].to_vec();
+        vec![match &self.step {
+            Step::Known => Statement::AppendToOpen { items: first(1) },
+            Step::Push { room } => Statement::Push {
+                items: first(self.items.len().min(*room)),
+            },
+            Step::Insert { first: n } => Statement::Insert {
+                items: first(*n),
+                flag: *n < self.items.len(),
+            },
+            Step::Extras(batch) => return batch.statements(rules),
+            Step::Flag | Step::LateFlag => Statement::Flag,
+            Step::State | Step::Over => return Vec::new(),
+        }]
+    }
+
+    pub(crate) fn learn(
+        &mut self,
+        statement: &Statement,
+        answer: Answer,
+        rules: &Rules,
+        known: &mut bool,
+    ) -> Vec<Item> {
+        let done = answer == Answer::Done;
+        let mut stored = Vec::new();
+        if let Step::Extras(batch) = &mut self.step {
+            stored = batch.learn(statement, answer, rules);
+            if batch.items.is_empty() {
+                self.step = match rules.flag_first {
+                    true => Step::Over,
+                    false => Step::LateFlag,
+                };
+            }
+            return stored;
+        }
+        if done {
+            stored = self.items.drain(..statement.carries()).collect();
+        }
+        let room = rules.threshold.into();
+        self.step = match (&self.step, done) {
+            (Step::Known, true) => self.extras(),
+            (Step::Known, false) => {
+                *known = false;
+                Step::Push { room }
+            }
+            (Step::Push { .. }, true) if self.items.is_empty() => Step::Over,
+            (Step::Push { .. }, true) => Step::Push { room },
+            (Step::Push { .. }, false) if rules.flag_first => Step::Flag,
+            (Step::Push { .. }, false) => self.extras(),
+            (Step::Flag, true) => {
+                *known = true;
+                self.extras()
+            }
+            (Step::Flag, false) => Step::State,
+            (Step::Insert { .. }, true) => self.extras(),
+            // The id is taken: an error.
+            (Step::Insert { .. }, false) => Step::Over,
+            _ => Step::Over,
+        };
+        stored
+    }
+
+    pub(crate) fn try_again(&mut self) {
+        if let Step::Extras(batch) = &mut self.step {
+            batch.try_again();
+        }
+    }
+
+    fn extras(&mut self) -> Step {
+        match std::mem::take(&mut self.items) {
+            none if none.is_empty() => Step::Over,
+            rest => Step::Extras(Batch::new(rest, false)),
+        }
+    }
+}

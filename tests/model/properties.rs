@@ -1,0 +1,106 @@
+//! The guarantees, as predicates on one state of the system.
+//!
+//! G4 is about the ids of different keys, and the model has a single one. G6 and its like for
+//! outliers hold if the others do, since a writer may crash at every step.
+
+use crate::{
+    server::Item,
+    system::{Config, System},
+};
+
+/// How many items a writer has at most.
+pub(crate) const ITEMS: u8 = 8;
+
+type Property = (&'static str, fn(&System, &Config) -> bool);
+
+pub(crate) const PROPERTIES: [Property; 7] = [
+    (
+        "G1/O1: an acknowledged item is stored once, any other at most once",
+        once,
+    ),
+    (
+        "G2/O4: the count is the length, within the capacity",
+        counts,
+    ),
+    ("G3/O4: at most one bucket is open", one_open),
+    (
+        "G5/O4: numbers are given in the order of creation",
+        creation,
+    ),
+    (
+        "G5/O5: a writer's items are in the order of their acknowledgement",
+        order,
+    ),
+    ("O2: the parent's array is within the threshold", threshold),
+    ("O3: there are extras only where the flag is set", flagged),
+];
+
+/// The first guarantee that does not hold.
+pub(crate) fn broken(system: &System, config: &Config) -> Option<&'static str> {
+    let broken = PROPERTIES.iter().find(|(_, holds)| !holds(system, config));
+    broken.map(|(name, _)| *name)
+}
+
+fn once(system: &System, _: &Config) -> bool {
+    let mut stored = [0; 32];
+    for item in in_order(system) {
+        stored[usize::from(item)] += 1;
+    }
+    (0..).zip(stored).all(|(item, times)| match times {
+        0 => !system.is_acknowledged(item) || system.is_removed(item),
+        times => times == 1,
+    })
+}
+
+fn counts(system: &System, config: &Config) -> bool {
+    let mut buckets = system.server.buckets.iter();
+    buckets.all(|bucket| {
+        usize::from(bucket.count) == bucket.items.len() && bucket.count <= config.rules.capacity
+    })
+}
+
+fn one_open(system: &System, config: &Config) -> bool {
+    let buckets = system.server.buckets.iter();
+    buckets
+        .filter(|bucket| bucket.is_open(&config.rules))
+        .count()
+        <= 1
+}
+
+fn creation(system: &System, config: &Config) -> bool {
+    config.by_time || system.server.buckets.is_sorted_by_key(|bucket| bucket.nth)
+}
+
+fn order(system: &System, config: &Config) -> bool {
+    let stored = in_order(system).filter(|item| system.is_acknowledged(*item));
+    let mut last = vec![None; config.writers.len()];
+    for item in stored {
+        let last: &mut Option<Item> = &mut last[usize::from(item / ITEMS)];
+        if last.replace(item).is_some_and(|last| last > item) {
+            return false;
+        }
+    }
+    true
+}
+
+fn threshold(system: &System, config: &Config) -> bool {
+    let parent = system.server.parent.as_ref();
+    parent.is_none_or(|parent| parent.items.len() <= config.rules.threshold.into())
+}
+
+fn flagged(system: &System, config: &Config) -> bool {
+    let parent = system.server.parent.as_ref();
+    !config.has_parent
+        || system.server.buckets.is_empty()
+        || parent.is_some_and(|parent| parent.flag)
+}
+
+/// The items as they are read: the parent's, then those of each bucket in the order of creation.
+fn in_order(system: &System) -> impl Iterator<Item = Item> {
+    let mut buckets: Vec<_> = system.server.buckets.iter().collect();
+    buckets.sort_unstable_by_key(|bucket| bucket.nth);
+    let parent = system.server.parent.iter().flat_map(|parent| &parent.items);
+    parent
+        .chain(buckets.into_iter().flat_map(|bucket| &bucket.items))
+        .copied()
+}

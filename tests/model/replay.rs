@@ -1,0 +1,250 @@
+//! The model is true: the runtime itself is held before each command that it sends, one is let
+//! through after the other at random, and each must be what the model sends next. After each, the
+//! documents on the server are those of the model.
+
+use bucket_runtime::{
+    Bucket, Outlier,
+    mongodb::{
+        Database,
+        bson::{DateTime, Document},
+    },
+};
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    gate::{Gate, Next},
+    server::{Item, Statement},
+    stored,
+    system::{Action, Config, System},
+    systems::{appends, config, inserts, pushes},
+    writer::Call,
+};
+
+/// How many random orders are replayed for each system.
+const RUNS: u64 = 15;
+
+macro_rules! readings {
+    ($($name:ident($id:literal, $capacity:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "buckets", id = $id, capacity = $capacity)]
+        struct $name {
+            sensor: i64,
+            at: DateTime,
+            n: i64,
+        }
+
+        impl Reading for $name {
+            fn new(item: Item) -> Self {
+                let at = DateTime::from_millis(i64::from(item % 2) * 1000);
+                Self { sensor: 1, at, n: item.into() }
+            }
+        }
+    )+};
+}
+
+trait Reading: Bucket {
+    fn new(item: Item) -> Self;
+}
+
+readings! {
+    Numbered1("{sensor}_{#}", 1)
+    Numbered2("{sensor}_{#}", 2)
+    Numbered3("{sensor}_{#}", 3)
+    Timed1("{sensor}_{at}", 1)
+    Timed2("{sensor}_{at}", 2)
+    Timed3("{sensor}_{at}", 3)
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "parents",
+    extras = "buckets",
+    reference = "parent",
+    threshold = 2,
+    extras_capacity = 2
+)]
+struct Parent {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(items)]
+    items: Vec<i64>,
+}
+
+/// One writer's calls through a handle of its own; tells of each whether it was acknowledged.
+async fn append<T: Reading>(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, bool)> {
+    let buckets = T::buckets(&db).combine(false).await.unwrap();
+    gate.close();
+    let mut done = Vec::new();
+    for call in calls {
+        if let Call::Append(items) = call {
+            let acknowledged = buckets.append(&T::new(items[0])).await.is_ok();
+            done.push((items, acknowledged));
+        }
+    }
+    gate.over();
+    done
+}
+
+async fn push(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, bool)> {
+    let parents = Parent::outliers(&db).await.unwrap();
+    gate.close();
+    let mut done = Vec::new();
+    for call in calls {
+        let numbers = |items: &[Item]| items.iter().map(|item| i64::from(*item)).collect();
+        if let Call::Push(items) = call {
+            let pushed = parents.push_many(&1, numbers(&items)).await;
+            done.push((items, pushed.is_ok()));
+        } else if let Call::Insert(items) = call {
+            let parent = Parent {
+                id: 1,
+                items: numbers(&items),
+            };
+            done.push((items, parents.insert(&parent).await.is_ok()));
+        }
+    }
+    gate.over();
+    done
+}
+
+/// Replays random orders of a system's steps; `begin` starts a writer of the runtime's.
+async fn replay<F>(name: &str, config: &Config, begin: impl Fn(Database, Gate, Vec<Call>) -> F)
+where
+    F: Future<Output = Vec<(Vec<Item>, bool)>> + Send + 'static,
+{
+    let server = stored::server().await;
+    let client = server.client().await.unwrap();
+    for seed in 0..RUNS {
+        let db = client.database(&format!("model_{}_{name}_{seed}", std::process::id()));
+        let mut random = StdRng::seed_from_u64(seed);
+        let (mut system, mut writers, mut tasks) = (System::new(config), Vec::new(), Vec::new());
+        for calls in &config.writers {
+            let (db, gate, mut writer) = Gate::new(server, db.name()).await;
+            tasks.push(tokio::spawn(begin(db, gate, calls.clone())));
+            writer.wait().await;
+            writers.push(writer);
+        }
+        loop {
+            let waiting: Vec<_> = (0..writers.len())
+                .filter(|n| writers[*n].next != Next::Over)
+                .collect();
+            if waiting.is_empty() {
+                break;
+            }
+            let n = waiting[random.random_range(0..waiting.len())];
+            let expected = system.command(n, config);
+            assert_eq!(
+                writers[n].next.name(),
+                names(&expected),
+                "writer {n}, seed {seed}"
+            );
+            writers[n].let_through().await;
+            system = system.after(Action::Step(n), config);
+            while system.writers[n].request.is_some() {
+                system = system.after(Action::Step(n), config);
+            }
+            let stored = stored::of_server(&db, config).await;
+            assert_eq!(
+                stored,
+                stored::of_model(&system, config),
+                "seed {seed}, {expected:?}"
+            );
+        }
+        assert!(system.writers.iter().all(|writer| writer.is_over()));
+        for task in tasks {
+            for (items, acknowledged) in task.await.unwrap() {
+                let all = items.iter().all(|item| system.is_acknowledged(*item));
+                assert_eq!(acknowledged, all, "{items:?}, seed {seed}");
+            }
+        }
+        db.drop().await.unwrap();
+    }
+}
+
+/// The names of the functions that build these statements; a read has none.
+fn names(statements: &[Statement]) -> Vec<&'static str> {
+    let name = |statement: &Statement| match statement {
+        Statement::AppendOrOpen { .. } => "append_or_open",
+        Statement::AppendToOpen { .. } => "append_to_open",
+        Statement::AppendToId { .. } => "append_to_id",
+        Statement::PullExtras { .. } => "pull_extras",
+        Statement::Push { .. } => "push",
+        Statement::Flag => "flag",
+        Statement::Insert { .. } => "insert",
+    };
+    statements.iter().map(name).collect()
+}
+
+/// The same, of what the runtime sends.
+pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
+    if command.contains_key("insert") {
+        return vec!["insert"];
+    }
+    let Ok(statements) = command.get_array("updates") else {
+        return Vec::new();
+    };
+    let name = |statement: &Document| {
+        let has = |part: &str, name: &str| {
+            (statement.get_document(part)).is_ok_and(|part| part.contains_key(name))
+        };
+        let upserts = statement.get_bool("upsert").unwrap_or(false);
+        match (upserts, has("u", "$setOnInsert"), has("u", "$push")) {
+            (true, true, _) => "append_or_open",
+            (true, false, _) => "append_to_id",
+            (false, _, false) => "flag",
+            (false, _, true) if has("q", "$expr") => "push",
+            (false, _, true) => "append_to_open",
+        }
+    };
+    let documents = statements
+        .iter()
+        .filter_map(|statement| statement.as_document());
+    documents.map(name).collect()
+}
+
+macro_rules! replays {
+    ($($test:ident: $name:ident, $capacity:literal, $by_time:literal;)+) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+        async fn $test() {
+            let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3]), appends(2, &[1; 3])];
+            let mut config = config(stringify!($test), $capacity, writers);
+            config.by_time = $by_time;
+            replay(stringify!($test), &config, append::<$name>).await;
+        }
+    )+};
+}
+
+replays! {
+    numbered_1: Numbered1, 1, false;
+    numbered_2: Numbered2, 2, false;
+    numbered_3: Numbered3, 3, false;
+    timed_1: Timed1, 1, true;
+    timed_2: Timed2, 2, true;
+    timed_3: Timed3, 3, true;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn pushes_to_a_parent() {
+    let writers = vec![
+        inserts(0, 4, &[2, 1]),
+        pushes(1, &[1, 3, 1]),
+        pushes(2, &[4, 1]),
+    ];
+    let mut config = config("pushes", 2, writers);
+    config.rules.threshold = 2;
+    config.has_parent = true;
+    replay("pushes", &config, push).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 6)]
+async fn pushes_to_a_parent_that_fills_up() {
+    let writers = vec![
+        inserts(0, 1, &[2, 1]),
+        pushes(1, &[1, 1, 1, 2]),
+        pushes(2, &[1, 1, 3]),
+    ];
+    let mut config = config("fills_up", 2, writers);
+    config.rules.threshold = 2;
+    config.has_parent = true;
+    replay("fills_up", &config, push).await;
+}

@@ -1,0 +1,66 @@
+//! Breadth-first search through all states that a system can reach.
+
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher},
+};
+
+use crate::{
+    properties::broken,
+    system::{Action, Config, System},
+};
+
+/// What a search has found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) states: usize,
+    /// The guarantee that does not hold, and a shortest way to where it does not.
+    pub(crate) counterexample: Option<(&'static str, Vec<Action>)>,
+}
+
+/// Visits every state once, until a guarantee is broken.
+///
+/// Of a state only a hash of 64 bits is kept. Among 10^7 states two share one with a probability of
+/// about 10^-6, and the search would then merely miss what is behind the second.
+pub(crate) fn search(config: &Config) -> Found {
+    let hashes = BuildHasherDefault::<DefaultHasher>::default();
+    let start = System::new(config);
+    let mut came_from = HashMap::from([(hashes.hash_one(&start), None)]);
+    let mut level = vec![start];
+    while !level.is_empty() {
+        let mut next_level = Vec::new();
+        for state in level {
+            let hash = hashes.hash_one(&state);
+            if let Some(property) = broken(&state, config) {
+                let way = way(&came_from, hash);
+                return Found {
+                    states: came_from.len(),
+                    counterexample: Some((property, way)),
+                };
+            }
+            for action in state.actions(config) {
+                let next = state.after(action, config);
+                if let Entry::Vacant(vacant) = came_from.entry(hashes.hash_one(&next)) {
+                    vacant.insert(Some((hash, action)));
+                    next_level.push(next);
+                }
+            }
+        }
+        level = next_level;
+    }
+    Found {
+        states: came_from.len(),
+        counterexample: None,
+    }
+}
+
+/// The steps that lead to a state.
+fn way(came_from: &HashMap<u64, Option<(u64, Action)>>, mut hash: u64) -> Vec<Action> {
+    let mut way = Vec::new();
+    while let Some(Some((before, action))) = came_from.get(&hash) {
+        way.push(*action);
+        hash = *before;
+    }
+    way.reverse();
+    way
+}

@@ -1,0 +1,218 @@
+//! The server: buckets of one key, a parent, and statements that are each carried out at one moment.
+
+/// An item, by its number in the whole system.
+pub(crate) type Item = u8;
+
+/// A bucket's id within its key: a number, or a moment and a suffix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Id {
+    pub(crate) base: u8,
+    pub(crate) suffix: u8,
+}
+
+/// A bucket, or an extras document of the one parent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Bucket {
+    pub(crate) id: Id,
+    pub(crate) items: Vec<Item>,
+    pub(crate) count: u8,
+    pub(crate) sealed: bool,
+    /// How many were made before it.
+    pub(crate) nth: u8,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Parent {
+    pub(crate) items: Vec<Item>,
+    pub(crate) flag: bool,
+}
+
+/// What the server holds to, and what a test can take away from it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) capacity: u8,
+    pub(crate) threshold: u8,
+    /// `bucket_open` is unique.
+    pub(crate) unique: bool,
+    /// A statement that is sent twice with one number is carried out once.
+    pub(crate) remembers: bool,
+    /// Writers set the flag of a parent before the first extra.
+    pub(crate) flag_first: bool,
+    /// A sealed bucket that a removal has emptied is deleted.
+    pub(crate) deletes_emptied: bool,
+}
+
+/// The statements, by the names of the functions that build them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Statement {
+    AppendOrOpen { items: Vec<Item>, new_id: Id },
+    AppendToOpen { items: Vec<Item> },
+    AppendToId { items: Vec<Item>, id: Id },
+    PullExtras { item: Item },
+    Push { items: Vec<Item> },
+    Flag,
+    Insert { items: Vec<Item>, flag: bool },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Answer {
+    /// It found or made a document.
+    Done,
+    /// It found none.
+    NotFound,
+    /// E11000 on `_id_`.
+    IdTaken,
+    /// E11000 on `bucket_open`.
+    OpenTaken,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Server {
+    /// In the order of their ids.
+    pub(crate) buckets: Vec<Bucket>,
+    pub(crate) parent: Option<Parent>,
+    /// How many buckets were made so far.
+    made: u8,
+}
+
+impl Statement {
+    /// How many items it carries.
+    pub(crate) fn carries(&self) -> usize {
+        match self {
+            Self::AppendOrOpen { items, .. }
+            | Self::AppendToOpen { items }
+            | Self::AppendToId { items, .. }
+            | Self::Push { items }
+            | Self::Insert { items, .. } => items.len(),
+            Self::PullExtras { .. } | Self::Flag => 0,
+        }
+    }
+}
+
+impl Bucket {
+    /// Whether it stands in the open index without a seal.
+    pub(crate) fn is_open(&self, rules: &Rules) -> bool {
+        !self.sealed && self.count < rules.capacity
+    }
+
+    fn takes(&self, items: &[Item], rules: &Rules) -> bool {
+        !self.sealed && usize::from(self.count) + items.len() <= usize::from(rules.capacity)
+    }
+
+    fn push(&mut self, items: &[Item]) -> Answer {
+        self.items.extend_from_slice(items);
+        self.count += size(items);
+        Answer::Done
+    }
+}
+
+impl Server {
+    /// Changes the document that the statement finds. `None` if an upsert finds none, and is about
+    /// to insert one.
+    pub(crate) fn update(&mut self, statement: &Statement, rules: &Rules) -> Option<Answer> {
+        Some(match statement {
+            Statement::AppendOrOpen { items, .. } => return self.append_to_open(items, rules),
+            Statement::AppendToOpen { items } => self
+                .append_to_open(items, rules)
+                .unwrap_or(Answer::NotFound),
+            Statement::AppendToId { items, id } => {
+                let mut buckets = self.buckets.iter_mut();
+                let found = buckets.find(|bucket| bucket.id == *id && bucket.takes(items, rules));
+                return found.map(|bucket| bucket.push(items));
+            }
+            Statement::PullExtras { item } => self.pull(*item, rules),
+            Statement::Push { items } => match &mut self.parent {
+                Some(parent)
+                    if !parent.flag
+                        && parent.items.len() + items.len() <= rules.threshold.into() =>
+                {
+                    parent.items.extend_from_slice(items);
+                    Answer::Done
+                }
+                _ => Answer::NotFound,
+            },
+            Statement::Flag => match &mut self.parent {
+                Some(parent) if parent.flag || parent.items.len() >= rules.threshold.into() => {
+                    parent.flag = true;
+                    Answer::Done
+                }
+                _ => Answer::NotFound,
+            },
+            Statement::Insert { items, flag } => {
+                if self.parent.is_some() {
+                    return Some(Answer::IdTaken);
+                }
+                self.parent = Some(Parent {
+                    items: items.clone(),
+                    flag: *flag,
+                });
+                Answer::Done
+            }
+        })
+    }
+
+    /// Inserts the bucket that an upsert did not find, if both unique indexes allow it.
+    pub(crate) fn insert(&mut self, statement: &Statement, rules: &Rules) -> Answer {
+        match statement {
+            Statement::AppendOrOpen { items, new_id: id } | Statement::AppendToId { items, id } => {
+                self.open(items, *id, rules)
+            }
+            _ => Answer::NotFound,
+        }
+    }
+
+    /// The open bucket, if there is one.
+    pub(crate) fn open_bucket(&self, rules: &Rules) -> Option<&Bucket> {
+        self.buckets.iter().find(|bucket| bucket.is_open(rules))
+    }
+
+    /// The last id, among those of a moment or among all.
+    pub(crate) fn last_id(&self, moment: Option<u8>) -> Option<Id> {
+        let mut ids = self.buckets.iter().map(|bucket| bucket.id);
+        ids.rfind(|id| moment.is_none_or(|moment| id.base == moment))
+    }
+
+    fn append_to_open(&mut self, items: &[Item], rules: &Rules) -> Option<Answer> {
+        let mut buckets = self.buckets.iter_mut();
+        let open = buckets.find(|bucket| bucket.is_open(rules) && bucket.takes(items, rules))?;
+        Some(open.push(items))
+    }
+
+    fn open(&mut self, items: &[Item], id: Id, rules: &Rules) -> Answer {
+        let Err(at) = self.buckets.binary_search_by_key(&id, |bucket| bucket.id) else {
+            return Answer::IdTaken;
+        };
+        let bucket = Bucket {
+            id,
+            items: items.to_vec(),
+            count: size(items),
+            sealed: false,
+            nth: self.made,
+        };
+        if rules.unique && bucket.is_open(rules) && self.open_bucket(rules).is_some() {
+            return Answer::OpenTaken;
+        }
+        self.made += 1;
+        self.buckets.insert(at, bucket);
+        Answer::Done
+    }
+
+    /// Takes an item out; a bucket that was full is sealed.
+    fn pull(&mut self, item: Item, rules: &Rules) -> Answer {
+        let mut buckets = self.buckets.iter_mut();
+        let Some(bucket) = buckets.find(|bucket| bucket.items.contains(&item)) else {
+            return Answer::NotFound;
+        };
+        bucket.sealed |= bucket.count >= rules.capacity;
+        bucket.items.retain(|held| *held != item);
+        bucket.count = size(&bucket.items);
+        if rules.deletes_emptied {
+            (self.buckets).retain(|bucket| !bucket.sealed || !bucket.items.is_empty());
+        }
+        Answer::Done
+    }
+}
+
+fn size(items: &[Item]) -> u8 {
+    u8::try_from(items.len()).expect("a handful of items")
+}

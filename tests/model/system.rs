@@ -1,0 +1,170 @@
+//! The whole system: a server, writers, and everything that may happen next.
+
+use crate::{
+    server::{Item, Rules, Server, Statement},
+    writer::{Call, Writer},
+};
+
+/// One system to be searched: the rules, who does what, and how much may go wrong.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    pub(crate) name: &'static str,
+    pub(crate) rules: Rules,
+    pub(crate) by_time: bool,
+    /// The buckets are the extras of a parent.
+    pub(crate) has_parent: bool,
+    pub(crate) writers: Vec<Vec<Call>>,
+    /// How often the network may lose a command or its answer.
+    pub(crate) losses: u8,
+    /// How many writers may crash.
+    pub(crate) crashes: u8,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct System {
+    pub(crate) server: Server,
+    pub(crate) writers: Vec<Writer>,
+    /// The items that were acknowledged, a bit each.
+    pub(crate) acknowledged: u32,
+    /// The items that somebody took out, or is about to.
+    pub(crate) removed: u32,
+    losses: u8,
+    crashes: u8,
+}
+
+/// One step, of the writer of that number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// A read, or the next statement of the command, which is sent if it was not. The last
+    /// statement's answer arrives.
+    Step(usize),
+    /// A statement is carried out, and the connection breaks before the answer.
+    LoseAnswer(usize),
+    /// The connection breaks before a statement is carried out.
+    LoseCommand(usize),
+    /// The writer is gone for good.
+    Crash(usize),
+    /// A command that its writer has given up reaches the server after all.
+    Arrive(usize),
+}
+
+impl System {
+    pub(crate) fn new(config: &Config) -> Self {
+        let mut system = Self {
+            server: Server::default(),
+            writers: config.writers.iter().cloned().map(Writer::new).collect(),
+            acknowledged: 0,
+            removed: 0,
+            losses: config.losses,
+            crashes: config.crashes,
+        };
+        for call in config.writers.iter().flatten() {
+            if let Call::Remove(item) = call {
+                system.removed |= bit(*item);
+            }
+        }
+        for writer in &mut system.writers {
+            writer.begin(config.by_time, &config.rules);
+        }
+        system
+    }
+
+    /// All that can happen.
+    pub(crate) fn actions(&self, config: &Config) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (n, writer) in self.writers.iter().enumerate() {
+            if writer.late.is_some() {
+                actions.push(Action::Arrive(n));
+            }
+            if writer.is_over() {
+                continue;
+            }
+            actions.push(Action::Step(n));
+            let reads = writer.request.is_none() && writer.must_read(&config.rules);
+            if self.losses > 0 && !reads {
+                actions.extend([Action::LoseAnswer(n), Action::LoseCommand(n)]);
+            }
+            if self.crashes > 0 {
+                actions.push(Action::Crash(n));
+            }
+        }
+        actions
+    }
+
+    /// The system after one of them.
+    pub(crate) fn after(&self, action: Action, config: &Config) -> Self {
+        let (mut next, rules) = (self.clone(), &config.rules);
+        let (Action::Step(n)
+        | Action::LoseAnswer(n)
+        | Action::LoseCommand(n)
+        | Action::Crash(n)
+        | Action::Arrive(n)) = action;
+        let writer = &mut next.writers[n];
+        match action {
+            Action::Arrive(_) => {
+                if let Some(late) = &mut writer.late
+                    && late.carry_out(&mut next.server, rules)
+                {
+                    writer.late = None;
+                }
+                return next;
+            }
+            Action::Crash(_) => {
+                writer.crash(rules);
+                next.crashes -= 1;
+                return next;
+            }
+            Action::Step(_) if writer.request.is_none() && writer.read(&next.server, rules) => {
+                writer.begin(config.by_time, rules);
+                return next;
+            }
+            _ => {}
+        }
+        if writer.request.is_none() {
+            writer.send(rules);
+        }
+        let Some(request) = &mut writer.request else {
+            return next;
+        };
+        let answered = match action {
+            Action::LoseCommand(_) => false,
+            _ => request.carry_out(&mut next.server, rules),
+        };
+        if let Action::Step(_) = action {
+            if answered {
+                for item in writer.learn(rules) {
+                    next.acknowledged |= bit(item);
+                }
+            }
+        } else {
+            next.losses -= 1;
+            if !request.repeat() {
+                writer.late = writer.fail();
+            }
+        }
+        writer.begin(config.by_time, rules);
+        next
+    }
+
+    /// The command that this writer sends next, by its statements; a read has none.
+    pub(crate) fn command(&self, n: usize, config: &Config) -> Vec<Statement> {
+        let mut writer = self.writers[n].clone();
+        if writer.must_read(&config.rules) {
+            return Vec::new();
+        }
+        let request = writer.send(&config.rules);
+        request.map_or_else(Vec::new, |request| request.statements.clone())
+    }
+
+    pub(crate) fn is_acknowledged(&self, item: Item) -> bool {
+        self.acknowledged & bit(item) != 0
+    }
+
+    pub(crate) fn is_removed(&self, item: Item) -> bool {
+        self.removed & bit(item) != 0
+    }
+}
+
+fn bit(item: Item) -> u32 {
+    1 << item
+}

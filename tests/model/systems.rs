@@ -1,0 +1,122 @@
+//! The systems that are searched.
+
+use crate::{
+    properties::ITEMS,
+    server::{Item, Rules},
+    system::Config,
+    writer::Call,
+};
+
+/// The item of this place among those of a writer.
+pub(crate) fn item(writer: u8, n: u8) -> Item {
+    writer * ITEMS + n
+}
+
+/// A writer's items, so many in each call.
+fn items(writer: u8, calls: &[u8]) -> Vec<Vec<Item>> {
+    let mut begin = 0;
+    let call = |n: &u8| {
+        let items = (begin..begin + n).map(|n| item(writer, n)).collect();
+        begin += n;
+        items
+    };
+    calls.iter().map(call).collect()
+}
+
+/// A writer that appends so many items in each of its calls.
+pub(crate) fn appends(writer: u8, calls: &[u8]) -> Vec<Call> {
+    items(writer, calls).into_iter().map(Call::Append).collect()
+}
+
+/// A writer that pushes so many items in each of its calls.
+pub(crate) fn pushes(writer: u8, calls: &[u8]) -> Vec<Call> {
+    items(writer, calls).into_iter().map(Call::Push).collect()
+}
+
+/// A writer that inserts the parent with so many items, and then pushes.
+pub(crate) fn inserts(writer: u8, items_of_parent: u8, calls: &[u8]) -> Vec<Call> {
+    let calls = [&[items_of_parent], calls].concat();
+    let mut items = items(writer, &calls).into_iter();
+    let insert = items.next().map(Call::Insert);
+    insert.into_iter().chain(items.map(Call::Push)).collect()
+}
+
+pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) -> Config {
+    Config {
+        name,
+        rules: Rules {
+            capacity,
+            threshold: 1,
+            unique: true,
+            remembers: true,
+            flag_first: true,
+            deletes_emptied: false,
+        },
+        by_time: false,
+        has_parent: false,
+        writers,
+        losses: 2,
+        crashes: 1,
+    }
+}
+
+/// Three writers, of single items and of several that travel together.
+fn three(capacity: u8) -> Vec<Config> {
+    let singles = config(
+        "one item after the other",
+        capacity,
+        vec![appends(0, &[1, 1]), appends(1, &[1, 1]), appends(2, &[1])],
+    );
+    let together = config(
+        "items that travel together",
+        capacity,
+        vec![appends(0, &[3]), appends(1, &[2]), appends(2, &[1])],
+    );
+    vec![singles, together]
+}
+
+pub(crate) fn numbered() -> Vec<Config> {
+    (1..=3).flat_map(three).collect()
+}
+
+pub(crate) fn timed() -> Vec<Config> {
+    let by_time = |config| Config {
+        by_time: true,
+        ..config
+    };
+    numbered().into_iter().map(by_time).collect()
+}
+
+/// Two writers, and one who takes an item out, be it stored by then or not.
+pub(crate) fn removals() -> Vec<Config> {
+    let both = |capacity| {
+        let removes = vec![Call::Remove(item(0, 0))];
+        let writers = vec![appends(0, &[1, 2]), appends(1, &[2]), removes];
+        let by_number = config("removals", capacity, writers);
+        let by_time = Config {
+            by_time: true,
+            ..by_number.clone()
+        };
+        [by_number, by_time]
+    };
+    (1..=3).flat_map(both).collect()
+}
+
+/// Pushes to a parent that is inserted meanwhile.
+pub(crate) fn outliers() -> Vec<Config> {
+    let each = |(threshold, capacity)| {
+        let writers = [
+            vec![inserts(0, 1, &[1, 1]), pushes(1, &[1, 1]), pushes(2, &[1])],
+            vec![inserts(0, 3, &[1]), pushes(1, &[2]), pushes(2, &[1])],
+        ];
+        writers.map(|writers| {
+            let mut config = config("pushes", capacity, writers);
+            config.has_parent = true;
+            config.rules.threshold = threshold;
+            // A second loss makes four times as many states.
+            config.losses = threshold;
+            config
+        })
+    };
+    [(1, 2), (2, 1)].into_iter().flat_map(each).collect()
+}

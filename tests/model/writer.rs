@@ -1,0 +1,223 @@
+//! A writer: one call after the other, and what is on the wire between it and the server.
+
+use crate::{
+    batch::Batch,
+    outlier::Pushing,
+    server::{Answer, Item, Rules, Server, Statement},
+};
+
+/// What a call does.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Call {
+    /// `append`, or `append_many` of items that travel together.
+    Append(Vec<Item>),
+    /// `push_many` to the parent.
+    Push(Vec<Item>),
+    /// `insert` of the parent with these items.
+    Insert(Vec<Item>),
+    /// Takes an item out of the buckets.
+    Remove(Item),
+}
+
+/// A call under way.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Task {
+    Append(Batch),
+    Push(Pushing),
+    Remove(Item),
+}
+
+/// A command that was sent. The statements have one number each, by which the server knows them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Request {
+    pub(crate) statements: Vec<Statement>,
+    /// The server's memory of what it answered.
+    answers: Vec<Answer>,
+    /// How many statements this transmission of it has carried out.
+    at: usize,
+    /// Whether an upsert has found nothing and is about to insert. The server does not do both at
+    /// one moment.
+    inserts: bool,
+    /// Whether the driver has sent it again.
+    repeated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Writer {
+    /// The calls that have not begun, the next one last.
+    pub(crate) calls: Vec<Call>,
+    pub(crate) task: Option<Task>,
+    pub(crate) request: Option<Request>,
+    /// A command that was given up, and may reach the server yet.
+    pub(crate) late: Option<Request>,
+    /// The handle remembers that the parent is an outlier.
+    known: bool,
+}
+
+impl Request {
+    pub(crate) fn new(statements: Vec<Statement>) -> Self {
+        Self {
+            statements,
+            answers: Vec::new(),
+            at: 0,
+            inserts: false,
+            repeated: false,
+        }
+    }
+
+    /// Carries out the next statement, and tells whether the command is answered.
+    pub(crate) fn carry_out(&mut self, server: &mut Server, rules: &Rules) -> bool {
+        let answer = match self.answers.get(self.at) {
+            // What changed nothing leaves no trace, and is carried out anew.
+            Some(Answer::Done) if rules.remembers => Answer::Done,
+            _ if std::mem::take(&mut self.inserts) => {
+                server.insert(&self.statements[self.at], rules)
+            }
+            _ => match server.update(&self.statements[self.at], rules) {
+                Some(answer) => answer,
+                None => {
+                    self.inserts = true;
+                    return false;
+                }
+            },
+        };
+        if answer != Answer::Done {
+            self.answers.truncate(self.at);
+        }
+        match self.answers.get_mut(self.at) {
+            Some(known) => *known = answer,
+            None => self.answers.push(answer),
+        }
+        self.at += 1;
+        answer != Answer::Done || self.at == self.statements.len()
+    }
+
+    /// The connection is lost: the driver sends it once more, or gives up.
+    pub(crate) fn repeat(&mut self) -> bool {
+        (self.at, self.inserts) = (0, false);
+        !std::mem::replace(&mut self.repeated, true)
+    }
+}
+
+impl Writer {
+    pub(crate) fn new(mut calls: Vec<Call>) -> Self {
+        calls.reverse();
+        Self {
+            calls,
+            task: None,
+            request: None,
+            late: None,
+            known: false,
+        }
+    }
+
+    /// Begins the next call if none is under way.
+    pub(crate) fn begin(&mut self, by_time: bool, rules: &Rules) {
+        if self.task.is_none() {
+            self.task = self.calls.pop().map(|call| match call {
+                Call::Append(items) => Task::Append(Batch::new(items, by_time)),
+                Call::Push(items) => Task::Push(Pushing::push(items, self.known, rules)),
+                Call::Insert(items) => Task::Push(Pushing::insert(items, rules)),
+                Call::Remove(item) => Task::Remove(item),
+            });
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.calls.is_empty() && self.task.is_none()
+    }
+
+    /// Carries out a read, if the task needs one next.
+    pub(crate) fn read(&mut self, server: &Server, rules: &Rules) -> bool {
+        let read = match self.task.as_mut() {
+            Some(Task::Append(batch)) => batch.find_tail(server, rules),
+            Some(Task::Push(pushing)) => pushing.read(server, rules),
+            Some(Task::Remove(_)) | None => false,
+        };
+        if let Some(Task::Push(pushing)) = &self.task
+            && pushing.is_over()
+        {
+            self.task = None;
+        }
+        read
+    }
+
+    /// Whether the next thing that the task sends is a read.
+    pub(crate) fn must_read(&self, rules: &Rules) -> bool {
+        match &self.task {
+            Some(Task::Append(batch)) => batch.must_look(rules),
+            Some(Task::Push(pushing)) => pushing.must_read(rules),
+            Some(Task::Remove(_)) | None => false,
+        }
+    }
+
+    /// Sends the next command.
+    pub(crate) fn send(&mut self, rules: &Rules) -> Option<&mut Request> {
+        let statements = match self.task.as_ref()? {
+            Task::Append(batch) => batch.statements(rules),
+            Task::Push(pushing) => pushing.statements(rules),
+            Task::Remove(item) => vec![Statement::PullExtras { item: *item }],
+        };
+        Some(self.request.insert(Request::new(statements)))
+    }
+
+    /// Learns from the answer to the command. Gives the items that it acknowledges.
+    pub(crate) fn learn(&mut self, rules: &Rules) -> Vec<Item> {
+        let (Some(request), Some(task)) = (self.request.take(), self.task.as_mut()) else {
+            return Vec::new();
+        };
+        let mut stored = Vec::new();
+        let to_extras = matches!(task, Task::Push(pushing) if pushing.is_at_extras());
+        for (statement, answer) in request.statements.iter().zip(&request.answers) {
+            stored.extend(match task {
+                Task::Append(batch) => batch.learn(statement, *answer, rules),
+                Task::Push(pushing) => pushing.learn(statement, *answer, rules, &mut self.known),
+                Task::Remove(_) => Vec::new(),
+            });
+        }
+        let over = match task {
+            Task::Append(batch) => {
+                batch.try_again();
+                batch.items.is_empty()
+            }
+            Task::Push(pushing) => {
+                if to_extras {
+                    pushing.try_again();
+                }
+                pushing.is_over()
+            }
+            Task::Remove(_) => true,
+        };
+        if over {
+            self.task = None;
+        }
+        stored
+    }
+
+    /// The driver gives up on the command: its items may be stored. A batch goes on with those that
+    /// were not sent (`append_each`), a push ends.
+    pub(crate) fn fail(&mut self) -> Option<Request> {
+        let request = self.request.take()?;
+        if let Some(Task::Append(batch)) = &mut self.task {
+            batch.take(request.statements.iter().map(Statement::carries).sum());
+            if !batch.items.is_empty() {
+                return Some(request);
+            }
+        }
+        self.task = None;
+        Some(request)
+    }
+
+    /// The process ends. What it was about to send may be on the wire.
+    pub(crate) fn crash(&mut self, rules: &Rules) {
+        if self.request.is_none() && !self.must_read(rules) {
+            self.send(rules);
+        }
+        let mut late = self.request.take();
+        late.as_mut().map(Request::repeat);
+        *self = Self {
+            late,
+            ..Self::new(Vec::new())
+        };
+    }
+}
