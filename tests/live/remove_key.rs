@@ -58,7 +58,7 @@ async fn opened<T: Note>(test: &str) -> (Database, Buckets<T>) {
 }
 
 fn is_of(bucket: &Document, topic: &str, user: i64) -> bool {
-    bucket.get_str("topic") == Ok(topic) && number(bucket.get("user")) == user
+    bucket.get_str("topic").unwrap() == topic && number(bucket.get("user")) == user
 }
 
 async fn goes_alone<T: Note>(test: &str) {
