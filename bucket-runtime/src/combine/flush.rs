@@ -20,15 +20,18 @@ const TURNS: usize = 4;
 pub(super) async fn work(engine: Engine, mut worker: Worker) {
     loop {
         let mut taken = worker.take();
+        let several = taken.iter().map(|taken| taken.waiting.len()).sum::<usize>() > 1;
         let done = match taken.len() {
             0 => return,
             1 => vec![taken.remove(0).into_group().send(&engine).await],
             _ => send_all(&engine, taken).await,
         };
         // Those who were just answered may have more to append. The next command carries all of it
-        // if their turn comes first.
-        for _ in 0..TURNS {
-            tokio::task::yield_now().await;
+        // if their turn comes first. A single writer would only wait for that.
+        if several {
+            for _ in 0..TURNS {
+                tokio::task::yield_now().await;
+            }
         }
         drop(done);
     }
