@@ -1,15 +1,17 @@
 //! The one error of this crate.
 
 mod driver;
+mod kind;
 
 use std::{error::Error as StdError, fmt, sync::Arc};
 
 use mongodb::error::Error as DriverError;
 
-pub(crate) use self::driver::{duplicate_index, is_impossible_id, maybe_stored};
 use self::driver::{is_missing_hint, is_too_long, write_code, write_error};
-
-use crate::command::{EXPIRY_INDEX, OPEN_INDEX};
+pub(crate) use self::{
+    driver::{duplicate_index, is_impossible_id, maybe_stored},
+    kind::Kind,
+};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -35,65 +37,6 @@ struct Inner {
 enum Source {
     Driver(DriverError),
     Other(Arc<dyn StdError + Send + Sync>),
-}
-
-/// What can go wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The driver or the server failed.
-    Driver,
-    /// A unique index of the user's refused the write.
-    Duplicate,
-    /// The index `bucket_open` is not there.
-    MissingIndex,
-    /// An index of this name is there, but it is not ours: what it is.
-    ForeignIndex { name: String, is: String },
-    /// The collection was written with another capacity: that one, and the struct's.
-    CapacityMismatch { stored: i64, derived: u32 },
-    /// Buckets expire after another time than the struct says, in seconds.
-    ExpiryMismatch { stored: u64, derived: Option<u64> },
-    /// The collection was written with windows of another length: that one, and the struct's, in
-    /// seconds.
-    WindowMismatch { stored: i64, derived: u32 },
-    /// Some key has several open buckets.
-    SeveralOpen,
-    /// The collection compares text by a locale.
-    Collation,
-    /// The item cannot be written as BSON.
-    Serialize,
-    /// A stored document cannot be read: its id.
-    Deserialize(String),
-    /// The item's time is past the width of its ordinal.
-    TimeOutOfRange(String),
-    /// The ids of this moment, or of this key, are used up.
-    IdsExhausted(String),
-    /// An id among the key's that no bucket of this format can have.
-    ForeignId(String),
-    /// The sum of a bucket's values would exceed 64 bits.
-    SumOverflow,
-    /// A bucket does not keep what is to be added up, or not of all its items.
-    IncompleteRollup,
-    /// The item does not fit into a document.
-    TooLarge,
-    /// There is no such parent.
-    NoParent,
-    /// Others were faster, this many times.
-    Contended(u32),
-    /// The task that sent the items was ended.
-    Stopped,
-    /// A flat document that is no item: its id.
-    FlatDocument(String),
-    /// A key that was to be regrouped has buckets already: one of them.
-    KeyTaken(String),
-    /// Another regrouping goes on with the same work.
-    Overtaken,
-    /// The name of a view is taken, by another view of the collection or by something else.
-    NameTaken { name: String, view: bool },
-    /// The collection has another validator than the struct's.
-    OtherValidator {
-        collection: String,
-        validator: String,
-    },
 }
 
 impl Error {
@@ -335,143 +278,7 @@ impl fmt::Display for Error {
             write!(f, ", key {key}")?;
         }
         f.write_str(": ")?;
-        match kind {
-            Kind::Driver if *maybe_stored => {
-                f.write_str("the write failed and may have been stored; look before you repeat it")
-            }
-            Kind::Driver => f.write_str("the server could not be asked, or refused"),
-            Kind::Duplicate => f.write_str("a unique index of the collection refused the item"),
-            Kind::MissingIndex => write!(
-                f,
-                "the index `{OPEN_INDEX}` is missing; open the collection again with `buckets` to \
-                 make it"
-            ),
-            Kind::ForeignIndex { name, is } => write!(
-                f,
-                "the index `{name}` is not the one that this struct needs (it is {is}); if \
-                 nothing else uses it, drop it and open the collection again"
-            ),
-            Kind::CapacityMismatch { stored, derived } => write!(
-                f,
-                "the collection was written with capacity {stored}, the struct says {derived}; \
-                 write `capacity = {stored}`, or change the collection: stop all writers, seal the \
-                 full buckets with updateMany({{count: {{$gte: {stored}}}, sealed: {{$exists: \
-                 false}}}}, [{{$set: {{sealed: \"$_id\"}}}}]), drop the index `{OPEN_INDEX}`, and \
-                 open it again"
-            ),
-            Kind::ExpiryMismatch { stored, derived } => {
-                write!(
-                    f,
-                    "the buckets of the collection expire {stored} seconds after their newest \
-                     item, "
-                )?;
-                match derived {
-                    Some(derived) => {
-                        let name = collection.split_once('.').map_or("", |(_, name)| name);
-                        write!(
-                            f,
-                            "the struct says {derived}; write `expire_after = \"{stored}s\"`, or \
-                             change the collection with db.runCommand({{collMod: {name:?}, index: \
-                             {{name: \"{EXPIRY_INDEX}\", expireAfterSeconds: {derived}}}}})"
-                        )
-                    }
-                    None => write!(
-                        f,
-                        "the struct does not say so; write `expire_after = \"{stored}s\"`, or \
-                         drop the index `{EXPIRY_INDEX}`"
-                    ),
-                }
-            }
-            Kind::WindowMismatch { stored, derived } => write!(
-                f,
-                "the collection was written with windows of {stored} seconds, the struct says \
-                 {derived}; write `/{stored}s` in the id format, or move the items into another \
-                 collection with `append_stream`"
-            ),
-            Kind::SeveralOpen => write!(
-                f,
-                "the index `{OPEN_INDEX}` cannot be made, since a key has several open buckets; \
-                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`"
-            ),
-            Kind::Collation => f.write_str(
-                "the collection has a collation of its own, under which different keys may be \
-                 equal; use a collection with the simple collation",
-            ),
-            Kind::Serialize => f.write_str("the item cannot be written as BSON"),
-            Kind::Deserialize(id) => {
-                write!(
-                    f,
-                    "the document with _id {id:?} is no bucket of this struct"
-                )
-            }
-            Kind::TimeOutOfRange(time) => write!(
-                f,
-                "the time {time} has more digits than the ids have; correct the item"
-            ),
-            Kind::IdsExhausted(id) => write!(f, "there is no id left after {id:?}"),
-            Kind::ForeignId(id) => write!(
-                f,
-                "the document with _id {id:?} lies among the buckets of the key, but no bucket has \
-                 such an id; move it to another collection"
-            ),
-            Kind::SumOverflow => f.write_str(
-                "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
-                 `Decimal128`, or a smaller capacity",
-            ),
-            Kind::IncompleteRollup => f.write_str(
-                "some buckets do not keep what is to be added up of all of their items, since they \
-                 were written before the fields were marked, or by another program; move their \
-                 items into another collection with `append_stream`",
-            ),
-            Kind::TooLarge => f.write_str(
-                "the document with this item would exceed what a document may hold (16 MB); if \
-                 the item alone does not, seal the open bucket by setting `sealed` to its own \
-                 `_id`, send the item again, and choose a smaller capacity",
-            ),
-            Kind::NoParent => f.write_str(
-                "there is no such parent, so nothing was stored; insert it first, and push then",
-            ),
-            Kind::NameTaken { name, view: true } => write!(
-                f,
-                "there is a view `{name}` with another definition; if nobody needs it, drop it and \
-                 create the view again"
-            ),
-            Kind::NameTaken { name, view: false } => write!(
-                f,
-                "the name `{name}` is taken by something that is no view of this collection; choose \
-                 another name for the view"
-            ),
-            Kind::OtherValidator {
-                collection,
-                validator,
-            } => write!(
-                f,
-                "the collection has another validator than this struct's; if nobody needs that one, \
-                 replace it by db.runCommand({{collMod: \"{collection}\", validationLevel: \
-                 \"moderate\", validator: {validator}}})"
-            ),
-            Kind::Contended(tries) => write!(
-                f,
-                "others were faster {tries} times; nothing was stored, send the item again"
-            ),
-            Kind::FlatDocument(id) => write!(
-                f,
-                "the flat document with _id {id} is no item of this struct; correct or remove it, \
-                 and regroup again to go on"
-            ),
-            Kind::KeyTaken(id) => write!(
-                f,
-                "the key has buckets already, such as {id:?}; regroup into another collection, or \
-                 remove them first"
-            ),
-            Kind::Overtaken => f.write_str(
-                "another regrouping of the same collections is under way; let that one finish",
-            ),
-            Kind::Stopped => f.write_str(
-                "the tokio runtime that was sending the item has ended, and the item may have been \
-                 stored; look before you repeat it",
-            ),
-        }?;
+        kind.explain(f, collection, *maybe_stored)?;
         if *stored > 0 {
             write!(f, " (the first {stored} items are stored)")?;
         }
