@@ -134,6 +134,7 @@ pub mod sync;
 mod time;
 mod transaction;
 mod validator;
+mod verify;
 mod view;
 
 #[doc(hidden)]
@@ -164,6 +165,7 @@ pub use crate::{
     },
     spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec, RollupName},
     time::{TimeField, bson_date},
+    verify::BucketProblem,
 };
 
 /// Derives [`trait@Bucket`] for a struct with named fields.
@@ -476,6 +478,7 @@ pub mod action {
         regroup::Regroup,
         remove::RemoveKey,
         rollup::RollUp,
+        verify::{RepairBuckets, VerifyBuckets},
         view::CreateView,
     };
 }

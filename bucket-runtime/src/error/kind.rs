@@ -127,7 +127,8 @@ impl Kind {
             Self::SeveralOpen => write!(
                 f,
                 "the index `{OPEN_INDEX}` cannot be made, since a key has several open buckets; \
-                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`"
+                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`, \
+                 as `Trade::repair(&db)` does for a struct `Trade`"
             ),
             Self::Collation => f.write_str(
                 "the collection has a collation of its own, under which different keys may be \

@@ -9,7 +9,7 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
-use super::Server;
+use super::{Server, primary};
 use crate::rows::Rows;
 
 impl Server {
@@ -31,6 +31,17 @@ impl Server {
                 Rows::from((cursor.with_type(), session))
             }
         })
+    }
+
+    /// The documents that a pipeline ends in, as the primary has them. It may sort on disk.
+    pub(crate) async fn survey<R: DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+    ) -> Result<Rows<'static, R>, DriverError> {
+        let action = (self.collection.aggregate(pipeline))
+            .allow_disk_use(true)
+            .selection_criteria(primary());
+        Ok(Rows::from(action.await?.with_type()))
     }
 
     /// All documents that a pipeline ends in: for those that end in few.

@@ -5,9 +5,9 @@ use std::future::IntoFuture;
 
 use super::{Iter, RUNTIME};
 use crate::{
-    Advice, AppendManyError, Bucket, Buckets, ExtrasStream, FindStream, ItemStream, Outlier,
-    Outliers, Page, PageStream, Parent, Problem, PushManyError, RegroupProgress, Result, Rollup,
-    SplitProgress, ValueStream, action::*,
+    Advice, AppendManyError, Bucket, BucketProblem, Buckets, ExtrasStream, FindStream, ItemStream,
+    Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError, RegroupProgress, Result,
+    Rollup, SplitProgress, ValueStream, action::*,
 };
 
 macro_rules! run {
@@ -47,6 +47,8 @@ run! {
     [] RemoveKey<'_> => Result<u64>;
     [] CreateView<'_> => Result<()>;
     [] CreateCollections => Result<()>;
+    [T: Bucket] VerifyBuckets<T> => Result<Vec<BucketProblem>>;
+    [T: Bucket] RepairBuckets<T> => Result<Vec<BucketProblem>>;
 
     [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     [] Insert<'_> => Result<()>;
