@@ -104,6 +104,7 @@ mod bytes;
 mod combine;
 mod command;
 mod create;
+mod edit;
 mod element;
 mod engine;
 mod error;
@@ -465,6 +466,7 @@ pub mod action {
         append::Append,
         bulk::AppendMany,
         create::CreateCollections,
+        edit::{RemoveItem, UpdateItem},
         items::Items,
         open::OpenBuckets,
         outlier::{

@@ -24,6 +24,8 @@ mod combine_large;
 mod combine_random;
 mod combine_sessions;
 mod combine_support;
+mod edits;
+mod edits_support;
 mod errors;
 mod errors_items;
 mod errors_server;
