@@ -242,6 +242,12 @@ impl Error {
         self.0.kind == Kind::IncompleteRollup
     }
 
+    /// Whether an edit was to change the key of an item, or its time window, which say in which
+    /// bucket it lies. Nothing was stored.
+    pub fn is_moved(&self) -> bool {
+        matches!(self.0.kind, Kind::Moved { .. })
+    }
+
     /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.
     pub fn is_key_taken(&self) -> bool {
         matches!(self.0.kind, Kind::KeyTaken(_))

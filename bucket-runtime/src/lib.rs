@@ -63,6 +63,7 @@
 //! - **G2** `count` = length of the items array ≤ capacity, in every bucket at every moment.
 //! - **G3** At most one open bucket per key at every moment: n items of a key make
 //!   ceil(n / capacity) buckets, whatever the concurrency. With time windows: per key and window.
+//!   (What [`Buckets::remove_item`] takes out of a full bucket leaves it shorter.)
 //! - **G4** A read for one key never returns another key's item, for any two keys.
 //! - **G5** The order of a key's bucket ids is the order of their ordinals; with `{#}` it is the
 //!   order of creation.
@@ -104,6 +105,7 @@ mod bytes;
 mod combine;
 mod command;
 mod create;
+mod edit;
 mod element;
 mod engine;
 mod error;
@@ -492,6 +494,7 @@ pub mod action {
         append::Append,
         bulk::AppendMany,
         create::CreateCollections,
+        edit::{RemoveItem, UpdateItem},
         items::Items,
         open::OpenBuckets,
         outlier::{

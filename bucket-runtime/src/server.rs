@@ -1,6 +1,7 @@
 //! The one place that talks to the server.
 
 mod create;
+mod edit;
 mod index;
 mod many;
 mod numbers;

@@ -195,6 +195,11 @@ impl BucketSpec {
             _ => None,
         }
     }
+
+    /// Whether a bucket may hold a key field under a former name.
+    pub(crate) fn has_aliases(&self) -> bool {
+        self.key.iter().any(|key| !key.aliases.is_empty())
+    }
 }
 
 /// How a struct that derives `Outlier` is stored.

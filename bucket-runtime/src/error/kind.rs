@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     ForeignId(String),
     /// The sum of a bucket's values would exceed 64 bits.
     SumOverflow,
+    /// An edit changed what says in which bucket the item lies: its key, or else its time window.
+    Moved { key: bool },
     /// A bucket does not keep what is to be added up, or not of all its items.
     IncompleteRollup,
     /// The item does not fit into a document.
@@ -162,6 +164,14 @@ impl Kind {
                 "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
                  `Decimal128`, or a smaller capacity",
             ),
+            Self::Moved { key } => {
+                let what = if *key { "key" } else { "time window" };
+                write!(
+                    f,
+                    "the edit changed the {what} of the item, which says in which bucket it lies; \
+                     nothing was stored; remove the item with `remove_item`, and append the new one"
+                )
+            }
             Self::IncompleteRollup => f.write_str(
                 "some buckets do not keep what is to be added up of all of their items, since they \
                  were written before the fields were marked, or by another program; move their \

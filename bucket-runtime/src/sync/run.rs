@@ -44,6 +44,8 @@ run! {
     [T: Bucket] FindPage<'_, T> => Result<Option<Page<T>>>;
     [] Count<'_> => Result<u64>;
     [T: Bucket] RollUp<'_, T> => Result<Rollup<T>>;
+    [T: Bucket] RemoveItem<'_, T> => Result<Option<T>>;
+    ['s, T: Bucket, F: FnMut(&mut T) + Send + 's] UpdateItem<'s, T, F> => Result<Option<T>>;
     [] RemoveKey<'_> => Result<u64>;
     [] CreateView<'_> => Result<()>;
     [] CreateCollections => Result<()>;
