@@ -13,6 +13,7 @@ mod fallback;
 mod fields;
 mod generics;
 mod id_format;
+mod length;
 mod limit;
 mod list;
 mod model;
@@ -21,7 +22,6 @@ mod rename;
 mod rollup;
 mod serde_attr;
 mod spans;
-mod window;
 
 #[cfg(test)]
 mod tests;

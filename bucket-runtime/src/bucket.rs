@@ -213,6 +213,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
     /// [`is_index`](crate::Error::is_index),
     /// [`is_several_open`](crate::Error::is_several_open),
+    /// [`is_not_unique`](crate::Error::is_not_unique),
     /// [`is_collation`](crate::Error::is_collation), or the driver's.
     fn buckets(db: &Database) -> OpenBuckets<Self> {
         Self::buckets_in(db.collection::<Self>(Self::SPEC.collection))

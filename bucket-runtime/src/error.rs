@@ -197,6 +197,11 @@ impl Error {
         self.0.kind == Kind::SeveralOpen
     }
 
+    /// Whether items of a key have the same identity already, so that `unique` cannot hold.
+    pub fn is_not_unique(&self) -> bool {
+        self.0.kind == Kind::NotUnique
+    }
+
     /// Whether the collection compares text by a locale, so that different keys may be equal to it.
     pub fn is_collation(&self) -> bool {
         self.0.kind == Kind::Collation

@@ -143,6 +143,7 @@ pub use mongodb;
 pub use mongodb::bson;
 
 pub use crate::{
+    append::Appended,
     bucket::{Bucket, KeyRef},
     buckets::Buckets,
     bulk::{AppendManyError, FailedItem},
@@ -353,6 +354,30 @@ pub use crate::{
 ///     date: DateTime,
 ///     #[bucket(index)]
 ///     ticker: String,
+/// }
+/// ```
+///
+/// # unique
+///
+/// On one field of the items, which tells those of a key apart: an order number, an id that the
+/// sender chooses. An item with a value that the key has already is not stored again, whoever sends
+/// it: [`append`](Buckets::append) gives [`Appended::AlreadyThere`], and
+/// [`append_many`](Buckets::append_many) leaves it out. So a call that may have failed is simply
+/// repeated.
+///
+/// The field has a type of [`KeyField`], and two items of different keys may have the same value.
+/// The index `bucket_unique` guards it, over the key and the field, where `count > 0`; of two items in
+/// one bucket the filter of each append takes care. An item that is there costs a round trip more.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "orders", id = "{customer_id}_{date}", capacity = 10)]
+/// struct Order {
+///     customer_id: i64,
+///     date: DateTime,
+///     #[bucket(unique)]
+///     number: String,
 /// }
 /// ```
 ///

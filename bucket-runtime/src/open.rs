@@ -12,9 +12,9 @@ use crate::{
     Bucket, BucketSpec, Buckets, Error, Ordinal, Result,
     append::Writer,
     combine::Combiner,
-    command::{self, OPEN_INDEX},
+    command::{self, OPEN_INDEX, UNIQUE_INDEX},
     engine::Engine,
-    error::Kind,
+    error::{Kind, duplicate_index},
     indexes,
     server::{Server, whole},
 };
@@ -74,12 +74,11 @@ pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<
         return Ok(());
     }
     server.create_indexes(missing).await.map_err(|error| {
-        // The only one of them that refuses documents is the open index.
-        let several = crate::error::duplicate_index(&error).is_some();
-        let kind = if several {
-            Kind::SeveralOpen
-        } else {
-            Kind::Driver
+        let kind = match duplicate_index(&error) {
+            Some(UNIQUE_INDEX) => Kind::NotUnique,
+            // No other but the open index refuses documents.
+            Some(_) => Kind::SeveralOpen,
+            None => Kind::Driver,
         };
         Error::new(kind, server.name()).with_driver(error)
     })

@@ -87,6 +87,8 @@ mod types;
 mod types_binary;
 mod types_keys;
 mod types_values;
+mod unique;
+mod unique_kill;
 mod validators;
 mod windows;
 mod windows_open;

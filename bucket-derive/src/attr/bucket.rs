@@ -20,7 +20,7 @@ pub(crate) const BUCKET: Derive = Derive {
         ("rollup", r#"rollup = "rollup""#),
         ("crate", "crate = ::bucket_runtime"),
     ],
-    words: &["index", "sum", "min", "max"],
+    words: &["index", "unique", "sum", "min", "max"],
 };
 
 /// `#[bucket(…)]`, as far as it could be read.

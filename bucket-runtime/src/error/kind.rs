@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::command::{EXPIRY_INDEX, OPEN_INDEX};
+use crate::command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX};
 
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     WindowMismatch { stored: i64, derived: u32 },
     /// Some key has several open buckets.
     SeveralOpen,
+    /// Some items of a key have the same identity.
+    NotUnique,
     /// The collection compares text by a locale.
     Collation,
     /// The item cannot be written as BSON.
@@ -128,6 +130,11 @@ impl Kind {
                 f,
                 "the index `{OPEN_INDEX}` cannot be made, since a key has several open buckets; \
                  seal all but the newest of each key by setting `sealed` to the bucket's own `_id`"
+            ),
+            Self::NotUnique => write!(
+                f,
+                "the index `{UNIQUE_INDEX}` cannot be made, since two buckets of a key hold items \
+                 with the same value in the field that is `unique`; remove one of the two items"
             ),
             Self::Collation => f.write_str(
                 "the collection has a collation of its own, under which different keys may be \

@@ -5,9 +5,9 @@ use std::future::IntoFuture;
 
 use super::{Iter, RUNTIME};
 use crate::{
-    Advice, AppendManyError, Bucket, Buckets, ExtrasStream, FindStream, ItemStream, Outlier,
-    Outliers, Page, PageStream, Parent, Problem, PushManyError, RegroupProgress, Result, Rollup,
-    SplitProgress, ValueStream, action::*,
+    Advice, AppendManyError, Appended, Bucket, Buckets, ExtrasStream, FindStream, ItemStream,
+    Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError, RegroupProgress, Result,
+    Rollup, SplitProgress, ValueStream, action::*,
 };
 
 macro_rules! run {
@@ -38,7 +38,7 @@ macro_rules! run_as_iterator {
 
 run! {
     [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
-    [] Append<'_> => Result<()>;
+    [] Append<'_> => Result<Appended>;
     [T: Bucket] AppendMany<'_, T> => Result<u64, AppendManyError<T>>;
     [T: Bucket] Regroup<'_, T> => Result<RegroupProgress>;
     [T: Bucket] FindPage<'_, T> => Result<Option<Page<T>>>;
