@@ -22,12 +22,13 @@ pub(crate) trait Mark: for<'k> Bucket<Key = (i64,)> + Unpin {
 }
 
 macro_rules! marks {
-    ($($name:ident($id:literal, $moment:expr))+) => {$(
+    ($($name:ident($id:literal, $moment:expr $(, $unique:ident)?))+) => {$(
         #[derive(Debug, Clone, PartialEq, Bucket)]
         #[bucket(collection = "marks", id = $id, capacity = CAPACITY)]
         pub(crate) struct $name {
             k: i64,
             at: DateTime,
+            $(#[bucket($unique)])?
             n: i64,
         }
 
@@ -47,6 +48,8 @@ marks! {
     Millis("{k}_{at:millis}", Moment::Millis)
     Windows("{k}_{at/1m}", Moment::Window(60_000))
     Numbered("{k}_{#}", Moment::Number)
+    UniqueSeconds("{k}_{at}", Moment::Seconds, unique)
+    UniqueNumbered("{k}_{#}", Moment::Number, unique)
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]

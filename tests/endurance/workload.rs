@@ -10,7 +10,10 @@ use crate::{
     Result,
     check::{self, Verdict},
     history::History,
-    items::{Book, EXTRAS_CAPACITY, Mark, Millis, Numbered, Seconds, THRESHOLD, Windows},
+    items::{
+        Book, EXTRAS_CAPACITY, Mark, Millis, Numbered, Seconds, THRESHOLD, UniqueNumbered,
+        UniqueSeconds, Windows,
+    },
     load::{HOT, KEYS, Load},
     stored::{StoredBucket, StoredParent, at_rest},
     writers,
@@ -26,6 +29,9 @@ enum How {
     /// One at a time, travelling together.
     Combined,
     InBulk,
+    /// One at a time, each again and again until it is acknowledged.
+    Repeated,
+    RepeatedInBulk,
 }
 
 pub(crate) struct Workload {
@@ -45,6 +51,10 @@ impl Workload {
             all.push(Self::of_buckets::<Windows>("windows", dbs, how, pace).await?);
             all.push(Self::of_buckets::<Numbered>("numbered", dbs, how, pace).await?);
         }
+        for how in [How::Repeated, How::RepeatedInBulk] {
+            all.push(Self::of_buckets::<UniqueSeconds>("unique seconds", dbs, how, pace).await?);
+            all.push(Self::of_buckets::<UniqueNumbered>("unique numbered", dbs, how, pace).await?);
+        }
         all.push(Self::of_outliers(dbs, How::Singly, pace).await?);
         all.push(Self::of_outliers(dbs, How::InBulk, pace).await?);
         Ok(all)
@@ -62,13 +72,21 @@ impl Workload {
         for (nth, db) in dbs.iter().enumerate() {
             let collection = db.collection::<T>(&name);
             let buckets = T::buckets_in(collection)
-                .combine(how == How::Combined)
+                .combine(how != How::Singly)
                 .await?;
             for writer in (nth..WRITERS).step_by(dbs.len()) {
                 let (buckets, load) = (buckets.clone(), Arc::clone(&load));
                 match how {
+                    How::Singly | How::Combined => {
+                        writers.spawn(writers::append(buckets, writer, load))
+                    }
                     How::InBulk => writers.spawn(writers::append_many(buckets, writer, load)),
-                    _ => writers.spawn(writers::append(buckets, writer, load)),
+                    How::Repeated => {
+                        writers.spawn(writers::append_until_stored(buckets, writer, load))
+                    }
+                    How::RepeatedInBulk => {
+                        writers.spawn(writers::append_many_until_stored(buckets, writer, load))
+                    }
                 };
             }
         }
@@ -131,6 +149,8 @@ impl How {
             Self::Singly => "singly",
             Self::Combined => "combined",
             Self::InBulk => "in bulk",
+            Self::Repeated => "repeated",
+            Self::RepeatedInBulk => "repeated in bulk",
         }
     }
 }

@@ -27,6 +27,37 @@ pub(crate) async fn append<T: Mark>(buckets: Buckets<T>, writer: usize, load: Ar
     }
 }
 
+/// Appends one item at a time, again and again until it is acknowledged.
+pub(crate) async fn append_until_stored<T: Mark>(
+    buckets: Buckets<T>,
+    writer: usize,
+    load: Arc<Load>,
+) {
+    while load.goes_on().await {
+        let (k, n) = load.item(writer);
+        let item = T::new(k, n);
+        while !matches!(maybe_dropped(buckets.append(&item)).await, Some(Ok(_))) {}
+        load.note(writer, [(k, n)], Acknowledged);
+    }
+}
+
+/// Appends many items at once, all of them again until the call succeeds.
+pub(crate) async fn append_many_until_stored<T: Mark>(
+    buckets: Buckets<T>,
+    writer: usize,
+    load: Arc<Load>,
+) {
+    while load.goes_on().await {
+        let items: Vec<_> = (0..BULK).map(|_| load.item(writer)).collect();
+        let marks = || items.iter().map(|(k, n)| T::new(*k, *n));
+        while !matches!(
+            maybe_dropped(buckets.append_many(marks())).await,
+            Some(Ok(_))
+        ) {}
+        load.note(writer, items, Acknowledged);
+    }
+}
+
 /// Appends many items at once.
 pub(crate) async fn append_many<T: Mark>(buckets: Buckets<T>, writer: usize, load: Arc<Load>) {
     while load.goes_on().await {
