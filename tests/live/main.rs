@@ -76,6 +76,7 @@ mod query_differential;
 mod query_plans;
 mod query_random;
 mod query_reads;
+mod recapacity;
 mod regroup;
 mod remove_key;
 mod rollups;
