@@ -11,6 +11,7 @@ use crate::{
         Field,
         bucket::{Model, Role},
     },
+    size,
 };
 
 /// What the generated structs require.
@@ -31,6 +32,7 @@ pub(crate) fn of_bucket(model: &Model<'_>) -> Vec<TokenStream> {
     predicates.extend(keys_are_fit(model));
     predicates.extend(time_is_fit(model));
     predicates.extend(rollups_are_fit(model));
+    predicates.extend(size::lens_are_fit(model));
     for param in model.input.generics.type_params().map(|param| &param.ident) {
         predicates.push(quote!(#param: ::core::marker::Send + ::core::marker::Sync + 'static));
     }

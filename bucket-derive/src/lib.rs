@@ -20,6 +20,7 @@ mod outlier;
 mod rename;
 mod rollup;
 mod serde_attr;
+mod size;
 mod spans;
 mod window;
 

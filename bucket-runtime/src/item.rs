@@ -44,6 +44,7 @@ pub(crate) fn entry<T: Bucket>(
     scope: &KeyScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
+    check_lengths(item).map_err(&fail)?;
     let element = element(item).and_then(|element| Ok(Bson::try_from(element.value())?));
     Ok(Entry {
         element: element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))?,
@@ -51,6 +52,12 @@ pub(crate) fn entry<T: Bucket>(
         time: item.time().filter(|_| scope.spec.expire_after.is_some()),
         rolled: item.rollup_values(),
     })
+}
+
+/// An error if the value of some field is longer than it may be.
+pub(crate) fn check_lengths<T: Bucket>(item: &T) -> Result<(), Kind> {
+    item.too_long()
+        .map_or(Ok(()), |field| Err(Kind::TooLong(field)))
 }
 
 /// With a time ordinal, the id of a bucket that begins at this time; with windows, that of the first
