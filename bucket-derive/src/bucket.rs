@@ -13,13 +13,13 @@ use crate::{
     fields::{self, Fields, Form},
     generics,
     id_format::{Ordinal, Suffix},
-    limit,
+    length, limit,
     model::{
         Field,
         bucket::{Model, Role},
     },
     rollup::{self, Rollups},
-    size, window,
+    size,
 };
 
 pub(crate) fn derive(input: TokenStream) -> TokenStream {
@@ -151,7 +151,7 @@ fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
             None => quote!(Seconds),
             Some(Suffix::Unit(_)) => quote!(Millis),
             Some(Suffix::Window(length)) => {
-                let seconds = window::seconds(length).unwrap_or_default();
+                let seconds = length::seconds(length).unwrap_or_default();
                 quote!(Window { seconds: #seconds })
             }
         },
@@ -176,6 +176,10 @@ fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
     let time = time.map(|name| quote!(.time(#name)));
     let indexes = fields::indexed(&model.fields);
     let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
+    let unique = model
+        .unique()
+        .and_then(|unique| unique.serde.write.as_ref());
+    let unique = unique.map(|name| quote!(.unique(#name)));
     let expire_after = checked.expire_after;
     let expire_after = expire_after.map(|seconds| quote!(.expire_after(#seconds)));
     let max_bytes = model.attr.max_bytes.as_ref().map(limit::value);
@@ -188,7 +192,7 @@ fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count #window #rollups #time #fields #indexes #expire_after #max_bytes
+        ) #items #count #window #rollups #time #fields #indexes #unique #expire_after #max_bytes
     };
     size::proved(model, checked.capacity, spec)
 }

@@ -19,7 +19,7 @@ use tokio::{
 pub use self::failed::{AppendManyError, FailedItem};
 pub(crate) use self::{
     lane::Held,
-    plan::{Chunk, Ids, NewBucket},
+    plan::{Chunk, Ids, NewBucket, has_twins},
 };
 use self::{lane::Lanes, load::Load};
 use crate::{Bucket, Result, engine::Engine, error::Kind, id, item};
@@ -33,7 +33,8 @@ const CONCURRENCY: usize = 4;
 /// An append of many items, which waits to be awaited; see
 /// [`Buckets::append_many`](crate::Buckets::append_many).
 ///
-/// Its output is the number of items, all of which are stored.
+/// Its output is the number of items that it has stored: all of them, but for those with an identity
+/// (`#[bucket(unique)]`) that were there already.
 #[must_use = "items are appended when this is awaited"]
 pub struct AppendMany<'i, T> {
     engine: Engine,

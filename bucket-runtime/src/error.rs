@@ -197,6 +197,11 @@ impl Error {
         self.0.kind == Kind::SeveralOpen
     }
 
+    /// Whether items of a key have the same identity already, so that `unique` cannot hold.
+    pub fn is_not_unique(&self) -> bool {
+        self.0.kind == Kind::NotUnique
+    }
+
     /// Whether the collection compares text by a locale, so that different keys may be equal to it.
     pub fn is_collation(&self) -> bool {
         self.0.kind == Kind::Collation
@@ -240,6 +245,12 @@ impl Error {
     /// written before the fields were marked so, or by another program.
     pub fn is_incomplete_rollup(&self) -> bool {
         self.0.kind == Kind::IncompleteRollup
+    }
+
+    /// Whether an edit was to change the key of an item, or its time window, which say in which
+    /// bucket it lies. Nothing was stored.
+    pub fn is_moved(&self) -> bool {
+        matches!(self.0.kind, Kind::Moved { .. })
     }
 
     /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.

@@ -63,6 +63,7 @@
 //! - **G2** `count` = length of the items array ≤ capacity, in every bucket at every moment.
 //! - **G3** At most one open bucket per key at every moment: n items of a key make
 //!   ceil(n / capacity) buckets, whatever the concurrency. With time windows: per key and window.
+//!   (What [`Buckets::remove_item`] takes out of a full bucket leaves it shorter.)
 //! - **G4** A read for one key never returns another key's item, for any two keys.
 //! - **G5** The order of a key's bucket ids is the order of their ordinals; with `{#}` it is the
 //!   order of creation.
@@ -104,6 +105,7 @@ mod bytes;
 mod combine;
 mod command;
 mod create;
+mod edit;
 mod element;
 mod engine;
 mod error;
@@ -135,6 +137,7 @@ pub mod sync;
 mod time;
 mod transaction;
 mod validator;
+mod verify;
 mod view;
 
 #[doc(hidden)]
@@ -144,6 +147,7 @@ pub use mongodb;
 pub use mongodb::bson;
 
 pub use crate::{
+    append::Appended,
     bucket::{Bucket, KeyRef},
     buckets::Buckets,
     bulk::{AppendManyError, FailedItem},
@@ -169,6 +173,7 @@ pub use crate::{
         RollupName,
     },
     time::{TimeField, bson_date},
+    verify::BucketProblem,
 };
 
 /// Derives [`trait@Bucket`] for a struct with named fields.
@@ -361,6 +366,30 @@ pub use crate::{
 /// }
 /// ```
 ///
+/// # unique
+///
+/// On one field of the items, which tells those of a key apart: an order number, an id that the
+/// sender chooses. An item with a value that the key has already is not stored again, whoever sends
+/// it: [`append`](Buckets::append) gives [`Appended::AlreadyThere`], and
+/// [`append_many`](Buckets::append_many) leaves it out. So a call that may have failed is simply
+/// repeated.
+///
+/// The field has a type of [`KeyField`], and two items of different keys may have the same value.
+/// The index `bucket_unique` guards it, over the key and the field, where `count > 0`; of two items in
+/// one bucket the filter of each append takes care. An item that is there costs a round trip more.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "orders", id = "{customer_id}_{date}", capacity = 10)]
+/// struct Order {
+///     customer_id: i64,
+///     date: DateTime,
+///     #[bucket(unique)]
+///     number: String,
+/// }
+/// ```
+///
 /// # crate
 ///
 /// For a crate that renamed or re-exports this one: `#[bucket(crate = my_framework::buckets)]`.
@@ -470,6 +499,7 @@ pub mod action {
         append::Append,
         bulk::AppendMany,
         create::CreateCollections,
+        edit::{RemoveItem, UpdateItem},
         items::Items,
         open::OpenBuckets,
         outlier::{
@@ -481,6 +511,7 @@ pub mod action {
         regroup::Regroup,
         remove::RemoveKey,
         rollup::RollUp,
+        verify::{RepairBuckets, VerifyBuckets},
         view::CreateView,
     };
 }

@@ -52,6 +52,8 @@ pub struct BucketSpec {
     pub fields: Option<&'static [&'static str]>,
     /// The stored names of the fields, of the key or of the items, that have an index.
     pub indexes: &'static [&'static str],
+    /// The stored name of the field that tells the items of a key apart, if one does.
+    pub unique: Option<&'static str>,
     /// How many seconds after the time of its newest item a bucket is removed, if ever.
     pub expire_after: Option<u32>,
     /// How many bytes a bucket takes at most, which appends see to; `None` if a full bucket cannot
@@ -103,6 +105,7 @@ impl BucketSpec {
             rollup: "rollup",
             fields: None,
             indexes: &[],
+            unique: None,
             expire_after: None,
             max_bytes: Some(DEFAULT_MAX_BYTES),
         }
@@ -177,6 +180,13 @@ impl BucketSpec {
         self
     }
 
+    /// Names the field of the items that tells those of a key apart, so that each is stored once.
+    #[must_use]
+    pub const fn unique(mut self, name: &'static str) -> Self {
+        self.unique = Some(name);
+        self
+    }
+
     /// Has the server remove a bucket so many seconds after the time of its newest item. Only
     /// items that have a [`time`](crate::Bucket::time) expire.
     ///
@@ -198,12 +208,22 @@ impl BucketSpec {
         self
     }
 
+    /// The names of the key fields.
+    pub(crate) fn key_names(&self) -> impl Iterator<Item = &'static str> {
+        self.key.iter().map(|key| key.name)
+    }
+
     /// The name of the field with the window's start, if buckets have one.
     pub(crate) const fn window_name(&self) -> Option<&'static str> {
         match self.id.ordinal {
             Ordinal::Window { .. } => Some(self.window),
             _ => None,
         }
+    }
+
+    /// Whether a bucket may hold a key field under a former name.
+    pub(crate) fn has_aliases(&self) -> bool {
+        self.key.iter().any(|key| !key.aliases.is_empty())
     }
 }
 

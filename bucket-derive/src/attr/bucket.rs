@@ -21,7 +21,7 @@ pub(crate) const BUCKET: Derive = Derive {
         ("rollup", r#"rollup = "rollup""#),
         ("crate", "crate = ::bucket_runtime"),
     ],
-    words: &["index", "sum", "min", "max"],
+    words: &["index", "unique", "sum", "min", "max"],
     limits: &[("max_len", "max_len = 64")],
 };
 

@@ -6,6 +6,7 @@ mod names;
 mod rollup;
 mod serde;
 mod size;
+mod unique;
 
 use syn::{Error, LitStr};
 
@@ -18,6 +19,7 @@ use crate::{
     attr::{BUCKET, Limit, Spanned},
     errors::Errors,
     id_format::Ordinal,
+    length,
     model::bucket::Model,
 };
 
@@ -44,7 +46,8 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     }
     id_format::check(model, is_struct, &mut errors);
     expiry::check(model, &mut errors);
-    check_indexes(&BUCKET, &model.fields, &mut errors);
+    check_indexes(&BUCKET, "index", &model.fields, &mut errors);
+    unique::check(model, &mut errors);
     names::check(model, &mut errors);
     serde::check(model, &mut errors);
     rollup::check(model, &mut errors);
@@ -61,7 +64,7 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
         capacity: model.attr.capacity.as_ref()?,
         ordinal: model.format.ordinal()?,
         expire_after: match &model.attr.expire_after {
-            Some(span) => Some(u32::try_from(expiry::seconds(&span.value.value())?).ok()?),
+            Some(span) => Some(length::seconds(&span.value.value()).ok()?),
             None => None,
         },
     })

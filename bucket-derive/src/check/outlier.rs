@@ -60,7 +60,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
         parts::check(model, &mut errors);
     }
     names::check(model, &mut errors);
-    check_indexes(&OUTLIER, &model.fields, &mut errors);
+    check_indexes(&OUTLIER, "index", &model.fields, &mut errors);
     serde::check(model, &mut errors);
     errors.finish(())?;
     complete(model)

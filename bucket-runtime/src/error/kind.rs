@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     TooLong,
-    command::{EXPIRY_INDEX, OPEN_INDEX},
+    command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
 };
 
 /// What can go wrong.
@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     WindowMismatch { stored: i64, derived: u32 },
     /// Some key has several open buckets.
     SeveralOpen,
+    /// Some items of a key have the same identity.
+    NotUnique,
     /// The collection compares text by a locale.
     Collation,
     /// The item cannot be written as BSON.
@@ -41,6 +43,8 @@ pub(crate) enum Kind {
     ForeignId(String),
     /// The sum of a bucket's values would exceed 64 bits.
     SumOverflow,
+    /// An edit changed what says in which bucket the item lies: its key, or else its time window.
+    Moved { key: bool },
     /// A bucket does not keep what is to be added up, or not of all its items.
     IncompleteRollup,
     /// The item does not fit into a document.
@@ -132,7 +136,13 @@ impl Kind {
             Self::SeveralOpen => write!(
                 f,
                 "the index `{OPEN_INDEX}` cannot be made, since a key has several open buckets; \
-                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`"
+                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`, \
+                 as `Trade::repair(&db)` does for a struct `Trade`"
+            ),
+            Self::NotUnique => write!(
+                f,
+                "the index `{UNIQUE_INDEX}` cannot be made, since two buckets of a key hold items \
+                 with the same value in the field that is `unique`; remove one of the two items"
             ),
             Self::Collation => f.write_str(
                 "the collection has a collation of its own, under which different keys may be \
@@ -159,6 +169,14 @@ impl Kind {
                 "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
                  `Decimal128`, or a smaller capacity",
             ),
+            Self::Moved { key } => {
+                let what = if *key { "key" } else { "time window" };
+                write!(
+                    f,
+                    "the edit changed the {what} of the item, which says in which bucket it lies; \
+                     nothing was stored; remove the item with `remove_item`, and append the new one"
+                )
+            }
             Self::IncompleteRollup => f.write_str(
                 "some buckets do not keep what is to be added up of all of their items, since they \
                  were written before the fields were marked, or by another program; move their \

@@ -5,9 +5,9 @@ use std::future::IntoFuture;
 
 use super::{Iter, RUNTIME};
 use crate::{
-    Advice, AppendManyError, Bucket, Buckets, ExtrasStream, FindStream, ItemStream, Outlier,
-    Outliers, Page, PageStream, Parent, Problem, PushManyError, RegroupProgress, Result, Rollup,
-    SplitProgress, ValueStream, action::*,
+    Advice, AppendManyError, Appended, Bucket, BucketProblem, Buckets, ExtrasStream, FindStream,
+    ItemStream, Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError,
+    RegroupProgress, Result, Rollup, SplitProgress, ValueStream, action::*,
 };
 
 macro_rules! run {
@@ -38,15 +38,19 @@ macro_rules! run_as_iterator {
 
 run! {
     [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
-    [] Append<'_> => Result<()>;
+    [] Append<'_> => Result<Appended>;
     [T: Bucket] AppendMany<'_, T> => Result<u64, AppendManyError<T>>;
     [T: Bucket] Regroup<'_, T> => Result<RegroupProgress>;
     [T: Bucket] FindPage<'_, T> => Result<Option<Page<T>>>;
     [] Count<'_> => Result<u64>;
     [T: Bucket] RollUp<'_, T> => Result<Rollup<T>>;
+    [T: Bucket] RemoveItem<'_, T> => Result<Option<T>>;
+    ['s, T: Bucket, F: FnMut(&mut T) + Send + 's] UpdateItem<'s, T, F> => Result<Option<T>>;
     [] RemoveKey<'_> => Result<u64>;
     [] CreateView<'_> => Result<()>;
     [] CreateCollections => Result<()>;
+    [T: Bucket] VerifyBuckets<T> => Result<Vec<BucketProblem>>;
+    [T: Bucket] RepairBuckets<T> => Result<Vec<BucketProblem>>;
 
     [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     [] Insert<'_> => Result<()>;
