@@ -39,6 +39,7 @@ fixtures! {
     generics
     in_macro
     indexes
+    max_bytes
     millis
     minimal
     names

@@ -21,6 +21,7 @@ mod outlier;
 mod rename;
 mod rollup;
 mod serde_attr;
+mod size;
 mod spans;
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use mongodb::{
 use serde::{Serializer, de::DeserializeOwned};
 
 use crate::{
-    BucketSpec, Key, RollupFields,
+    BucketSpec, Key, RollupFields, TooLong,
     create::CreateCollections,
     open::OpenBuckets,
     recapacity::Recapacity,
@@ -112,6 +112,12 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// The moment that a time ordinal is taken from; `None` with `{#}`.
     fn time(&self) -> Option<DateTime>;
+
+    /// A field whose value is longer than it may be (`#[bucket(max_len = …)]`), if there is one: the
+    /// item is then refused before anything is sent.
+    fn too_long(&self) -> Option<TooLong> {
+        None
+    }
 
     /// Writes the element: the fields that are no key fields, as a map.
     fn serialize_element<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;

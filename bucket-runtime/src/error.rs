@@ -231,6 +231,11 @@ impl Error {
         self.0.kind == Kind::TooLarge
     }
 
+    /// Whether a field's value was longer than its `max_len`; nothing was sent.
+    pub fn is_too_long(&self) -> bool {
+        matches!(self.0.kind, Kind::TooLong(_))
+    }
+
     /// Whether the sum that a bucket keeps would exceed 64 bits with the item. Nothing was stored.
     pub fn is_sum_overflow(&self) -> bool {
         self.0.kind == Kind::SumOverflow

@@ -130,6 +130,7 @@ mod rollup;
 mod rows;
 mod seek;
 mod server;
+mod size;
 mod span;
 mod spec;
 mod stored;
@@ -169,7 +170,11 @@ pub use crate::{
         DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,
         SumField,
     },
-    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec, RollupName},
+    size::{BsonSize, LenField, MAX_BYTES, TooLong, array_size, document_size, string_size},
+    spec::{
+        BucketSpec, DEFAULT_MAX_BYTES, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec,
+        RollupName,
+    },
     time::{TimeField, bson_date},
     verify::BucketProblem,
 };

@@ -19,6 +19,7 @@ pub(crate) trait Mark: for<'k> Bucket<Key = (i64,)> + Unpin {
     const FORMAT: Format;
 
     fn new(k: i64, n: i64) -> Self;
+    fn n(&self) -> i64;
 }
 
 macro_rules! marks {
@@ -38,6 +39,10 @@ macro_rules! marks {
             /// Several buckets begin in one second, and have to find ids of their own.
             fn new(k: i64, n: i64) -> Self {
                 Self { k, at: DateTime::from_millis(NOON + n / 20 * 1000), n }
+            }
+
+            fn n(&self) -> i64 {
+                self.n
             }
         }
     )+};

@@ -27,6 +27,7 @@ pub(crate) struct Load {
     pace: Duration,
     is_over: AtomicBool,
     next: AtomicI64,
+    calls: AtomicI64,
     history: Mutex<History>,
 }
 
@@ -36,6 +37,7 @@ impl Load {
             pace,
             is_over: AtomicBool::new(false),
             next: AtomicI64::new(0),
+            calls: AtomicI64::new(0),
             history: Mutex::default(),
         }
     }
@@ -63,6 +65,15 @@ impl Load {
 
     pub(crate) fn number(&self) -> i64 {
         self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn did_call(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How much was done so far.
+    pub(crate) fn done(&self) -> String {
+        format!("{} calls", self.calls.load(Ordering::Relaxed))
     }
 
     /// Notes what a writer was told of items.

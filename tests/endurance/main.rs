@@ -1,10 +1,10 @@
-//! `bucket-endurance failover MINUTES`
+//! `bucket-endurance failover|soak MINUTES`
 
 use std::{env, process::ExitCode};
 
-use bucket_endurance::{Result, failover};
+use bucket_endurance::{Result, failover, soak};
 
-const USAGE: &str = "usage: bucket-endurance failover MINUTES";
+const USAGE: &str = "usage: bucket-endurance failover|soak MINUTES";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -25,6 +25,7 @@ async fn run() -> Result<()> {
     let minutes = minutes.parse().map_err(|_| USAGE)?;
     match what.as_str() {
         "failover" => failover(minutes).await,
+        "soak" => soak(minutes).await,
         _ => Err(USAGE.into()),
     }
 }

@@ -92,7 +92,7 @@ async fn write<T: Note>(notes: Buckets<T>, writer: i64, drops: bool) -> (Known, 
                 let n = writer * 1000 + step;
                 let append = notes.append(&T::new(n % 2, n, 5));
                 let values = match called(append, patient).await {
-                    Some(()) => vec![Some(5)],
+                    Some(_) => vec![Some(5)],
                     None => vec![Some(5), None],
                 };
                 known.insert(n, values);

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX};
+use crate::{
+    TooLong,
+    command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
+};
 
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +49,8 @@ pub(crate) enum Kind {
     IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
+    /// The value of a field is longer than the struct lets it be.
+    TooLong(TooLong),
     /// There is no such parent.
     NoParent,
     /// Others were faster, this many times.
@@ -181,6 +186,11 @@ impl Kind {
                 "the document with this item would exceed what a document may hold (16 MB); if \
                  the item alone does not, seal the open bucket by setting `sealed` to its own \
                  `_id`, send the item again, and choose a smaller capacity",
+            ),
+            Self::TooLong(TooLong { field, len, max }) => write!(
+                f,
+                "the field `{field}` has {len} bytes, `max_len` allows {max}; shorten it, or raise \
+                 `max_len`"
             ),
             Self::NoParent => f.write_str(
                 "there is no such parent, so nothing was stored; insert it first, and push then",
