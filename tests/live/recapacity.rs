@@ -210,8 +210,17 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, repack: bool) {
     let all = numbers(&newest, 21).await;
     for bucket in documents(newest.collection()).await {
         let n = |item: &Bson| item.as_document().unwrap().get_i64("n").unwrap();
-        let sum = bucket.get_array("items").unwrap().iter().map(n).sum::<i64>();
-        let kept = bucket.get_document("rollup").unwrap().get_document("n").unwrap();
+        let sum = bucket
+            .get_array("items")
+            .unwrap()
+            .iter()
+            .map(n)
+            .sum::<i64>();
+        let kept = bucket
+            .get_document("rollup")
+            .unwrap()
+            .get_document("n")
+            .unwrap();
         assert_eq!(number(kept.get("sum")), sum, "{bucket}");
     }
 
