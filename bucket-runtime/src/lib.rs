@@ -138,6 +138,9 @@ mod view;
 
 #[doc(hidden)]
 pub mod __private;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 
 pub use mongodb;
 pub use mongodb::bson;
