@@ -137,6 +137,7 @@ mod time;
 mod transaction;
 mod validator;
 mod view;
+mod watch;
 
 #[doc(hidden)]
 pub mod __private;
@@ -166,6 +167,7 @@ pub use crate::{
     },
     spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec, RollupName},
     time::{TimeField, bson_date},
+    watch::{WatchStream, WatchToken},
 };
 
 /// Derives [`trait@Bucket`] for a struct with named fields.
@@ -480,5 +482,6 @@ pub mod action {
         remove::RemoveKey,
         rollup::RollUp,
         view::CreateView,
+        watch::Watch,
     };
 }
