@@ -139,6 +139,7 @@ mod transaction;
 mod validator;
 mod verify;
 mod view;
+mod watch;
 
 #[doc(hidden)]
 pub mod __private;
@@ -174,6 +175,7 @@ pub use crate::{
     },
     time::{TimeField, bson_date},
     verify::BucketProblem,
+    watch::{WatchStream, WatchToken},
 };
 
 /// Derives [`trait@Bucket`] for a struct with named fields.
@@ -513,5 +515,6 @@ pub mod action {
         rollup::RollUp,
         verify::{RepairBuckets, VerifyBuckets},
         view::CreateView,
+        watch::Watch,
     };
 }
