@@ -11,6 +11,7 @@ use crate::{
         Field,
         bucket::{Model, Role},
     },
+    size,
 };
 
 /// What the generated structs require.
@@ -32,6 +33,7 @@ pub(crate) fn of_bucket(model: &Model<'_>) -> Vec<TokenStream> {
     predicates.extend(time_is_fit(model));
     predicates.extend(rollups_are_fit(model));
     predicates.extend(unique_is_fit(model));
+    predicates.extend(size::lens_are_fit(model));
     predicates.extend(params_are_shared(model));
     for (serialize, bound) in [
         (true, quote!(#serde::Serialize)),

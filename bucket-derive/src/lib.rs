@@ -23,6 +23,7 @@ mod outlier;
 mod rename;
 mod rollup;
 mod serde_attr;
+mod size;
 mod spans;
 
 #[cfg(any(test, fuzzing))]

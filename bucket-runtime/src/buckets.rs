@@ -415,7 +415,7 @@ impl<T: Bucket> Buckets<T> {
         self.writer.engine.server.collection()
     }
 
-    fn reader(&self, key: KeyRef<'_, T>) -> Reader {
+    pub(crate) fn reader(&self, key: KeyRef<'_, T>) -> Reader {
         Reader {
             server: self.writer.engine.server.clone(),
             scope: self.scope(key),

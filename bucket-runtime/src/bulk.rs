@@ -85,7 +85,7 @@ impl<'i, T: Bucket> IntoFuture for AppendMany<'i, T> {
             let mut lanes = Lanes::default();
             let mut index = 0;
             while let Some(item) = items.next().await {
-                let has_failed = match check_time(&load.engine, &item) {
+                let has_failed = match check(&load.engine, &item) {
                     Ok(()) => {
                         lanes.push(index, item);
                         false
@@ -135,8 +135,9 @@ async fn flush<T: Bucket>(load: &Load<T>, lanes: &mut Lanes<T>, progress: &mut P
     }
 }
 
-/// An error if no bucket can begin at the item's time.
-pub(crate) fn check_time<T: Bucket>(engine: &Engine, item: &T) -> Result<()> {
+/// An error if no bucket can begin at the item's time, or a value is too long.
+pub(crate) fn check<T: Bucket>(engine: &Engine, item: &T) -> Result<()> {
+    item::check_lengths(item).map_err(|kind| engine.fail(&item::scope(item), kind))?;
     match item.time() {
         Some(time) if !id::fits(T::SPEC.id.ordinal, time.timestamp_millis()) => {
             let kind = Kind::TimeOutOfRange(time.to_string());

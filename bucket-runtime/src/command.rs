@@ -1,7 +1,10 @@
 //! The commands, as pure functions from facts to documents. Nothing here talks to a server.
 
+mod edit;
+
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
+pub(crate) use self::edit::{Kept, Place, Stored};
 use crate::{BucketSpec, KeyPart, Ordinal, id, rollup::Totals};
 
 /// The index that every guarantee stands on: it holds one entry per open or sealed bucket, finds

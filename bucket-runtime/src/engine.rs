@@ -21,7 +21,7 @@ use crate::{
 
 /// How often an append is sent at most. Each try that fails means that another writer opened a
 /// bucket meanwhile, so a hundred in a row are out of reach for anything but a runaway loop.
-const TRIES: u32 = 100;
+pub(crate) const TRIES: u32 = 100;
 
 /// The longest pause between two tries, in milliseconds.
 const LONGEST_PAUSE: u64 = 64;
@@ -320,7 +320,7 @@ impl Engine {
 
 /// Waits before a further try, at random, so that writers who met once do not meet again. The
 /// first repetition is sent at once: the bucket that it lost the race for is there by then.
-async fn pause(tries: u32) {
+pub(crate) async fn pause(tries: u32) {
     if tries > 1 {
         let longest = LONGEST_PAUSE.min(1 << tries.min(16));
         let micros = rand::random_range(0..=longest * 1000);

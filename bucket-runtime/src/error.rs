@@ -55,6 +55,8 @@ impl Error {
     pub(crate) fn read(error: DriverError, collection: impl Into<String>) -> Self {
         let kind = match write_code(&error) {
             Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
+            // ChangeStreamFatalError, ChangeStreamHistoryLost.
+            Some((280 | 286, _)) => Kind::HistoryLost,
             _ => Kind::Driver,
         };
         Self::new(kind, collection).with_driver(error)
@@ -231,6 +233,11 @@ impl Error {
         self.0.kind == Kind::TooLarge
     }
 
+    /// Whether a field's value was longer than its `max_len`; nothing was sent.
+    pub fn is_too_long(&self) -> bool {
+        matches!(self.0.kind, Kind::TooLong(_))
+    }
+
     /// Whether the sum that a bucket keeps would exceed 64 bits with the item. Nothing was stored.
     pub fn is_sum_overflow(&self) -> bool {
         self.0.kind == Kind::SumOverflow
@@ -240,6 +247,12 @@ impl Error {
     /// written before the fields were marked so, or by another program.
     pub fn is_incomplete_rollup(&self) -> bool {
         self.0.kind == Kind::IncompleteRollup
+    }
+
+    /// Whether an edit was to change the key of an item, or its time window, which say in which
+    /// bucket it lies. Nothing was stored.
+    pub fn is_moved(&self) -> bool {
+        matches!(self.0.kind, Kind::Moved { .. })
     }
 
     /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.
@@ -260,6 +273,17 @@ impl Error {
     /// Whether the collection has another validator than that of the struct.
     pub fn is_validator(&self) -> bool {
         matches!(self.0.kind, Kind::OtherValidator { .. })
+    }
+
+    /// Whether the collection that is watched was dropped or renamed.
+    pub fn is_dropped(&self) -> bool {
+        self.0.kind == Kind::Dropped
+    }
+
+    /// Whether the server does not remember any more what came after the token that a watch was to
+    /// resume after: its oplog is shorter than that.
+    pub fn is_history_lost(&self) -> bool {
+        self.0.kind == Kind::HistoryLost
     }
 
     /// Whether others were faster so many times that the call gave up. Nothing was stored.

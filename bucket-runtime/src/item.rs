@@ -44,6 +44,7 @@ pub(crate) fn entry<T: Bucket>(
     scope: &KeyScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
+    check_lengths(item).map_err(&fail)?;
     let element = element(item).and_then(|element| Ok(Bson::try_from(element.value())?));
     let element = element.and_then(|element| match T::SPEC.unique {
         Some(field) if !command::identity(field, &element).is_some_and(is_single) => {
@@ -57,6 +58,12 @@ pub(crate) fn entry<T: Bucket>(
         time: item.time().filter(|_| scope.spec.expire_after.is_some()),
         rolled: item.rollup_values(),
     })
+}
+
+/// An error if the value of some field is longer than it may be.
+pub(crate) fn check_lengths<T: Bucket>(item: &T) -> Result<(), Kind> {
+    item.too_long()
+        .map_or(Ok(()), |field| Err(Kind::TooLong(field)))
 }
 
 /// What tells the item from the others of its key, as it is stored.

@@ -63,6 +63,7 @@
 //! - **G2** `count` = length of the items array ≤ capacity, in every bucket at every moment.
 //! - **G3** At most one open bucket per key at every moment: n items of a key make
 //!   ceil(n / capacity) buckets, whatever the concurrency. With time windows: per key and window.
+//!   (What [`Buckets::remove_item`] takes out of a full bucket leaves it shorter.)
 //! - **G4** A read for one key never returns another key's item, for any two keys.
 //! - **G5** The order of a key's bucket ids is the order of their ordinals; with `{#}` it is the
 //!   order of creation.
@@ -104,6 +105,7 @@ mod bytes;
 mod combine;
 mod command;
 mod create;
+mod edit;
 mod element;
 mod engine;
 mod error;
@@ -126,6 +128,7 @@ mod rollup;
 mod rows;
 mod seek;
 mod server;
+mod size;
 mod span;
 mod spec;
 mod stored;
@@ -134,7 +137,9 @@ pub mod sync;
 mod time;
 mod transaction;
 mod validator;
+mod verify;
 mod view;
+mod watch;
 
 #[doc(hidden)]
 pub mod __private;
@@ -166,8 +171,14 @@ pub use crate::{
         DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,
         SumField,
     },
-    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec, RollupName},
+    size::{BsonSize, LenField, MAX_BYTES, TooLong, array_size, document_size, string_size},
+    spec::{
+        BucketSpec, DEFAULT_MAX_BYTES, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec,
+        RollupName,
+    },
     time::{TimeField, bson_date},
+    verify::BucketProblem,
+    watch::{WatchStream, WatchToken},
 };
 
 /// Derives [`trait@Bucket`] for a struct with named fields.
@@ -493,6 +504,7 @@ pub mod action {
         append::Append,
         bulk::AppendMany,
         create::CreateCollections,
+        edit::{RemoveItem, UpdateItem},
         items::Items,
         open::OpenBuckets,
         outlier::{
@@ -504,6 +516,8 @@ pub mod action {
         regroup::Regroup,
         remove::RemoveKey,
         rollup::RollUp,
+        verify::{RepairBuckets, VerifyBuckets},
         view::CreateView,
+        watch::Watch,
     };
 }

@@ -62,10 +62,19 @@ impl<T: Bucket> IntoFuture for OpenBuckets<T> {
 /// Checks the indexes of the collection, and makes those that are not there. Gives those that were
 /// there.
 pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Vec<IndexModel>> {
-    let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
-    let missing = missing(&found, spec).map_err(|kind| Error::new(kind, server.name()))?;
+    let (found, missing) = check_indexes(server, spec).await?;
     create(server, missing).await?;
     Ok(found)
+}
+
+/// The indexes of the collection, after these were checked, and those that are to be made.
+pub(crate) async fn check_indexes(
+    server: &Server,
+    spec: &BucketSpec,
+) -> Result<(Vec<IndexModel>, Vec<IndexModel>)> {
+    let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
+    let missing = missing(&found, spec).map_err(|kind| Error::new(kind, server.name()))?;
+    Ok((found, missing))
 }
 
 /// Makes indexes. One round trip, or none if there are none.

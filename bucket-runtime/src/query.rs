@@ -1,5 +1,7 @@
 //! What is asked of items, and the pipeline that answers it.
 
+mod place;
+
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{BucketSpec, command::KeyScope, filter::Node, id, server::Range, span::Span};
@@ -43,7 +45,7 @@ impl Query {
     /// Whether the first item can be found by counting buckets. It cannot if items have to match, nor
     /// if the open index may not know a bucket by the key's present name.
     pub(crate) fn skips_whole_buckets(&self, spec: &BucketSpec) -> bool {
-        self.skip >= u64::from(spec.capacity) && self.filter.is_everything() && !has_aliases(spec)
+        self.skip >= u64::from(spec.capacity) && self.filter.is_everything() && !spec.has_aliases()
     }
 
     /// The order of the buckets.
@@ -126,7 +128,7 @@ impl Query {
 /// on the key and another field find fewer, and a cluster that is sharded by the key ask one shard.
 fn key_equals(scope: &KeyScope) -> Option<Document> {
     // A document that holds the key under its former name belongs to it all the same.
-    (!has_aliases(scope.spec)).then(|| scope.equalities())
+    (!scope.spec.has_aliases()).then(|| scope.equalities())
 }
 
 impl KeyScope {
@@ -137,10 +139,6 @@ impl KeyScope {
             false => doc! { "_id": { "$gte": id, "$lt": id::successor(&self.prefix) } },
         }
     }
-}
-
-fn has_aliases(spec: &BucketSpec) -> bool {
-    spec.key.iter().any(|key| !key.aliases.is_empty())
 }
 
 fn range(prefix: &str) -> Document {

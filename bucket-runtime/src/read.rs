@@ -45,7 +45,7 @@ impl Reader {
         Error::read(error, self.server.name()).with_key(&self.scope.label())
     }
 
-    fn fail(&self, kind: Kind) -> Error {
+    pub(crate) fn fail(&self, kind: Kind) -> Error {
         Error::new(kind, self.server.name()).with_key(&self.scope.label())
     }
 }

@@ -1,11 +1,13 @@
 //! The one place that talks to the server.
 
 mod create;
+mod edit;
 mod index;
 mod many;
 mod numbers;
 mod pipeline;
 mod range;
+mod watch;
 
 use mongodb::{
     ClientSession, Collection,

@@ -8,11 +8,19 @@ pub use self::{
     rollup::RollupName,
 };
 
+use crate::size::MAX_BYTES;
+
 /// The largest capacity that a bucket may have.
 ///
 /// A document holds at most 16 MB (MongoDB manual, "MongoDB Limits and Thresholds"), and no useful
 /// element takes fewer than 16 bytes, so a larger capacity could never be reached.
 pub const MAX_CAPACITY: u32 = 1_000_000;
+
+/// How many bytes a bucket takes at most, unless the struct says otherwise: 4 MiB.
+pub const DEFAULT_MAX_BYTES: u32 = 4 << 20;
+
+/// The least that a bucket can be bounded by: its id, its key and some items have to fit.
+const MIN_BYTES: u32 = 1 << 10;
 
 /// How one struct is stored: everything that the runtime needs to know besides the values.
 ///
@@ -48,6 +56,9 @@ pub struct BucketSpec {
     pub unique: Option<&'static str>,
     /// How many seconds after the time of its newest item a bucket is removed, if ever.
     pub expire_after: Option<u32>,
+    /// How many bytes a bucket takes at most, which appends see to; `None` if a full bucket cannot
+    /// take more than that ([`bounded`](Self::bounded)).
+    pub max_bytes: Option<u32>,
 }
 
 impl BucketSpec {
@@ -96,7 +107,21 @@ impl BucketSpec {
             indexes: &[],
             unique: None,
             expire_after: None,
+            max_bytes: Some(DEFAULT_MAX_BYTES),
         }
+    }
+
+    /// Sets how many bytes a bucket takes at most.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1024 and
+    /// [`MAX_BYTES`](crate::MAX_BYTES).
+    #[must_use]
+    pub const fn max_bytes(mut self, bytes: u32) -> Self {
+        assert_max_bytes(bytes);
+        self.max_bytes = Some(bytes);
+        self
     }
 
     /// Names the array of elements.
@@ -195,6 +220,11 @@ impl BucketSpec {
             _ => None,
         }
     }
+
+    /// Whether a bucket may hold a key field under a former name.
+    pub(crate) fn has_aliases(&self) -> bool {
+        self.key.iter().any(|key| !key.aliases.is_empty())
+    }
 }
 
 /// How a struct that derives `Outlier` is stored.
@@ -221,6 +251,8 @@ pub struct OutlierSpec {
     pub extras_capacity: u32,
     /// The stored names of the parents' fields that have an index.
     pub indexes: &'static [&'static str],
+    /// How many bytes a parent, and an extras document, takes at most.
+    pub max_bytes: u32,
 }
 
 impl OutlierSpec {
@@ -267,7 +299,21 @@ impl OutlierSpec {
             threshold,
             extras_capacity: 1000,
             indexes: &[],
+            max_bytes: DEFAULT_MAX_BYTES,
         }
+    }
+
+    /// Sets how many bytes a parent, and an extras document, takes at most.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1024 and
+    /// [`MAX_BYTES`](crate::MAX_BYTES).
+    #[must_use]
+    pub const fn max_bytes(mut self, bytes: u32) -> Self {
+        assert_max_bytes(bytes);
+        self.max_bytes = bytes;
+        self
     }
 
     /// Names the flag.
@@ -298,4 +344,11 @@ impl OutlierSpec {
         self.extras_capacity = capacity;
         self
     }
+}
+
+const fn assert_max_bytes(bytes: u32) {
+    assert!(
+        bytes >= MIN_BYTES && bytes <= MAX_BYTES,
+        "max_bytes must be between 1024 and 15728640"
+    );
 }

@@ -5,6 +5,7 @@ mod id_format;
 mod names;
 mod rollup;
 mod serde;
+mod size;
 mod unique;
 
 use syn::{Error, LitStr};
@@ -50,6 +51,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     names::check(model, &mut errors);
     serde::check(model, &mut errors);
     rollup::check(model, &mut errors);
+    size::check(model, &mut errors);
     errors.finish(())?;
     complete(model)
         .ok_or_else(|| Error::new_spanned(&model.input.ident, "`#[bucket(…)]` is incomplete"))

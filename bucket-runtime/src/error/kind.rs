@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX};
+use crate::{
+    TooLong,
+    command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
+};
 
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,16 +43,24 @@ pub(crate) enum Kind {
     ForeignId(String),
     /// The sum of a bucket's values would exceed 64 bits.
     SumOverflow,
+    /// An edit changed what says in which bucket the item lies: its key, or else its time window.
+    Moved { key: bool },
     /// A bucket does not keep what is to be added up, or not of all its items.
     IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
+    /// The value of a field is longer than the struct lets it be.
+    TooLong(TooLong),
     /// There is no such parent.
     NoParent,
     /// Others were faster, this many times.
     Contended(u32),
     /// The task that sent the items was ended.
     Stopped,
+    /// The collection that was watched is no more.
+    Dropped,
+    /// What was to be resumed from lies before all that the server remembers.
+    HistoryLost,
     /// A flat document that is no item: its id.
     FlatDocument(String),
     /// A key that was to be regrouped has buckets already: one of them.
@@ -129,7 +140,8 @@ impl Kind {
             Self::SeveralOpen => write!(
                 f,
                 "the index `{OPEN_INDEX}` cannot be made, since a key has several open buckets; \
-                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`"
+                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`, \
+                 as `Trade::repair(&db)` does for a struct `Trade`"
             ),
             Self::NotUnique => write!(
                 f,
@@ -161,6 +173,14 @@ impl Kind {
                 "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
                  `Decimal128`, or a smaller capacity",
             ),
+            Self::Moved { key } => {
+                let what = if *key { "key" } else { "time window" };
+                write!(
+                    f,
+                    "the edit changed the {what} of the item, which says in which bucket it lies; \
+                     nothing was stored; remove the item with `remove_item`, and append the new one"
+                )
+            }
             Self::IncompleteRollup => f.write_str(
                 "some buckets do not keep what is to be added up of all of their items, since they \
                  were written before the fields were marked, or by another program; move their \
@@ -170,6 +190,11 @@ impl Kind {
                 "the document with this item would exceed what a document may hold (16 MB); if \
                  the item alone does not, seal the open bucket by setting `sealed` to its own \
                  `_id`, send the item again, and choose a smaller capacity",
+            ),
+            Self::TooLong(TooLong { field, len, max }) => write!(
+                f,
+                "the field `{field}` has {len} bytes, `max_len` allows {max}; shorten it, or raise \
+                 `max_len`"
             ),
             Self::NoParent => f.write_str(
                 "there is no such parent, so nothing was stored; insert it first, and push then",
@@ -196,6 +221,14 @@ impl Kind {
             Self::Contended(tries) => write!(
                 f,
                 "others were faster {tries} times; nothing was stored, send the item again"
+            ),
+            Self::Dropped => f.write_str(
+                "the collection was dropped or renamed, so nothing more is to come; watch anew what \
+                 takes its place",
+            ),
+            Self::HistoryLost => f.write_str(
+                "the server does not remember any more what came after that token; watch anew \
+                 without it, and read all items with `items`",
             ),
             Self::FlatDocument(id) => write!(
                 f,

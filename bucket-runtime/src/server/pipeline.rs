@@ -33,6 +33,17 @@ impl Server {
         })
     }
 
+    /// The documents that a pipeline ends in, as the primary has them. It may sort on disk.
+    pub(crate) async fn survey<R: DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+    ) -> Result<Rows<'static, R>, DriverError> {
+        let action = (self.collection.aggregate(pipeline))
+            .allow_disk_use(true)
+            .selection_criteria(primary());
+        Ok(Rows::from(action.await?.with_type()))
+    }
+
     /// All documents that a pipeline ends in: for those that end in few.
     pub(crate) async fn aggregate<R: DeserializeOwned>(
         &self,

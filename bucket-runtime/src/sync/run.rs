@@ -5,9 +5,9 @@ use std::future::IntoFuture;
 
 use super::{Iter, RUNTIME};
 use crate::{
-    Advice, AppendManyError, Appended, Bucket, Buckets, ExtrasStream, FindStream, ItemStream,
-    Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError, RegroupProgress, Result,
-    Rollup, SplitProgress, ValueStream, action::*,
+    Advice, AppendManyError, Appended, Bucket, BucketProblem, Buckets, ExtrasStream, FindStream,
+    ItemStream, Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError,
+    RegroupProgress, Result, Rollup, SplitProgress, ValueStream, WatchStream, action::*,
 };
 
 macro_rules! run {
@@ -44,9 +44,13 @@ run! {
     [T: Bucket] FindPage<'_, T> => Result<Option<Page<T>>>;
     [] Count<'_> => Result<u64>;
     [T: Bucket] RollUp<'_, T> => Result<Rollup<T>>;
+    [T: Bucket] RemoveItem<'_, T> => Result<Option<T>>;
+    ['s, T: Bucket, F: FnMut(&mut T) + Send + 's] UpdateItem<'s, T, F> => Result<Option<T>>;
     [] RemoveKey<'_> => Result<u64>;
     [] CreateView<'_> => Result<()>;
     [] CreateCollections => Result<()>;
+    [T: Bucket] VerifyBuckets<T> => Result<Vec<BucketProblem>>;
+    [T: Bucket] RepairBuckets<T> => Result<Vec<BucketProblem>>;
 
     [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     [] Insert<'_> => Result<()>;
@@ -66,6 +70,7 @@ run! {
 run_as_iterator! {
     ['s, T: Bucket] Items<'s, T> => ItemStream<'s, T>;
     ['s, T: Bucket] Pages<'s, T> => PageStream<'s, T>;
+    [T: Bucket] Watch<T> => WatchStream<T>;
     ['s, T: Outlier] Values<'s, T> => ValueStream<'s, T::Item>;
     ['s, T: Outlier] Extras<'s, T> => ExtrasStream<'s, T::Item>;
     ['s, T: Outlier] Find<'s, T> => FindStream<'s, T>;

@@ -1,0 +1,220 @@
+//! The protocol of an edit: read the item, compute its bucket anew, and write that if nobody was
+//! faster.
+
+use std::marker::PhantomData;
+
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, RawBsonRef, RawDocumentBuf, doc},
+    error::Error as DriverError,
+};
+
+use crate::{
+    Bucket, BucketSpec, Error, Filter, Ordinal, Page, Result, bytes,
+    command::{Kept, Place, SEALED, Stored},
+    element::{Element, Refusal},
+    engine::{TRIES, pause},
+    error::Kind,
+    item,
+    query::Query,
+    read::Reader,
+    rollup::Totals,
+    server::whole,
+    stored,
+};
+
+/// One key of one collection, and which of its items is to be changed.
+#[derive(Debug)]
+pub(super) struct Editor<T> {
+    reader: Reader,
+    query: Query,
+    item: PhantomData<fn() -> T>,
+}
+
+/// What becomes of the item.
+pub(super) enum Change<'f, T> {
+    TakeOut,
+    Edit(&'f mut (dyn FnMut(&mut T) + Send)),
+}
+
+/// An item that was found, and what else was read with it.
+struct Found<T: Bucket> {
+    place: Place,
+    key: T::Key,
+    items: Vec<T>,
+    /// Which of the items it is.
+    at: usize,
+}
+
+impl<T: Bucket> Editor<T> {
+    /// The spec as a `static`, which promotion alone does not give in generic code.
+    const SPEC: &'static BucketSpec = &T::SPEC;
+
+    /// Whether a bucket keeps something that has to be computed from all of its items.
+    const KEEPS: bool = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
+
+    pub(super) fn new(reader: Reader, filter: Filter<T>) -> Self {
+        Self {
+            reader,
+            query: Query {
+                filter: filter.node,
+                ..Query::everything()
+            },
+            item: PhantomData,
+        }
+    }
+
+    /// Changes the first item that matches, and gives the one that was taken out, or that stands
+    /// there now.
+    pub(super) async fn change(
+        &self,
+        mut change: Change<'_, T>,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<Option<T>> {
+        for tries in 0..TRIES {
+            pause(tries).await;
+            let Some(found) = self.find(session.as_deref_mut()).await? else {
+                return Ok(None);
+            };
+            let unchanged = self.reader.scope.unchanged(&found.place);
+            let bucket = found.place.bucket.clone();
+            let (pipeline, item) = match &mut change {
+                Change::TakeOut => self.without(found)?,
+                Change::Edit(change) => self.with(found, change)?,
+            };
+            let Reader { server, scope } = &self.reader;
+            let fields = doc! { "_id": 0, scope.spec.count: 1, SEALED: 1 };
+            let changed = server
+                .change(unchanged, pipeline, fields, session.as_deref_mut())
+                .await
+                .map_err(|error| self.refused(error))?;
+            let Some(left) = changed else { continue };
+            if Self::is_to_be_deleted(&left) {
+                let deleted = server.delete_one(scope.emptied(&bucket), session).await;
+                // The item is gone all the same.
+                deleted.map_err(|error| self.refused(error).in_doubt())?;
+            }
+            return Ok(Some(item));
+        }
+        Err(self.reader.fail(Kind::Contended(TRIES)))
+    }
+
+    async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<Found<T>>> {
+        let Reader { server, scope } = &self.reader;
+        let pipeline = self.query.place(Self::SPEC, scope, Self::KEEPS);
+        let found = server.first(pipeline, session).await;
+        match found.map_err(|error| self.reader.failed(error))? {
+            Some(row) => self.read(&row).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn read(&self, row: &RawDocumentBuf) -> Result<Found<T>> {
+        let mut stored: Document =
+            bytes::read(row.as_bytes()).map_err(|error| self.reader.failed(error))?;
+        let id = stored.get("_id").and_then(Bson::as_str).unwrap_or_default();
+        let bucket = id.to_owned();
+        let page = bytes::read::<stored::Stored<T>>(row.as_bytes()).map_err(|error| {
+            (self.reader.fail(Kind::Deserialize(bucket.clone()))).with_driver(error)
+        })?;
+        let key = page.key.clone();
+        let page = Page::of(page, &self.reader.scope);
+        let page = page.map_err(|id| self.reader.fail(Kind::ForeignId(id)))?;
+        let before = stored.get(T::SPEC.count).and_then(whole).unwrap_or(0);
+        let before = usize::try_from(before).unwrap_or(0);
+        let mut elements = match stored.remove(T::SPEC.items) {
+            Some(Bson::Array(elements)) => elements,
+            _ => Vec::new(),
+        };
+        let (at, stored) = match Self::KEEPS {
+            true => (before, Stored::Array(elements)),
+            // The pipeline has made an array of the item alone.
+            false => (0, Stored::Element(elements.pop().unwrap_or(Bson::Null))),
+        };
+        Ok(Found {
+            place: Place {
+                bucket,
+                at: before,
+                stored,
+            },
+            key,
+            items: page.items,
+            at,
+        })
+    }
+
+    /// What takes the item out of its bucket, and the item.
+    fn without(&self, mut found: Found<T>) -> Result<(Vec<Document>, T)> {
+        let item = found.items.remove(found.at);
+        let kept = self.kept(&found.items)?;
+        Ok((self.reader.scope.take_out(&found.place, kept), item))
+    }
+
+    /// What puts the changed item in its place, and the item as it will be read.
+    fn with(
+        &self,
+        mut found: Found<T>,
+        change: &mut (dyn FnMut(&mut T) + Send),
+    ) -> Result<(Vec<Document>, T)> {
+        let Reader { scope, .. } = &self.reader;
+        let item = &mut found.items[found.at];
+        let before = item::scope(item);
+        change(item);
+        let after = item::scope(item);
+        item::base(&after, item.time()).map_err(|kind| self.reader.fail(kind))?;
+        if after.prefix != before.prefix {
+            let key = after.parts != before.parts;
+            return Err(self.reader.fail(Kind::Moved { key }));
+        }
+        let element = item::element(item).map_err(|refusal| self.refuse(refusal))?;
+        let value = Bson::try_from(element.value()).map_err(|error| self.refuse(error.into()))?;
+        let pipeline = scope.replace(&found.place, value, self.kept(&found.items)?);
+        Ok((pipeline, self.stored(found.key, &element)?))
+    }
+
+    /// The item with this element, as it will be read.
+    fn stored(&self, key: T::Key, element: &Element) -> Result<T> {
+        let element = match element.value() {
+            RawBsonRef::Document(element) => bytes::read(element.as_bytes()),
+            // Fields are written as a map.
+            _ => bytes::read(&[]),
+        };
+        let element =
+            element.map_err(|error| self.reader.fail(Kind::Serialize).with_driver(error))?;
+        Ok(T::from_parts(key, element))
+    }
+
+    /// What the bucket keeps about these items, which are all that it will hold.
+    fn kept(&self, items: &[T]) -> Result<Kept> {
+        let mut kept = Kept::default();
+        if !T::SPEC.rollups.is_empty() {
+            let mut totals = Totals::new(Self::SPEC);
+            let told = |item: &T| totals.take(Self::SPEC, &item.rollup_values());
+            if !items.iter().all(told) {
+                return Err(self.reader.fail(Kind::SumOverflow));
+            }
+            kept.totals = Some(totals);
+        }
+        if T::SPEC.expire_after.is_some() {
+            kept.newest = items.iter().filter_map(T::time).max();
+        }
+        Ok(kept)
+    }
+
+    /// Whether a bucket of which these fields are left is in nobody's way once it is gone: it takes no
+    /// item more, and its id, given anew, would say the same.
+    fn is_to_be_deleted(left: &Document) -> bool {
+        let is_empty = left.get(T::SPEC.count).and_then(whole) == Some(0);
+        let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
+        is_empty && by_moment && left.contains_key(SEALED)
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Error {
+        self.reader.fail(Kind::Serialize).with_source(refusal)
+    }
+
+    fn refused(&self, error: DriverError) -> Error {
+        let Reader { server, scope } = &self.reader;
+        Error::write(error, server.name()).with_key(&scope.label())
+    }
+}

@@ -1,0 +1,43 @@
+//! Where the first item is that a condition asks for.
+
+use mongodb::bson::{Bson, Document, doc};
+
+use super::{Query, projection};
+use crate::{
+    BucketSpec,
+    command::{KeyScope, SEALED},
+};
+
+impl Query {
+    /// The first item of a key that matches, as a bucket with this item alone, or with all items of
+    /// its bucket. In the place of the count stands how many items come before it there: a name that
+    /// no condition and no key field can have, as is the other one.
+    pub(crate) fn place(
+        &self,
+        spec: &BucketSpec,
+        scope: &KeyScope,
+        with_all: bool,
+    ) -> Vec<Document> {
+        let items = format!("${}", spec.items);
+        let mut stages = vec![
+            doc! { "$match": self.buckets(spec, Some(scope), None) },
+            doc! { "$sort": { "_id": 1 } },
+        ];
+        if with_all {
+            stages.push(doc! { "$set": { SEALED: &items } });
+        }
+        stages.push(doc! { "$unwind": { "path": items, "includeArrayIndex": spec.count } });
+        if !self.filter.is_everything() {
+            let path = format!("{}.", spec.items);
+            stages.push(doc! { "$match": self.filter.flat(&path) });
+        }
+        let mut projection = projection(spec);
+        projection.insert(spec.count, Bson::Int32(1));
+        if with_all {
+            projection.insert(spec.items, format!("${SEALED}"));
+        }
+        stages.push(doc! { "$limit": 1 });
+        stages.push(doc! { "$project": projection });
+        stages
+    }
+}

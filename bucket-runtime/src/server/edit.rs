@@ -1,0 +1,52 @@
+//! What an edit of a single item asks of the server.
+
+use mongodb::{
+    ClientSession,
+    bson::{Document, RawDocumentBuf},
+    error::Error as DriverError,
+    options::{ReadConcern, ReturnDocument},
+};
+
+use super::{Server, primary};
+
+impl Server {
+    /// The first document that a pipeline ends in, as the primary has it, for a write that is about
+    /// to change it.
+    pub(crate) async fn first(
+        &self,
+        pipeline: Vec<Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<RawDocumentBuf>, DriverError> {
+        let action = (self.collection)
+            .aggregate(pipeline)
+            .selection_criteria(primary());
+        let Some(session) = session else {
+            // A transaction has a read concern of its own; elsewhere this one is the latest state.
+            let mut found = action.read_concern(ReadConcern::local()).await?;
+            let is_there = found.advance().await?;
+            return Ok(is_there.then(|| found.current().to_owned()));
+        };
+        let mut found = action.session(&mut *session).await?;
+        let is_there = found.advance(session).await?;
+        Ok(is_there.then(|| found.current().to_owned()))
+    }
+
+    /// Carries out a pipeline on the document that matches, if there is one; gives these fields of it
+    /// as they are then. One round trip, which the driver repeats as it does an update.
+    pub(crate) async fn change(
+        &self,
+        filter: Document,
+        pipeline: Vec<Document>,
+        fields: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Document>, DriverError> {
+        let action = (self.collection)
+            .find_one_and_update(filter, pipeline)
+            .projection(fields)
+            .return_document(ReturnDocument::After);
+        match session {
+            Some(session) => action.session(session).await,
+            None => action.await,
+        }
+    }
+}
