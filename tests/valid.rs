@@ -66,6 +66,7 @@ fixtures! {
     time_types
     #[deny(clippy::pedantic, missing_docs, unused_qualifications)]
     trade
+    unique
     window
 }
 

@@ -55,6 +55,8 @@ impl Error {
     pub(crate) fn read(error: DriverError, collection: impl Into<String>) -> Self {
         let kind = match write_code(&error) {
             Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
+            // ChangeStreamFatalError, ChangeStreamHistoryLost.
+            Some((280 | 286, _)) => Kind::HistoryLost,
             _ => Kind::Driver,
         };
         Self::new(kind, collection).with_driver(error)
@@ -276,6 +278,17 @@ impl Error {
     /// Whether the collection has another validator than that of the struct.
     pub fn is_validator(&self) -> bool {
         matches!(self.0.kind, Kind::OtherValidator { .. })
+    }
+
+    /// Whether the collection that is watched was dropped or renamed.
+    pub fn is_dropped(&self) -> bool {
+        self.0.kind == Kind::Dropped
+    }
+
+    /// Whether the server does not remember any more what came after the token that a watch was to
+    /// resume after: its oplog is shorter than that.
+    pub fn is_history_lost(&self) -> bool {
+        self.0.kind == Kind::HistoryLost
     }
 
     /// Whether others were faster so many times that the call gave up. Nothing was stored.

@@ -141,9 +141,13 @@ mod transaction;
 mod validator;
 mod verify;
 mod view;
+mod watch;
 
 #[doc(hidden)]
 pub mod __private;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 
 pub use mongodb;
 pub use mongodb::bson;
@@ -177,6 +181,7 @@ pub use crate::{
     },
     time::{TimeField, bson_date},
     verify::BucketProblem,
+    watch::{WatchStream, WatchToken},
 };
 
 /// Derives [`trait@Bucket`] for a struct with named fields.
@@ -517,5 +522,6 @@ pub mod action {
         rollup::RollUp,
         verify::{RepairBuckets, VerifyBuckets},
         view::CreateView,
+        watch::Watch,
     };
 }

@@ -7,6 +7,7 @@ mod many;
 mod numbers;
 mod pipeline;
 mod range;
+mod watch;
 
 use mongodb::{
     ClientSession, Collection,

@@ -17,7 +17,7 @@ use crate::{
         CAPACITY, Note, Numbered, Seconds, SecondsSum, Windows, checked, created, for_all_notes,
         moment,
     },
-    support::{database, documents, items, recorded},
+    support::{database, documents, items, number, recorded},
 };
 
 /// A step of a program: on which owner's items, and what.
@@ -138,8 +138,8 @@ async fn filled<T: Note>(test: &str, notes: i64) -> Buckets<T> {
     buckets
 }
 
-fn shape(bucket: &Document) -> (i32, bool) {
-    let count = bucket.get_i32("count").unwrap();
+fn shape(bucket: &Document) -> (i64, bool) {
+    let count = number(bucket.get("count"));
     (count, bucket.contains_key("sealed"))
 }
 

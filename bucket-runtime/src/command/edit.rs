@@ -69,10 +69,14 @@ impl KeyScope {
         let count = format!("${}", self.spec.count);
         let was_full = doc! { "$gte": [&count, self.open.bound()] };
         let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
+        let size = doc! { "$size": format!("${}", self.spec.items) };
+        // What is appended to an empty array looks to a change stream like what is left of a longer
+        // one, but for the type of the count, which the append leaves as it is.
+        let new_count = doc! { "$cond": [{ "$eq": [&size, 0] }, 0_i64, &size] };
         vec![
             doc! { "$set": self.with(place, None, kept) },
             doc! { "$set": {
-                self.spec.count: { "$size": format!("${}", self.spec.items) },
+                self.spec.count: new_count,
                 SEALED: { "$cond": [was_full, "$_id", as_it_is] },
             } },
         ]

@@ -57,6 +57,10 @@ pub(crate) enum Kind {
     Contended(u32),
     /// The task that sent the items was ended.
     Stopped,
+    /// The collection that was watched is no more.
+    Dropped,
+    /// What was to be resumed from lies before all that the server remembers.
+    HistoryLost,
     /// A flat document that is no item: its id.
     FlatDocument(String),
     /// A key that was to be regrouped has buckets already: one of them.
@@ -217,6 +221,14 @@ impl Kind {
             Self::Contended(tries) => write!(
                 f,
                 "others were faster {tries} times; nothing was stored, send the item again"
+            ),
+            Self::Dropped => f.write_str(
+                "the collection was dropped or renamed, so nothing more is to come; watch anew what \
+                 takes its place",
+            ),
+            Self::HistoryLost => f.write_str(
+                "the server does not remember any more what came after that token; watch anew \
+                 without it, and read all items with `items`",
             ),
             Self::FlatDocument(id) => write!(
                 f,
