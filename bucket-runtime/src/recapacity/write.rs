@@ -21,8 +21,11 @@ use crate::{
     transaction::Attempt,
 };
 
-/// How many bytes of items a bucket is filled with at most: a document holds 16 MB.
+/// How many bytes a bucket has at most: a document holds 16 MB.
 const BUCKET_BYTES: usize = 15 << 20;
+
+/// What a bucket's other fields take besides its key and its id.
+const HEAD_BYTES: usize = 256;
 
 /// The transaction.
 pub(super) struct Rewrite<T> {
@@ -151,12 +154,13 @@ impl<T: Bucket> Rewrite<T> {
 
     /// How many items each of the new buckets takes.
     fn sizes(&self, items: &[(Bson, T)]) -> Vec<usize> {
+        let most = self.most_bytes();
         let mut sizes = Vec::new();
         let mut bytes = 0;
         for (element, _) in items {
             bytes += size(element);
             match sizes.last_mut() {
-                Some(last) if *last < self.capacity() && bytes <= BUCKET_BYTES => *last += 1,
+                Some(last) if *last < self.capacity() && bytes <= most => *last += 1,
                 _ => {
                     sizes.push(1);
                     bytes = size(element);
@@ -164,6 +168,20 @@ impl<T: Bucket> Rewrite<T> {
             }
         }
         sizes
+    }
+
+    /// How many bytes of items a bucket takes, beside its other fields.
+    fn most_bytes(&self) -> usize {
+        let scope = &self.run.scope;
+        let fields: Document = (scope.fields())
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        let head = size(&fields.into()) + 2 * scope.prefix.len() + HEAD_BYTES;
+        let most = scope
+            .spec
+            .max_bytes
+            .map_or(BUCKET_BYTES, |most| most as usize);
+        most.min(BUCKET_BYTES).saturating_sub(head)
     }
 
     /// Whether the buckets are as they would be written.
