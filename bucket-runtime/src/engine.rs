@@ -205,7 +205,11 @@ impl Engine {
         let error = match result {
             // It would have had to make a document, and must not.
             Err(error) if is_impossible_id(&error) => {
-                batch.tail = Tail::Look;
+                batch.tail = match batch.tail {
+                    // What was looked up is outdated before it is used.
+                    Tail::Open { .. } if batch.is_contended() => Tail::Unknown,
+                    _ => Tail::Look,
+                };
                 return Ok(());
             }
             Ok(true) => {

@@ -150,7 +150,8 @@ impl Batch {
                 return self.items.drain(..carries).collect();
             }
             Answer::NotFound if carries == 1 => Tail::Shut,
-            Answer::NotFound | Answer::Refused => Tail::Look,
+            Answer::NotFound => Tail::Look,
+            Answer::Refused if !self.is_contended() => Tail::Look,
             Answer::IdTaken if single => Tail::Shut,
             Answer::OpenTaken if single && self.tries != 2 => Tail::Unknown,
             _ if single || !self.is_contended() => Tail::Look,
