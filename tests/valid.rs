@@ -39,6 +39,7 @@ fixtures! {
     generics
     in_macro
     indexes
+    max_bytes
     millis
     minimal
     names
@@ -65,6 +66,7 @@ fixtures! {
     time_types
     #[deny(clippy::pedantic, missing_docs, unused_qualifications)]
     trade
+    unique
     window
 }
 

@@ -141,7 +141,7 @@ impl History {
                 move |round| self.block(round, CALLS).map(Trade::from).collect(),
                 move |trade| {
                     let trades = ours.clone();
-                    async move { Ok(trades.append(&trade).await?) }
+                    async move { Ok(trades.append(&trade).await.map(drop)?) }
                 },
             ),
             Contestant::calls(

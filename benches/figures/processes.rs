@@ -245,7 +245,7 @@ pub(crate) async fn carry_out(order: Order) -> Result<()> {
         let items = trades.into_iter().map(Trade::from).collect();
         by_writers(items, move |item: Trade| {
             let buckets = buckets.clone();
-            async move { Ok(buckets.append(&item).await?) }
+            async move { Ok(buckets.append(&item).await.map(drop)?) }
         })
         .await?;
     } else {

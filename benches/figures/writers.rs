@@ -65,7 +65,7 @@ pub(crate) async fn append<T: Bucket + From<Flat>>(
     let items = trades.into_iter().map(T::from).collect();
     let rate = by_writers(items, move |item: T| {
         let buckets = buckets.clone();
-        async move { Ok(buckets.append(&item).await?) }
+        async move { Ok(buckets.append(&item).await.map(drop)?) }
     });
     let rate = rate.await?;
     collection.drop().await?;

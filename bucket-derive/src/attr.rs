@@ -32,6 +32,8 @@ pub(crate) struct Derive {
     pub(crate) keys: &'static [(&'static str, &'static str)],
     /// The words of the attribute on a field.
     pub(crate) words: &'static [&'static str],
+    /// The keys of the attribute on a field, which take a limit.
+    pub(crate) limits: &'static [(&'static str, &'static str)],
 }
 
 /// A value together with the key before it: what is wrong with either is reported at that one.
@@ -137,6 +139,11 @@ impl Derive {
         if self.words.contains(&name.as_str()) {
             let help = format!("put it on that field: #[{}({name})]", self.attribute);
             errors.push(key, format_args!("`{name}` marks a field"), help);
+            return Some(name);
+        }
+        if let Some((_, usage)) = self.limits.iter().find(|(known, _)| *known == name) {
+            let help = format!("put it on that field: #[{}({usage})]", self.attribute);
+            errors.push(key, format_args!("`{name}` is about a field"), help);
             return Some(name);
         }
         let keys = Vec::from_iter(self.keys.iter().map(|(known, _)| *known));

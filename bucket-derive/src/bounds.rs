@@ -11,6 +11,7 @@ use crate::{
         Field,
         bucket::{Model, Role},
     },
+    size,
 };
 
 /// What the generated structs require.
@@ -31,9 +32,9 @@ pub(crate) fn of_bucket(model: &Model<'_>) -> Vec<TokenStream> {
     predicates.extend(keys_are_fit(model));
     predicates.extend(time_is_fit(model));
     predicates.extend(rollups_are_fit(model));
-    for param in model.input.generics.type_params().map(|param| &param.ident) {
-        predicates.push(quote!(#param: ::core::marker::Send + ::core::marker::Sync + 'static));
-    }
+    predicates.extend(unique_is_fit(model));
+    predicates.extend(size::lens_are_fit(model));
+    predicates.extend(params_are_shared(model));
     for (serialize, bound) in [
         (true, quote!(#serde::Serialize)),
         (false, quote!(#serde::de::DeserializeOwned)),
@@ -57,6 +58,14 @@ pub(crate) fn of_bucket(model: &Model<'_>) -> Vec<TokenStream> {
         }
     }
     predicates
+}
+
+/// That tasks can share what the type parameters stand for.
+pub(crate) fn params_are_shared(model: &Model<'_>) -> Vec<TokenStream> {
+    let params = model.input.generics.type_params().map(|param| &param.ident);
+    params
+        .map(|param| quote!(#param: ::core::marker::Send + ::core::marker::Sync + 'static))
+        .collect()
 }
 
 /// The type parameters that no element holds: `__Element` has to name them all the same.
@@ -84,6 +93,13 @@ fn time_is_fit(model: &Model<'_>) -> Option<TokenStream> {
     model
         .time()
         .map(|time| is_fit(model.input, &krate, &time.node.ty, &["TimeField"]))
+}
+
+fn unique_is_fit(model: &Model<'_>) -> Option<TokenStream> {
+    let krate = model.attr.krate();
+    model
+        .unique()
+        .map(|unique| is_fit(model.input, &krate, &unique.node.ty, &["KeyField"]))
 }
 
 /// That the marked fields can be added up, or compared. Where it matters it is said in the same words,

@@ -13,13 +13,13 @@ use crate::{
     fields::{self, Fields, Form},
     generics,
     id_format::{Ordinal, Suffix},
-    limit,
+    length, limit,
     model::{
         Field,
         bucket::{Model, Role},
     },
     rollup::{self, Rollups},
-    window,
+    size,
 };
 
 pub(crate) fn derive(input: TokenStream) -> TokenStream {
@@ -40,18 +40,25 @@ fn try_expand(input: &DeriveInput) -> TokenStream {
 }
 
 fn expand(checked: &Checked<'_>) -> TokenStream {
-    let capacity = limit::constant(checked.capacity, &checked.model.attr.krate());
+    let (attr, krate) = (&checked.model.attr, checked.model.attr.krate());
+    let limits = [Some(checked.capacity), attr.max_bytes.as_ref()];
+    let limits = limits.into_iter().flatten();
+    let limits = limits.filter_map(|given| limit::constant(given, &krate));
+    let lengths = size::constants(checked.model);
     let write = element::write_struct(checked.model);
     let element = element::read_struct(checked.model);
     let default = element::default_impl(checked.model);
     let fields = fields(checked.model);
     let rollups = rollup::rollups(checked.model);
     let definitions = [&fields.definition, &rollups.definition];
+    let spec = spec(checked, &rollups);
     let bucket = bucket_impl(checked, &fields, &rollups);
     quote! {
         #[allow(deprecated, non_snake_case)]
         const _: () = {
-            #capacity
+            #(#limits)*
+            #(#lengths)*
+            const __SPEC: #krate::BucketSpec = { #spec };
             #write
             #element
             #default
@@ -77,7 +84,7 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields, rollups: &Rollups) -> Tok
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&bounds::of_bucket(model));
-    let spec = spec(checked, rollups);
+    let too_long = size::too_long(model);
     let key_types = Vec::from_iter(model.keys().map(|field| &field.node.ty));
     let key_span = key_types
         .first()
@@ -107,11 +114,12 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields, rollups: &Rollups) -> Tok
     quote! {
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
-            const SPEC: #krate::BucketSpec = #spec;
+            const SPEC: #krate::BucketSpec = __SPEC;
             #key_type
             type Element = __Element #arguments;
             #fields
             #rollup_members
+            #too_long
             fn key(&self) -> #krate::KeyRef<'_, Self> {
                 #key
             }
@@ -143,7 +151,7 @@ fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
             None => quote!(Seconds),
             Some(Suffix::Unit(_)) => quote!(Millis),
             Some(Suffix::Window(length)) => {
-                let seconds = window::seconds(length).unwrap_or_default();
+                let seconds = length::seconds(length).unwrap_or_default();
                 quote!(Window { seconds: #seconds })
             }
         },
@@ -168,18 +176,25 @@ fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
     let time = time.map(|name| quote!(.time(#name)));
     let indexes = fields::indexed(&model.fields);
     let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
+    let unique = model
+        .unique()
+        .and_then(|unique| unique.serde.write.as_ref());
+    let unique = unique.map(|name| quote!(.unique(#name)));
     let expire_after = checked.expire_after;
     let expire_after = expire_after.map(|seconds| quote!(.expire_after(#seconds)));
+    let max_bytes = model.attr.max_bytes.as_ref().map(limit::value);
+    let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
     let fields = fields::all_names(model.elements());
     let fields = fields.map(|names| quote!(.fields(&[#(#names),*])));
-    quote! {
+    let spec = quote! {
         #krate::BucketSpec::new(
             #collection,
             #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
             #capacity,
             &[#(#names),*],
-        ) #items #count #window #rollups #time #fields #indexes #expire_after
-    }
+        ) #items #count #window #rollups #time #fields #indexes #unique #expire_after #max_bytes
+    };
+    size::proved(model, checked.capacity, spec)
 }
 
 fn borrowed(model: &Model<'_>, key: &Field<'_, Role>) -> TokenStream {

@@ -13,6 +13,7 @@ mod fallback;
 mod fields;
 mod generics;
 mod id_format;
+mod length;
 mod limit;
 mod list;
 mod model;
@@ -20,8 +21,8 @@ mod outlier;
 mod rename;
 mod rollup;
 mod serde_attr;
+mod size;
 mod spans;
-mod window;
 
 #[cfg(test)]
 mod tests;

@@ -11,9 +11,18 @@ use crate::{
 
 /// What stands for the limit where it is used.
 pub(crate) fn value(limit: &Spanned<Limit>) -> TokenStream {
+    value_named(limit, &limit.key)
+}
+
+/// What stands for the limit of a field where it is used.
+pub(crate) fn value_of_field(limit: &Spanned<Limit>, field: &str) -> TokenStream {
+    value_named(limit, &of_field(limit, field))
+}
+
+fn value_named(limit: &Spanned<Limit>, name: &Ident) -> TokenStream {
     match &limit.value {
         Limit::Literal { node, .. } => node.to_token_stream(),
-        Limit::Const(_) => name(limit).into_token_stream(),
+        Limit::Const(_) => constant_name(name).into_token_stream(),
     }
 }
 
@@ -23,12 +32,25 @@ pub(crate) fn value(limit: &Spanned<Limit>) -> TokenStream {
 /// `& !0` changes no integer, and nothing else has it: a cast alone would take a float, too. Both
 /// stand at the user's tokens, where clippy would speak up.
 pub(crate) fn constant(limit: &Spanned<Limit>, krate: &syn::Path) -> Option<TokenStream> {
+    constant_named(limit, &limit.key, krate)
+}
+
+/// The same for the limit of a field.
+pub(crate) fn constant_of_field(
+    limit: &Spanned<Limit>,
+    field: &str,
+    krate: &syn::Path,
+) -> Option<TokenStream> {
+    constant_named(limit, &of_field(limit, field), krate)
+}
+
+fn constant_named(limit: &Spanned<Limit>, name: &Ident, krate: &syn::Path) -> Option<TokenStream> {
     let Limit::Const(path) = &limit.value else {
         return None;
     };
     let krate = located_at(krate, path.span());
     let (name, check) = (
-        name(limit),
+        constant_name(name),
         format_ident!("{}", limit.key, span = last_span(path)),
     );
     Some(quote_spanned! {last_span(path)=>
@@ -39,6 +61,11 @@ pub(crate) fn constant(limit: &Spanned<Limit>, krate: &syn::Path) -> Option<Toke
 }
 
 /// `__CAPACITY`
-fn name(limit: &Spanned<Limit>) -> Ident {
-    format_ident!("__{}", limit.key.to_string().to_uppercase())
+fn constant_name(name: &Ident) -> Ident {
+    format_ident!("__{}", name.to_string().to_uppercase())
+}
+
+/// `max_len_ticker`
+fn of_field(limit: &Spanned<Limit>, field: &str) -> Ident {
+    format_ident!("{}_{field}", limit.key)
 }

@@ -35,6 +35,8 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let threshold = limit::constant(checked.threshold, &krate);
     let extras_capacity = checked.model.attr.extras_capacity.as_ref();
     let extras_capacity = extras_capacity.map(|limit| limit::constant(limit, &krate));
+    let max_bytes = checked.model.attr.max_bytes.as_ref();
+    let max_bytes = max_bytes.map(|limit| limit::constant(limit, &krate));
     let fields = fields(checked.model);
     let definition = &fields.definition;
     let outlier = outlier_impl(checked, &fields);
@@ -43,6 +45,7 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
         const _: () = {
             #threshold
             #extras_capacity
+            #max_bytes
             #definition
             #outlier
         };
@@ -111,6 +114,8 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let flag = flag.map(|name| quote!(.flag(#name)));
     let extras_capacity = attr.extras_capacity.as_ref().map(limit::value);
     let extras_capacity = extras_capacity.map(|limit| quote!(.extras_capacity(#limit)));
+    let max_bytes = attr.max_bytes.as_ref().map(limit::value);
+    let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
     let indexes = fields::indexed(&checked.model.fields);
     let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
     quote! {
@@ -121,6 +126,6 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
             #items,
             #extra_items,
             #threshold,
-        ) #flag #extras_capacity #indexes
+        ) #flag #extras_capacity #max_bytes #indexes
     }
 }

@@ -114,9 +114,7 @@ pub(crate) fn rollups(model: &Model<'_>) -> Rollups {
 fn predicates(model: &Model<'_>) -> Vec<TokenStream> {
     let mut predicates = generics::of_struct(model.input);
     predicates.extend(bounds::rollups_are_fit(model));
-    for param in model.input.generics.type_params().map(|param| &param.ident) {
-        predicates.push(quote!(#param: ::core::marker::Send + ::core::marker::Sync + 'static));
-    }
+    predicates.extend(bounds::params_are_shared(model));
     predicates
 }
 

@@ -6,27 +6,37 @@ pub use mongodb::bson::{Bson, DateTime};
 pub use serde;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::MAX_CAPACITY;
+pub use self::probe::{Probe, Unknown, len_size};
+
+mod probe;
 
 macro_rules! limits {
-    ($($name:ident)+) => {$(
+    ($($name:ident $least:literal..=$greatest:literal)+) => {$(
         /// The limit of this name, given as the path of a constant of whichever integer type.
         ///
         /// # Panics
         ///
-        /// At compile time, unless it lies between 1 and [`MAX_CAPACITY`].
+        /// At compile time, unless it lies within its bounds.
         #[track_caller]
         pub const fn $name(value: i128) -> u32 {
             assert!(
-                value >= 1 && value <= MAX_CAPACITY as i128,
-                concat!(stringify!($name), " must be between 1 and 1000000")
+                value >= $least && value <= $greatest,
+                concat!(
+                    stringify!($name), " must be between ", $least, " and ", $greatest
+                )
             );
             value as u32
         }
     )+};
 }
 
-limits!(capacity threshold extras_capacity);
+limits! {
+    capacity 1..=1000000
+    threshold 1..=1000000
+    extras_capacity 1..=1000000
+    max_bytes 1024..=15728640
+    max_len 1..=15728640
+}
 
 /// The type of a parent's array: `Vec`, under whichever name.
 #[diagnostic::on_unimplemented(

@@ -9,7 +9,7 @@ use crate::{
     Bucket, Result,
     combine::Combiner,
     command::KeyScope,
-    engine::{Batch, Engine, Entry},
+    engine::{Engine, Entry},
     item,
 };
 
@@ -20,6 +20,16 @@ pub struct Append<'s> {
     scope: KeyScope,
     entry: Result<Entry>,
     session: Option<&'s mut ClientSession>,
+}
+
+/// What an append did. [`AlreadyThere`](Self::AlreadyThere) is said only of items with an identity:
+/// `#[bucket(unique)]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Appended {
+    /// The item is stored now.
+    Stored,
+    /// An item of the key with this identity was stored before, and nothing was changed.
+    AlreadyThere,
 }
 
 /// How a handle sends its appends.
@@ -59,8 +69,8 @@ impl Append<'_> {
 }
 
 impl<'s> IntoFuture for Append<'s> {
-    type Output = Result<()>;
-    type IntoFuture = BoxFuture<'s, Result<()>>;
+    type Output = Result<Appended>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
@@ -68,10 +78,7 @@ impl<'s> IntoFuture for Append<'s> {
             let (entry, session) = (self.entry?, self.session);
             match combiner {
                 Some(combiner) if session.is_none() => combiner.append(self.scope, entry).await,
-                _ => {
-                    let mut batch = Batch::new(self.scope, [entry]);
-                    engine.append(&mut batch, session).await
-                }
+                _ => engine.append_one(self.scope, entry, session).await,
             }
         })
     }

@@ -7,7 +7,12 @@ use mongodb::{
 use serde::{Serializer, de::DeserializeOwned};
 
 use crate::{
-    BucketSpec, Key, RollupFields, create::CreateCollections, open::OpenBuckets, validator, view,
+    BucketSpec, Key, RollupFields, TooLong,
+    create::CreateCollections,
+    open::OpenBuckets,
+    validator,
+    verify::{RepairBuckets, VerifyBuckets},
+    view,
 };
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
@@ -107,6 +112,12 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// The moment that a time ordinal is taken from; `None` with `{#}`.
     fn time(&self) -> Option<DateTime>;
 
+    /// A field whose value is longer than it may be (`#[bucket(max_len = …)]`), if there is one: the
+    /// item is then refused before anything is sent.
+    fn too_long(&self) -> Option<TooLong> {
+        None
+    }
+
     /// Writes the element: the fields that are no key fields, as a map.
     fn serialize_element<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
@@ -201,6 +212,71 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         CreateCollections::new([(collection.clone_with_type(), Self::validator())])
     }
 
+    /// Lists what breaks G2 to G5 in the struct's collection. It need not have been opened: one
+    /// whose keys have several open buckets cannot be.
+    ///
+    /// Passes over all buckets once, as the primary has them, and over the open ones once more. The
+    /// server counts the items, so that none is sent. Writers may be active; what is found was there
+    /// at one moment.
+    ///
+    /// # Errors
+    ///
+    /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) and the others of
+    /// [`buckets`](Self::buckets) that are about indexes, or the driver's.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// for problem in Trade::verify(&db).await? {
+    ///     println!("{problem}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn verify(db: &Database) -> VerifyBuckets<Self> {
+        Self::verify_in(db.collection::<Self>(Self::SPEC.collection))
+    }
+
+    /// Verifies a collection of your choice. Otherwise like [`verify`](Self::verify).
+    fn verify_in<C: Send + Sync>(collection: Collection<C>) -> VerifyBuckets<Self> {
+        VerifyBuckets::new(collection.clone_with_type())
+    }
+
+    /// Takes over a collection that others filled without the index `bucket_open`, and mends what
+    /// can be mended without guessing: of each key (and time window) all open buckets but the
+    /// newest are sealed, counts are corrected, and so is `sealed`. Gives the problems that are
+    /// left, whose texts say what to do about them. No item is changed.
+    ///
+    /// Writers may be active: each correction is one atomic update of a bucket that is still as it
+    /// was found. As long as one of them is unguarded it may open further buckets, so
+    /// [open](Self::buckets) the collection right afterwards, which makes the index. To repeat it
+    /// does no harm; a dropped future leaves some problems mended and others not.
+    ///
+    /// Round trips: as three times [`verify`](Self::verify), and one for each thousand buckets that
+    /// are mended, or for each key that has several open ones.
+    ///
+    /// # Errors
+    ///
+    /// As for [`verify`](Self::verify).
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let left = Trade::repair(&db).await?;
+    /// assert_eq!(left, []);
+    /// let trades = Trade::buckets(&db).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn repair(db: &Database) -> RepairBuckets<Self> {
+        Self::repair_in(db.collection::<Self>(Self::SPEC.collection))
+    }
+
+    /// Repairs a collection of your choice. Otherwise like [`repair`](Self::repair).
+    fn repair_in<C: Send + Sync>(collection: Collection<C>) -> RepairBuckets<Self> {
+        RepairBuckets::new(collection.clone_with_type())
+    }
+
     /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append
     /// to and read from.
     ///
@@ -213,6 +289,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
     /// [`is_index`](crate::Error::is_index),
     /// [`is_several_open`](crate::Error::is_several_open),
+    /// [`is_not_unique`](crate::Error::is_not_unique),
     /// [`is_collation`](crate::Error::is_collation), or the driver's.
     fn buckets(db: &Database) -> OpenBuckets<Self> {
         Self::buckets_in(db.collection::<Self>(Self::SPEC.collection))

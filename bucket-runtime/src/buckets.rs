@@ -81,7 +81,9 @@ impl<T: Bucket> Buckets<T> {
     /// each lost race for opening a bucket costs another one.
     ///
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write
-    /// concern says; the server's default is a majority of the replica set.
+    /// concern says; the server's default is a majority of the replica set. With
+    /// `#[bucket(unique)]` it may have been stored [before](crate::Appended::AlreadyThere), and a
+    /// call that failed may be repeated without a look; finding that takes one round trip more.
     ///
     /// A dropped future leaves the item stored or not stored, never a broken bucket. What was sent
     /// already is carried out.
@@ -117,7 +119,8 @@ impl<T: Bucket> Buckets<T> {
     /// [`buffer`](crate::action::AppendMany::buffer) allows, since whole buckets are what makes
     /// this quick: about one round trip for each thousand buckets.
     ///
-    /// When this returns `Ok`, each item is stored exactly once. A dropped future leaves some items
+    /// When this returns `Ok`, each item is stored exactly once; with `#[bucket(unique)]` those that
+    /// were there already are left out, and not counted. A dropped future leaves some items
     /// stored and others not, never a broken bucket.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use tokio::{
 pub use self::failed::{AppendManyError, FailedItem};
 pub(crate) use self::{
     lane::Held,
-    plan::{Chunk, Ids, NewBucket},
+    plan::{Chunk, Ids, NewBucket, has_twins},
 };
 use self::{lane::Lanes, load::Load};
 use crate::{Bucket, Result, engine::Engine, error::Kind, id, item};
@@ -33,7 +33,8 @@ const CONCURRENCY: usize = 4;
 /// An append of many items, which waits to be awaited; see
 /// [`Buckets::append_many`](crate::Buckets::append_many).
 ///
-/// Its output is the number of items, all of which are stored.
+/// Its output is the number of items that it has stored: all of them, but for those with an identity
+/// (`#[bucket(unique)]`) that were there already.
 #[must_use = "items are appended when this is awaited"]
 pub struct AppendMany<'i, T> {
     engine: Engine,
@@ -84,7 +85,7 @@ impl<'i, T: Bucket> IntoFuture for AppendMany<'i, T> {
             let mut lanes = Lanes::default();
             let mut index = 0;
             while let Some(item) = items.next().await {
-                let has_failed = match check_time(&load.engine, &item) {
+                let has_failed = match check(&load.engine, &item) {
                     Ok(()) => {
                         lanes.push(index, item);
                         false
@@ -134,8 +135,9 @@ async fn flush<T: Bucket>(load: &Load<T>, lanes: &mut Lanes<T>, progress: &mut P
     }
 }
 
-/// An error if no bucket can begin at the item's time.
-pub(crate) fn check_time<T: Bucket>(engine: &Engine, item: &T) -> Result<()> {
+/// An error if no bucket can begin at the item's time, or a value is too long.
+pub(crate) fn check<T: Bucket>(engine: &Engine, item: &T) -> Result<()> {
+    item::check_lengths(item).map_err(|kind| engine.fail(&item::scope(item), kind))?;
     match item.time() {
         Some(time) if !id::fits(T::SPEC.id.ordinal, time.timestamp_millis()) => {
             let kind = Kind::TimeOutOfRange(time.to_string());

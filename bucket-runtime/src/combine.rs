@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use self::queue::{Queue, Waiting};
 use crate::{
-    Error, Result,
+    Appended, Error, Result,
     command::KeyScope,
     engine::{Engine, Entry, size},
     error::Kind,
@@ -49,7 +49,7 @@ impl Combiner {
     }
 
     /// Appends one item, with others if others wait.
-    pub(crate) async fn append(&self, scope: KeyScope, entry: Entry) -> Result<()> {
+    pub(crate) async fn append(&self, scope: KeyScope, entry: Entry) -> Result<Appended> {
         let bytes = size(&entry.element);
         let units = (bytes.min(WAITING_BYTES) / UNIT).max(1);
         let units = u32::try_from(units).unwrap_or(u32::MAX);

@@ -19,6 +19,9 @@ pub(crate) const SEALED: &str = "sealed";
 pub(crate) const EXPIRY_INDEX: &str = "bucket_expiry";
 pub(crate) const NEWEST: &str = "newest";
 
+/// The index by which each item of a key is stored once, where a field tells them apart.
+pub(crate) const UNIQUE_INDEX: &str = "bucket_unique";
+
 /// One key of one collection, or one time window of a key, ready to be put into commands.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyScope {
@@ -230,7 +233,31 @@ impl KeyScope {
         // The index holds what is below the capacity, so nothing above that may be asked for.
         let below = capacity(self.spec) + 1 - size(elements).max(1);
         filter.insert(self.spec.count, doc! { "$lt": below });
+        if let Some(field) = self.spec.unique {
+            // The unique index compares items of different buckets only.
+            let identities = elements
+                .iter()
+                .filter_map(|element| identity(field, element));
+            let others = doc! { "$nin": identities.cloned().collect::<Vec<_>>() };
+            filter.insert(identity_path(self.spec, field), others);
+        }
         filter
+    }
+
+    /// What tells apart the items of those buckets of the key which hold items with these identities,
+    /// as the unique index finds them.
+    pub(crate) fn identities(&self, field: &str, identities: Vec<Bson>) -> [Document; 2] {
+        let path = identity_path(self.spec, field);
+        let key = self.spec.key.iter().zip(&self.parts);
+        let mut filter: Document = key
+            .map(|(name, part)| (name.name.to_owned(), equality(&part.value)))
+            .collect();
+        filter.insert(path.as_str(), doc! { "$in": identities });
+        filter.insert(self.spec.count, doc! { "$gt": 0 });
+        [
+            doc! { "$match": filter },
+            doc! { "$project": { "_id": 0, "identities": format!("${path}") } },
+        ]
     }
 
     /// The open bucket of the key, also if its id is none of the key's.
@@ -274,6 +301,16 @@ impl KeyScope {
     }
 }
 
+/// What tells an element from the others of its key.
+pub(crate) fn identity<'e>(field: &str, element: &'e Bson) -> Option<&'e Bson> {
+    element.as_document()?.get(field)
+}
+
+/// The path under which queries and the index find that.
+pub(crate) fn identity_path(spec: &BucketSpec, field: &str) -> String {
+    format!("{}.{field}", spec.items)
+}
+
 /// The update, which is refused if it would make a document: that one could have no such id.
 fn or_be_refused(mut update: Update) -> Update {
     let impossible = Bson::Array(Vec::new());
@@ -300,15 +337,16 @@ pub(crate) fn count_items(spec: &BucketSpec, filter: Document) -> [Document; 2] 
 
 /// The keys of the open index.
 pub(crate) fn open_index_keys(spec: &BucketSpec) -> Document {
-    let mut keys: Document = (spec.key.iter())
-        .map(|key| (key.name.to_owned(), Bson::Int32(1)))
-        .collect();
-    keys.extend(
-        spec.window_name()
-            .map(|name| (name.to_owned(), Bson::Int32(1))),
-    );
+    let mut keys = each_one(spec.key_names().chain(spec.window_name()));
     keys.insert(SEALED, 1_i32);
     keys
+}
+
+/// Keys of an index, or a projection.
+pub(crate) fn each_one<'n>(names: impl Iterator<Item = &'n str>) -> Document {
+    names
+        .map(|name| (name.to_owned(), Bson::Int32(1)))
+        .collect()
 }
 
 /// The keys of the index on the reference field of extras.
@@ -323,6 +361,19 @@ pub(crate) fn open_index_filter(spec: &BucketSpec) -> Document {
         filter.insert(name, doc! { "$gte": before_all_windows(seconds.into()) });
     }
     filter
+}
+
+/// The keys of the index on the field that tells the items of a key apart.
+pub(crate) fn unique_index_keys(spec: &BucketSpec, field: &str) -> Document {
+    let mut keys = each_one(spec.key_names());
+    keys.insert(identity_path(spec, field), 1_i32);
+    keys
+}
+
+/// Which buckets that index holds: an empty one would stand in it with a null, and two of them
+/// would exclude each other.
+pub(crate) fn unique_index_filter(spec: &BucketSpec) -> Document {
+    doc! { spec.count: { "$gt": 0 } }
 }
 
 /// The moment that lies one window before the first one that ids can hold. As a bound of the open

@@ -9,12 +9,12 @@ use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 use tokio::sync::MutexGuard;
 
 pub(crate) use self::batch::{
-    Batch, COMMAND_BYTES, Entry, Sent, Statement, Tail, next_number, size,
+    Batch, COMMAND_BYTES, Entry, Sent, Statement, Tail, comparable, next_number, size,
 };
 use self::turns::Turns;
 use crate::{
-    Error, Result,
-    command::{KeyScope, OPEN_INDEX},
+    Appended, Error, Result,
+    command::{KeyScope, OPEN_INDEX, UNIQUE_INDEX},
     error::{Kind, duplicate_index, is_impossible_id},
     server::Server,
 };
@@ -54,41 +54,56 @@ impl Engine {
         Ok(())
     }
 
-    /// Sends the items, in order, and tells of each what became of it, until all are told of or the
-    /// caller of this says `false`. If one item may be to blame for the others, each is sent by
-    /// itself.
+    /// Sends one item.
+    pub(crate) async fn append_one(
+        &self,
+        scope: KeyScope,
+        entry: Entry,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Appended> {
+        let mut batch = Batch::new(scope, [entry]);
+        self.append(&mut batch, session).await?;
+        Ok(batch
+            .done
+            .pop()
+            .map_or(Appended::Stored, |(_, appended)| appended))
+    }
+
+    /// Sends the items, in order, and tells of each by its place what became of it, until all are
+    /// told of or the caller of this says `false`. If one item may be to blame for the others, each
+    /// is sent by itself.
     pub(crate) async fn append_each(
         &self,
         batch: &mut Batch,
-        mut tell: impl FnMut(Result<()>) -> bool,
+        mut tell: impl FnMut(usize, Result<Appended>) -> bool,
     ) {
-        while !batch.is_empty() {
-            let before = batch.len();
-            let result = self.step(batch, None).await;
+        loop {
+            let result = match batch.is_empty() {
+                true => Ok(()),
+                false => self.step(batch, None).await,
+            };
             let mut go_on = true;
-            for _ in batch.len()..before {
-                go_on &= tell(Ok(()));
+            for (place, appended) in batch.done.drain(..) {
+                go_on &= tell(place, Ok(appended));
             }
             if let Err(error) = result {
                 let concerned = batch.take(batch.concerned);
                 let alone = concerned.len() > 1 && error.is_refusal();
-                for entry in concerned {
-                    let result = if alone {
-                        let mut entry = Batch::new(batch.scope.clone(), [entry]);
-                        self.append(&mut entry, None).await
-                    } else {
-                        Err(error.clone())
+                for (place, entry) in concerned {
+                    let result = match alone {
+                        true => self.append_one(batch.scope.clone(), entry, None).await,
+                        false => Err(error.clone()),
                     };
-                    go_on &= tell(result);
+                    go_on &= tell(place, result);
                 }
             }
-            if !go_on {
+            if !go_on || batch.is_empty() {
                 return;
             }
         }
     }
 
-    /// Sends until at least one item more is stored.
+    /// Sends until at least one item more is stored, or found to be there already.
     ///
     /// While nothing is known of the key's buckets, and with a time ordinal, this is an upsert,
     /// which also opens a bucket. Otherwise, and once that id turned out to be taken, it is an
@@ -100,6 +115,8 @@ impl Engine {
         batch: &mut Batch,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
+        // A transaction would be aborted by the refusal that tells it.
+        batch.doubtful |= session.is_some() && batch.scope.spec.unique.is_some();
         loop {
             batch.concerned = batch.len();
             if batch.tries == TRIES {
@@ -107,8 +124,12 @@ impl Engine {
             }
             pause(batch.tries).await;
             batch.tries += 1;
-            let _turn = self.find_tail(batch, session.as_deref_mut()).await?;
             let before = batch.len();
+            self.find_present(batch, session.as_deref_mut()).await?;
+            if batch.len() < before {
+                return Ok(());
+            }
+            let _turn = self.find_tail(batch, session.as_deref_mut()).await?;
             self.send(batch, session.as_deref_mut()).await?;
             if batch.len() < before {
                 return Ok(());
@@ -154,6 +175,8 @@ impl Engine {
         statement: Statement,
         result: Result<bool, DriverError>,
     ) -> Result<()> {
+        // An item of it may be there already, in this bucket or in another one.
+        batch.doubtful |= batch.scope.spec.unique.is_some() && !matches!(result, Ok(true));
         let error = match result {
             // It would have had to make a document, and must not.
             Err(error) if is_impossible_id(&error) => {
@@ -184,6 +207,7 @@ impl Engine {
             Some(OPEN_INDEX | "_id_") if single || !batch.is_contended() => Tail::Look,
             // What was looked up is outdated before it is used.
             Some(OPEN_INDEX | "_id_") => Tail::Unknown,
+            Some(UNIQUE_INDEX) if batch.scope.spec.unique.is_some() => Tail::Look,
             _ => {
                 batch.concerned = statement.carries;
                 return Err(self.refused(&batch.scope, error));
@@ -202,6 +226,24 @@ impl Engine {
         let update = scope.append_to_open(vec![element].into());
         let stored = self.server.update(update, session).await;
         stored.map_err(|error| self.refused(scope, error))
+    }
+
+    /// Takes out the items that are there already, where that is in doubt. One round trip.
+    async fn find_present(
+        &self,
+        batch: &mut Batch,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        let (true, Some(field)) = (batch.doubtful, batch.scope.spec.unique) else {
+            return Ok(());
+        };
+        let identities = batch.scope.identities(field, batch.identities());
+        let found = self.server.identities(identities, session);
+        let found = found
+            .await
+            .map_err(|error| self.failed(&batch.scope, error))?;
+        batch.found(found);
+        Ok(())
     }
 
     /// Asks the server what has to be known for the next statement. The turn is kept until that

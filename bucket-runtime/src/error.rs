@@ -199,6 +199,11 @@ impl Error {
         self.0.kind == Kind::SeveralOpen
     }
 
+    /// Whether items of a key have the same identity already, so that `unique` cannot hold.
+    pub fn is_not_unique(&self) -> bool {
+        self.0.kind == Kind::NotUnique
+    }
+
     /// Whether the collection compares text by a locale, so that different keys may be equal to it.
     pub fn is_collation(&self) -> bool {
         self.0.kind == Kind::Collation
@@ -228,6 +233,11 @@ impl Error {
         self.0.kind == Kind::TooLarge
     }
 
+    /// Whether a field's value was longer than its `max_len`; nothing was sent.
+    pub fn is_too_long(&self) -> bool {
+        matches!(self.0.kind, Kind::TooLong(_))
+    }
+
     /// Whether the sum that a bucket keeps would exceed 64 bits with the item. Nothing was stored.
     pub fn is_sum_overflow(&self) -> bool {
         self.0.kind == Kind::SumOverflow
@@ -240,9 +250,9 @@ impl Error {
     }
 
     /// Whether an edit was to change the key of an item, or its time window, which say in which
-    /// bucket it lies. Nothing was stored.
+    /// bucket it lies, or what is `unique` in it. Nothing was stored.
     pub fn is_moved(&self) -> bool {
-        matches!(self.0.kind, Kind::Moved { .. })
+        matches!(self.0.kind, Kind::Moved(_))
     }
 
     /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.

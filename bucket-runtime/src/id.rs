@@ -156,14 +156,29 @@ pub(crate) fn last_suffix(base: &str) -> String {
 
 /// Whether this is an ordinal as this library writes it, for whichever [`Ordinal`].
 pub(crate) fn is_ordinal(text: &str) -> bool {
-    let (number, suffix) = match text.find('_') {
-        Some(at) => text.split_at(at),
-        None => (text, ""),
+    let (digits, suffix) = parted(text);
+    matches!(digits.len(), 10 | 13) && is_digits(digits) && is_suffix(suffix)
+}
+
+/// Whether this is how a bucket of this kind is named within its key.
+pub(crate) fn is_ordinal_of(ordinal: Ordinal, text: &str) -> bool {
+    let (digits, suffix) = parted(text);
+    let is_suffixed = match ordinal {
+        Ordinal::Number => suffix.is_empty(),
+        _ => is_suffix(suffix),
     };
-    let digits = number.strip_prefix('-').unwrap_or(number);
-    matches!(digits.len(), 10 | 13)
-        && is_digits(digits)
-        && (suffix.is_empty() || parse_suffix(suffix).is_some())
+    digits.len() == width(ordinal) && is_digits(digits) && is_suffixed
+}
+
+/// The digits of an ordinal text, and what is behind them.
+fn parted(text: &str) -> (&str, &str) {
+    let (number, suffix) = text.split_at(text.find('_').unwrap_or(text.len()));
+    (number.strip_prefix('-').unwrap_or(number), suffix)
+}
+
+/// Whether this is what tells apart buckets of one moment, or of one window: nothing, or a number.
+pub(crate) fn is_suffix(text: &str) -> bool {
+    text.is_empty() || parse_suffix(text).is_some()
 }
 
 fn parse_suffix(text: &str) -> Option<u32> {

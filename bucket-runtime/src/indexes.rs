@@ -10,7 +10,7 @@ use mongodb::{
 
 use crate::{
     BucketSpec,
-    command::{self, EXPIRY_INDEX, NEWEST, OPEN_INDEX},
+    command::{self, EXPIRY_INDEX, NEWEST, OPEN_INDEX, UNIQUE_INDEX},
     error::Kind,
 };
 
@@ -34,6 +34,7 @@ pub(crate) fn asked_for(found: &[IndexModel], spec: &BucketSpec) -> Result<Vec<I
         }
     });
     let mut missing = plain(found, paths)?;
+    missing.extend(unique(found, spec)?);
     missing.extend(expiry(found, spec)?);
     Ok(missing)
 }
@@ -97,6 +98,34 @@ fn serves(index: &IndexModel, path: &str) -> bool {
 /// Whether the index holds all documents, and compares text as queries do.
 fn is_plain(options: &IndexOptions) -> bool {
     options.partial_filter_expression.is_none() && options.collation.is_none()
+}
+
+/// The index by which each item of a key is stored once, if it is to be made.
+fn unique(found: &[IndexModel], spec: &BucketSpec) -> Result<Option<IndexModel>, Kind> {
+    let Some(field) = spec.unique else {
+        return Ok(None);
+    };
+    let keys = command::unique_index_keys(spec, field);
+    let filter = command::unique_index_filter(spec);
+    let Some(index) = named(found, UNIQUE_INDEX) else {
+        let options = IndexOptions::builder()
+            .name(UNIQUE_INDEX.to_owned())
+            .unique(true)
+            .partial_filter_expression(filter)
+            .build();
+        return Ok(Some(model(keys, options)));
+    };
+    let options = index.options.clone().unwrap_or_default();
+    let is_ours = options.unique == Some(true)
+        && options.collation.is_none()
+        && options.hidden != Some(true)
+        && index.keys.keys().eq(keys.keys())
+        && (options.partial_filter_expression)
+            .is_some_and(|of| of.to_string() == filter.to_string());
+    match is_ours {
+        true => Ok(None),
+        false => Err(foreign(index)),
+    }
 }
 
 /// The index by which the server removes buckets, if it is to be made.

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     Bucket, Key, Ordinal,
-    command::KeyScope,
+    command::{self, KeyScope},
     element::{Element, Refusal},
     engine::Entry,
     error::{Error, Kind},
@@ -44,13 +44,51 @@ pub(crate) fn entry<T: Bucket>(
     scope: &KeyScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
-    let element = element(item).and_then(|element| Ok(Bson::try_from(element.value())?));
     Ok(Entry {
-        element: element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))?,
+        element: stored(item, &fail)?,
         base: base(scope, item.time()).map_err(fail)?,
         time: item.time().filter(|_| scope.spec.expire_after.is_some()),
         rolled: item.rollup_values(),
     })
+}
+
+/// The element as it is to be stored, if it may be.
+pub(crate) fn stored<T: Bucket>(item: &T, fail: impl Fn(Kind) -> Error) -> Result<Bson, Error> {
+    check_lengths(item).map_err(&fail)?;
+    let element = element(item).and_then(|element| Ok(Bson::try_from(element.value())?));
+    let element = element.and_then(|element| match T::SPEC.unique {
+        Some(field) if !command::identity(field, &element).is_some_and(is_single) => {
+            Err(format!("the unique field `{field}` has no single value").into())
+        }
+        _ => Ok(element),
+    });
+    element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))
+}
+
+/// An error if the value of some field is longer than it may be.
+pub(crate) fn check_lengths<T: Bucket>(item: &T) -> Result<(), Kind> {
+    item.too_long()
+        .map_or(Ok(()), |field| Err(Kind::TooLong(field)))
+}
+
+/// What tells the item from the others of its key, as it is stored.
+pub(crate) fn identity<T: Bucket>(item: &T, field: &str) -> Option<Bson> {
+    let element = element(item).ok()?;
+    let value = element.value().as_document()?.get(field).ok()??;
+    Bson::try_from(value).ok()
+}
+
+/// Whether the server compares the value as one: of an array it compares each element, and a null
+/// stands for a missing field, too.
+fn is_single(identity: &Bson) -> bool {
+    !matches!(
+        identity,
+        Bson::Null
+            | Bson::Undefined
+            | Bson::Array(_)
+            | Bson::Document(_)
+            | Bson::RegularExpression(_)
+    )
 }
 
 /// With a time ordinal, the id of a bucket that begins at this time; with windows, that of the first

@@ -53,6 +53,11 @@ pub trait KeyField: Clone + Send + Sync + 'static {
     /// asks for it; with `None` only for the field.
     const BSON_TYPE: Option<&'static str> = None;
 
+    /// How many bytes [`id_text`](Self::id_text) has at most, if that is known. The stored value then
+    /// takes at most 16 bytes more. With it the compiler [proves](crate::BucketSpec::bounded) that a
+    /// full bucket fits into a document.
+    const MAX_TEXT: Option<u32> = None;
+
     /// The value as callers pass it.
     fn borrowed(&self) -> &Self::Borrowed;
 
@@ -178,6 +183,7 @@ macro_rules! integers {
 
             // The shell writes doubles and 32 bits, and all are compared by value.
             const BSON_TYPE: Option<&'static str> = Some("number");
+            const MAX_TEXT: Option<u32> = Some(20);
 
             fn borrowed(&self) -> &Self {
                 self
@@ -257,6 +263,7 @@ impl KeyField for bool {
     type Borrowed = Self;
 
     const BSON_TYPE: Option<&'static str> = Some("bool");
+    const MAX_TEXT: Option<u32> = Some(5);
 
     fn borrowed(&self) -> &Self {
         self
@@ -279,6 +286,7 @@ impl KeyField for ObjectId {
     type Borrowed = Self;
 
     const BSON_TYPE: Option<&'static str> = Some("objectId");
+    const MAX_TEXT: Option<u32> = Some(24);
 
     fn borrowed(&self) -> &Self {
         self
@@ -301,6 +309,7 @@ impl KeyField for Uuid {
     type Borrowed = Self;
 
     const BSON_TYPE: Option<&'static str> = Some("binData");
+    const MAX_TEXT: Option<u32> = Some(36);
 
     fn borrowed(&self) -> &Self {
         self

@@ -128,6 +128,7 @@ mod rollup;
 mod rows;
 mod seek;
 mod server;
+mod size;
 mod span;
 mod spec;
 mod stored;
@@ -136,6 +137,7 @@ pub mod sync;
 mod time;
 mod transaction;
 mod validator;
+mod verify;
 mod view;
 mod watch;
 
@@ -146,6 +148,7 @@ pub use mongodb;
 pub use mongodb::bson;
 
 pub use crate::{
+    append::Appended,
     bucket::{Bucket, KeyRef},
     buckets::Buckets,
     bulk::{AppendManyError, FailedItem},
@@ -165,8 +168,13 @@ pub use crate::{
         DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,
         SumField,
     },
-    spec::{BucketSpec, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec, RollupName},
+    size::{BsonSize, LenField, MAX_BYTES, TooLong, array_size, document_size, string_size},
+    spec::{
+        BucketSpec, DEFAULT_MAX_BYTES, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec,
+        RollupName,
+    },
     time::{TimeField, bson_date},
+    verify::BucketProblem,
     watch::{WatchStream, WatchToken},
 };
 
@@ -360,6 +368,30 @@ pub use crate::{
 /// }
 /// ```
 ///
+/// # unique
+///
+/// On one field of the items, which tells those of a key apart: an order number, an id that the
+/// sender chooses. An item with a value that the key has already is not stored again, whoever sends
+/// it: [`append`](Buckets::append) gives [`Appended::AlreadyThere`], and
+/// [`append_many`](Buckets::append_many) leaves it out. So a call that may have failed is simply
+/// repeated.
+///
+/// The field has a type of [`KeyField`], and two items of different keys may have the same value.
+/// The index `bucket_unique` guards it, over the key and the field, where `count > 0`; of two items in
+/// one bucket the filter of each append takes care. An item that is there costs a round trip more.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "orders", id = "{customer_id}_{date}", capacity = 10)]
+/// struct Order {
+///     customer_id: i64,
+///     date: DateTime,
+///     #[bucket(unique)]
+///     number: String,
+/// }
+/// ```
+///
 /// # crate
 ///
 /// For a crate that renamed or re-exports this one: `#[bucket(crate = my_framework::buckets)]`.
@@ -481,6 +513,7 @@ pub mod action {
         regroup::Regroup,
         remove::RemoveKey,
         rollup::RollUp,
+        verify::{RepairBuckets, VerifyBuckets},
         view::CreateView,
         watch::Watch,
     };

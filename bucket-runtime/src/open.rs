@@ -12,9 +12,9 @@ use crate::{
     Bucket, BucketSpec, Buckets, Error, Ordinal, Result,
     append::Writer,
     combine::Combiner,
-    command::{self, OPEN_INDEX},
+    command::{self, OPEN_INDEX, UNIQUE_INDEX},
     engine::Engine,
-    error::Kind,
+    error::{Kind, duplicate_index},
     indexes,
     server::{Server, whole},
 };
@@ -62,10 +62,19 @@ impl<T: Bucket> IntoFuture for OpenBuckets<T> {
 /// Checks the indexes of the collection, and makes those that are not there. Gives those that were
 /// there.
 pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Vec<IndexModel>> {
-    let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
-    let missing = missing(&found, spec).map_err(|kind| Error::new(kind, server.name()))?;
+    let (found, missing) = check_indexes(server, spec).await?;
     create(server, missing).await?;
     Ok(found)
+}
+
+/// The indexes of the collection, after these were checked, and those that are to be made.
+pub(crate) async fn check_indexes(
+    server: &Server,
+    spec: &BucketSpec,
+) -> Result<(Vec<IndexModel>, Vec<IndexModel>)> {
+    let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
+    let missing = missing(&found, spec).map_err(|kind| Error::new(kind, server.name()))?;
+    Ok((found, missing))
 }
 
 /// Makes indexes. One round trip, or none if there are none.
@@ -74,12 +83,11 @@ pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<
         return Ok(());
     }
     server.create_indexes(missing).await.map_err(|error| {
-        // The only one of them that refuses documents is the open index.
-        let several = crate::error::duplicate_index(&error).is_some();
-        let kind = if several {
-            Kind::SeveralOpen
-        } else {
-            Kind::Driver
+        let kind = match duplicate_index(&error) {
+            Some(UNIQUE_INDEX) => Kind::NotUnique,
+            // No other but the open index refuses documents.
+            Some(_) => Kind::SeveralOpen,
+            None => Kind::Driver,
         };
         Error::new(kind, server.name()).with_driver(error)
     })

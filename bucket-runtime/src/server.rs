@@ -21,7 +21,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::numbers::Numbers;
 pub(crate) use self::range::Range;
 use crate::{
-    command::{KeyScope, OPEN_INDEX, SEALED, Update},
+    command::{KeyScope, OPEN_INDEX, SEALED, Update, each_one},
     outlier::command::ParentScope,
     rows::Rows,
 };
@@ -176,10 +176,9 @@ impl Server {
         let Some(spec) = scopes.first().map(|scope| scope.spec) else {
             return Ok(Vec::new());
         };
-        let key = spec.key.iter().map(|key| key.name);
-        let names = Vec::from_iter(key.chain(spec.window_name()));
-        let mut projection = doc! { spec.count: 1 };
-        projection.extend((names.iter()).map(|name| ((*name).to_owned(), Bson::Int32(1))));
+        let names = Vec::from_iter(spec.key_names().chain(spec.window_name()));
+        let mut projection = each_one(names.iter().copied());
+        projection.insert(spec.count, 1_i32);
         let mut open = (self.collection)
             .find(KeyScope::open_buckets_anywhere(scopes))
             .hint(Hint::Name(OPEN_INDEX.to_owned()))

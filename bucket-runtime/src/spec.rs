@@ -8,11 +8,19 @@ pub use self::{
     rollup::RollupName,
 };
 
+use crate::size::MAX_BYTES;
+
 /// The largest capacity that a bucket may have.
 ///
 /// A document holds at most 16 MB (MongoDB manual, "MongoDB Limits and Thresholds"), and no useful
 /// element takes fewer than 16 bytes, so a larger capacity could never be reached.
 pub const MAX_CAPACITY: u32 = 1_000_000;
+
+/// How many bytes a bucket takes at most, unless the struct says otherwise: 4 MiB.
+pub const DEFAULT_MAX_BYTES: u32 = 4 << 20;
+
+/// The least that a bucket can be bounded by: its id, its key and some items have to fit.
+const MIN_BYTES: u32 = 1 << 10;
 
 /// How one struct is stored: everything that the runtime needs to know besides the values.
 ///
@@ -44,8 +52,13 @@ pub struct BucketSpec {
     pub fields: Option<&'static [&'static str]>,
     /// The stored names of the fields, of the key or of the items, that have an index.
     pub indexes: &'static [&'static str],
+    /// The stored name of the field that tells the items of a key apart, if one does.
+    pub unique: Option<&'static str>,
     /// How many seconds after the time of its newest item a bucket is removed, if ever.
     pub expire_after: Option<u32>,
+    /// How many bytes a bucket takes at most, which appends see to; `None` if a full bucket cannot
+    /// take more than that ([`bounded`](Self::bounded)).
+    pub max_bytes: Option<u32>,
 }
 
 impl BucketSpec {
@@ -92,8 +105,23 @@ impl BucketSpec {
             rollup: "rollup",
             fields: None,
             indexes: &[],
+            unique: None,
             expire_after: None,
+            max_bytes: Some(DEFAULT_MAX_BYTES),
         }
+    }
+
+    /// Sets how many bytes a bucket takes at most.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1024 and
+    /// [`MAX_BYTES`](crate::MAX_BYTES).
+    #[must_use]
+    pub const fn max_bytes(mut self, bytes: u32) -> Self {
+        assert_max_bytes(bytes);
+        self.max_bytes = Some(bytes);
+        self
     }
 
     /// Names the array of elements.
@@ -152,6 +180,13 @@ impl BucketSpec {
         self
     }
 
+    /// Names the field of the items that tells those of a key apart, so that each is stored once.
+    #[must_use]
+    pub const fn unique(mut self, name: &'static str) -> Self {
+        self.unique = Some(name);
+        self
+    }
+
     /// Has the server remove a bucket so many seconds after the time of its newest item. Only
     /// items that have a [`time`](crate::Bucket::time) expire.
     ///
@@ -171,6 +206,11 @@ impl BucketSpec {
         );
         self.expire_after = Some(seconds);
         self
+    }
+
+    /// The names of the key fields.
+    pub(crate) fn key_names(&self) -> impl Iterator<Item = &'static str> {
+        self.key.iter().map(|key| key.name)
     }
 
     /// The name of the field with the window's start, if buckets have one.
@@ -211,6 +251,8 @@ pub struct OutlierSpec {
     pub extras_capacity: u32,
     /// The stored names of the parents' fields that have an index.
     pub indexes: &'static [&'static str],
+    /// How many bytes a parent, and an extras document, takes at most.
+    pub max_bytes: u32,
 }
 
 impl OutlierSpec {
@@ -257,7 +299,21 @@ impl OutlierSpec {
             threshold,
             extras_capacity: 1000,
             indexes: &[],
+            max_bytes: DEFAULT_MAX_BYTES,
         }
+    }
+
+    /// Sets how many bytes a parent, and an extras document, takes at most.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1024 and
+    /// [`MAX_BYTES`](crate::MAX_BYTES).
+    #[must_use]
+    pub const fn max_bytes(mut self, bytes: u32) -> Self {
+        assert_max_bytes(bytes);
+        self.max_bytes = bytes;
+        self
     }
 
     /// Names the flag.
@@ -288,4 +344,11 @@ impl OutlierSpec {
         self.extras_capacity = capacity;
         self
     }
+}
+
+const fn assert_max_bytes(bytes: u32) {
+    assert!(
+        bytes >= MIN_BYTES && bytes <= MAX_BYTES,
+        "max_bytes must be between 1024 and 15728640"
+    );
 }

@@ -54,7 +54,7 @@ impl<'de, T: Bucket> Visitor<'de> for BucketVisitor<T> {
             sealed: false,
             rollup: None,
         };
-        let mut elements = None;
+        let mut elements: Option<Vec<_>> = None;
         while let Some(name) = map.next_key_seed(Name)? {
             if name == T::SPEC.items {
                 let elements_of = Elements(T::SPEC.items, PhantomData::<T::Element>);
@@ -64,7 +64,6 @@ impl<'de, T: Bucket> Visitor<'de> for BucketVisitor<T> {
             }
         }
         let elements = elements.ok_or_else(|| A::Error::missing_field(T::SPEC.items))?;
-        let elements: Vec<_> = elements;
         let stored = fields.rollup.take();
         let totals =
             stored.and_then(|stored| Totals::read(&T::SPEC, &stored, elements.len() as u64));

@@ -88,7 +88,7 @@ async fn cut_twice<T: Mark>(test: &str, keys: i64, shared: i64) {
         let mut acknowledged = Vec::new();
         for (n, result) in (0..).zip(results) {
             match result {
-                Ok(()) => acknowledged.push((n % keys, n)),
+                Ok(_) => acknowledged.push((n % keys, n)),
                 Err(error) => assert!(error.is_maybe_stored(), "{error}"),
             }
         }

@@ -35,7 +35,7 @@ async fn only_the_bad_are_refused<T: Mark>(
     let results = together(&marks, items.iter().cloned()).await;
     for (item, result) in items.iter().zip(results) {
         match (result, is_bad(item)) {
-            (Ok(()), false) => {}
+            (Ok(_), false) => {}
             (Err(error), true) => {
                 assert!(is_right(&error), "{}: {error}", item.n());
                 assert!(!error.is_maybe_stored(), "{error}");
@@ -75,7 +75,7 @@ async fn unique<T: Mark>(db: &Database) {
         let mut expected: Vec<_> = taken.iter().map(|n| (1000 + n, *n)).collect();
         for (item, result) in items.iter().zip(results) {
             match result {
-                Ok(()) => expected.push((item.k(), item.n())),
+                Ok(_) => expected.push((item.k(), item.n())),
                 Err(error) => {
                     assert!(is_bad(item.n()), "{}: {error}", item.n());
                     assert!(error.is_duplicate() && !error.is_maybe_stored(), "{error}");
@@ -148,7 +148,7 @@ async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back() {
     let results = futures_util::future::join_all(appends).await;
     for (n, result) in (0..).zip(results) {
         match (result, n % 4 < 2) {
-            (Ok(()), false) => {}
+            (Ok(_), false) => {}
             (Err(error), true) => assert!(error.is_serialize() && !error.is_maybe_stored()),
             (result, _) => panic!("{n}: {result:?}"),
         }

@@ -139,7 +139,7 @@ pub(crate) async fn at_rest<T: Mark>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<
 pub(crate) async fn together<T: Mark>(
     buckets: &Buckets<T>,
     items: impl IntoIterator<Item = T>,
-) -> Vec<Result<(), bucket_runtime::Error>> {
+) -> Vec<Result<bucket_runtime::Appended, bucket_runtime::Error>> {
     let appends = items.into_iter().map(|item| buckets.append(&item));
     let all = join_all(appends.map(IntoFuture::into_future));
     tokio::task::unconstrained(all).await

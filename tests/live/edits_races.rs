@@ -92,7 +92,7 @@ async fn write<T: Note>(notes: Buckets<T>, writer: i64, drops: bool) -> (Known, 
                 let n = writer * 1000 + step;
                 let append = notes.append(&T::new(n % 2, n, 5));
                 let values = match called(append, patient).await {
-                    Some(()) => vec![Some(5)],
+                    Some(_) => vec![Some(5)],
                     None => vec![Some(5), None],
                 };
                 known.insert(n, values);
@@ -134,6 +134,8 @@ async fn at_once<T: Note>(db: &Database, drops: bool) {
     reader.await.unwrap();
 
     let stored = at_rest(&notes, drops).await;
+    let problems = T::verify_in(notes.collection().clone()).await;
+    assert_eq!(problems.unwrap(), []);
     let stored = stored
         .into_iter()
         .flat_map(|(owner, notes)| notes.into_iter().map(move |(n, value)| (n, (owner, value))));

@@ -212,11 +212,11 @@ async fn an_item_is_never_put_where_no_read_finds_it() {
         texts.collection().insert_one(&open).await.unwrap();
         numbers.collection().insert_one(&open).await.unwrap();
         match texts.append(&text(k, 2)).await {
-            Ok(()) => assert_eq!(items(&texts, k).await.last(), Some(&text(k, 2))),
+            Ok(_) => assert_eq!(items(&texts, k).await.last(), Some(&text(k, 2))),
             Err(error) => assert!(error.to_string().contains(id), "{error}"),
         }
         match numbers.append(&numbered(k, 2)).await {
-            Ok(()) => assert_eq!(items(&numbers, k).await.last(), Some(&numbered(k, 2))),
+            Ok(_) => assert_eq!(items(&numbers, k).await.last(), Some(&numbered(k, 2))),
             Err(error) => assert!(error.to_string().contains(id), "{error}"),
         }
     }

@@ -144,7 +144,7 @@ async fn sessions_without_a_transaction_race_without_a_loss() {
                 match writer % 2 {
                     0 => append.await.unwrap(),
                     _ => append.session(&mut session).await.unwrap(),
-                }
+                };
             }
         });
     }

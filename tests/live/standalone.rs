@@ -127,7 +127,7 @@ async fn cut<T: Mark>(uri: &str) {
             let mut acknowledged = 0;
             for (n, result) in (first..).zip(together(&marks, items::<T>(keys, first)).await) {
                 let stored = match result {
-                    Ok(()) => true,
+                    Ok(_) => true,
                     Err(error) => {
                         assert!(error.is_maybe_stored(), "{error}");
                         carried_out

@@ -13,6 +13,7 @@ pub(crate) const BUCKET: Derive = Derive {
         ("collection", r#"collection = "trades""#),
         ("id", r#"id = "{customer_id}_{date}""#),
         ("capacity", "capacity = 100"),
+        ("max_bytes", "max_bytes = 1_000_000"),
         ("items", r#"items = "history""#),
         ("count", r#"count = "size""#),
         ("expire_after", r#"expire_after = "90d""#),
@@ -20,7 +21,8 @@ pub(crate) const BUCKET: Derive = Derive {
         ("rollup", r#"rollup = "rollup""#),
         ("crate", "crate = ::bucket_runtime"),
     ],
-    words: &["index", "sum", "min", "max"],
+    words: &["index", "unique", "sum", "min", "max"],
+    limits: &[("max_len", "max_len = 64")],
 };
 
 /// `#[bucket(…)]`, as far as it could be read.
@@ -30,6 +32,7 @@ pub(crate) struct BucketAttr {
     pub(crate) collection: Option<Spanned<LitStr>>,
     pub(crate) id: Option<Spanned<LitStr>>,
     pub(crate) capacity: Option<Spanned<Limit>>,
+    pub(crate) max_bytes: Option<Spanned<Limit>>,
     pub(crate) items: Option<Spanned<LitStr>>,
     pub(crate) count: Option<Spanned<LitStr>>,
     pub(crate) expire_after: Option<Spanned<LitStr>>,
@@ -61,6 +64,7 @@ impl BucketAttr {
             "window" => self.window = given.string(errors),
             "rollup" => self.rollup = given.string(errors),
             "capacity" => self.capacity = given.limit(errors),
+            "max_bytes" => self.max_bytes = given.limit(errors),
             _ => self.krate = given.path(errors),
         }
     }

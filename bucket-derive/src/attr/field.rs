@@ -1,10 +1,10 @@
-//! `#[bucket(…)]` and `#[outlier(…)]` on a field: the words that mark it.
+//! `#[bucket(…)]` and `#[outlier(…)]` on a field: the words that mark it, and its limits.
 
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::{Attribute, Meta, ext::IdentExt};
 
-use super::Derive;
+use super::{Derive, Limit, Spanned};
 use crate::{
     errors::{Errors, did_you_mean},
     list::{self, Entry, Value},
@@ -15,6 +15,8 @@ use crate::{
 pub(crate) struct FieldAttr {
     /// The words that mark the field, each with what it was meant to be.
     words: Vec<(&'static str, Ident)>,
+    /// The limits, under the names of their keys; `None` if a value could not be read.
+    limits: Vec<(&'static str, Option<Spanned<Limit>>)>,
     /// Something could not be read, so nobody knows what it was to mark.
     pub(crate) unreadable: bool,
 }
@@ -48,6 +50,12 @@ impl FieldAttr {
         Some(&found.1)
     }
 
+    /// The limit of this name, if the field has it.
+    pub(crate) fn limit(&self, key: &str) -> Option<&Spanned<Limit>> {
+        let found = self.limits.iter().find(|(known, _)| *known == key)?;
+        found.1.as_ref()
+    }
+
     fn add(&mut self, field: &syn::Field, entry: &Entry, derive: &Derive, errors: &mut Errors) {
         let Some(key) = &entry.key else {
             self.unreadable = true;
@@ -61,6 +69,10 @@ impl FieldAttr {
             let field = field.ident.as_ref().map(IdentExt::unraw);
             let help = format!("id = \"{{{}}}_{{#}}\"", field.to_token_stream());
             errors.push(key, "the id format names the key fields", help);
+            return;
+        }
+        if let Some(limit) = derive.limits.iter().find(|(known, _)| *known == name) {
+            self.add_limit(*limit, key, entry, derive, errors);
             return;
         }
         let meant = match derive.words.iter().find(|word| **word == name) {
@@ -84,6 +96,46 @@ impl FieldAttr {
         } else {
             self.words.push((meant, key.clone()));
         }
+    }
+
+    fn add_limit(
+        &mut self,
+        (name, usage): (&'static str, &'static str),
+        key: &Ident,
+        entry: &Entry,
+        derive: &Derive,
+        errors: &mut Errors,
+    ) {
+        let whole = format!("#[{}({usage})]", derive.attribute);
+        if self.limits.iter().any(|(known, _)| *known == name) {
+            let message = format!("`{name}` is given twice");
+            errors.push(key, message, format_args!("keep one `{whole}`"));
+            return;
+        }
+        let read = match &entry.value {
+            Value::Assigned(value) if !value.is_empty() => {
+                let read = Limit::parse(value.clone());
+                if read.is_none() {
+                    let message = format!("`{name}` must be an integer or the path of a constant");
+                    errors.push(value, message, &whole);
+                }
+                read
+            }
+            _ => {
+                errors.push(
+                    &entry.tokens,
+                    format_args!("`{name}` needs a value"),
+                    &whole,
+                );
+                None
+            }
+        };
+        let limit = read.map(|value| Spanned {
+            key: key.clone(),
+            value,
+            usage,
+        });
+        self.limits.push((name, limit));
     }
 }
 
@@ -113,12 +165,14 @@ impl Derive {
             errors.push(key, message, help);
             return None;
         }
-        let meant = did_you_mean(&name, self.words.iter().copied());
+        let limits = self.limits.iter().map(|(known, _)| *known);
+        let words = Vec::from_iter(self.words.iter().copied().chain(limits));
+        let meant = did_you_mean(&name, words.iter().copied());
         let help = match meant {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("the words are `{}`", self.words.join("`, `")),
+            None => format!("the words are `{}`", words.join("`, `")),
         };
         errors.push(key, message, help);
-        meant
+        meant.filter(|meant| self.words.contains(meant))
     }
 }

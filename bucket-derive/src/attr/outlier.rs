@@ -15,11 +15,13 @@ pub(crate) const OUTLIER: Derive = Derive {
         ("reference", r#"reference = "book_id""#),
         ("threshold", "threshold = 50"),
         ("extras_capacity", "extras_capacity = 1000"),
+        ("max_bytes", "max_bytes = 1_000_000"),
         ("flag", r#"flag = "has_extras""#),
         ("extra_items", r#"extra_items = "items_extra""#),
         ("crate", "crate = ::bucket_runtime"),
     ],
     words: &["items", "flag", "index"],
+    limits: &[],
 };
 
 /// `#[outlier(…)]` on the struct, as far as it could be read.
@@ -31,6 +33,7 @@ pub(crate) struct OutlierAttr {
     pub(crate) reference: Option<Spanned<LitStr>>,
     pub(crate) threshold: Option<Spanned<Limit>>,
     pub(crate) extras_capacity: Option<Spanned<Limit>>,
+    pub(crate) max_bytes: Option<Spanned<Limit>>,
     pub(crate) flag: Option<Spanned<LitStr>>,
     pub(crate) extra_items: Option<Spanned<LitStr>>,
     krate: Option<Spanned<Path>>,
@@ -56,6 +59,7 @@ impl OutlierAttr {
             "reference" => self.reference = given.string(errors),
             "threshold" => self.threshold = given.limit(errors),
             "extras_capacity" => self.extras_capacity = given.limit(errors),
+            "max_bytes" => self.max_bytes = given.limit(errors),
             "flag" => self.flag = given.string(errors),
             "extra_items" => self.extra_items = given.string(errors),
             _ => self.krate = given.path(errors),

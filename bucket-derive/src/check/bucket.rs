@@ -5,6 +5,8 @@ mod id_format;
 mod names;
 mod rollup;
 mod serde;
+mod size;
+mod unique;
 
 use syn::{Error, LitStr};
 
@@ -17,6 +19,7 @@ use crate::{
     attr::{BUCKET, Limit, Spanned},
     errors::Errors,
     id_format::Ordinal,
+    length,
     model::bucket::Model,
 };
 
@@ -43,10 +46,12 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     }
     id_format::check(model, is_struct, &mut errors);
     expiry::check(model, &mut errors);
-    check_indexes(&BUCKET, &model.fields, &mut errors);
+    check_indexes(&BUCKET, "index", &model.fields, &mut errors);
+    unique::check(model, &mut errors);
     names::check(model, &mut errors);
     serde::check(model, &mut errors);
     rollup::check(model, &mut errors);
+    size::check(model, &mut errors);
     errors.finish(())?;
     complete(model)
         .ok_or_else(|| Error::new_spanned(&model.input.ident, "`#[bucket(…)]` is incomplete"))
@@ -59,7 +64,7 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
         capacity: model.attr.capacity.as_ref()?,
         ordinal: model.format.ordinal()?,
         expire_after: match &model.attr.expire_after {
-            Some(span) => Some(u32::try_from(expiry::seconds(&span.value.value())?).ok()?),
+            Some(span) => Some(length::seconds(&span.value.value()).ok()?),
             None => None,
         },
     })

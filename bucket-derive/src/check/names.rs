@@ -46,14 +46,15 @@ pub(super) fn check_distinct<Part>(
     }
 }
 
-/// An index is over the name under which a field is stored.
+/// An index is over the name under which a field is stored. `word` asks for one.
 pub(super) fn check_indexes<Part>(
     derive: &Derive,
+    word: &str,
     fields: &[Field<'_, Part>],
     errors: &mut Errors,
 ) {
     for field in fields {
-        let Some(word) = field.attr.word("index") else {
+        let Some(at) = field.attr.word(word) else {
             continue;
         };
         let wrong = match field.serde.write.as_deref() {
@@ -68,9 +69,9 @@ pub(super) fn check_indexes<Part>(
             },
         };
         errors.push(
-            word,
+            at,
             format_args!("`{}` {wrong}", field.name),
-            format_args!("remove `#[{}(index)]`", derive.attribute),
+            format_args!("remove `#[{}({word})]`", derive.attribute),
         );
     }
 }

@@ -9,7 +9,7 @@ use syn::{Error, LitStr};
 use super::{
     check_is_struct, check_lifetimes,
     names::check_indexes,
-    values::{check_collection, check_limit, check_required, collection_of},
+    values::{check_collection, check_limit, check_max_bytes, check_required, collection_of},
 };
 use crate::{
     attr::{Limit, OUTLIER, Spanned},
@@ -53,11 +53,14 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
             check_limit(model.input, limit, holder, &mut errors);
         }
     }
+    if let Some(max_bytes) = &model.attr.max_bytes {
+        check_max_bytes(model.input, max_bytes, "a document", &mut errors);
+    }
     if is_struct {
         parts::check(model, &mut errors);
     }
     names::check(model, &mut errors);
-    check_indexes(&OUTLIER, &model.fields, &mut errors);
+    check_indexes(&OUTLIER, "index", &model.fields, &mut errors);
     serde::check(model, &mut errors);
     errors.finish(())?;
     complete(model)

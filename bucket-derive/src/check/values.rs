@@ -10,6 +10,12 @@ use crate::{
 /// As in `bucket_runtime::MAX_CAPACITY`.
 const MAX_CAPACITY: i128 = 1_000_000;
 
+/// As in `bucket_runtime::MAX_BYTES`.
+const MAX_BYTES: i128 = 15_728_640;
+
+/// As in `bucket_runtime`: an id, a key and an item have to fit.
+const MIN_BYTES: i128 = 1024;
+
 /// Without these nothing can be stored, and no default would be right for everybody.
 ///
 /// `required` holds each key, and the key with a value that may fit the struct.
@@ -85,6 +91,42 @@ pub(super) fn check_limit(
         Some(0) => format!("`{key}` is zero: {holder} must hold at least one item"),
         Some(..0) => format!("`{key}` is negative: {holder} must hold at least one item"),
         _ => format!("`{key}` is too large: {holder} can hold at most {MAX_CAPACITY} items"),
+    };
+    errors.push(node, message, limit.usage);
+}
+
+/// A bucket needs room for its head, and has to be a document in the end.
+pub(super) fn check_max_bytes(
+    input: &DeriveInput,
+    limit: &Spanned<Limit>,
+    holder: &str,
+    errors: &mut Errors,
+) {
+    let Limit::Literal { node, number } = &limit.value else {
+        return check_limit_path(input, limit, errors);
+    };
+    let message = match number {
+        Some(MIN_BYTES..=MAX_BYTES) => return,
+        Some(..MIN_BYTES) => {
+            format!("`max_bytes` is too small: {holder} needs {MIN_BYTES} at least")
+        }
+        _ => format!(
+            "`max_bytes` is too large: {holder} can take at most {MAX_BYTES}, to be a document"
+        ),
+    };
+    errors.push(node, message, limit.usage);
+}
+
+/// A length that is zero bounds nothing but what is empty, and none can exceed a document.
+pub(super) fn check_max_len(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Errors) {
+    let Limit::Literal { node, number } = &limit.value else {
+        return check_limit_path(input, limit, errors);
+    };
+    let message = match number {
+        Some(1..=MAX_BYTES) => return,
+        Some(0) => "`max_len` is zero: a value needs room for one byte at least".to_owned(),
+        Some(..0) => "`max_len` is negative: it is a number of bytes".to_owned(),
+        _ => format!("`max_len` is too large: no value can have more than {MAX_BYTES} bytes"),
     };
     errors.push(node, message, limit.usage);
 }

@@ -92,6 +92,12 @@ impl<'a> Model<'a> {
             .filter(|(field, _)| field.part != Role::Key && field.serde.write.is_some())
     }
 
+    /// The field that tells the items of a key apart, if one does.
+    pub(crate) fn unique(&self) -> Option<&Field<'a, Role>> {
+        let mut fields = self.fields.iter();
+        fields.find(|field| field.attr.word("unique").is_some())
+    }
+
     /// The name of the field that holds what is kept, if anything is.
     pub(crate) fn rollup_name(&self) -> Option<String> {
         self.marked().next()?;

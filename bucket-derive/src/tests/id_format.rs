@@ -1,6 +1,6 @@
 use crate::{
     id_format::{IdFormat, Ordinal, Suffix},
-    window::{Wrong, seconds},
+    length::{Wrong, seconds},
 };
 
 fn parse(text: &str) -> IdFormat {

@@ -62,12 +62,12 @@ impl<T: Bucket> Load<T> {
                 for ((lane, mut batch, statement), result) in statements.into_iter().zip(results) {
                     let carried = statement.carries;
                     let learned = (self.engine).learn(&mut batch, statement, result.map(|()| true));
-                    let stored = learned.is_ok() && batch.tail != Tail::Look;
+                    let stored = batch.done.len() == carried;
                     lane.tail = batch.tail;
                     if stored {
                         lane.held.drain(..carried);
                         self.stored(carried);
-                    } else if learned.is_err() {
+                    } else if learned.is_err() || batch.doubtful {
                         lane.tail = Tail::Look;
                         self.append(lane.split_to(carried)).await;
                     }

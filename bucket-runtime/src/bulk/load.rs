@@ -12,7 +12,7 @@ use super::{
     lane::{Held, Lane},
 };
 use crate::{
-    Bucket, Error,
+    Appended, Bucket, Error,
     command::KeyScope,
     engine::{Batch, Engine, Entry},
 };
@@ -107,19 +107,19 @@ impl<T: Bucket> Load<T> {
         let mut held = held.into_iter().peekable();
         while held.peek().is_some() {
             let part: Vec<_> = held.by_ref().take(PART).collect();
-            let (part, entries) = self.entries(&scope, part);
-            let mut part = part.into_iter();
+            let (mut part, entries) = self.entries(&scope, part);
             if self.over().is_none() {
-                let tell = |result: Result<(), Error>| {
-                    match (part.next(), result) {
-                        (Some(_), Ok(())) => self.stored(1),
+                let tell = |place: usize, result: Result<_, Error>| {
+                    match (part[place].take(), result) {
+                        (_, Ok(Appended::Stored)) => self.stored(1),
+                        (_, Ok(Appended::AlreadyThere)) => {}
                         (Some(held), Err(error)) => {
                             if error.is_fatal() {
                                 self.give_up(&error);
                             }
                             self.refused([held], &error);
                         }
-                        (None, _) => {}
+                        (None, Err(_)) => {}
                     }
                     self.over().is_none()
                 };
@@ -127,18 +127,18 @@ impl<T: Bucket> Load<T> {
                 self.engine.append_each(&mut batch, tell).await;
             }
             if let Some(error) = self.over() {
-                self.refused(part, &error);
+                self.refused(part.into_iter().flatten(), &error);
             }
         }
     }
 
     /// The items with what the append protocol carries of them, but for those that cannot be
     /// written as BSON.
-    fn entries(&self, scope: &KeyScope, held: Vec<Held<T>>) -> (Vec<Held<T>>, Vec<Entry>) {
+    fn entries(&self, scope: &KeyScope, held: Vec<Held<T>>) -> (Vec<Option<Held<T>>>, Vec<Entry>) {
         let entries = held.into_iter().filter_map(|held| {
             let entry = held.entry(&self.engine, scope);
             match entry {
-                Ok(entry) => Some((held, entry)),
+                Ok(entry) => Some((Some(held), entry)),
                 Err(error) => {
                     self.refused([held], &error);
                     None

@@ -1,6 +1,6 @@
 //! Which buckets the items of a key are written as.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{
     Serialize, Serializer,
@@ -11,9 +11,9 @@ use super::lane::{Held, Lane};
 use crate::{
     Bucket,
     command::{KeyScope, NEWEST},
-    engine::{Tail, next_number},
+    engine::{Tail, comparable, next_number},
     id,
-    item::Fields,
+    item::{self, Fields},
     rollup::Totals,
 };
 
@@ -33,6 +33,17 @@ impl<T: Bucket> Chunk<T> {
             T::SPEC.rollups.is_empty() || values.all(|values| totals.take(&T::SPEC, &values));
         told.then_some(totals)
     }
+}
+
+/// Whether two of the items of a bucket are the same one: the unique index compares items of
+/// different buckets only.
+pub(crate) fn has_twins<T: Bucket>(held: &[Held<T>]) -> bool {
+    let Some(field) = T::SPEC.unique else {
+        return false;
+    };
+    let mut identities = HashSet::new();
+    let identity = |held: &Held<T>| item::identity(&held.item, field);
+    (held.iter().filter_map(identity)).any(|identity| !identities.insert(comparable(&identity)))
 }
 
 impl<T: Bucket> Lane<T> {
@@ -56,6 +67,9 @@ impl<T: Bucket> Lane<T> {
         let begins = (self.held.chunks(capacity))
             .map(|held| ids.next(held[0].base(&self.scope), &self.scope));
         let ids: Vec<_> = begins.collect::<Option<_>>()?;
+        if self.held.chunks(capacity).any(has_twins) {
+            return None;
+        }
         // Should an id turn out to be taken, the others of its moment change. That of the bucket
         // which is there already could not, and it must remain the last one.
         let begin_of_last = self.held.chunks(capacity).next_back()?.first()?;

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Bucket, Error, Key, Ordinal, Result,
-    command::{KeyScope, OPEN_INDEX},
+    command::{KeyScope, OPEN_INDEX, UNIQUE_INDEX},
     element::raw,
     engine::{COMMAND_BYTES, Tail},
     error::duplicate_index,
@@ -184,6 +184,13 @@ impl<T: Bucket> Load<T> {
                     Ok(last) => lanes[at].tail = tail(last),
                     Err(error) => self.give_up(&self.failed(error)),
                 }
+            }
+            // Some item is there already. The append protocol looks up which ones are.
+            (Some(UNIQUE_INDEX), _) if T::SPEC.unique.is_some() => {
+                lanes[at].take_back([chunk]);
+                take_back_others(lanes, at, chunks);
+                let items = lanes[at].held.len();
+                self.append(lanes[at].split_to(items)).await;
             }
             // Another writer has opened a bucket.
             (Some("_id_" | OPEN_INDEX), _) => {

@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::queue::{Taken, Worker};
 use crate::{
-    Result,
+    Appended, Error, Result,
     engine::{Batch, Engine, Sent},
     error::is_impossible_id,
 };
@@ -40,12 +40,13 @@ pub(super) async fn work(engine: Engine, mut worker: Worker) {
 /// Appends to one key, and those who wait for them.
 struct Group {
     batch: Batch,
-    answers: Vec<Answer>,
+    /// By their places in the batch, until they are answered.
+    answers: Vec<Option<Answer>>,
     taken: Taken,
 }
 
 struct Answer {
-    caller: oneshot::Sender<Result<()>>,
+    caller: oneshot::Sender<Result<Appended>>,
     _room: Option<OwnedSemaphorePermit>,
 }
 
@@ -58,7 +59,7 @@ impl Taken {
                     caller: waiting.answer,
                     _room: waiting.room,
                 };
-                (waiting.entry, answer)
+                (waiting.entry, Some(answer))
             })
             .unzip();
         let mut batch = Batch::new(self.scope.clone(), entries);
@@ -74,22 +75,20 @@ impl Taken {
 impl Group {
     /// Sends all of them, in as many commands as that takes.
     async fn send(mut self, engine: &Engine) -> Taken {
-        let mut answers = self.answers.drain(..);
-        let tell = |result| {
-            if let Some(answer) = answers.next() {
+        let tell = |place: usize, result| {
+            if let Some(answer) = self.answers[place].take() {
                 answer.tell(result);
             }
             true
         };
         engine.append_each(&mut self.batch, tell).await;
-        drop(answers);
         self.done()
     }
 
-    /// Tells all of them the same.
-    fn tell(mut self, result: &Result<()>) -> Taken {
-        for answer in self.answers.drain(..) {
-            answer.tell(result.clone());
+    /// Tells all of them why none was stored.
+    fn refuse(mut self, error: &Error) -> Taken {
+        for answer in self.answers.drain(..).flatten() {
+            answer.tell(Err(error.clone()));
         }
         self.done()
     }
@@ -106,7 +105,7 @@ impl Group {
 }
 
 impl Answer {
-    fn tell(self, result: Result<()>) {
+    fn tell(self, result: Result<Appended>) {
         // The caller may have gone.
         let _ = self.caller.send(result);
     }
@@ -122,7 +121,7 @@ async fn send_all(engine: &Engine, taken: Vec<Taken>) -> Vec<Taken> {
             Ok(statements) => groups.extend(statements.into_iter().next().map(|one| (group, one))),
             Err(kind) => {
                 let error = engine.fail(&group.taken.scope, kind);
-                done.push(group.tell(&Err(error)));
+                done.push(group.refuse(&error));
             }
         }
     }
@@ -136,7 +135,7 @@ async fn send_all(engine: &Engine, taken: Vec<Taken>) -> Vec<Taken> {
         Err(error) => {
             done.extend(groups.into_iter().map(|(group, _)| {
                 let error = engine.refused(&group.taken.scope, error.clone());
-                group.tell(&Err(error))
+                group.refuse(&error)
             }));
             return done;
         }
@@ -147,8 +146,9 @@ async fn send_all(engine: &Engine, taken: Vec<Taken>) -> Vec<Taken> {
             result => result.map(|()| true),
         };
         match engine.learn(&mut group.batch, statement, stored) {
-            Err(error) => done.push(group.tell(&Err(error))),
-            Ok(()) if group.batch.is_empty() => done.push(group.tell(&Ok(()))),
+            Err(error) => done.push(group.refuse(&error)),
+            // This only tells that it is stored.
+            Ok(()) if group.batch.is_empty() => done.push(group.send(engine).await),
             Ok(()) => drop(tokio::spawn(send_on(engine.clone(), group))),
         }
     }

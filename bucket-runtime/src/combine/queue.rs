@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::WORKERS;
 use crate::{
-    Result,
+    Appended, Result,
     command::KeyScope,
     engine::{COMMAND_BYTES, Entry, Tail},
 };
@@ -26,7 +26,7 @@ const ITEMS: usize = 10_000;
 pub(super) struct Waiting {
     pub(super) entry: Entry,
     pub(super) bytes: usize,
-    pub(super) answer: oneshot::Sender<Result<()>>,
+    pub(super) answer: oneshot::Sender<Result<Appended>>,
     pub(super) room: Option<OwnedSemaphorePermit>,
 }
 

@@ -5,14 +5,13 @@ use std::marker::PhantomData;
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, RawBsonRef, RawDocumentBuf, doc},
+    bson::{Bson, Document, RawDocumentBuf, doc},
     error::Error as DriverError,
 };
 
 use crate::{
     Bucket, BucketSpec, Error, Filter, Ordinal, Page, Result, bytes,
     command::{Kept, Place, SEALED, Stored},
-    element::{Element, Refusal},
     engine::{TRIES, pause},
     error::Kind,
     item,
@@ -159,28 +158,32 @@ impl<T: Bucket> Editor<T> {
         let Reader { scope, .. } = &self.reader;
         let item = &mut found.items[found.at];
         let before = item::scope(item);
+        let identity = |item: &T| item::identity(item, T::SPEC.unique?);
+        let identity_before = identity(item);
         change(item);
         let after = item::scope(item);
         item::base(&after, item.time()).map_err(|kind| self.reader.fail(kind))?;
         if after.prefix != before.prefix {
-            let key = after.parts != before.parts;
-            return Err(self.reader.fail(Kind::Moved { key }));
+            let what = match after.parts == before.parts {
+                true => "time window",
+                false => "key",
+            };
+            return Err(self.reader.fail(Kind::Moved(what)));
         }
-        let element = item::element(item).map_err(|refusal| self.refuse(refusal))?;
-        let value = Bson::try_from(element.value()).map_err(|error| self.refuse(error.into()))?;
-        let pipeline = scope.replace(&found.place, value, self.kept(&found.items)?);
-        Ok((pipeline, self.stored(found.key, &element)?))
+        if identity(item) != identity_before {
+            return Err(self.reader.fail(Kind::Moved("identity")));
+        }
+        let element = item::stored(item, |kind| self.reader.fail(kind))?;
+        let kept = self.kept(&found.items)?;
+        let now = self.read_back(found.key, &element)?;
+        Ok((scope.replace(&found.place, element, kept), now))
     }
 
     /// The item with this element, as it will be read.
-    fn stored(&self, key: T::Key, element: &Element) -> Result<T> {
-        let element = match element.value() {
-            RawBsonRef::Document(element) => bytes::read(element.as_bytes()),
-            // Fields are written as a map.
-            _ => bytes::read(&[]),
-        };
-        let element =
-            element.map_err(|error| self.reader.fail(Kind::Serialize).with_driver(error))?;
+    fn read_back(&self, key: T::Key, element: &Bson) -> Result<T> {
+        let unreadable = || self.reader.fail(Kind::Serialize);
+        let element = bytes::write(element).map_err(|error| unreadable().with_source(error))?;
+        let element = bytes::read(&element).map_err(|error| unreadable().with_driver(error))?;
         Ok(T::from_parts(key, element))
     }
 
@@ -207,10 +210,6 @@ impl<T: Bucket> Editor<T> {
         let is_empty = left.get(T::SPEC.count).and_then(whole) == Some(0);
         let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
         is_empty && by_moment && left.contains_key(SEALED)
-    }
-
-    fn refuse(&self, refusal: Refusal) -> Error {
-        self.reader.fail(Kind::Serialize).with_source(refusal)
     }
 
     fn refused(&self, error: DriverError) -> Error {

@@ -1,14 +1,16 @@
 //! What is to be appended to one key, and which statements do that.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use mongodb::bson::{Bson, DateTime};
 
 use crate::{
-    command::{Items, KeyScope, Update},
+    Appended,
+    command::{Items, KeyScope, Update, identity},
     error::Kind,
     id,
     rollup::Totals,
+    server::whole,
 };
 
 /// How many bytes of elements one command carries at most, unless a single one is longer. The
@@ -18,12 +20,19 @@ pub(crate) const COMMAND_BYTES: usize = 8 << 20;
 /// How many statements one command carries at most.
 const STATEMENTS: usize = 100;
 
+/// Of how many items it is looked up at once whether they are there already.
+const LOOKED_UP: usize = 1000;
+
 /// Items of one key on their way into its buckets, in order.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) scope: KeyScope,
-    /// Those that are not stored yet.
-    entries: VecDeque<Entry>,
+    /// Those that are not stored yet, each with its place among all.
+    entries: VecDeque<(usize, Entry)>,
+    /// The others, by their places, until they are told of.
+    pub(crate) done: Vec<(usize, Appended)>,
+    /// Whether some of the first items may be there already, which has to be looked up.
+    pub(crate) doubtful: bool,
     /// What is known of the key's newest bucket.
     pub(crate) tail: Tail,
     /// How often something was sent in vain.
@@ -93,11 +102,13 @@ pub(crate) struct Statement {
 
 impl Batch {
     pub(crate) fn new(scope: KeyScope, entries: impl IntoIterator<Item = Entry>) -> Self {
-        let entries: VecDeque<_> = entries.into_iter().collect();
+        let entries: VecDeque<_> = entries.into_iter().enumerate().collect();
         Self {
             scope,
             concerned: entries.len(),
             entries,
+            done: Vec::new(),
+            doubtful: false,
             tail: Tail::Unknown,
             tries: 0,
         }
@@ -110,7 +121,7 @@ impl Batch {
     /// About how many bytes the first ones take.
     pub(crate) fn bytes(&self, first: usize) -> usize {
         let first = self.entries.iter().take(first);
-        first.map(|entry| size(&entry.element)).sum()
+        first.map(|(_, entry)| size(&entry.element)).sum()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -119,11 +130,11 @@ impl Batch {
 
     /// Those that are not stored.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry> {
-        self.entries.into_iter()
+        self.entries.into_iter().map(|(_, entry)| entry)
     }
 
-    /// Takes out the first ones, and forgets what was known.
-    pub(crate) fn take(&mut self, first: usize) -> Vec<Entry> {
+    /// Takes out the first ones with their places, and forgets what was known.
+    pub(crate) fn take(&mut self, first: usize) -> Vec<(usize, Entry)> {
         (self.tail, self.tries) = (Tail::Unknown, 0);
         self.entries.drain(..first).collect()
     }
@@ -189,7 +200,7 @@ impl Batch {
         sent: Sent,
         bytes: &mut usize,
     ) -> Result<Option<Statement>, Kind> {
-        let base = self.entries[begin].base.as_deref();
+        let base = self.entries[begin].1.base.as_deref();
         let room = match tail {
             Tail::Open { room, .. } => *room,
             Tail::Unknown if self.is_contended() => 1,
@@ -224,7 +235,7 @@ impl Batch {
             }
         };
         let carried = self.entries.range(begin..begin + carries);
-        let newest = carried.filter_map(|entry| entry.time).max();
+        let newest = carried.filter_map(|(_, entry)| entry.time).max();
         Ok(Some(Statement {
             update: match newest {
                 None => update,
@@ -243,15 +254,21 @@ impl Batch {
         }
     }
 
-    /// The items from this one on, at most so many, not more bytes than a command carries, and
-    /// none more whose rollups cannot be told here: the server tells those.
+    /// The items from this one on, at most so many, not more bytes than a command carries, none more
+    /// whose rollups cannot be told here, since the server tells those, and none twice.
     fn items(&self, begin: usize, room: usize, bytes: &mut usize) -> Items {
         let spec = self.scope.spec;
         let mut elements = Vec::new();
         let mut totals = (!spec.rollups.is_empty()).then(|| Totals::new(spec));
-        for entry in self.entries.range(begin..).take(room) {
+        let mut identities = HashSet::new();
+        for (_, entry) in self.entries.range(begin..).take(room) {
             let size = size(&entry.element);
             if *bytes > 0 && *bytes + size > COMMAND_BYTES {
+                break;
+            }
+            if let Some(identity) = self.identity(entry)
+                && !identities.insert(comparable(identity))
+            {
                 break;
             }
             if let Some(totals) = &mut totals
@@ -282,7 +299,7 @@ impl Batch {
 
     /// Whether the next bucket's id counts on from another one than the last one that is known.
     pub(super) fn is_of_another_moment(&self) -> bool {
-        let base = self.entries.front().and_then(|entry| entry.base.as_ref());
+        let base = self.front().and_then(|entry| entry.base.as_ref());
         match (&self.tail, base) {
             (Tail::Full { last: Some(last) }, Some(base)) => !last.starts_with(base),
             _ => false,
@@ -291,17 +308,57 @@ impl Batch {
 
     /// Among which ids the last one counts for the next one: the whole key's, or the moment's.
     pub(super) fn siblings(&self) -> mongodb::bson::Document {
-        match self.entries.front().and_then(|entry| entry.base.as_deref()) {
+        match self.front().and_then(|entry| entry.base.as_deref()) {
             Some(base) => KeyScope::same_moment(base),
             None => self.scope.all(),
         }
     }
 
+    fn front(&self) -> Option<&Entry> {
+        self.entries.front().map(|(_, entry)| entry)
+    }
+
     /// Takes out what a statement has stored.
     pub(super) fn stored(&mut self, statement: Statement) {
-        self.entries.drain(..statement.carries);
+        let stored = self.entries.drain(..statement.carries);
+        (self.done).extend(stored.map(|(place, _)| (place, Appended::Stored)));
         self.tail = statement.after;
         self.tries = 0;
+    }
+
+    /// What tells an item from the others of its key, if anything does.
+    fn identity<'e>(&self, entry: &'e Entry) -> Option<&'e Bson> {
+        identity(self.scope.spec.unique?, &entry.element)
+    }
+
+    /// What tells the next items from the others of their key, as many as are looked up at once.
+    pub(super) fn identities(&self) -> Vec<Bson> {
+        let first = self.entries.iter().take(LOOKED_UP);
+        let identities = first.filter_map(|(_, entry)| self.identity(entry));
+        identities.cloned().collect()
+    }
+
+    /// Takes out the items that are there already.
+    pub(super) fn found(&mut self, identities: impl IntoIterator<Item = Bson>) {
+        let found: HashSet<_> = identities.into_iter().map(|id| comparable(&id)).collect();
+        for (place, entry) in std::mem::take(&mut self.entries) {
+            match self.identity(&entry) {
+                Some(identity) if found.contains(&comparable(identity)) => {
+                    self.done.push((place, Appended::AlreadyThere));
+                    self.tries = 0;
+                }
+                _ => self.entries.push_back((place, entry)),
+            }
+        }
+        self.doubtful = false;
+    }
+}
+
+/// An identity in a form in which those are equal that the server takes for equal.
+pub(crate) fn comparable(identity: &Bson) -> String {
+    match whole(identity) {
+        Some(number) => number.to_string(),
+        None => identity.to_string(),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::command::{EXPIRY_INDEX, OPEN_INDEX};
+use crate::{
+    TooLong,
+    command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
+};
 
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub(crate) enum Kind {
     WindowMismatch { stored: i64, derived: u32 },
     /// Some key has several open buckets.
     SeveralOpen,
+    /// Some items of a key have the same identity.
+    NotUnique,
     /// The collection compares text by a locale.
     Collation,
     /// The item cannot be written as BSON.
@@ -38,12 +43,14 @@ pub(crate) enum Kind {
     ForeignId(String),
     /// The sum of a bucket's values would exceed 64 bits.
     SumOverflow,
-    /// An edit changed what says in which bucket the item lies: its key, or else its time window.
-    Moved { key: bool },
+    /// An edit changed what no edit may: the key of the item, its time window, or its identity.
+    Moved(&'static str),
     /// A bucket does not keep what is to be added up, or not of all its items.
     IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
+    /// The value of a field is longer than the struct lets it be.
+    TooLong(TooLong),
     /// There is no such parent.
     NoParent,
     /// Others were faster, this many times.
@@ -133,7 +140,13 @@ impl Kind {
             Self::SeveralOpen => write!(
                 f,
                 "the index `{OPEN_INDEX}` cannot be made, since a key has several open buckets; \
-                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`"
+                 seal all but the newest of each key by setting `sealed` to the bucket's own `_id`, \
+                 as `Trade::repair(&db)` does for a struct `Trade`"
+            ),
+            Self::NotUnique => write!(
+                f,
+                "the index `{UNIQUE_INDEX}` cannot be made, since two buckets of a key hold items \
+                 with the same value in the field that is `unique`; remove one of the two items"
             ),
             Self::Collation => f.write_str(
                 "the collection has a collation of its own, under which different keys may be \
@@ -160,14 +173,11 @@ impl Kind {
                 "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
                  `Decimal128`, or a smaller capacity",
             ),
-            Self::Moved { key } => {
-                let what = if *key { "key" } else { "time window" };
-                write!(
-                    f,
-                    "the edit changed the {what} of the item, which says in which bucket it lies; \
-                     nothing was stored; remove the item with `remove_item`, and append the new one"
-                )
-            }
+            Self::Moved(what) => write!(
+                f,
+                "the edit changed the {what} of the item, by which it is found; nothing was stored; \
+                 remove the item with `remove_item`, and append the new one"
+            ),
             Self::IncompleteRollup => f.write_str(
                 "some buckets do not keep what is to be added up of all of their items, since they \
                  were written before the fields were marked, or by another program; move their \
@@ -177,6 +187,11 @@ impl Kind {
                 "the document with this item would exceed what a document may hold (16 MB); if \
                  the item alone does not, seal the open bucket by setting `sealed` to its own \
                  `_id`, send the item again, and choose a smaller capacity",
+            ),
+            Self::TooLong(TooLong { field, len, max }) => write!(
+                f,
+                "the field `{field}` has {len} bytes, `max_len` allows {max}; shorten it, or raise \
+                 `max_len`"
             ),
             Self::NoParent => f.write_str(
                 "there is no such parent, so nothing was stored; insert it first, and push then",

@@ -25,7 +25,8 @@ impl<T: Outlier> Bucket for Extra<T> {
         T::SPEC.extras_capacity,
         Self::KEY,
     )
-    .items(T::SPEC.extra_items);
+    .items(T::SPEC.extra_items)
+    .max_bytes(T::SPEC.max_bytes);
     type Key = (T::Id,);
     type Element = T::Item;
     type Fields = ();

@@ -19,10 +19,12 @@ impl Query {
         with_all: bool,
     ) -> Vec<Document> {
         let items = format!("${}", spec.items);
-        let mut stages = vec![
-            doc! { "$match": self.buckets(spec, Some(scope), None) },
-            doc! { "$sort": { "_id": 1 } },
-        ];
+        let mut buckets = self.buckets(spec, Some(scope), None);
+        if spec.unique.is_some() {
+            // The index by which items are unique holds no others, and serves only who says so.
+            buckets = doc! { "$and": [buckets, { spec.count: { "$gt": 0 } }] };
+        }
+        let mut stages = vec![doc! { "$match": buckets }, doc! { "$sort": { "_id": 1 } }];
         if with_all {
             stages.push(doc! { "$set": { SEALED: &items } });
         }

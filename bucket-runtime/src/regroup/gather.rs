@@ -108,7 +108,7 @@ impl<T: Bucket> Gather<T> {
             Error::new(Kind::FlatDocument(id), self.flat.name()).with_source(source.into())
         })?;
         let item = T::from_parts(key, element);
-        bulk::check_time(&self.engine, &item)?;
+        bulk::check(&self.engine, &item)?;
         let element = item::element(&item).map_err(|refusal| {
             let failed = (self.engine).fail(&item::scope(&item), Kind::Serialize);
             failed.with_source(refusal)

@@ -8,7 +8,7 @@ use mongodb::{ClientSession, bson::Bson};
 use super::record::{Record, taken};
 use crate::{
     Bucket, Error, Result,
-    bulk::{Chunk, NewBucket},
+    bulk::{Chunk, NewBucket, has_twins},
     command::KeyScope,
     engine::{Batch, Engine},
     error::{Kind, duplicate_index},
@@ -104,8 +104,9 @@ impl<T: Bucket> Store<T> {
             return Err(self.engine.fail(scope, Kind::KeyTaken(id)));
         }
         let mut chunks = self.ready.chunks.iter();
-        let are_told = chunks.all(|(_, chunk)| chunk.totals().is_some());
-        if self.one_by_one.load(Ordering::SeqCst) || !are_told {
+        let are_whole =
+            chunks.all(|(_, chunk)| chunk.totals().is_some() && !has_twins(&chunk.held));
+        if self.one_by_one.load(Ordering::SeqCst) || !are_whole {
             self.append(session).await
         } else {
             self.insert(session).await

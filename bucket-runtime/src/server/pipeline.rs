@@ -3,14 +3,14 @@
 use futures_util::TryStreamExt;
 use mongodb::{
     ClientSession, Database,
-    bson::{Document, doc},
+    bson::{Bson, Document, doc},
     error::Error as DriverError,
     options::Hint,
 };
 use serde::de::DeserializeOwned;
 
-use super::Server;
-use crate::rows::Rows;
+use super::{Server, primary};
+use crate::{command::UNIQUE_INDEX, rows::Rows};
 
 impl Server {
     /// The documents that a pipeline ends in, as they come.
@@ -33,6 +33,17 @@ impl Server {
         })
     }
 
+    /// The documents that a pipeline ends in, as the primary has them. It may sort on disk.
+    pub(crate) async fn survey<R: DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+    ) -> Result<Rows<'static, R>, DriverError> {
+        let action = (self.collection.aggregate(pipeline))
+            .allow_disk_use(true)
+            .selection_criteria(primary());
+        Ok(Rows::from(action.await?.with_type()))
+    }
+
     /// All documents that a pipeline ends in: for those that end in few.
     pub(crate) async fn aggregate<R: DeserializeOwned>(
         &self,
@@ -53,6 +64,29 @@ impl Server {
         let mut found = Vec::new();
         while rows.advance().await? {
             found.push(rows.decode()?);
+        }
+        Ok(found)
+    }
+
+    /// The values of the array `identities` of all documents that a pipeline ends in, found by the
+    /// unique index as the primary has it.
+    pub(crate) async fn identities(
+        &self,
+        pipeline: [Document; 2],
+        session: Option<&mut ClientSession>,
+    ) -> Result<Vec<Bson>, DriverError> {
+        let action = (self.collection.aggregate(pipeline))
+            .hint(Hint::Name(UNIQUE_INDEX.to_owned()))
+            .selection_criteria(primary());
+        let mut rows = match session {
+            None => Rows::<Document>::from(action.await?),
+            Some(session) => Rows::from((action.session(&mut *session).await?, session)),
+        };
+        let mut found = Vec::new();
+        while rows.advance().await? {
+            if let Some(Bson::Array(identities)) = rows.decode()?.remove("identities") {
+                found.extend(identities);
+            }
         }
         Ok(found)
     }

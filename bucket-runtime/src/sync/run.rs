@@ -5,9 +5,9 @@ use std::future::IntoFuture;
 
 use super::{Iter, RUNTIME};
 use crate::{
-    Advice, AppendManyError, Bucket, Buckets, ExtrasStream, FindStream, ItemStream, Outlier,
-    Outliers, Page, PageStream, Parent, Problem, PushManyError, RegroupProgress, Result, Rollup,
-    SplitProgress, ValueStream, WatchStream, action::*,
+    Advice, AppendManyError, Appended, Bucket, BucketProblem, Buckets, ExtrasStream, FindStream,
+    ItemStream, Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError,
+    RegroupProgress, Result, Rollup, SplitProgress, ValueStream, WatchStream, action::*,
 };
 
 macro_rules! run {
@@ -38,7 +38,7 @@ macro_rules! run_as_iterator {
 
 run! {
     [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
-    [] Append<'_> => Result<()>;
+    [] Append<'_> => Result<Appended>;
     [T: Bucket] AppendMany<'_, T> => Result<u64, AppendManyError<T>>;
     [T: Bucket] Regroup<'_, T> => Result<RegroupProgress>;
     [T: Bucket] FindPage<'_, T> => Result<Option<Page<T>>>;
@@ -49,6 +49,8 @@ run! {
     [] RemoveKey<'_> => Result<u64>;
     [] CreateView<'_> => Result<()>;
     [] CreateCollections => Result<()>;
+    [T: Bucket] VerifyBuckets<T> => Result<Vec<BucketProblem>>;
+    [T: Bucket] RepairBuckets<T> => Result<Vec<BucketProblem>>;
 
     [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     [] Insert<'_> => Result<()>;

@@ -1,9 +1,14 @@
 //! `expire_after`: how long after its newest item a bucket is removed.
 
-use crate::{errors::Errors, id_format::Ordinal, model::bucket::Model};
+use crate::{
+    errors::Errors,
+    id_format::Ordinal,
+    length::{self, Wrong},
+    model::bucket::Model,
+};
 
 /// The server takes seconds in 32 bits (MongoDB manual, "TTL Indexes").
-const MOST_SECONDS: u64 = i32::MAX as u64;
+const MOST_SECONDS: u32 = i32::MAX as u32;
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     check_span(model, errors);
@@ -16,11 +21,15 @@ fn check_span(model: &Model<'_>, errors: &mut Errors) {
         return;
     };
     let text = span.value.value();
-    let message = match seconds(&text) {
-        Some(1..=MOST_SECONDS) => return,
-        Some(0) => format!("`{text}` is no time at all: all items would be removed at once"),
-        Some(_) => format!("`{text}` is too long: the server counts up to 24855 days"),
-        None => {
+    let message = match length::seconds(&text) {
+        Ok(..=MOST_SECONDS) => return,
+        Err(Wrong::Zero) => {
+            format!("`{text}` is no time at all: all items would be removed at once")
+        }
+        Ok(_) | Err(Wrong::TooLong) => {
+            format!("`{text}` is too long: the server counts up to 24855 days")
+        }
+        Err(Wrong::NoLength | Wrong::Unit(_)) => {
             format!("`{text}` is not a number of seconds (s), minutes (m), hours (h) or days (d)")
         }
     };
@@ -41,22 +50,4 @@ fn check_has_time(model: &Model<'_>, errors: &mut Errors) {
         "`expire_after` needs the time of the items, and numbered buckets have none",
         format_args!("end the id format in a time: id = \"{by_time}\""),
     );
-}
-
-/// `90d` in seconds; `None` if it is nothing of the kind.
-pub(crate) fn seconds(span: &str) -> Option<u64> {
-    let (number, unit) = span.split_at_checked(span.len().checked_sub(1)?)?;
-    let of_unit = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 60 * 60,
-        "d" => 24 * 60 * 60,
-        _ => return None,
-    };
-    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    // What cannot be read any more is too long.
-    let number: u64 = number.parse().unwrap_or(u64::MAX);
-    Some(number.saturating_mul(of_unit))
 }

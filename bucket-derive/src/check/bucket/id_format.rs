@@ -9,8 +9,8 @@ use crate::{
     attr::BucketAttr,
     errors::{Errors, did_you_mean},
     id_format::{Kind, Part, Suffix},
+    length::{self, Wrong},
     model::bucket::Model,
-    window::{self, Wrong},
 };
 
 /// The units of a time ordinal, as the format spells them.
@@ -113,7 +113,7 @@ impl<'c> Rules<'c, '_> {
 
     /// Windows begin at the multiples of their length.
     fn check_window(&mut self, at: &Range<usize>, name: &str, length: &str) {
-        let (wrong, help) = match window::seconds(length) {
+        let (wrong, help) = match length::seconds(length) {
             Ok(_) => return,
             Err(Wrong::NoLength) => (
                 match length {

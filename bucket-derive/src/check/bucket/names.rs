@@ -92,7 +92,7 @@ fn check_window(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// A key field stands beside `_id`, the items, their count and `sealed`.
+/// A key field stands beside `_id`, the items, their count, `sealed` and `oversize`.
 fn check_key_names(model: &Model<'_>, errors: &mut Errors) {
     for key in model.keys() {
         if let Some(name) = &key.serde.write {
@@ -153,5 +153,5 @@ fn is_reserved(model: &Model<'_>, name: &str) -> bool {
 /// Whether the runtime gives a field this name, once and for all.
 fn is_fixed(model: &Model<'_>, name: &str) -> bool {
     let expires = model.attr.expire_after.is_some();
-    name == "_id" || name == "sealed" || (name == "newest" && expires)
+    ["_id", "sealed", "oversize"].contains(&name) || (name == "newest" && expires)
 }

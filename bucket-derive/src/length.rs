@@ -1,9 +1,9 @@
-//! The lengths of time windows, as formats spell them: `15m`, `1h`, `1d`.
+//! Lengths of time, as attributes spell them: `15m`, `1h`, `90d`.
 
 /// The units, and how many seconds they are.
 const UNITS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)];
 
-/// A length that no window can have.
+/// Why a text is no length of time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     /// No number, or nothing but one.
@@ -15,7 +15,7 @@ pub(crate) enum Wrong {
     TooLong,
 }
 
-/// The length of a window in seconds.
+/// The length in seconds.
 pub(crate) fn seconds(text: &str) -> Result<u32, Wrong> {
     let digits = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(digits.unwrap_or(text.len()));

@@ -1,0 +1,45 @@
+//! What a type's traits say of sizes, asked of any type: an inherent constant goes before that of a
+//! trait, so a type without such a trait gives `None`.
+
+use std::marker::PhantomData;
+
+use crate::{BsonSize, KeyField, LenField};
+
+/// `Probe::<T>::SIZE`, with [`Unknown`] in scope.
+#[derive(Debug)]
+pub struct Probe<T: ?Sized>(PhantomData<T>);
+
+impl<T: BsonSize + ?Sized> Probe<T> {
+    /// [`BsonSize::MAX`]
+    pub const SIZE: Option<u64> = Some(T::MAX);
+}
+
+impl<T: KeyField> Probe<T> {
+    /// [`KeyField::MAX_TEXT`]
+    pub const TEXT: Option<u32> = T::MAX_TEXT;
+}
+
+impl<T: LenField> Probe<T> {
+    /// [`LenField::FIXED`] and [`LenField::PER_BYTE`]
+    pub const LEN: Option<[u64; 2]> = Some([T::FIXED, T::PER_BYTE]);
+}
+
+/// What is said of a type of which nothing is known.
+pub trait Unknown {
+    /// Nothing.
+    const SIZE: Option<u64> = None;
+    /// Nothing.
+    const TEXT: Option<u32> = None;
+    /// Nothing.
+    const LEN: Option<[u64; 2]> = None;
+}
+
+impl<T: ?Sized> Unknown for Probe<T> {}
+
+/// How many bytes a value takes whose length is bounded.
+pub const fn len_size(of: Option<[u64; 2]>, max: u32) -> Option<u64> {
+    match of {
+        Some([fixed, per_byte]) => Some(fixed + per_byte * max as u64),
+        None => None,
+    }
+}

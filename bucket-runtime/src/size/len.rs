@@ -1,0 +1,104 @@
+//! Texts and bytes, and how long they may be.
+
+use mongodb::bson::Binary;
+
+/// A type that `#[bucket(max_len = …)]` can bound: text, bytes, and `Option`s of these.
+///
+/// A newtype of yours implements it by handing on to the type inside:
+///
+/// ```
+/// use bucket_runtime::LenField;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Ticker(String);
+///
+/// impl LenField for Ticker {
+///     const FIXED: u64 = String::FIXED;
+///     const PER_BYTE: u64 = String::PER_BYTE;
+///     fn byte_len(&self) -> usize {
+///         self.0.byte_len()
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no length that `max_len` could bound",
+    label = "this type is neither text nor bytes",
+    note = "help: use `String`, `Vec<u8>`, `Binary` or an `Option` of these, or implement `bucket_runtime::LenField` for a type of yours"
+)]
+pub trait LenField {
+    /// How many bytes a value of length 0 takes in a document, without its name.
+    const FIXED: u64;
+
+    /// How many bytes each byte of the length takes there.
+    const PER_BYTE: u64;
+
+    /// How long the value is, in bytes; text in UTF-8.
+    fn byte_len(&self) -> usize;
+}
+
+macro_rules! texts {
+    ($($ty:ty),+) => {$(
+        impl LenField for $ty {
+            const FIXED: u64 = 5;
+            const PER_BYTE: u64 = 1;
+
+            fn byte_len(&self) -> usize {
+                self.len()
+            }
+        }
+    )+};
+}
+
+texts!(String, Box<str>, std::borrow::Cow<'static, str>);
+
+impl LenField for Vec<u8> {
+    // serde writes them as an array of numbers: a type, an index of up to eight digits, a NUL and
+    // 64 bits for each.
+    const FIXED: u64 = 5;
+    const PER_BYTE: u64 = 1 + 8 + 1 + 8;
+
+    fn byte_len(&self) -> usize {
+        self.len()
+    }
+}
+
+impl LenField for Binary {
+    // One subtype has its length twice.
+    const FIXED: u64 = 5 + 4;
+    const PER_BYTE: u64 = 1;
+
+    fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl<T: LenField> LenField for Option<T> {
+    const FIXED: u64 = T::FIXED;
+    const PER_BYTE: u64 = T::PER_BYTE;
+
+    fn byte_len(&self) -> usize {
+        self.as_ref().map_or(0, T::byte_len)
+    }
+}
+
+/// A field whose value is longer than its `max_len`; see
+/// [`Bucket::too_long`](crate::Bucket::too_long).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TooLong {
+    /// The field, by its Rust name.
+    pub field: &'static str,
+    /// How many bytes its value has.
+    pub len: usize,
+    /// How many it may have.
+    pub max: u32,
+}
+
+impl TooLong {
+    /// The field, if its value has more than so many bytes.
+    pub fn check<F: LenField>(field: &'static str, value: &F, max: u32) -> Option<Self> {
+        let len = value.byte_len();
+        (len as u64 > u64::from(max)).then_some(Self { field, len, max })
+    }
+}

@@ -1,0 +1,89 @@
+//! Verifying buckets against G2 to G5, and mending what can be mended without guessing.
+
+mod command;
+mod find;
+mod mend;
+mod problem;
+
+use std::{future::IntoFuture, marker::PhantomData};
+
+use futures_util::future::BoxFuture;
+use mongodb::{
+    Collection,
+    bson::{Bson, Document},
+};
+
+use self::find::Verifier;
+pub use self::problem::BucketProblem;
+use crate::{Bucket, Key, KeyPart, Result, server::Server};
+
+/// A verification that waits to be awaited; see [`Bucket::verify`](crate::Bucket::verify).
+#[must_use = "nothing is verified until this is awaited"]
+pub struct VerifyBuckets<T> {
+    collection: Collection<Document>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T: Bucket> VerifyBuckets<T> {
+    pub(crate) fn new(collection: Collection<Document>) -> Self {
+        Self {
+            collection,
+            item: PhantomData,
+        }
+    }
+}
+
+impl<T: Bucket> IntoFuture for VerifyBuckets<T> {
+    type Output = Result<Vec<BucketProblem>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let verifier = verifier::<T>(self.collection);
+            verifier.check_indexes().await?;
+            verifier.problems().await
+        })
+    }
+}
+
+/// A repair that waits to be awaited; see [`Bucket::repair`](crate::Bucket::repair).
+#[must_use = "nothing is repaired until this is awaited"]
+pub struct RepairBuckets<T> {
+    collection: Collection<Document>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T: Bucket> RepairBuckets<T> {
+    pub(crate) fn new(collection: Collection<Document>) -> Self {
+        Self {
+            collection,
+            item: PhantomData,
+        }
+    }
+}
+
+impl<T: Bucket> IntoFuture for RepairBuckets<T> {
+    type Output = Result<Vec<BucketProblem>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let verifier = verifier::<T>(self.collection);
+            verifier.check_indexes().await?;
+            verifier.repair().await
+        })
+    }
+}
+
+fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier {
+    Verifier {
+        server: Server::new(collection),
+        spec: const { &T::SPEC },
+        parts: parts::<T>,
+    }
+}
+
+/// The key of these stored values, or the index of the field that holds none.
+fn parts<T: Bucket>(values: Vec<Bson>) -> Result<Vec<KeyPart>, usize> {
+    T::Key::from_values(values).map(|key| T::Key::parts(key.borrowed()))
+}

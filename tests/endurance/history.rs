@@ -1,0 +1,36 @@
+//! What the callers saw: each item that was handed over, and the answer.
+
+/// What became of an item, as its caller was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The call succeeded.
+    Acknowledged,
+    /// The call failed, and the error said that the item is not stored.
+    Refused,
+    /// The call failed, and the error said that the item may be stored; or the call was dropped.
+    InDoubt,
+}
+
+/// An item that was handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// Who handed it over. A writer waits for each answer before its next call.
+    pub(crate) writer: usize,
+    pub(crate) key: i64,
+    /// No two items have the same number.
+    pub(crate) n: i64,
+    pub(crate) answer: Answer,
+}
+
+/// All calls, those of each writer in their order.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct History {
+    pub(crate) calls: Vec<Call>,
+}
+
+impl History {
+    pub(crate) fn count(&self, answer: Answer) -> usize {
+        let given = self.calls.iter().filter(|call| call.answer == answer);
+        given.count()
+    }
+}

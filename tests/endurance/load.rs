@@ -1,0 +1,115 @@
+//! What the writers of one collection share.
+
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use bucket_runtime::Error;
+use rand::Rng;
+use tokio::time::{sleep, timeout};
+
+use crate::history::{Answer, Call, History};
+
+/// One key is written to by half of the writers, these many others by the other half.
+pub(crate) const KEYS: i64 = 200;
+pub(crate) const HOT: i64 = 0;
+
+/// One call in so many is dropped on its way.
+const DROPPED: u32 = 50;
+
+#[derive(Debug)]
+pub(crate) struct Load {
+    /// How long a writer pauses after a call, on average.
+    pace: Duration,
+    is_over: AtomicBool,
+    next: AtomicI64,
+    calls: AtomicI64,
+    history: Mutex<History>,
+}
+
+impl Load {
+    pub(crate) fn new(pace: Duration) -> Self {
+        Self {
+            pace,
+            is_over: AtomicBool::new(false),
+            next: AtomicI64::new(0),
+            calls: AtomicI64::new(0),
+            history: Mutex::default(),
+        }
+    }
+
+    /// Pauses; then tells whether to go on.
+    pub(crate) async fn goes_on(&self) -> bool {
+        let pause = rand::rng().random_range(Duration::ZERO..=2 * self.pace);
+        sleep(pause).await;
+        !self.is_over.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// The key and the number of a writer's next item.
+    pub(crate) fn item(&self, writer: usize) -> (i64, i64) {
+        // Writers 0 and 1 have different handles, as have 2 and 3.
+        let key = match writer / 2 % 2 {
+            0 => HOT,
+            _ => rand::rng().random_range(HOT + 1..=KEYS),
+        };
+        (key, self.number())
+    }
+
+    pub(crate) fn number(&self) -> i64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn did_call(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How much was done so far.
+    pub(crate) fn done(&self) -> String {
+        format!("{} calls", self.calls.load(Ordering::Relaxed))
+    }
+
+    /// Notes what a writer was told of items.
+    pub(crate) fn note(
+        &self,
+        writer: usize,
+        items: impl IntoIterator<Item = (i64, i64)>,
+        answer: Answer,
+    ) {
+        let call = |(key, n)| Call {
+            writer,
+            key,
+            n,
+            answer,
+        };
+        let mut history = self.history.lock().unwrap();
+        history.calls.extend(items.into_iter().map(call));
+    }
+
+    pub(crate) fn history(&self) -> History {
+        self.history.lock().unwrap().clone()
+    }
+}
+
+/// The answer to a call; `None` if it was dropped on its way, as some are.
+pub(crate) async fn maybe_dropped<C: IntoFuture>(call: C) -> Option<C::Output> {
+    if rand::rng().random_ratio(1, DROPPED) {
+        let patience = rand::rng().random_range(0..20);
+        return timeout(Duration::from_millis(patience), call).await.ok();
+    }
+    Some(call.await)
+}
+
+pub(crate) fn answer(error: &Error) -> Answer {
+    match error.is_maybe_stored() {
+        true => Answer::InDoubt,
+        false => Answer::Refused,
+    }
+}
