@@ -143,6 +143,9 @@ mod watch;
 
 #[doc(hidden)]
 pub mod __private;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 
 pub use mongodb;
 pub use mongodb::bson;
