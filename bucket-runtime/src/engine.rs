@@ -1,9 +1,13 @@
 //! The append protocol: which command comes next, and when to stop.
 
 mod batch;
+mod capacity;
 mod turns;
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 use tokio::sync::MutexGuard;
@@ -11,11 +15,13 @@ use tokio::sync::MutexGuard;
 pub(crate) use self::batch::{
     Batch, COMMAND_BYTES, Entry, Sent, Statement, Tail, comparable, next_number, size,
 };
+pub(crate) use self::capacity::Patience;
 use self::turns::Turns;
 use crate::{
     Appended, Error, Result,
     command::{KeyScope, OPEN_INDEX, UNIQUE_INDEX},
-    error::{Kind, duplicate_index, is_impossible_id},
+    error::{Kind, duplicate_index, is_impossible_id, is_missing_index},
+    open_index::OpenIndex,
     server::Server,
 };
 
@@ -31,13 +37,15 @@ const LONGEST_PAUSE: u64 = 64;
 pub(crate) struct Engine {
     pub(crate) server: Server,
     turns: Turns,
+    open: Arc<Mutex<OpenIndex>>,
 }
 
 impl Engine {
-    pub(crate) fn new(server: Server) -> Self {
+    pub(crate) fn new(server: Server, open: OpenIndex) -> Self {
         Self {
             server,
             turns: Turns::default(),
+            open: Arc::new(Mutex::new(open)),
         }
     }
 
@@ -122,6 +130,16 @@ impl Engine {
             if batch.tries == TRIES {
                 return Err(self.fail(&batch.scope, Kind::Contended(TRIES)));
             }
+            if let Some(error) = batch.missing.take() {
+                if session.is_some() {
+                    // The transaction is aborted; the next one will know.
+                    let _ = self.find_index(batch.scope.spec).await;
+                    return Err(error);
+                }
+                self.await_index(batch.scope.spec, &mut batch.patience, error)
+                    .await?;
+            }
+            self.follow(batch);
             pause(batch.tries).await;
             batch.tries += 1;
             let before = batch.len();
@@ -129,7 +147,14 @@ impl Engine {
             if batch.len() < before {
                 return Ok(());
             }
-            let _turn = self.find_tail(batch, session.as_deref_mut()).await?;
+            let found = self.find_tail(batch, session.as_deref_mut()).await;
+            let _turn = match found {
+                Err(error) if error.is(&Kind::MissingIndex) => {
+                    batch.missing = Some(error);
+                    continue;
+                }
+                found => found?,
+            };
             self.send(batch, session.as_deref_mut()).await?;
             if batch.len() < before {
                 return Ok(());
@@ -197,6 +222,11 @@ impl Engine {
             }
             Err(error) => error,
         };
+        if is_missing_index(&error) {
+            batch.tail = Tail::Unknown;
+            batch.missing = Some(self.refused(&batch.scope, error));
+            return Ok(());
+        }
         let single = batch.tail == Tail::Unknown && statement.carries == 1;
         batch.tail = match duplicate_index(&error) {
             // A full or sealed bucket has that id already.
@@ -298,7 +328,7 @@ impl Engine {
         match id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Tail::Open {
                 id,
-                room: (scope.spec.capacity as usize).saturating_sub(count).max(1),
+                room: (scope.open.capacity as usize).saturating_sub(count).max(1),
             }),
             Bson::String(id) => Err(self.fail(scope, Kind::ForeignId(id))),
             other => Err(self.fail(scope, Kind::ForeignId(other.to_string()))),

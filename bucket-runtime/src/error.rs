@@ -7,9 +7,9 @@ use std::{error::Error as StdError, fmt, sync::Arc};
 
 use mongodb::error::Error as DriverError;
 
-use self::driver::{is_missing_hint, is_too_long, write_code, write_error};
+use self::driver::{is_missing_hint, is_too_long, write_error};
 pub(crate) use self::{
-    driver::{duplicate_index, is_impossible_id, maybe_stored},
+    driver::{duplicate_index, is_impossible_id, is_missing_index, maybe_stored, write_code},
     kind::Kind,
 };
 
@@ -253,6 +253,11 @@ impl Error {
     /// bucket it lies, or what is `unique` in it. Nothing was stored.
     pub fn is_moved(&self) -> bool {
         matches!(self.0.kind, Kind::Moved(_))
+    }
+
+    /// Whether a key, or a time window of one, has more buckets than can be rewritten at once.
+    pub fn is_key_too_large(&self) -> bool {
+        self.0.kind == Kind::KeyTooLarge
     }
 
     /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.

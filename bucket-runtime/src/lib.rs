@@ -117,11 +117,13 @@ mod item;
 mod items;
 mod key;
 mod open;
+mod open_index;
 mod outlier;
 mod page;
 mod pages;
 mod query;
 mod read;
+mod recapacity;
 mod regroup;
 mod remove;
 mod rollup;
@@ -166,6 +168,7 @@ pub use crate::{
     },
     page::{InvalidToken, Page, PageToken},
     pages::PageStream,
+    recapacity::RecapacityProgress,
     regroup::RegroupProgress,
     rollup::{
         DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,
@@ -513,6 +516,7 @@ pub mod action {
         },
         pages::Pages,
         read::{Count, FindPage},
+        recapacity::Recapacity,
         regroup::Regroup,
         remove::RemoveKey,
         rollup::RollUp,

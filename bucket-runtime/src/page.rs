@@ -79,7 +79,7 @@ impl<T: Bucket> Page<T> {
             return Err(id);
         }
         Ok(Self {
-            open: !sealed && elements.len() < scope.spec.capacity as usize,
+            open: !sealed && elements.len() < scope.open.capacity as usize,
             items: (elements.into_iter())
                 .map(|element| T::from_parts(key.clone(), element))
                 .collect(),

@@ -21,7 +21,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::numbers::Numbers;
 pub(crate) use self::range::Range;
 use crate::{
-    command::{KeyScope, OPEN_INDEX, SEALED, Update, each_one},
+    command::{KeyScope, SEALED, Update, each_one},
     outlier::command::ParentScope,
     rows::Rows,
 };
@@ -133,7 +133,7 @@ impl Server {
     ) -> Result<Option<(Bson, usize)>, DriverError> {
         let action = (self.collection)
             .find_one(scope.open_bucket_anywhere())
-            .hint(Hint::Name(OPEN_INDEX.to_owned()))
+            .hint(Hint::Name(scope.open.name.to_owned()))
             .projection(doc! { scope.spec.count: 1 })
             .selection_criteria(primary());
         let found = with_session!(action, session)?;
@@ -156,7 +156,7 @@ impl Server {
             .selection_criteria(primary())
             .read_concern(ReadConcern::local())
             .await?;
-        let capacity = i64::from(scope.spec.capacity);
+        let capacity = i64::from(scope.open.capacity);
         Ok(found.and_then(|bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole)?;
             let room = match bucket.get(SEALED) {
@@ -173,21 +173,21 @@ impl Server {
         &self,
         scopes: &[&KeyScope],
     ) -> Result<Vec<(Vec<Bson>, String, usize)>, DriverError> {
-        let Some(spec) = scopes.first().map(|scope| scope.spec) else {
+        let Some((spec, open)) = scopes.first().map(|scope| (scope.spec, scope.open)) else {
             return Ok(Vec::new());
         };
         let names = Vec::from_iter(spec.key_names().chain(spec.window_name()));
         let mut projection = each_one(names.iter().copied());
         projection.insert(spec.count, 1_i32);
-        let mut open = (self.collection)
+        let mut buckets = (self.collection)
             .find(KeyScope::open_buckets_anywhere(scopes))
-            .hint(Hint::Name(OPEN_INDEX.to_owned()))
+            .hint(Hint::Name(open.name.to_owned()))
             .projection(projection)
             .selection_criteria(primary())
             .await?;
         let mut found = Vec::new();
-        while open.advance().await? {
-            let bucket: Document = open.deserialize_current()?;
+        while buckets.advance().await? {
+            let bucket: Document = buckets.deserialize_current()?;
             let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
             let id = match value("_id") {
                 Bson::String(id) => id,

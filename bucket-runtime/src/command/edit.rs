@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::{KeyScope, NEWEST, SEALED, capacity};
+use super::{KeyScope, NEWEST, SEALED};
 use crate::rollup::Totals;
 
 /// An item of a bucket, as it was read.
@@ -67,7 +67,7 @@ impl KeyScope {
     /// into being.
     pub(crate) fn take_out(&self, place: &Place, kept: Kept) -> Vec<Document> {
         let count = format!("${}", self.spec.count);
-        let was_full = doc! { "$gte": [&count, capacity(self.spec)] };
+        let was_full = doc! { "$gte": [&count, self.open.bound()] };
         let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
         let size = doc! { "$size": format!("${}", self.spec.items) };
         // What is appended to an empty array looks to a change stream like what is left of a longer

@@ -65,6 +65,8 @@ pub(crate) enum Kind {
     FlatDocument(String),
     /// A key that was to be regrouped has buckets already: one of them.
     KeyTaken(String),
+    /// A key has more buckets than can be rewritten at once.
+    KeyTooLarge,
     /// Another regrouping goes on with the same work.
     Overtaken,
     /// The name of a view is taken, by another view of the collection or by something else.
@@ -103,10 +105,8 @@ impl Kind {
             Self::CapacityMismatch { stored, derived } => write!(
                 f,
                 "the collection was written with capacity {stored}, the struct says {derived}; \
-                 write `capacity = {stored}`, or change the collection: stop all writers, seal the \
-                 full buckets with updateMany({{count: {{$gte: {stored}}}, sealed: {{$exists: \
-                 false}}}}, [{{$set: {{sealed: \"$_id\"}}}}]), drop the index `{OPEN_INDEX}`, and \
-                 open it again"
+                 write `capacity = {stored}`, or change the collection, while writers go on, with \
+                 `recapacity` of the struct (`Trade::recapacity(&db)`)"
             ),
             Self::ExpiryMismatch { stored, derived } => {
                 write!(
@@ -236,6 +236,11 @@ impl Kind {
                 f,
                 "the key has buckets already, such as {id:?}; regroup into another collection, or \
                  remove them first"
+            ),
+            Self::KeyTooLarge => f.write_str(
+                "the key has more buckets, or the second or the time window more of them, than one \
+                 transaction can rewrite, so they were left as they are; to have them dense, move \
+                 the items into another collection with `append_stream`",
             ),
             Self::Overtaken => f.write_str(
                 "another regrouping of the same collections is under way; let that one finish",

@@ -124,7 +124,7 @@ impl<T: Bucket> Gather<T> {
             current.held.push(held);
             current.bytes += bytes;
             current.at = at;
-            if current.held.len() == T::SPEC.capacity as usize {
+            if current.held.len() == self.engine.open().capacity as usize {
                 self.end_bucket();
             }
         }

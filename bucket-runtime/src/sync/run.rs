@@ -7,7 +7,8 @@ use super::{Iter, RUNTIME};
 use crate::{
     Advice, AppendManyError, Appended, Bucket, BucketProblem, Buckets, ExtrasStream, FindStream,
     ItemStream, Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError,
-    RegroupProgress, Result, Rollup, SplitProgress, ValueStream, WatchStream, action::*,
+    RecapacityProgress, RegroupProgress, Result, Rollup, SplitProgress, ValueStream, WatchStream,
+    action::*,
 };
 
 macro_rules! run {
@@ -49,6 +50,7 @@ run! {
     [] RemoveKey<'_> => Result<u64>;
     [] CreateView<'_> => Result<()>;
     [] CreateCollections => Result<()>;
+    [T: Bucket] Recapacity<'_, T> => Result<RecapacityProgress>;
     [T: Bucket] VerifyBuckets<T> => Result<Vec<BucketProblem>>;
     [T: Bucket] RepairBuckets<T> => Result<Vec<BucketProblem>>;
 
