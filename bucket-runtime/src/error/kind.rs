@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    TooLong,
+    MAX_BYTES, TooLong,
     command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
 };
 
@@ -49,6 +49,8 @@ pub(crate) enum Kind {
     IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
+    /// The item alone would exceed the bytes of a bucket.
+    ItemTooLarge { bytes: usize, most: i64, max: u32 },
     /// The value of a field is longer than the struct lets it be.
     TooLong(TooLong),
     /// There is no such parent.
@@ -186,6 +188,12 @@ impl Kind {
                 "the document with this item would exceed what a document may hold (16 MB); if \
                  the item alone does not, seal the open bucket by setting `sealed` to its own \
                  `_id`, send the item again, and choose a smaller capacity",
+            ),
+            Self::ItemTooLarge { bytes, most, max } => write!(
+                f,
+                "the item takes {bytes} bytes, and with `max_bytes = {max}` none may take more than \
+                 {most}; store what is so large elsewhere (in GridFS, say), or raise `max_bytes`, to \
+                 {MAX_BYTES} at most"
             ),
             Self::TooLong(TooLong { field, len, max }) => write!(
                 f,
