@@ -230,7 +230,10 @@ impl Error {
     /// Whether the item, or the bucket with it, would exceed what a document may hold (16 MB).
     /// Nothing was stored.
     pub fn is_too_large(&self) -> bool {
-        self.0.kind == Kind::TooLarge
+        matches!(
+            self.0.kind,
+            Kind::TooLarge | Kind::ItemTooLarge { .. } | Kind::NoRoom(_)
+        )
     }
 
     /// Whether a field's value was longer than its `max_len`; nothing was sent.

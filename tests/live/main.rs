@@ -14,6 +14,7 @@ mod bulk_cut;
 mod bulk_failed;
 mod bulk_keys;
 mod bulk_stream;
+mod bytes;
 mod bytes_proof;
 mod combine;
 mod combine_cut;

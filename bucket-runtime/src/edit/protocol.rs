@@ -11,7 +11,8 @@ use mongodb::{
 
 use crate::{
     Bucket, BucketSpec, Error, Filter, Ordinal, Page, Result, bytes,
-    command::{Kept, Place, SEALED, Stored},
+    command::{Kept, OVERSIZE, Place, SEALED, Stored},
+    element::value_size,
     engine::{TRIES, pause},
     error::Kind,
     item,
@@ -19,6 +20,7 @@ use crate::{
     read::Reader,
     rollup::Totals,
     server::whole,
+    size::Budget,
     stored,
 };
 
@@ -39,10 +41,21 @@ pub(super) enum Change<'f, T> {
 /// An item that was found, and what else was read with it.
 struct Found<T: Bucket> {
     place: Place,
+    /// How many bytes the bucket's items take beyond their shares.
+    oversize: i64,
     key: T::Key,
     items: Vec<T>,
     /// Which of the items it is.
     at: usize,
+}
+
+/// The update that changes the item.
+struct Step<T> {
+    /// The bucket, provided that it is as it was read.
+    unchanged: Document,
+    pipeline: Vec<Document>,
+    /// The item that was taken out, or that will stand there.
+    item: T,
 }
 
 impl<T: Bucket> Editor<T> {
@@ -75,9 +88,12 @@ impl<T: Bucket> Editor<T> {
             let Some(found) = self.find(session.as_deref_mut()).await? else {
                 return Ok(None);
             };
-            let unchanged = self.reader.scope.unchanged(&found.place);
             let bucket = found.place.bucket.clone();
-            let (pipeline, item) = match &mut change {
+            let Step {
+                unchanged,
+                pipeline,
+                item,
+            } = match &mut change {
                 Change::TakeOut => self.without(found)?,
                 Change::Edit(change) => self.with(found, change)?,
             };
@@ -121,6 +137,7 @@ impl<T: Bucket> Editor<T> {
         let page = page.map_err(|id| self.reader.fail(Kind::ForeignId(id)))?;
         let before = stored.get(T::SPEC.count).and_then(whole).unwrap_or(0);
         let before = usize::try_from(before).unwrap_or(0);
+        let oversize = stored.get(OVERSIZE).and_then(whole).unwrap_or(0);
         let mut elements = match stored.remove(T::SPEC.items) {
             Some(Bson::Array(elements)) => elements,
             _ => Vec::new(),
@@ -131,6 +148,7 @@ impl<T: Bucket> Editor<T> {
             false => (0, Stored::Element(elements.pop().unwrap_or(Bson::Null))),
         };
         Ok(Found {
+            oversize,
             place: Place {
                 bucket,
                 at: before,
@@ -142,19 +160,27 @@ impl<T: Bucket> Editor<T> {
         })
     }
 
-    /// What takes the item out of its bucket, and the item.
-    fn without(&self, mut found: Found<T>) -> Result<(Vec<Document>, T)> {
+    /// What takes the item out of its bucket.
+    fn without(&self, mut found: Found<T>) -> Result<Step<T>> {
         let item = found.items.remove(found.at);
-        let kept = self.kept(&found.items)?;
-        Ok((self.reader.scope.take_out(&found.place, kept), item))
+        let grown = self
+            .budget(&item)
+            .map(|budget| -taken(&budget, &found.place));
+        let kept = self.kept(&found.items, grown)?;
+        let Reader { scope, .. } = &self.reader;
+        Ok(Step {
+            unchanged: scope.unchanged(&found.place),
+            pipeline: scope.take_out(&found.place, kept),
+            item,
+        })
     }
 
-    /// What puts the changed item in its place, and the item as it will be read.
+    /// What puts the changed item in its place.
     fn with(
         &self,
         mut found: Found<T>,
         change: &mut (dyn FnMut(&mut T) + Send),
-    ) -> Result<(Vec<Document>, T)> {
+    ) -> Result<Step<T>> {
         let Reader { scope, .. } = &self.reader;
         let item = &mut found.items[found.at];
         let before = item::scope(item);
@@ -173,10 +199,33 @@ impl<T: Bucket> Editor<T> {
         if identity(item) != identity_before {
             return Err(self.reader.fail(Kind::Moved("identity")));
         }
-        let element = item::stored(item, |kind| self.reader.fail(kind))?;
-        let kept = self.kept(&found.items)?;
-        let now = self.read_back(found.key, &element)?;
-        Ok((scope.replace(&found.place, element, kept), now))
+        let element = item::stored(item, &after, |kind| self.reader.fail(kind))?;
+        let mut unchanged = scope.unchanged(&found.place);
+        let mut grown = None;
+        if let Some(budget) = self.budget(item) {
+            let bytes = value_size(&element);
+            let more = budget.oversize(bytes) - taken(&budget, &found.place);
+            if more > 0 {
+                if !budget.takes(found.oversize, more) {
+                    return Err(self.reader.fail(Kind::NoRoom(bytes)));
+                }
+                unchanged.insert(OVERSIZE, budget.leaves(more));
+            }
+            grown = Some(more);
+        }
+        let kept = self.kept(&found.items, grown)?;
+        Ok(Step {
+            unchanged,
+            item: self.read_back(found.key, &element)?,
+            pipeline: scope.replace(&found.place, element, kept),
+        })
+    }
+
+    /// How the bytes of the item's bucket are shared out, if that has to be looked at.
+    fn budget(&self, item: &T) -> Option<Budget> {
+        let mut scope = item::scope(item);
+        scope.open = self.reader.scope.open;
+        Budget::of(&scope)
     }
 
     /// The item with this element, as it will be read.
@@ -188,8 +237,11 @@ impl<T: Bucket> Editor<T> {
     }
 
     /// What the bucket keeps about these items, which are all that it will hold.
-    fn kept(&self, items: &[T]) -> Result<Kept> {
-        let mut kept = Kept::default();
+    fn kept(&self, items: &[T], grown: Option<i64>) -> Result<Kept> {
+        let mut kept = Kept {
+            grown: grown.unwrap_or(0),
+            ..Kept::default()
+        };
         if !T::SPEC.rollups.is_empty() {
             let mut totals = Totals::new(Self::SPEC);
             let told = |item: &T| totals.take(Self::SPEC, &item.rollup_values());
@@ -216,4 +268,13 @@ impl<T: Bucket> Editor<T> {
         let Reader { server, scope } = &self.reader;
         Error::write(error, server.name()).with_key(&scope.label())
     }
+}
+
+/// How many bytes the item at this place takes beyond its share.
+fn taken(budget: &Budget, place: &Place) -> i64 {
+    let element = match &place.stored {
+        Stored::Element(element) => Some(element),
+        Stored::Array(elements) => elements.get(place.at),
+    };
+    element.map_or(0, |element| budget.oversize(value_size(element)))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    TooLong,
+    MAX_BYTES, TooLong,
     command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
 };
 
@@ -49,6 +49,10 @@ pub(crate) enum Kind {
     IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
+    /// The item alone would exceed the bytes of a bucket.
+    ItemTooLarge { bytes: usize, most: i64, max: u32 },
+    /// The item has grown by an edit, to so many bytes, and its bucket has no room for that.
+    NoRoom(usize),
     /// The value of a field is longer than the struct lets it be.
     TooLong(TooLong),
     /// There is no such parent.
@@ -187,6 +191,17 @@ impl Kind {
                 "the document with this item would exceed what a document may hold (16 MB); if \
                  the item alone does not, seal the open bucket by setting `sealed` to its own \
                  `_id`, send the item again, and choose a smaller capacity",
+            ),
+            Self::ItemTooLarge { bytes, most, max } => write!(
+                f,
+                "the item takes {bytes} bytes, and with `max_bytes = {max}` none may take more than \
+                 {most}; store what is so large elsewhere (in GridFS, say), or raise `max_bytes`, to \
+                 {MAX_BYTES} at most"
+            ),
+            Self::NoRoom(bytes) => write!(
+                f,
+                "the item would take {bytes} bytes, and its bucket would exceed its `max_bytes`; \
+                 nothing was changed: remove the item, and append it as it is to be"
             ),
             Self::TooLong(TooLong { field, len, max }) => write!(
                 f,

@@ -5,7 +5,7 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{Query, projection};
 use crate::{
     BucketSpec,
-    command::{KeyScope, SEALED},
+    command::{KeyScope, OVERSIZE, SEALED},
 };
 
 impl Query {
@@ -35,6 +35,9 @@ impl Query {
         }
         let mut projection = projection(spec);
         projection.insert(spec.count, Bson::Int32(1));
+        if spec.max_bytes.is_some() {
+            projection.insert(OVERSIZE, Bson::Int32(1));
+        }
         if with_all {
             projection.insert(spec.items, format!("${SEALED}"));
         }

@@ -10,19 +10,17 @@ use mongodb::{
 use super::run::Run;
 use crate::{
     Bucket, Error, Key, Ordinal, Result,
-    command::{NEWEST, SEALED},
-    engine::size,
+    command::{NEWEST, OVERSIZE, SEALED},
+    element::value_size,
     error::Kind,
     item,
     rollup::Totals,
     rows::RowError,
     server::{Range, Server},
+    size::Budget,
     stored::Stored,
     transaction::Attempt,
 };
-
-/// How many bytes of items a bucket is filled with at most: a document holds 16 MB.
-const BUCKET_BYTES: usize = 15 << 20;
 
 /// The transaction.
 pub(super) struct Rewrite<T> {
@@ -151,15 +149,21 @@ impl<T: Bucket> Rewrite<T> {
 
     /// How many items each of the new buckets takes.
     fn sizes(&self, items: &[(Bson, T)]) -> Vec<usize> {
+        let budget = Budget::of(&self.run.scope);
+        let oversize = |element| budget.map_or(0, |budget| budget.oversize(value_size(element)));
+        let takes = |taken, more| budget.is_none_or(|budget| budget.takes(taken, more));
         let mut sizes = Vec::new();
-        let mut bytes = 0;
+        let mut taken = 0;
         for (element, _) in items {
-            bytes += size(element);
+            let more = oversize(element);
             match sizes.last_mut() {
-                Some(last) if *last < self.capacity() && bytes <= BUCKET_BYTES => *last += 1,
+                Some(last) if *last < self.capacity() && takes(taken, more) => {
+                    *last += 1;
+                    taken += more;
+                }
                 _ => {
                     sizes.push(1);
-                    bytes = size(element);
+                    taken = more;
                 }
             }
         }
@@ -230,6 +234,10 @@ impl<T: Bucket> Rewrite<T> {
         let newest = items.iter().filter_map(|(_, item)| item.time()).max();
         let count = i32::try_from(items.len()).unwrap_or(i32::MAX);
         let elements: Vec<_> = items.into_iter().map(|(element, _)| element).collect();
+        let oversize = Budget::of(&self.run.scope).map_or(0, |budget| {
+            let each = |element| budget.oversize(value_size(element));
+            elements.iter().map(each).sum()
+        });
 
         let mut document = doc! { "_id": &id };
         let fields = self.run.scope.fields();
@@ -244,6 +252,9 @@ impl<T: Bucket> Rewrite<T> {
         }
         if let (Some(_), Some(newest)) = (spec.expire_after, newest) {
             document.insert(NEWEST, newest);
+        }
+        if oversize > 0 {
+            document.insert(OVERSIZE, oversize);
         }
         if sealed {
             document.insert(SEALED, id);
