@@ -324,8 +324,8 @@ pub use crate::{
 /// # capacity
 ///
 /// From 1 to [`MAX_CAPACITY`]. It belongs to the collection as well, since the index `bucket_open`
-/// is made for it: opening a collection that was written with another capacity is an error that says
-/// what to do. Choose the number of items that your application shows at a time, and keep
+/// is made for it: opening a collection that was written with another capacity is an error, and
+/// [`recapacity`](Bucket::recapacity) moves the collection. Choose the number of items that your application shows at a time, and keep
 /// capacity × size of an item well below 16 MB, which is what a document may hold.
 ///
 /// # items and count
