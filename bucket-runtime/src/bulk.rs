@@ -4,6 +4,7 @@ mod failed;
 mod fill;
 mod lane;
 mod load;
+mod measure;
 mod plan;
 mod sizes;
 mod store;

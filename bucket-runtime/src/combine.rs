@@ -18,7 +18,8 @@ use self::queue::{Queue, Waiting};
 use crate::{
     Appended, Error, Result,
     command::KeyScope,
-    engine::{Engine, Entry, size},
+    element::value_size,
+    engine::{Engine, Entry},
     error::Kind,
 };
 
@@ -50,7 +51,7 @@ impl Combiner {
 
     /// Appends one item, with others if others wait.
     pub(crate) async fn append(&self, scope: KeyScope, entry: Entry) -> Result<Appended> {
-        let bytes = size(&entry.element);
+        let bytes = value_size(&entry.element);
         let units = (bytes.min(WAITING_BYTES) / UNIT).max(1);
         let units = u32::try_from(units).unwrap_or(u32::MAX);
         // The semaphore is never closed.

@@ -5,7 +5,9 @@ mod edit;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 pub(crate) use self::edit::{Kept, Place, Stored};
-use crate::{BucketSpec, KeyPart, Ordinal, id, open_index::OpenIndex, rollup::Totals};
+use crate::{
+    BucketSpec, KeyPart, Ordinal, id, open_index::OpenIndex, rollup::Totals, size::Budget,
+};
 
 /// The index that every guarantee stands on: it holds one entry per open or sealed bucket, finds
 /// the open one in one step, and lets the server refuse a second open bucket for a key.
@@ -18,6 +20,10 @@ pub(crate) const SEALED: &str = "sealed";
 /// newest item. A time index over the items themselves would go by the oldest one.
 pub(crate) const EXPIRY_INDEX: &str = "bucket_expiry";
 pub(crate) const NEWEST: &str = "newest";
+
+/// The field that exists only in buckets with large items: how many bytes these take beyond their
+/// shares; see [`Budget`](crate::size::Budget).
+pub(crate) const OVERSIZE: &str = "oversize";
 
 /// The index by which each item of a key is stored once, where a field tells them apart.
 pub(crate) const UNIQUE_INDEX: &str = "bucket_unique";
@@ -50,6 +56,8 @@ pub(crate) struct Items {
     pub(crate) elements: Vec<Bson>,
     /// What the bucket keeps about these, if it keeps anything.
     pub(crate) totals: Option<Totals>,
+    /// How many bytes they take beyond their shares.
+    pub(crate) oversize: i64,
 }
 
 impl From<Vec<Bson>> for Items {
@@ -57,6 +65,7 @@ impl From<Vec<Bson>> for Items {
         Self {
             elements,
             totals: None,
+            oversize: 0,
         }
     }
 }
@@ -175,7 +184,7 @@ impl KeyScope {
 
     /// The append in one round trip: into the open bucket, or into a new one with this id.
     pub(crate) fn append_or_open(&self, items: Items, new_id: &str) -> Update {
-        let filter = self.open_bucket(&items.elements);
+        let filter = self.open_bucket(&items);
         let mut update = self.push(items);
         update.insert("$setOnInsert", doc! { "_id": new_id });
         Update {
@@ -189,7 +198,7 @@ impl KeyScope {
     /// The append into the open bucket, if there is one.
     pub(crate) fn append_to_open(&self, items: Items) -> Update {
         Update {
-            filter: self.open_bucket(&items.elements),
+            filter: self.open_bucket(&items),
             update: self.push(items),
             upsert: false,
             hint: Some(self.open.name),
@@ -213,7 +222,7 @@ impl KeyScope {
     /// The append into the bucket with this id, which is opened if it does not exist. If it is
     /// full or sealed the server refuses with E11000 on `_id_`.
     pub(crate) fn append_to_id(&self, items: Items, id: &str) -> Update {
-        let mut filter = self.open_bucket(&items.elements);
+        let mut filter = self.open_bucket(&items);
         filter.insert("_id", id);
         Update {
             filter,
@@ -225,18 +234,40 @@ impl KeyScope {
         }
     }
 
+    /// Seals the bucket with this id, which has room, but not for the item that comes next. It makes
+    /// none.
+    pub(crate) fn seal(&self, id: &str) -> Update {
+        let mut filter = self.open_bucket_anywhere();
+        filter.insert("_id", id);
+        Update {
+            filter,
+            update: doc! { "$set": { SEALED: id } },
+            upsert: false,
+            hint: Some("_id_"),
+        }
+    }
+
+    /// The same as a statement among others: it is refused if the bucket is not open any more.
+    pub(crate) fn seal_or_be_refused(&self, id: &str) -> Update {
+        or_be_refused(self.seal(id))
+    }
+
     /// The open bucket of the key, if it has room for so many elements.
     ///
     /// `$exists` and not `null`: an equality would be copied into a new bucket, which then had the
     /// field. The key's equality is copied, and that is how a new bucket gets its key fields; it
     /// stays in every write because a collection that is sharded by the key needs it there. The
     /// range of ids is what reads ask for: an item must not go where no read would find it.
-    fn open_bucket(&self, elements: &[Bson]) -> Document {
+    fn open_bucket(&self, items: &Items) -> Document {
+        let elements = &items.elements;
         let mut filter = self.open_bucket_anywhere();
         filter.extend(self.all());
         // The index holds what is below the capacity, so nothing above that may be asked for.
         let below = self.open.bound() + 1 - size(elements).max(1);
         filter.insert(self.spec.count, doc! { "$lt": below });
+        if let Some(budget) = Budget::of(self) {
+            filter.insert(OVERSIZE, budget.leaves(items.oversize));
+        }
         if let Some(field) = self.spec.unique {
             // The unique index compares items of different buckets only.
             let identities = elements
@@ -292,12 +323,22 @@ impl KeyScope {
 
     /// `$each` even for a single element: an element that itself looks like a modifier
     /// (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
-    fn push(&self, Items { elements, totals }: Items) -> Document {
+    fn push(&self, items: Items) -> Document {
+        let Items {
+            elements,
+            totals,
+            oversize,
+        } = items;
         let count = size(&elements);
         let mut update = doc! {
             "$push": { self.spec.items: { "$each": elements } },
             "$inc": { self.spec.count: count },
         };
+        if oversize > 0 {
+            (update.get_document_mut("$inc").into_iter()).for_each(|inc| {
+                inc.insert(OVERSIZE, oversize);
+            });
+        }
         if let Some(totals) = totals {
             totals.add_to(self.spec, &mut update);
         }

@@ -44,6 +44,40 @@ impl Element {
     pub(crate) fn size(&self) -> usize {
         self.0.as_bytes().len()
     }
+
+    /// How many of them are the value's own: what is around it is a document with one field.
+    pub(crate) fn value_size(&self) -> usize {
+        self.size() - (4 + 1 + "value\0".len() + 1)
+    }
+}
+
+/// How many bytes a value takes in a document, without its name.
+pub(crate) fn value_size(value: &Bson) -> usize {
+    match value {
+        Bson::Double(_) | Bson::Int64(_) | Bson::DateTime(_) | Bson::Timestamp(_) => 8,
+        Bson::Int32(_) => 4,
+        Bson::Boolean(_) => 1,
+        Bson::Null | Bson::Undefined | Bson::MinKey | Bson::MaxKey => 0,
+        Bson::ObjectId(_) => 12,
+        Bson::Decimal128(_) => 16,
+        Bson::String(text) => text.len() + 5,
+        Bson::Array(values) => {
+            let indexes = values.iter().enumerate();
+            let sizes = indexes.map(|(n, value)| 2 + digits_of(n) + value_size(value));
+            5 + sizes.sum::<usize>()
+        }
+        Bson::Document(document) => {
+            let fields = document.iter();
+            let sizes = fields.map(|(name, value)| 2 + name.len() + value_size(value));
+            5 + sizes.sum::<usize>()
+        }
+        // They are rare, and some have fields of another form in each version of `bson`.
+        other => Element::of(other).map_or(0, |element| element.value_size()),
+    }
+}
+
+fn digits_of(index: usize) -> usize {
+    index.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
 /// A value as BSON, or why it cannot be that.

@@ -13,16 +13,18 @@ use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 use tokio::sync::MutexGuard;
 
 pub(crate) use self::batch::{
-    Batch, COMMAND_BYTES, Entry, Sent, Statement, Tail, comparable, next_number, size,
+    Batch, COMMAND_BYTES, Entry, Sent, Statement, Tail, comparable, next_number,
 };
 pub(crate) use self::capacity::Patience;
 use self::turns::Turns;
 use crate::{
     Appended, Error, Result,
-    command::{KeyScope, OPEN_INDEX, UNIQUE_INDEX},
+    command::{Items, KeyScope, OPEN_INDEX, UNIQUE_INDEX},
+    element::value_size,
     error::{Kind, duplicate_index, is_impossible_id, is_missing_index},
     open_index::OpenIndex,
     server::Server,
+    size::Budget,
 };
 
 /// How often an append is sent at most. Each try that fails means that another writer opened a
@@ -219,7 +221,7 @@ impl Engine {
             Ok(false) => {
                 // There is no open bucket, or one with less room.
                 batch.tail = match statement.carries {
-                    1 => Tail::Shut,
+                    1 if !batch.has_to_look() => Tail::Shut,
                     _ => Tail::Look,
                 };
                 return Ok(());
@@ -237,7 +239,9 @@ impl Engine {
             Some("_id_") if single => Tail::Shut,
             // Somebody opened the bucket first: it is there now. Who loses that race twice looks
             // whether it was one, or whether something is in the way.
-            Some(OPEN_INDEX) if single && batch.tries != 2 => Tail::Unknown,
+            Some(OPEN_INDEX) if single && batch.tries != 2 && !batch.may_be_cramped() => {
+                Tail::Unknown
+            }
             Some(OPEN_INDEX | "_id_") if single || !batch.is_contended() => Tail::Look,
             // What was looked up is outdated before it is used.
             Some(OPEN_INDEX | "_id_") => Tail::Unknown,
@@ -257,7 +261,13 @@ impl Engine {
         element: Bson,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let update = scope.append_to_open(vec![element].into());
+        let budget = Budget::of(scope);
+        let oversize = budget.map_or(0, |budget| budget.oversize(value_size(&element)));
+        let items = Items {
+            oversize,
+            ..vec![element].into()
+        };
+        let update = scope.append_to_open(items);
         let stored = self.server.update(update, session).await;
         stored.map_err(|error| self.refused(scope, error))
     }
@@ -295,7 +305,8 @@ impl Engine {
                 .open_bucket(&batch.scope, session.as_deref_mut())
                 .await?;
             // One item finds the bucket that is open then.
-            if matches!(batch.tail, Tail::Open { .. }) && batch.len() == 1 {
+            let is_open = matches!(batch.tail, Tail::Open { .. });
+            if is_open && batch.len() == 1 && !batch.is_cramped() {
                 batch.tail = Tail::Unknown;
             }
         }
@@ -310,10 +321,25 @@ impl Engine {
             None => Some(self.turns.wait(&batch.scope.prefix).await),
             Some(_) => None,
         };
-        let last = self.server.last_id(batch.siblings(), session).await;
-        let last = last.map_err(|error| self.failed(&batch.scope, error))?;
-        batch.tail = Tail::Full { last };
+        let last = self.last(batch, session).await;
+        batch.tail = last.map_err(|error| self.failed(&batch.scope, error))?;
         Ok(turn)
+    }
+
+    /// The last bucket: nothing is open, or what is open has no room for the next item. Where
+    /// buckets are counted the open one is the last one, so that one read tells which it is.
+    async fn last(
+        &self,
+        batch: &Batch,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Tail, DriverError> {
+        let spec = batch.scope.spec;
+        if spec.max_bytes.is_some() && spec.id.ordinal.counts() {
+            let last = self.server.last_bucket(&batch.scope, session).await?;
+            return Ok(Tail::of(last));
+        }
+        let last = self.server.last_id(batch.siblings(), session).await?;
+        Ok(Tail::Full { last })
     }
 
     /// The open bucket, if there is one.
@@ -326,13 +352,16 @@ impl Engine {
         session: Option<&mut ClientSession>,
     ) -> Result<Tail> {
         let open = self.server.open_bucket(scope, session).await;
-        let Some((id, count)) = open.map_err(|error| self.failed(scope, error))? else {
+        let Some(open) = open.map_err(|error| self.failed(scope, error))? else {
             return Ok(Tail::Shut);
         };
-        match id {
+        match open.id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Tail::Open {
                 id,
-                room: (scope.open.capacity as usize).saturating_sub(count).max(1),
+                room: (scope.open.capacity as usize)
+                    .saturating_sub(open.count)
+                    .max(1),
+                oversize: open.oversize,
             }),
             Bson::String(id) => Err(self.fail(scope, Kind::ForeignId(id))),
             other => Err(self.fail(scope, Kind::ForeignId(other.to_string()))),

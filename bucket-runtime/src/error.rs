@@ -230,7 +230,10 @@ impl Error {
     /// Whether the item, or the bucket with it, would exceed what a document may hold (16 MB).
     /// Nothing was stored.
     pub fn is_too_large(&self) -> bool {
-        self.0.kind == Kind::TooLarge
+        matches!(
+            self.0.kind,
+            Kind::TooLarge | Kind::ItemTooLarge { .. } | Kind::NoRoom(_)
+        )
     }
 
     /// Whether a field's value was longer than its `max_len`; nothing was sent.
@@ -250,9 +253,9 @@ impl Error {
     }
 
     /// Whether an edit was to change the key of an item, or its time window, which say in which
-    /// bucket it lies. Nothing was stored.
+    /// bucket it lies, or what is `unique` in it. Nothing was stored.
     pub fn is_moved(&self) -> bool {
-        matches!(self.0.kind, Kind::Moved { .. })
+        matches!(self.0.kind, Kind::Moved(_))
     }
 
     /// Whether a key, or a time window of one, has more buckets than can be rewritten at once.

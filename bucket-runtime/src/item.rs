@@ -10,6 +10,7 @@ use crate::{
     engine::Entry,
     error::{Error, Kind},
     id,
+    size::Budget,
 };
 
 /// The fields of an item that are no key fields, as they are stored.
@@ -44,20 +45,33 @@ pub(crate) fn entry<T: Bucket>(
     scope: &KeyScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
+    Ok(Entry {
+        element: stored(item, scope, &fail)?,
+        base: base(scope, item.time()).map_err(fail)?,
+        time: item.time().filter(|_| scope.spec.expire_after.is_some()),
+        rolled: item.rollup_values(),
+    })
+}
+
+/// The element as it is to be stored, if it may be.
+pub(crate) fn stored<T: Bucket>(
+    item: &T,
+    scope: &KeyScope,
+    fail: impl Fn(Kind) -> Error,
+) -> Result<Bson, Error> {
     check_lengths(item).map_err(&fail)?;
-    let element = element(item).and_then(|element| Ok(Bson::try_from(element.value())?));
+    let element = element(item);
+    if let (Ok(element), Some(budget)) = (&element, Budget::of(scope)) {
+        budget.check(element.value_size()).map_err(&fail)?;
+    }
+    let element = element.and_then(|element| Ok(Bson::try_from(element.value())?));
     let element = element.and_then(|element| match T::SPEC.unique {
         Some(field) if !command::identity(field, &element).is_some_and(is_single) => {
             Err(format!("the unique field `{field}` has no single value").into())
         }
         _ => Ok(element),
     });
-    Ok(Entry {
-        element: element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))?,
-        base: base(scope, item.time()).map_err(fail)?,
-        time: item.time().filter(|_| scope.spec.expire_after.is_some()),
-        rolled: item.rollup_values(),
-    })
+    element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))
 }
 
 /// An error if the value of some field is longer than it may be.

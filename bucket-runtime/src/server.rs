@@ -21,7 +21,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::numbers::Numbers;
 pub(crate) use self::range::Range;
 use crate::{
-    command::{KeyScope, SEALED, Update, each_one},
+    BucketSpec,
+    command::{KeyScope, OVERSIZE, SEALED, Update, each_one},
     outlier::command::ParentScope,
     rows::Rows,
 };
@@ -41,6 +42,22 @@ macro_rules! with_session {
 pub(crate) struct Server {
     collection: Collection<Document>,
     numbers: Numbers,
+}
+
+/// An open bucket.
+pub(crate) struct Open {
+    pub(crate) id: Bson,
+    pub(crate) count: usize,
+    /// How many bytes its items take beyond their shares.
+    pub(crate) oversize: i64,
+}
+
+/// The last bucket of a key, and what more it takes.
+pub(crate) struct Last {
+    pub(crate) id: String,
+    pub(crate) room: usize,
+    /// How many bytes its items take beyond their shares.
+    pub(crate) oversize: i64,
 }
 
 /// How full a parent is.
@@ -125,60 +142,73 @@ impl Server {
         Ok(found.and_then(|document| document.get_str("_id").ok().map(str::to_owned)))
     }
 
-    /// The id and the count of the key's open bucket, if there is one, as the primary has it.
+    /// The key's open bucket, if there is one, as the primary has it.
     pub(crate) async fn open_bucket(
         &self,
         scope: &KeyScope,
         session: Option<&mut ClientSession>,
-    ) -> Result<Option<(Bson, usize)>, DriverError> {
+    ) -> Result<Option<Open>, DriverError> {
         let action = (self.collection)
             .find_one(scope.open_bucket_anywhere())
             .hint(Hint::Name(scope.open.name.to_owned()))
-            .projection(doc! { scope.spec.count: 1 })
+            .projection(filling(scope.spec))
             .selection_criteria(primary());
         let found = with_session!(action, session)?;
         Ok(found.map(|mut bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
-            let id = bucket.remove("_id").unwrap_or(Bson::Null);
-            (id, usize::try_from(count).unwrap_or(0))
+            Open {
+                count: usize::try_from(count).unwrap_or(0),
+                oversize: oversize(&bucket),
+                id: bucket.remove("_id").unwrap_or(Bson::Null),
+            }
         }))
     }
 
-    /// The id of a key's last bucket, and how many items more that one takes.
+    /// A key's last bucket.
     pub(crate) async fn last_bucket(
         &self,
         scope: &KeyScope,
-    ) -> Result<Option<(String, usize)>, DriverError> {
-        let found = (self.collection)
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Last>, DriverError> {
+        let mut projection = filling(scope.spec);
+        projection.insert(SEALED, 1_i32);
+        let mut action = (self.collection)
             .find_one(scope.all())
-            .projection(doc! { scope.spec.count: 1, SEALED: 1 })
+            .projection(projection)
             .sort(doc! { "_id": -1 })
-            .selection_criteria(primary())
-            .read_concern(ReadConcern::local())
-            .await?;
+            .selection_criteria(primary());
+        let found = if let Some(session) = session {
+            action.session(session).await?
+        } else {
+            action = action.read_concern(ReadConcern::local());
+            action.await?
+        };
         let capacity = i64::from(scope.open.capacity);
         Ok(found.and_then(|bucket| {
-            let count = bucket.get(scope.spec.count).and_then(whole)?;
-            let room = match bucket.get(SEALED) {
-                None => usize::try_from(capacity - count).unwrap_or(0),
-                Some(_) => 0,
+            let count = bucket.get(scope.spec.count).and_then(whole);
+            let room = match (count, bucket.get(SEALED)) {
+                (Some(count), None) => usize::try_from(capacity - count).unwrap_or(0),
+                _ => 0,
             };
-            Some((bucket.get_str("_id").ok()?.to_owned(), room))
+            Some(Last {
+                id: bucket.get_str("_id").ok()?.to_owned(),
+                room,
+                oversize: oversize(&bucket),
+            })
         }))
     }
 
-    /// The values of the key fields (and of the window), the id and the count of the open buckets of
-    /// these keys.
+    /// The open buckets of these keys, each with the values of its key fields (and of the window).
     pub(crate) async fn open_buckets(
         &self,
         scopes: &[&KeyScope],
-    ) -> Result<Vec<(Vec<Bson>, String, usize)>, DriverError> {
+    ) -> Result<Vec<(Vec<Bson>, Open)>, DriverError> {
         let Some((spec, open)) = scopes.first().map(|scope| (scope.spec, scope.open)) else {
             return Ok(Vec::new());
         };
         let names = Vec::from_iter(spec.key_names().chain(spec.window_name()));
         let mut projection = each_one(names.iter().copied());
-        projection.insert(spec.count, 1_i32);
+        projection.extend(filling(spec));
         let mut buckets = (self.collection)
             .find(KeyScope::open_buckets_anywhere(scopes))
             .hint(Hint::Name(open.name.to_owned()))
@@ -189,13 +219,14 @@ impl Server {
         while buckets.advance().await? {
             let bucket: Document = buckets.deserialize_current()?;
             let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
-            let id = match value("_id") {
-                Bson::String(id) => id,
-                other => other.to_string(),
-            };
             let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
             let key = names.iter().map(|name| value(name)).collect();
-            found.push((key, id, usize::try_from(count).unwrap_or(0)));
+            let open = Open {
+                id: value(&"_id"),
+                count: usize::try_from(count).unwrap_or(0),
+                oversize: oversize(&bucket),
+            };
+            found.push((key, open));
         }
         Ok(found)
     }
@@ -358,6 +389,19 @@ impl Server {
             flagged: state.get_bool("flag").unwrap_or(false),
         }))
     }
+}
+
+/// A projection that tells how full a bucket is.
+fn filling(spec: &BucketSpec) -> Document {
+    let mut projection = doc! { spec.count: 1 };
+    if spec.max_bytes.is_some() {
+        projection.insert(OVERSIZE, 1_i32);
+    }
+    projection
+}
+
+fn oversize(bucket: &Document) -> i64 {
+    bucket.get(OVERSIZE).and_then(whole).unwrap_or(0)
 }
 
 /// For reads that belong to a write, whatever read preference the handle has.

@@ -1,5 +1,6 @@
 //! How many bytes values take in a document, as far as their types tell.
 
+mod budget;
 mod full;
 mod len;
 
@@ -10,8 +11,11 @@ use std::{
 
 use mongodb::bson::{DateTime, Decimal128, Timestamp, Uuid, oid::ObjectId};
 
-pub(crate) use self::full::{digits, field};
 pub use self::len::{LenField, TooLong};
+pub(crate) use self::{
+    budget::Budget,
+    full::{digits, field},
+};
 
 /// The most bytes that a bucket may take, 15 MiB: a document holds 16 MiB, and the command that
 /// appends to it has to be one, too.

@@ -106,7 +106,14 @@ impl Both {
         let found = notes.items(text).filter(same.clone()).await.unwrap();
         let found: Vec<_> = found.try_collect().await.unwrap();
         assert_eq!(found, vec![item.clone(); 3]);
-        let others = notes.all_items().filter(!same).await.unwrap();
+        let changed = Bson::from(doc! { "in": any.clone() });
+        let change = |note: &mut Note| note.any = changed.clone();
+        let edited = notes.update_item(text, same.clone(), change).await.unwrap();
+        assert_eq!(edited.unwrap().any, changed);
+        let removed = notes.remove_item(text, same.clone()).await.unwrap();
+        assert_eq!(removed, Some(item));
+        assert_eq!(notes.count(text).await.unwrap(), 2);
+        let others = notes.all_items().filter(!field.k.eq(text)).await.unwrap();
         let others: Vec<_> = others.try_collect().await.unwrap();
         assert_eq!(others, vec![note("canary", "canary", &"canary".into()); 3]);
         notes.remove_key(text).await.unwrap();

@@ -10,7 +10,7 @@ use serde::{
 use super::lane::{Held, Lane};
 use crate::{
     Bucket,
-    command::{KeyScope, NEWEST},
+    command::{KeyScope, NEWEST, OVERSIZE, SEALED},
     engine::{Tail, comparable, next_number},
     id,
     item::{self, Fields},
@@ -22,6 +22,10 @@ use crate::{
 pub(crate) struct Chunk<T> {
     pub(crate) id: String,
     pub(crate) held: Vec<Held<T>>,
+    /// Whether it takes nothing more, although it has room by count.
+    pub(crate) sealed: bool,
+    /// If it takes more, how many bytes its items take beyond their shares.
+    pub(crate) oversize: i64,
 }
 
 impl<T: Bucket> Chunk<T> {
@@ -84,14 +88,23 @@ impl<T: Bucket> Lane<T> {
         let mut chunks: Vec<_> = (ids.into_iter())
             .map(|id| {
                 let held = held.by_ref().take(capacity).collect();
-                Chunk { id, held }
+                Chunk {
+                    id,
+                    held,
+                    sealed: false,
+                    oversize: 0,
+                }
             })
             .collect();
         if let Some(last) = chunks.last() {
             let id = last.id.clone();
             self.tail = match capacity - last.held.len() {
                 0 => Tail::Full { last: Some(id) },
-                room => Tail::Open { id, room },
+                room => Tail::Open {
+                    id,
+                    room,
+                    oversize: 0,
+                },
             };
         }
         if guard {
@@ -169,6 +182,12 @@ impl<T: Bucket> Serialize for NewBucket<'_, T> {
             let totals = chunk.totals();
             let totals = totals.ok_or_else(|| S::Error::custom("the server has to add up"))?;
             map.serialize_entry(scope.spec.rollup, &totals.document(scope.spec))?;
+        }
+        if chunk.sealed {
+            map.serialize_entry(SEALED, &chunk.id)?;
+        }
+        if chunk.oversize > 0 {
+            map.serialize_entry(OVERSIZE, &chunk.oversize)?;
         }
         let times = chunk.held.iter().filter_map(|held| held.item.time());
         if let (Some(_), Some(newest)) = (scope.spec.expire_after, times.max()) {

@@ -3,30 +3,19 @@
 use std::collections::{HashMap, VecDeque};
 
 use futures_util::{StreamExt, stream};
-use mongodb::{
-    bson::{Bson, RawDocumentBuf},
-    error::Error as DriverError,
-};
+use mongodb::{bson::Bson, error::Error as DriverError};
 
-use super::{
-    lane::Lane,
-    load::Load,
-    plan::{Chunk, NewBucket},
-};
+use super::{lane::Lane, load::Load, measure::documents, plan::Chunk};
 use crate::{
     Bucket, Error, Key, Ordinal, Result,
     command::{KeyScope, OPEN_INDEX, UNIQUE_INDEX},
-    element::raw,
-    engine::{COMMAND_BYTES, Patience, Tail},
+    engine::{Patience, Tail},
     error::{Kind, duplicate_index},
     id,
 };
 
 /// How many documents or statements one command carries at most.
 pub(super) const STATEMENTS: usize = 1000;
-
-/// How many bytes a document has at most that is written as a whole: the server takes 16 MB.
-const BUCKET_BYTES: usize = 15 << 20;
 
 /// How many reads are under way at most.
 const READS: usize = 8;
@@ -36,7 +25,7 @@ const READS: usize = 8;
 const ROUNDS: usize = 4;
 
 /// Buckets that are to be written, each with its place among the lanes.
-type Chunks<T> = VecDeque<(usize, Chunk<T>)>;
+pub(super) type Chunks<T> = VecDeque<(usize, Chunk<T>)>;
 
 impl<T: Bucket> Load<T> {
     /// Stores all items of these keys.
@@ -82,13 +71,13 @@ impl<T: Bucket> Load<T> {
             lane.tail = Tail::Full { last: None };
             if T::SPEC.id.ordinal == Ordinal::Number {
                 let (server, scope) = (self.engine.server.clone(), lane.scope.clone());
-                reads.push(async move { (at, server.last_bucket(&scope).await) });
+                reads.push(async move { (at, server.last_bucket(&scope, None).await) });
             }
         }
         let mut reads = stream::iter(reads).buffer_unordered(READS);
         while let Some((at, last)) = reads.next().await {
             let last = last.map_err(|error| self.failed(error))?;
-            lanes[at].tail = tail(last);
+            lanes[at].tail = Tail::of(last);
         }
         Ok(())
     }
@@ -106,15 +95,20 @@ impl<T: Bucket> Load<T> {
         }
         let scopes: Vec<_> = unknown.values().map(|lane| &lane.scope).collect();
         let open = self.engine.server.open_buckets(&scopes).await;
-        for (key, id, count) in open.map_err(|error| self.failed(error))? {
+        for (key, open) in open.map_err(|error| self.failed(error))? {
             let prefix = prefix::<T>(key).unwrap_or_default();
             let Some(lane) = unknown.remove(&prefix) else {
                 continue;
             };
             // Of one with another id, the append protocol says what is wrong with it.
-            if id.starts_with(&prefix) {
-                let room = lane.capacity().saturating_sub(count).max(1);
-                lane.tail = Tail::Open { id, room };
+            if let Bson::String(id) = open.id
+                && id.starts_with(&prefix)
+            {
+                lane.tail = Tail::Open {
+                    id,
+                    room: lane.capacity().saturating_sub(open.count).max(1),
+                    oversize: open.oversize,
+                };
             }
         }
         for lane in unknown.into_values() {
@@ -191,8 +185,8 @@ impl<T: Bucket> Load<T> {
             (Some("_id_"), Ordinal::Window { .. }) => {
                 lanes[at].take_back([chunk]);
                 take_back_others(lanes, at, chunks);
-                match self.engine.server.last_bucket(&lanes[at].scope).await {
-                    Ok(last) => lanes[at].tail = tail(last),
+                match self.engine.server.last_bucket(&lanes[at].scope, None).await {
+                    Ok(last) => lanes[at].tail = Tail::of(last),
                     Err(error) => self.give_up(&self.failed(error)),
                 }
             }
@@ -268,37 +262,10 @@ impl<T: Bucket> Load<T> {
     }
 }
 
-/// The first buckets as documents, as many as go into one command; none if the first one is no
-/// document that the server takes.
-fn documents<T: Bucket>(lanes: &[Lane<T>], chunks: &Chunks<T>) -> Vec<RawDocumentBuf> {
-    let mut bytes = 0;
-    let next = chunks.iter().take(STATEMENTS).map_while(|(at, chunk)| {
-        let scope = &lanes[*at].scope;
-        let document = raw(&NewBucket { scope, chunk }).ok()?;
-        let size = document.as_bytes().len();
-        bytes += size;
-        let fits = size <= BUCKET_BYTES && (bytes <= COMMAND_BYTES || bytes == size);
-        fits.then_some(document)
-    });
-    next.collect()
-}
-
 /// Puts those buckets of a key back into its lane that come next.
 fn take_back_others<T: Bucket>(lanes: &mut [Lane<T>], at: usize, chunks: &mut Chunks<T>) {
     while chunks.front().is_some_and(|(of, _)| *of == at) {
         lanes[at].take_back(chunks.pop_front().map(|(_, chunk)| chunk));
-    }
-}
-
-/// What is known of a key, or of a window, by its last bucket and the room in it. One read tells
-/// both: which number is next, and that nothing is open. Another writer may have opened that bucket
-/// a moment ago.
-fn tail(last: Option<(String, usize)>) -> Tail {
-    match last {
-        Some((id, room)) if room > 0 => Tail::Open { id, room },
-        last => Tail::Full {
-            last: last.map(|(id, _)| id),
-        },
     }
 }
 

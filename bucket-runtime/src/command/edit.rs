@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::{KeyScope, NEWEST, SEALED};
+use super::{KeyScope, NEWEST, OVERSIZE, SEALED};
 use crate::rollup::Totals;
 
 /// An item of a bucket, as it was read.
@@ -27,6 +27,8 @@ pub(crate) enum Stored {
 /// What the bucket keeps about its items, as it is after the change.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
+    /// How many bytes more the items take beyond their shares; fewer, if it is below zero.
+    pub(crate) grown: i64,
     pub(crate) totals: Option<Totals>,
     pub(crate) newest: Option<DateTime>,
 }
@@ -100,6 +102,11 @@ impl KeyScope {
         }
         if let Some(newest) = kept.newest {
             fields.insert(NEWEST, newest);
+        }
+        if kept.grown != 0 {
+            let before = doc! { "$ifNull": [format!("${OVERSIZE}"), 0_i64] };
+            let grown = doc! { "$add": [before, kept.grown] };
+            fields.insert(OVERSIZE, doc! { "$max": [0_i64, grown] });
         }
         fields
     }

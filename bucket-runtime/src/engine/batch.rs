@@ -8,10 +8,12 @@ use super::capacity::Patience;
 use crate::{
     Appended, Error,
     command::{Items, KeyScope, Update, identity},
+    element::value_size as size,
     error::Kind,
     id,
     rollup::Totals,
-    server::whole,
+    server::{Last, whole},
+    size::Budget,
 };
 
 /// How many bytes of elements one command carries at most, unless a single one is longer. The
@@ -28,6 +30,8 @@ const LOOKED_UP: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) scope: KeyScope,
+    /// What bounds the bytes of the key's buckets, if anything has to.
+    budget: Option<Budget>,
     /// Those that are not stored yet, each with its place among all.
     entries: VecDeque<(usize, Entry)>,
     /// The others, by their places, until they are told of.
@@ -69,12 +73,28 @@ pub(crate) enum Tail {
     /// Nothing is open. Which id is next has to be read.
     Shut,
     /// A bucket is open, and has room for so many.
-    Open { id: String, room: usize },
+    Open {
+        id: String,
+        room: usize,
+        /// How many bytes its items take beyond their shares, where that counts.
+        oversize: i64,
+    },
     /// Nothing is open, and this is the last id that has to be counted on from.
     Full { last: Option<String> },
 }
 
 impl Tail {
+    /// What is known of a key, or of a window, by its last bucket. One read tells both: which number
+    /// is next, and that nothing is open. Another writer may have opened that bucket a moment ago.
+    pub(crate) fn of(last: Option<Last>) -> Self {
+        match last {
+            Some(Last { id, room, oversize }) if room > 0 => Self::Open { id, room, oversize },
+            last => Self::Full {
+                last: last.map(|last| last.id),
+            },
+        }
+    }
+
     /// Notes that a bucket that is about to be opened gets another id.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
         if let Self::Open { id, .. } | Self::Full { last: Some(id) } = self
@@ -108,6 +128,7 @@ impl Batch {
     pub(crate) fn new(scope: KeyScope, entries: impl IntoIterator<Item = Entry>) -> Self {
         let entries: VecDeque<_> = entries.into_iter().enumerate().collect();
         Self {
+            budget: Budget::of(&scope),
             scope,
             concerned: entries.len(),
             entries,
@@ -212,7 +233,16 @@ impl Batch {
             Tail::Unknown if self.is_contended() => 1,
             _ => self.opening(),
         };
-        let items = self.items(begin, room, bytes);
+        if let Tail::Open { id, oversize, .. } = tail
+            && !self.fits(begin, *oversize)
+        {
+            return Ok(Some(self.seal(id, sent)));
+        }
+        let taken = match tail {
+            Tail::Open { oversize, .. } => Some(*oversize),
+            _ => None,
+        };
+        let items = self.items(begin, room, taken, bytes);
         let carries = items.elements.len();
         if carries == 0 {
             return Ok(None);
@@ -226,13 +256,13 @@ impl Batch {
                 };
                 (update, Tail::Unknown)
             }
-            Tail::Open { id, room } => {
-                let after = self.after(id, room - carries);
+            Tail::Open { id, room, oversize } => {
+                let after = self.after(id, room - carries, oversize + items.oversize);
                 (self.scope.append_to_id_or_be_refused(items, id), after)
             }
             Tail::Full { last } => {
                 let id = self.next_id(base, last.as_deref())?;
-                let after = self.after(&id, self.capacity() - carries);
+                let after = self.after(&id, self.capacity() - carries, items.oversize);
                 (self.scope.append_to_id(items, &id), after)
             }
         };
@@ -248,21 +278,72 @@ impl Batch {
         }))
     }
 
-    fn after(&self, id: &str, room: usize) -> Tail {
+    fn after(&self, id: &str, room: usize, oversize: i64) -> Tail {
         let id = id.to_owned();
         match room {
             0 => Tail::Full { last: Some(id) },
-            room => Tail::Open { id, room },
+            room => Tail::Open { id, room, oversize },
+        }
+    }
+
+    /// Whether a bucket takes the item whose others take so many bytes beyond their shares.
+    fn fits(&self, at: usize, oversize: i64) -> bool {
+        let Some(budget) = &self.budget else {
+            return true;
+        };
+        let (_, entry) = &self.entries[at];
+        budget.takes(oversize, budget.oversize(size(&entry.element)))
+    }
+
+    /// Whether the next item has no room in the bucket that is known to be open.
+    pub(super) fn is_cramped(&self) -> bool {
+        match self.tail {
+            Tail::Open { oversize, .. } => !self.is_empty() && !self.fits(0, oversize),
+            _ => false,
+        }
+    }
+
+    /// Whether it is likely that what is open has no room for the next item, since that is a large one.
+    pub(super) fn may_be_cramped(&self) -> bool {
+        let large = |budget: &Budget| {
+            let first = self.front().map_or(0, |entry| size(&entry.element));
+            budget.oversize(first) > 0
+        };
+        // A bucket that one item fills has no room for small ones either.
+        self.budget
+            .is_some_and(|budget| self.tries.is_multiple_of(2) || large(&budget))
+    }
+
+    /// Whether an update that found nothing may mean that what is open has no room for the item. With
+    /// a time ordinal that is another bucket than the last one of the item's moment.
+    pub(super) fn has_to_look(&self) -> bool {
+        self.budget.is_some() && !self.scope.spec.id.ordinal.counts()
+    }
+
+    /// The statement that seals the open bucket, after which the next one can be opened.
+    fn seal(&self, id: &str, sent: Sent) -> Statement {
+        Statement {
+            update: match sent {
+                Sent::InSession => self.scope.seal(id),
+                Sent::Alone | Sent::WithOthers => self.scope.seal_or_be_refused(id),
+            },
+            carries: 0,
+            after: Tail::Full {
+                last: Some(id.to_owned()),
+            },
         }
     }
 
     /// The items from this one on, at most so many, not more bytes than a command carries, none more
-    /// whose rollups cannot be told here, since the server tells those, and none twice.
-    fn items(&self, begin: usize, room: usize, bytes: &mut usize) -> Items {
+    /// whose rollups cannot be told here, since the server tells those, and none twice. `taken` is how
+    /// many bytes those take beyond their shares which the bucket has; one that is to be opened takes
+    /// any first item.
+    fn items(&self, begin: usize, room: usize, taken: Option<i64>, bytes: &mut usize) -> Items {
         let spec = self.scope.spec;
         let mut elements = Vec::new();
         let mut totals = (!spec.rollups.is_empty()).then(|| Totals::new(spec));
         let mut identities = HashSet::new();
+        let mut oversize = 0;
         for (_, entry) in self.entries.range(begin..).take(room) {
             let size = size(&entry.element);
             if *bytes > 0 && *bytes + size > COMMAND_BYTES {
@@ -278,10 +359,22 @@ impl Batch {
             {
                 break;
             }
+            if let Some(budget) = &self.budget {
+                let further = budget.oversize(size);
+                let is_first = taken.is_none() && elements.is_empty();
+                if !is_first && !budget.takes(taken.unwrap_or(0) + oversize, further) {
+                    break;
+                }
+                oversize += further;
+            }
             *bytes += size;
             elements.push(entry.element.clone());
         }
-        Items { elements, totals }
+        Items {
+            elements,
+            totals,
+            oversize,
+        }
     }
 
     /// The id of the bucket after `last`: the next number, or the item's moment, with the next
@@ -376,20 +469,4 @@ pub(crate) fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option
         }
     };
     Ok(id::signed(next).map(|number| scope.id(&number)))
-}
-
-/// About how many bytes a value takes.
-pub(crate) fn size(value: &Bson) -> usize {
-    match value {
-        Bson::String(text) => text.len() + 8,
-        Bson::Binary(binary) => binary.bytes.len() + 8,
-        Bson::Array(values) => values.iter().map(|value| size(value) + 8).sum::<usize>() + 8,
-        Bson::Document(document) => {
-            let fields = document
-                .iter()
-                .map(|(name, value)| name.len() + size(value) + 2);
-            fields.sum::<usize>() + 8
-        }
-        _ => 16,
-    }
 }

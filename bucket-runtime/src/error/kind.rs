@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::{
-    TooLong,
+    MAX_BYTES, TooLong,
     command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
 };
 
@@ -43,12 +43,16 @@ pub(crate) enum Kind {
     ForeignId(String),
     /// The sum of a bucket's values would exceed 64 bits.
     SumOverflow,
-    /// An edit changed what says in which bucket the item lies: its key, or else its time window.
-    Moved { key: bool },
+    /// An edit changed what no edit may: the key of the item, its time window, or its identity.
+    Moved(&'static str),
     /// A bucket does not keep what is to be added up, or not of all its items.
     IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
+    /// The item alone would exceed the bytes of a bucket.
+    ItemTooLarge { bytes: usize, most: i64, max: u32 },
+    /// The item has grown by an edit, to so many bytes, and its bucket has no room for that.
+    NoRoom(usize),
     /// The value of a field is longer than the struct lets it be.
     TooLong(TooLong),
     /// There is no such parent.
@@ -173,14 +177,11 @@ impl Kind {
                 "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
                  `Decimal128`, or a smaller capacity",
             ),
-            Self::Moved { key } => {
-                let what = if *key { "key" } else { "time window" };
-                write!(
-                    f,
-                    "the edit changed the {what} of the item, which says in which bucket it lies; \
-                     nothing was stored; remove the item with `remove_item`, and append the new one"
-                )
-            }
+            Self::Moved(what) => write!(
+                f,
+                "the edit changed the {what} of the item, by which it is found; nothing was stored; \
+                 remove the item with `remove_item`, and append the new one"
+            ),
             Self::IncompleteRollup => f.write_str(
                 "some buckets do not keep what is to be added up of all of their items, since they \
                  were written before the fields were marked, or by another program; move their \
@@ -190,6 +191,17 @@ impl Kind {
                 "the document with this item would exceed what a document may hold (16 MB); if \
                  the item alone does not, seal the open bucket by setting `sealed` to its own \
                  `_id`, send the item again, and choose a smaller capacity",
+            ),
+            Self::ItemTooLarge { bytes, most, max } => write!(
+                f,
+                "the item takes {bytes} bytes, and with `max_bytes = {max}` none may take more than \
+                 {most}; store what is so large elsewhere (in GridFS, say), or raise `max_bytes`, to \
+                 {MAX_BYTES} at most"
+            ),
+            Self::NoRoom(bytes) => write!(
+                f,
+                "the item would take {bytes} bytes, and its bucket would exceed its `max_bytes`; \
+                 nothing was changed: remove the item, and append it as it is to be"
             ),
             Self::TooLong(TooLong { field, len, max }) => write!(
                 f,

@@ -9,9 +9,10 @@ use serde::Serialize;
 use super::{command::ParentScope, core::Core};
 use crate::{
     Error, Outlier, Result,
-    element::element,
+    element::{element, value_size},
     engine::{Batch, Entry},
     error::Kind,
+    size::Budget,
 };
 
 /// How often the parent may change its state between two steps of one push.
@@ -156,7 +157,13 @@ impl<I> From<PushManyError<I>> for Error {
 impl Core {
     /// An item in the form in which it is sent.
     fn element<I: Serialize>(&self, scope: &ParentScope, item: &I) -> Result<Bson> {
-        element(item).map_err(|error| self.fail(scope, Kind::Serialize).with_source(error))
+        let element =
+            element(item).map_err(|error| self.fail(scope, Kind::Serialize).with_source(error))?;
+        if let Some(budget) = Budget::of(&scope.extras) {
+            let fits = budget.check(value_size(&element));
+            fits.map_err(|kind| self.fail(scope, kind))?;
+        }
+        Ok(element)
     }
 
     /// Pushes the elements, in order; after an error those that are left are the ones not stored.

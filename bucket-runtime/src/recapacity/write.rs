@@ -10,22 +10,17 @@ use mongodb::{
 use super::run::Run;
 use crate::{
     Bucket, Error, Key, Ordinal, Result,
-    command::{NEWEST, SEALED},
-    engine::size,
+    command::{NEWEST, OVERSIZE, SEALED},
+    element::value_size,
     error::Kind,
     item,
     rollup::Totals,
     rows::RowError,
     server::{Range, Server},
+    size::Budget,
     stored::Stored,
     transaction::Attempt,
 };
-
-/// How many bytes a bucket has at most: a document holds 16 MB.
-const BUCKET_BYTES: usize = 15 << 20;
-
-/// What a bucket's other fields take besides its key and its id.
-const HEAD_BYTES: usize = 256;
 
 /// The transaction.
 pub(super) struct Rewrite<T> {
@@ -154,34 +149,25 @@ impl<T: Bucket> Rewrite<T> {
 
     /// How many items each of the new buckets takes.
     fn sizes(&self, items: &[(Bson, T)]) -> Vec<usize> {
-        let most = self.most_bytes();
+        let budget = Budget::of(&self.run.scope);
+        let oversize = |element| budget.map_or(0, |budget| budget.oversize(value_size(element)));
+        let takes = |taken, more| budget.is_none_or(|budget| budget.takes(taken, more));
         let mut sizes = Vec::new();
-        let mut bytes = 0;
+        let mut taken = 0;
         for (element, _) in items {
-            bytes += size(element);
+            let more = oversize(element);
             match sizes.last_mut() {
-                Some(last) if *last < self.capacity() && bytes <= most => *last += 1,
+                Some(last) if *last < self.capacity() && takes(taken, more) => {
+                    *last += 1;
+                    taken += more;
+                }
                 _ => {
                     sizes.push(1);
-                    bytes = size(element);
+                    taken = more;
                 }
             }
         }
         sizes
-    }
-
-    /// How many bytes of items a bucket takes, beside its other fields.
-    fn most_bytes(&self) -> usize {
-        let scope = &self.run.scope;
-        let fields: Document = (scope.fields())
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
-        let head = size(&fields.into()) + 2 * scope.prefix.len() + HEAD_BYTES;
-        let most = scope
-            .spec
-            .max_bytes
-            .map_or(BUCKET_BYTES, |most| most as usize);
-        most.min(BUCKET_BYTES).saturating_sub(head)
     }
 
     /// Whether the buckets are as they would be written.
@@ -248,6 +234,10 @@ impl<T: Bucket> Rewrite<T> {
         let newest = items.iter().filter_map(|(_, item)| item.time()).max();
         let count = i32::try_from(items.len()).unwrap_or(i32::MAX);
         let elements: Vec<_> = items.into_iter().map(|(element, _)| element).collect();
+        let oversize = Budget::of(&self.run.scope).map_or(0, |budget| {
+            let each = |element| budget.oversize(value_size(element));
+            elements.iter().map(each).sum()
+        });
 
         let mut document = doc! { "_id": &id };
         let fields = self.run.scope.fields();
@@ -262,6 +252,9 @@ impl<T: Bucket> Rewrite<T> {
         }
         if let (Some(_), Some(newest)) = (spec.expire_after, newest) {
             document.insert(NEWEST, newest);
+        }
+        if oversize > 0 {
+            document.insert(OVERSIZE, oversize);
         }
         if sealed {
             document.insert(SEALED, id);

@@ -17,6 +17,7 @@ use crate::{
     id, item,
     rows::{RowError, Rows},
     server::Server,
+    size::Budget,
     transaction,
 };
 
@@ -40,6 +41,8 @@ pub(super) struct Gather<T> {
 struct Current<T> {
     scope: KeyScope,
     held: Vec<Held<T>>,
+    /// How many bytes they take beyond their shares.
+    oversize: i64,
     bytes: usize,
     ids: Ids,
     /// What the last of them is sorted by.
@@ -76,7 +79,7 @@ impl<T: Bucket> Gather<T> {
                 progress(self.progress());
             }
         }
-        self.end_bucket();
+        self.end_bucket(false);
         self.store().await?;
         progress(self.progress());
         self.record.end().await?;
@@ -114,18 +117,36 @@ impl<T: Bucket> Gather<T> {
             failed.with_source(refusal)
         })?;
         let bytes = element.size();
-        let (scope, held) = (item::scope(&item), Held { index: 0, item });
+        let scope = item::scope(&item);
+        let budget = Budget::of(&scope);
+        let oversize = match budget {
+            None => 0,
+            Some(budget) => {
+                let fits = budget.check(element.value_size());
+                fits.map_err(|kind| self.engine.fail(&scope, kind))?;
+                budget.oversize(element.value_size())
+            }
+        };
+        let held = Held { index: 0, item };
         let current = self.current.as_ref();
         if current.is_none_or(|current| current.scope.prefix != scope.prefix) {
-            self.end_bucket();
+            self.end_bucket(false);
             self.current = Some(self.begin_key(scope, &held).await?);
+        }
+        let is_cramped = |current: &Current<T>| {
+            !current.held.is_empty()
+                && !budget.is_none_or(|budget| budget.takes(current.oversize, oversize))
+        };
+        if self.current.as_ref().is_some_and(is_cramped) {
+            self.end_bucket(true);
         }
         if let Some(current) = &mut self.current {
             current.held.push(held);
             current.bytes += bytes;
+            current.oversize += oversize;
             current.at = at;
             if current.held.len() == self.engine.open().capacity as usize {
-                self.end_bucket();
+                self.end_bucket(false);
             }
         }
         Ok(())
@@ -157,14 +178,15 @@ impl<T: Bucket> Gather<T> {
         Ok(Current {
             scope,
             held: Vec::new(),
+            oversize: 0,
             bytes: 0,
             ids,
             at: Vec::new(),
         })
     }
 
-    /// Makes a bucket of the items that are held.
-    fn end_bucket(&mut self) {
+    /// Makes a bucket of the items that are held; one that takes no more is sealed.
+    fn end_bucket(&mut self, sealed: bool) {
         let Some(current) = &mut self.current else {
             return;
         };
@@ -175,7 +197,12 @@ impl<T: Bucket> Gather<T> {
         // Without an id it goes the way of those whose id is taken.
         let id = current.ids.next(base, &current.scope).unwrap_or_default();
         let held = std::mem::take(&mut current.held);
-        let chunk = Chunk { id, held };
+        let chunk = Chunk {
+            id,
+            held,
+            sealed,
+            oversize: std::mem::take(&mut current.oversize),
+        };
         self.ready.bytes += std::mem::take(&mut current.bytes);
         (self.ready).push(current.scope.clone(), chunk, current.at.clone());
     }

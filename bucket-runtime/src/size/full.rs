@@ -3,7 +3,7 @@
 use crate::BucketSpec;
 
 /// The longest ordinal: a sign, thirteen digits, and a suffix.
-const ORDINAL: u64 = 1 + 13 + 7;
+pub(super) const ORDINAL: u64 = 1 + 13 + 7;
 
 /// A field of the document: its type, its name, a NUL, its value.
 pub(crate) const fn field(name: &str, value: u64) -> u64 {
