@@ -2,6 +2,8 @@
 //!
 //! Each derive is five stages: parse the attributes, build a model, check it, expand it, and, after
 //! an error, fall back to a stub. No stage reads a later one.
+//!
+//! `fuzz/` builds this crate as a plain library, hence the `cfg`s.
 
 mod attr;
 mod bounds;
@@ -24,12 +26,20 @@ mod serde_attr;
 mod size;
 mod spans;
 
+#[cfg(any(test, fuzzing))]
+#[cfg_attr(
+    fuzzing,
+    allow(missing_docs, reason = "no part of the public interface")
+)]
+pub mod fuzz;
 #[cfg(test)]
 mod tests;
 
+#[cfg(not(fuzzing))]
 use proc_macro::TokenStream;
 
 /// Stores a struct in buckets: see `bucket_runtime::Bucket`, where this derive stands.
+#[cfg(not(fuzzing))]
 #[proc_macro_derive(Bucket, attributes(bucket, serde))]
 pub fn derive_bucket(input: TokenStream) -> TokenStream {
     bucket::derive(input.into()).into()
@@ -37,6 +47,7 @@ pub fn derive_bucket(input: TokenStream) -> TokenStream {
 
 /// Lets an array of a struct outgrow its document: see `bucket_runtime::Outlier`, where this derive
 /// stands.
+#[cfg(not(fuzzing))]
 #[proc_macro_derive(Outlier, attributes(outlier, serde))]
 pub fn derive_outlier(input: TokenStream) -> TokenStream {
     outlier::derive(input.into()).into()

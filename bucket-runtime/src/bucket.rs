@@ -10,6 +10,7 @@ use crate::{
     BucketSpec, Key, RollupFields, TooLong,
     create::CreateCollections,
     open::OpenBuckets,
+    recapacity::Recapacity,
     validator,
     verify::{RepairBuckets, VerifyBuckets},
     view,
@@ -275,6 +276,63 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Repairs a collection of your choice. Otherwise like [`repair`](Self::repair).
     fn repair_in<C: Send + Sync>(collection: Collection<C>) -> RepairBuckets<Self> {
         RepairBuckets::new(collection.clone_with_type())
+    }
+
+    /// Moves the struct's collection to the struct's capacity, while writers go on: change the
+    /// struct, call this once, and deploy. Handles that are open, in any process, follow by
+    /// themselves.
+    ///
+    /// Raising it leaves the buckets as they are: those that were full are sealed, and new ones take
+    /// more items. Lowering it splits those that hold too many. With
+    /// [`repack(true)`](crate::action::Recapacity::repack) all buckets are rewritten, so that those
+    /// of a key are full but for the last one, and with them their rollups. Items keep their order.
+    /// A collection that has the [validator](Self::validator) of the struct at another capacity gets
+    /// the new one.
+    ///
+    /// The index `bucket_open` has to be made anew, under another name, which takes one or two
+    /// passes over the collection. As long as it is missing the server refuses appends, and handles
+    /// wait, for ten seconds at most. Buckets are rewritten in transactions (on a replica set or a
+    /// sharded cluster) of bounded size, run by run. A read that goes on from page to page meanwhile
+    /// may miss items that were moved, or see them twice; page tokens and numbers that were given
+    /// out before may be those of other items. While writers are active a few buckets may end up
+    /// not full; a further call packs them.
+    ///
+    /// Numbered buckets have to be rewritten up to the last one of the key in one transaction, as
+    /// have those of one time window, or of one second: of more than 10,000 of them, or 64 MB, the
+    /// key is named in [`left`](crate::RecapacityProgress::left), and stays as it is.
+    ///
+    /// Killed on the way, call it again: what is done already is left as it is. A dropped future
+    /// leaves some buckets rewritten and others not, and at worst no index, which this call, or
+    /// opening the collection, makes.
+    ///
+    /// Do not load (`append_many`, `regroup`) with handles that were opened before, as they may
+    /// write buckets of the old size that they have planned.
+    ///
+    /// # Errors
+    ///
+    /// [`is_index`](crate::Error::is_index), [`is_collation`](crate::Error::is_collation),
+    /// [`is_window_mismatch`](crate::Error::is_window_mismatch),
+    /// [`is_several_open`](crate::Error::is_several_open) if writers that no index guards keep
+    /// opening buckets, or the driver's.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let change = Trade::recapacity(&db).repack(true);
+    /// let done = change.on_progress(|at| println!("{} buckets", at.seen)).await?;
+    /// for error in done.left {
+    ///     eprintln!("{error}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn recapacity(db: &Database) -> Recapacity<'static, Self> {
+        Self::recapacity_in(db.collection::<Self>(Self::SPEC.collection))
+    }
+
+    /// Moves a collection of your choice. Otherwise like [`recapacity`](Self::recapacity).
+    fn recapacity_in<C: Send + Sync>(collection: Collection<C>) -> Recapacity<'static, Self> {
+        Recapacity::new(collection.clone_with_type())
     }
 
     /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append

@@ -423,6 +423,8 @@ impl<T: Bucket> Buckets<T> {
     }
 
     fn scope(&self, key: KeyRef<'_, T>) -> KeyScope {
-        KeyScope::new(Self::SPEC, T::Key::parts(key))
+        let mut scope = KeyScope::new(Self::SPEC, T::Key::parts(key));
+        scope.open = self.writer.engine.open();
+        scope
     }
 }

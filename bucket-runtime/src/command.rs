@@ -5,7 +5,9 @@ mod edit;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 pub(crate) use self::edit::{Kept, Place, Stored};
-use crate::{BucketSpec, KeyPart, Ordinal, id, rollup::Totals, size::Budget};
+use crate::{
+    BucketSpec, KeyPart, Ordinal, id, open_index::OpenIndex, rollup::Totals, size::Budget,
+};
 
 /// The index that every guarantee stands on: it holds one entry per open or sealed bucket, finds
 /// the open one in one step, and lets the server refuse a second open bucket for a key.
@@ -30,6 +32,8 @@ pub(crate) const UNIQUE_INDEX: &str = "bucket_unique";
 #[derive(Debug, Clone)]
 pub(crate) struct KeyScope {
     pub(crate) spec: &'static BucketSpec,
+    /// The collection's open index, as far as is known.
+    pub(crate) open: OpenIndex,
     pub(crate) parts: Vec<KeyPart>,
     /// The window's start. Writing treats it as one more part of the key, reading knows only keys.
     pub(crate) window: Option<DateTime>,
@@ -91,6 +95,7 @@ impl KeyScope {
         let prefix = id::prefix(&spec.id, &parts);
         Self {
             spec,
+            open: OpenIndex::first(spec.capacity),
             parts,
             window: None,
             prefix,
@@ -186,7 +191,7 @@ impl KeyScope {
             filter,
             update,
             upsert: true,
-            hint: Some(OPEN_INDEX),
+            hint: Some(self.open.name),
         }
     }
 
@@ -196,7 +201,7 @@ impl KeyScope {
             filter: self.open_bucket(&items),
             update: self.push(items),
             upsert: false,
-            hint: Some(OPEN_INDEX),
+            hint: Some(self.open.name),
         }
     }
 
@@ -223,8 +228,9 @@ impl KeyScope {
             filter,
             update: self.push(items),
             upsert: true,
-            // Or else the server would try both indexes each time.
-            hint: Some("_id_"),
+            // Or else the server would try both indexes each time, and take more items than the
+            // collection's capacity from who knows another one.
+            hint: Some(self.open.name),
         }
     }
 
@@ -257,7 +263,7 @@ impl KeyScope {
         let mut filter = self.open_bucket_anywhere();
         filter.extend(self.all());
         // The index holds what is below the capacity, so nothing above that may be asked for.
-        let below = capacity(self.spec) + 1 - size(elements).max(1);
+        let below = self.open.bound() + 1 - size(elements).max(1);
         filter.insert(self.spec.count, doc! { "$lt": below });
         if let Some(budget) = Budget::of(self) {
             filter.insert(OVERSIZE, budget.leaves(items.oversize));
@@ -293,7 +299,7 @@ impl KeyScope {
     pub(crate) fn open_bucket_anywhere(&self) -> Document {
         let mut filter = self.equalities();
         filter.insert(SEALED, doc! { "$exists": false });
-        filter.insert(self.spec.count, doc! { "$lt": capacity(self.spec) });
+        filter.insert(self.spec.count, doc! { "$lt": self.open.bound() });
         filter
     }
 
@@ -394,8 +400,8 @@ pub(crate) fn reference_index_keys(reference: &str) -> Document {
 }
 
 /// Which buckets the open index holds.
-pub(crate) fn open_index_filter(spec: &BucketSpec) -> Document {
-    let mut filter = doc! { spec.count: { "$lt": capacity(spec) } };
+pub(crate) fn open_index_filter(spec: &BucketSpec, open: OpenIndex) -> Document {
+    let mut filter = doc! { spec.count: { "$lt": open.bound() } };
     if let (Some(name), Ordinal::Window { seconds }) = (spec.window_name(), spec.id.ordinal) {
         filter.insert(name, doc! { "$gte": before_all_windows(seconds.into()) });
     }
@@ -419,11 +425,6 @@ pub(crate) fn unique_index_filter(spec: &BucketSpec) -> Document {
 /// index it leaves out nothing, and lets the next opening see how long the windows are.
 pub(crate) fn before_all_windows(seconds: i64) -> DateTime {
     DateTime::from_millis(-(10_000_000_000 + seconds) * 1000)
-}
-
-/// The capacity as 32 bits, as the shell would write it; `MAX_CAPACITY` is far below the limit.
-pub(crate) fn capacity(spec: &BucketSpec) -> i32 {
-    i32::try_from(spec.capacity).unwrap_or(i32::MAX)
 }
 
 /// How many elements a command carries: never more than a capacity.

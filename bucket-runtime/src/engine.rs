@@ -1,9 +1,13 @@
 //! The append protocol: which command comes next, and when to stop.
 
 mod batch;
+mod capacity;
 mod turns;
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 use tokio::sync::MutexGuard;
@@ -11,12 +15,14 @@ use tokio::sync::MutexGuard;
 pub(crate) use self::batch::{
     Batch, COMMAND_BYTES, Entry, Sent, Statement, Tail, comparable, next_number,
 };
+pub(crate) use self::capacity::Patience;
 use self::turns::Turns;
 use crate::{
     Appended, Error, Result,
     command::{Items, KeyScope, OPEN_INDEX, UNIQUE_INDEX},
     element::value_size,
-    error::{Kind, duplicate_index, is_impossible_id},
+    error::{Kind, duplicate_index, is_impossible_id, is_missing_index},
+    open_index::OpenIndex,
     server::Server,
     size::Budget,
 };
@@ -33,13 +39,15 @@ const LONGEST_PAUSE: u64 = 64;
 pub(crate) struct Engine {
     pub(crate) server: Server,
     turns: Turns,
+    open: Arc<Mutex<OpenIndex>>,
 }
 
 impl Engine {
-    pub(crate) fn new(server: Server) -> Self {
+    pub(crate) fn new(server: Server, open: OpenIndex) -> Self {
         Self {
             server,
             turns: Turns::default(),
+            open: Arc::new(Mutex::new(open)),
         }
     }
 
@@ -124,6 +132,16 @@ impl Engine {
             if batch.tries == TRIES {
                 return Err(self.fail(&batch.scope, Kind::Contended(TRIES)));
             }
+            if let Some(error) = batch.missing.take() {
+                if session.is_some() {
+                    // The transaction is aborted; the next one will know.
+                    let _ = self.find_index(batch.scope.spec).await;
+                    return Err(error);
+                }
+                self.await_index(batch.scope.spec, &mut batch.patience, error)
+                    .await?;
+            }
+            self.follow(batch);
             pause(batch.tries).await;
             batch.tries += 1;
             let before = batch.len();
@@ -131,7 +149,14 @@ impl Engine {
             if batch.len() < before {
                 return Ok(());
             }
-            let _turn = self.find_tail(batch, session.as_deref_mut()).await?;
+            let found = self.find_tail(batch, session.as_deref_mut()).await;
+            let _turn = match found {
+                Err(error) if error.is(&Kind::MissingIndex) => {
+                    batch.missing = Some(error);
+                    continue;
+                }
+                found => found?,
+            };
             self.send(batch, session.as_deref_mut()).await?;
             if batch.len() < before {
                 return Ok(());
@@ -199,6 +224,11 @@ impl Engine {
             }
             Err(error) => error,
         };
+        if is_missing_index(&error) {
+            batch.tail = Tail::Unknown;
+            batch.missing = Some(self.refused(&batch.scope, error));
+            return Ok(());
+        }
         let single = batch.tail == Tail::Unknown && statement.carries == 1;
         batch.tail = match duplicate_index(&error) {
             // A full or sealed bucket has that id already.
@@ -327,7 +357,7 @@ impl Engine {
         match open.id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Tail::Open {
                 id,
-                room: (scope.spec.capacity as usize)
+                room: (scope.open.capacity as usize)
                     .saturating_sub(open.count)
                     .max(1),
                 oversize: open.oversize,

@@ -7,9 +7,9 @@ use std::{error::Error as StdError, fmt, sync::Arc};
 
 use mongodb::error::Error as DriverError;
 
-use self::driver::{is_missing_hint, is_too_long, write_code, write_error};
+use self::driver::{is_missing_hint, is_too_long, write_error};
 pub(crate) use self::{
-    driver::{duplicate_index, is_impossible_id, maybe_stored},
+    driver::{duplicate_index, is_impossible_id, is_missing_index, maybe_stored, write_code},
     kind::Kind,
 };
 
@@ -55,6 +55,8 @@ impl Error {
     pub(crate) fn read(error: DriverError, collection: impl Into<String>) -> Self {
         let kind = match write_code(&error) {
             Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
+            // ChangeStreamFatalError, ChangeStreamHistoryLost.
+            Some((280 | 286, _)) => Kind::HistoryLost,
             _ => Kind::Driver,
         };
         Self::new(kind, collection).with_driver(error)
@@ -228,7 +230,10 @@ impl Error {
     /// Whether the item is larger than a bucket may be ([`max_bytes`](macro@crate::Bucket#max_bytes)), or
     /// a document with it would exceed 16 MB. Nothing was stored.
     pub fn is_too_large(&self) -> bool {
-        matches!(self.0.kind, Kind::TooLarge | Kind::ItemTooLarge { .. })
+        matches!(
+            self.0.kind,
+            Kind::TooLarge | Kind::ItemTooLarge { .. } | Kind::NoRoom(_)
+        )
     }
 
     /// Whether a field's value was longer than its `max_len`; nothing was sent.
@@ -248,9 +253,14 @@ impl Error {
     }
 
     /// Whether an edit was to change the key of an item, or its time window, which say in which
-    /// bucket it lies. Nothing was stored.
+    /// bucket it lies, or what is `unique` in it. Nothing was stored.
     pub fn is_moved(&self) -> bool {
-        matches!(self.0.kind, Kind::Moved { .. })
+        matches!(self.0.kind, Kind::Moved(_))
+    }
+
+    /// Whether a key, or a time window of one, has more buckets than can be rewritten at once.
+    pub fn is_key_too_large(&self) -> bool {
+        self.0.kind == Kind::KeyTooLarge
     }
 
     /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.
@@ -271,6 +281,17 @@ impl Error {
     /// Whether the collection has another validator than that of the struct.
     pub fn is_validator(&self) -> bool {
         matches!(self.0.kind, Kind::OtherValidator { .. })
+    }
+
+    /// Whether the collection that is watched was dropped or renamed.
+    pub fn is_dropped(&self) -> bool {
+        self.0.kind == Kind::Dropped
+    }
+
+    /// Whether the server does not remember any more what came after the token that a watch was to
+    /// resume after: its oplog is shorter than that.
+    pub fn is_history_lost(&self) -> bool {
+        self.0.kind == Kind::HistoryLost
     }
 
     /// Whether others were faster so many times that the call gave up. Nothing was stored.

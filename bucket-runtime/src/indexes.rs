@@ -10,16 +10,17 @@ use mongodb::{
 
 use crate::{
     BucketSpec,
-    command::{self, EXPIRY_INDEX, NEWEST, OPEN_INDEX, UNIQUE_INDEX},
+    command::{self, EXPIRY_INDEX, NEWEST, UNIQUE_INDEX},
     error::Kind,
+    open_index::OpenIndex,
 };
 
 /// The index that every guarantee stands on.
-pub(crate) fn open(spec: &BucketSpec) -> IndexModel {
+pub(crate) fn open(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
     let options = IndexOptions::builder()
-        .name(OPEN_INDEX.to_owned())
+        .name(open.name.to_owned())
         .unique(true)
-        .partial_filter_expression(command::open_index_filter(spec))
+        .partial_filter_expression(command::open_index_filter(spec, open))
         .build();
     model(command::open_index_keys(spec), options)
 }
@@ -159,7 +160,7 @@ fn expiry(found: &[IndexModel], spec: &BucketSpec) -> Result<Option<IndexModel>,
     }
 }
 
-fn name(index: &IndexModel) -> Option<&str> {
+pub(crate) fn name(index: &IndexModel) -> Option<&str> {
     index.options.as_ref()?.name.as_deref()
 }
 

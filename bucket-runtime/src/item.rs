@@ -45,6 +45,20 @@ pub(crate) fn entry<T: Bucket>(
     scope: &KeyScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
+    Ok(Entry {
+        element: stored(item, scope, &fail)?,
+        base: base(scope, item.time()).map_err(fail)?,
+        time: item.time().filter(|_| scope.spec.expire_after.is_some()),
+        rolled: item.rollup_values(),
+    })
+}
+
+/// The element as it is to be stored, if it may be.
+pub(crate) fn stored<T: Bucket>(
+    item: &T,
+    scope: &KeyScope,
+    fail: impl Fn(Kind) -> Error,
+) -> Result<Bson, Error> {
     check_lengths(item).map_err(&fail)?;
     let element = element(item);
     if let (Ok(element), Some(budget)) = (&element, Budget::of(scope)) {
@@ -57,12 +71,7 @@ pub(crate) fn entry<T: Bucket>(
         }
         _ => Ok(element),
     });
-    Ok(Entry {
-        element: element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))?,
-        base: base(scope, item.time()).map_err(fail)?,
-        time: item.time().filter(|_| scope.spec.expire_after.is_some()),
-        rolled: item.rollup_values(),
-    })
+    element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))
 }
 
 /// An error if the value of some field is longer than it may be.

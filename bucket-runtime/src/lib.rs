@@ -117,11 +117,13 @@ mod item;
 mod items;
 mod key;
 mod open;
+mod open_index;
 mod outlier;
 mod page;
 mod pages;
 mod query;
 mod read;
+mod recapacity;
 mod regroup;
 mod remove;
 mod rollup;
@@ -139,9 +141,13 @@ mod transaction;
 mod validator;
 mod verify;
 mod view;
+mod watch;
 
 #[doc(hidden)]
 pub mod __private;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 
 pub use mongodb;
 pub use mongodb::bson;
@@ -162,6 +168,7 @@ pub use crate::{
     },
     page::{InvalidToken, Page, PageToken},
     pages::PageStream,
+    recapacity::RecapacityProgress,
     regroup::RegroupProgress,
     rollup::{
         DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,
@@ -174,6 +181,7 @@ pub use crate::{
     },
     time::{TimeField, bson_date},
     verify::BucketProblem,
+    watch::{WatchStream, WatchToken},
 };
 
 /// Derives [`trait@Bucket`] for a struct with named fields.
@@ -318,9 +326,9 @@ pub use crate::{
 /// # capacity
 ///
 /// From 1 to [`MAX_CAPACITY`]. It belongs to the collection as well, since the index `bucket_open`
-/// is made for it: opening a collection that was written with another capacity is an error that says
-/// what to do. Choose the number of items that your application shows at a time, and keep
-/// capacity × size of an item below [`max_bytes`](#max_bytes), so that buckets become full.
+/// is made for it: opening a collection that was written with another capacity is an error, and
+/// [`recapacity`](Bucket::recapacity) moves the collection. Choose the number of items that your
+/// application shows at a time, and keep capacity × size of an item below [`max_bytes`](#max_bytes), so that buckets become full.
 ///
 /// # max_bytes
 ///
@@ -548,10 +556,12 @@ pub mod action {
         },
         pages::Pages,
         read::{Count, FindPage},
+        recapacity::Recapacity,
         regroup::Regroup,
         remove::RemoveKey,
         rollup::RollUp,
         verify::{RepairBuckets, VerifyBuckets},
         view::CreateView,
+        watch::Watch,
     };
 }

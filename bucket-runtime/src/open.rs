@@ -12,10 +12,11 @@ use crate::{
     Bucket, BucketSpec, Buckets, Error, Ordinal, Result,
     append::Writer,
     combine::Combiner,
-    command::{self, OPEN_INDEX, UNIQUE_INDEX},
+    command::{self, UNIQUE_INDEX},
     engine::Engine,
     error::{Kind, duplicate_index},
     indexes,
+    open_index::{OpenIndex, is_open_index},
     server::{Server, whole},
 };
 
@@ -51,30 +52,66 @@ impl<T: Bucket> IntoFuture for OpenBuckets<T> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let server = Server::new(self.collection);
-            open(&server, &T::SPEC).await?;
-            let engine = Engine::new(server);
+            let index = open(&server, &T::SPEC).await?.index;
+            let engine = Engine::new(server, index);
             let combiner = self.combine.then(|| Combiner::new(engine.clone()));
             Ok(Buckets::new(Writer { engine, combiner }))
         })
     }
 }
 
-/// Checks the indexes of the collection, and makes those that are not there. Gives those that were
-/// there.
-pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Vec<IndexModel>> {
-    let (found, missing) = check_indexes(server, spec).await?;
-    create(server, missing).await?;
-    Ok(found)
+/// What is known of a collection's indexes.
+pub(crate) struct Indexes {
+    pub(crate) found: Vec<IndexModel>,
+    /// Those that are to be made.
+    missing: Vec<IndexModel>,
+    pub(crate) index: OpenIndex,
 }
 
-/// The indexes of the collection, after these were checked, and those that are to be made.
-pub(crate) async fn check_indexes(
-    server: &Server,
-    spec: &BucketSpec,
-) -> Result<(Vec<IndexModel>, Vec<IndexModel>)> {
+/// Checks the indexes of the collection, and makes those that are not there.
+pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
+    let mut indexes = check_indexes(server, spec).await?;
+    create(server, std::mem::take(&mut indexes.missing)).await?;
+    Ok(indexes)
+}
+
+/// Checks the indexes of the collection.
+pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
+    let fail = |kind| Error::new(kind, server.name());
     let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
-    let missing = missing(&found, spec).map_err(|kind| Error::new(kind, server.name()))?;
-    Ok((found, missing))
+    let stored = open_index(&found, spec).map_err(fail)?;
+    if let Some(stored) = stored.filter(|stored| stored.capacity != spec.capacity) {
+        return Err(fail(Kind::CapacityMismatch {
+            stored: stored.capacity.into(),
+            derived: spec.capacity,
+        }));
+    }
+    let index = stored.unwrap_or(OpenIndex::first(spec.capacity));
+    let mut missing = indexes::asked_for(&found, spec).map_err(fail)?;
+    if stored.is_none() {
+        missing.insert(0, indexes::open(spec, index));
+    }
+    Ok(Indexes {
+        found,
+        missing,
+        index,
+    })
+}
+
+/// The open index of a collection, if there is one.
+pub(crate) fn open_index(
+    found: &[IndexModel],
+    spec: &BucketSpec,
+) -> Result<Option<OpenIndex>, Kind> {
+    if has_collation(found) {
+        return Err(Kind::Collation);
+    }
+    let mut names = found
+        .iter()
+        .filter_map(|index| Some((index, indexes::name(index)?)));
+    let open = names.find(|(_, name)| is_open_index(name));
+    open.map(|(index, name)| check(index, name, spec))
+        .transpose()
 }
 
 /// Makes indexes. One round trip, or none if there are none.
@@ -93,19 +130,6 @@ pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<
     })
 }
 
-/// The indexes that are to be made.
-fn missing(found: &[IndexModel], spec: &BucketSpec) -> Result<Vec<IndexModel>, Kind> {
-    if has_collation(found) {
-        return Err(Kind::Collation);
-    }
-    let open = match indexes::named(found, OPEN_INDEX) {
-        Some(index) => check(index, spec).map(|()| None)?,
-        None => Some(indexes::open(spec)),
-    };
-    let asked_for = indexes::asked_for(found, spec)?;
-    Ok(open.into_iter().chain(asked_for).collect())
-}
-
 /// Whether the collection compares text by a locale. The index on `_id` tells, since it always has
 /// the collation of its collection.
 fn has_collation(found: &[IndexModel]) -> bool {
@@ -114,8 +138,8 @@ fn has_collation(found: &[IndexModel]) -> bool {
         .is_some_and(|options| options.collation.is_some())
 }
 
-/// Whether an index of the right name is the right index.
-fn check(index: &IndexModel, spec: &BucketSpec) -> Result<(), Kind> {
+/// Whether an index of the right name is the right index, for whichever capacity.
+fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex, Kind> {
     let options = index.options.clone().unwrap_or_default();
     let filter = options.partial_filter_expression.unwrap_or_default();
     let foreign = || indexes::foreign(index);
@@ -142,14 +166,14 @@ fn check(index: &IndexModel, spec: &BucketSpec) -> Result<(), Kind> {
             });
         }
     }
-    let conditions = command::open_index_filter(spec).len();
-    match bound.and_then(whole) {
-        Some(stored) if stored == i64::from(spec.capacity) => Ok(()),
-        Some(stored) if filter.len() == conditions => Err(Kind::CapacityMismatch {
-            stored,
-            derived: spec.capacity,
-        }),
-        _ => Err(foreign()),
+    let capacity = bound
+        .and_then(whole)
+        .and_then(|bound| u32::try_from(bound).ok());
+    let open = capacity.and_then(|capacity| OpenIndex::found(name, capacity));
+    let open = open.ok_or_else(foreign)?;
+    match filter.len() == command::open_index_filter(spec, open).len() {
+        true => Ok(open),
+        false => Err(foreign()),
     }
 }
 

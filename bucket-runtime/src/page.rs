@@ -79,7 +79,7 @@ impl<T: Bucket> Page<T> {
             return Err(id);
         }
         Ok(Self {
-            open: !sealed && elements.len() < scope.spec.capacity as usize,
+            open: !sealed && elements.len() < scope.open.capacity as usize,
             items: (elements.into_iter())
                 .map(|element| T::from_parts(key.clone(), element))
                 .collect(),
@@ -136,7 +136,7 @@ impl FromStr for PageToken {
         if id::is_ordinal(text) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(InvalidToken(()))
+            Err(InvalidToken("`Page::token`"))
         }
     }
 }
@@ -155,13 +155,13 @@ impl<'de> Deserialize<'de> for PageToken {
     }
 }
 
-/// A text that is no [`PageToken`].
+/// A text that is no [`PageToken`], or no [`WatchToken`](crate::WatchToken).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidToken(());
+pub struct InvalidToken(pub(crate) &'static str);
 
 impl fmt::Display for InvalidToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not a page token; take it from `Page::token`")
+        write!(f, "not such a token; take it from {}", self.0)
     }
 }
 

@@ -12,7 +12,7 @@ use mongodb::{
 use serde::Deserialize;
 
 use crate::{
-    command::{KeyScope, OPEN_INDEX, open_index_filter},
+    command::{KeyScope, open_index_filter},
     query::{Query, Start},
     server::{Range, Server, whole},
 };
@@ -40,7 +40,7 @@ pub(crate) async fn seek(
     mut session: Option<&mut ClientSession>,
 ) -> Result<Option<Start>, DriverError> {
     let pipeline = not_full(scope, query.direction());
-    let found = server.collect(pipeline, Some(OPEN_INDEX), session.as_deref_mut());
+    let found = server.collect(pipeline, Some(scope.open.name), session.as_deref_mut());
     let found: Vec<Document> = found.await?;
     let not_full = Vec::from_iter(found.iter().filter_map(|found| read(scope, found)));
     let places = places(scope, query, &not_full);
@@ -59,7 +59,7 @@ pub(crate) async fn seek(
 /// counts as any other that is.
 fn not_full(scope: &KeyScope, direction: i32) -> [Document; 3] {
     let mut filter = scope.equalities();
-    filter.extend(open_index_filter(scope.spec));
+    filter.extend(open_index_filter(scope.spec, scope.open));
     filter.extend(scope.all());
     [
         doc! { "$match": filter },
@@ -70,7 +70,7 @@ fn not_full(scope: &KeyScope, direction: i32) -> [Document; 3] {
 
 fn read(scope: &KeyScope, found: &Document) -> Option<NotFull> {
     let count = found.get(scope.spec.count).and_then(whole).unwrap_or(0);
-    let capacity = u64::from(scope.spec.capacity);
+    let capacity = u64::from(scope.open.capacity);
     Some(NotFull {
         id: found.get_str("_id").ok()?.to_owned(),
         room: capacity.saturating_sub(u64::try_from(count).unwrap_or(0)),
@@ -85,7 +85,7 @@ struct Places {
 
 /// The first place is the right one if no bucket before it has room; each room moves it back.
 fn places(scope: &KeyScope, query: &Query, not_full: &[NotFull]) -> Places {
-    let capacity = u64::from(scope.spec.capacity);
+    let capacity = u64::from(scope.open.capacity);
     let room: u64 = not_full.iter().map(|bucket| bucket.room).sum();
     let first = query.skip / capacity;
     Places {
@@ -113,7 +113,7 @@ fn start(
     first: u64,
     ids: &[String],
 ) -> Option<Start> {
-    let capacity = u64::from(scope.spec.capacity);
+    let capacity = u64::from(scope.open.capacity);
     let is_before = |a: &str, b: &str| if query.newest_first { a > b } else { a < b };
     let mut rooms = not_full.iter().peekable();
     let mut room_before = 0;

@@ -7,6 +7,7 @@ mod many;
 mod numbers;
 mod pipeline;
 mod range;
+mod watch;
 
 use mongodb::{
     ClientSession, Collection,
@@ -21,7 +22,7 @@ use self::numbers::Numbers;
 pub(crate) use self::range::Range;
 use crate::{
     BucketSpec,
-    command::{KeyScope, OPEN_INDEX, OVERSIZE, SEALED, Update, each_one},
+    command::{KeyScope, OVERSIZE, SEALED, Update, each_one},
     outlier::command::ParentScope,
     rows::Rows,
 };
@@ -149,7 +150,7 @@ impl Server {
     ) -> Result<Option<Open>, DriverError> {
         let action = (self.collection)
             .find_one(scope.open_bucket_anywhere())
-            .hint(Hint::Name(OPEN_INDEX.to_owned()))
+            .hint(Hint::Name(scope.open.name.to_owned()))
             .projection(filling(scope.spec))
             .selection_criteria(primary());
         let found = with_session!(action, session)?;
@@ -182,7 +183,7 @@ impl Server {
             action = action.read_concern(ReadConcern::local());
             action.await?
         };
-        let capacity = i64::from(scope.spec.capacity);
+        let capacity = i64::from(scope.open.capacity);
         Ok(found.and_then(|bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole);
             let room = match (count, bucket.get(SEALED)) {
@@ -202,21 +203,21 @@ impl Server {
         &self,
         scopes: &[&KeyScope],
     ) -> Result<Vec<(Vec<Bson>, Open)>, DriverError> {
-        let Some(spec) = scopes.first().map(|scope| scope.spec) else {
+        let Some((spec, open)) = scopes.first().map(|scope| (scope.spec, scope.open)) else {
             return Ok(Vec::new());
         };
         let names = Vec::from_iter(spec.key_names().chain(spec.window_name()));
         let mut projection = each_one(names.iter().copied());
         projection.extend(filling(spec));
-        let mut open = (self.collection)
+        let mut buckets = (self.collection)
             .find(KeyScope::open_buckets_anywhere(scopes))
-            .hint(Hint::Name(OPEN_INDEX.to_owned()))
+            .hint(Hint::Name(open.name.to_owned()))
             .projection(projection)
             .selection_criteria(primary())
             .await?;
         let mut found = Vec::new();
-        while open.advance().await? {
-            let bucket: Document = open.deserialize_current()?;
+        while buckets.advance().await? {
+            let bucket: Document = buckets.deserialize_current()?;
             let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
             let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
             let key = names.iter().map(value).collect();

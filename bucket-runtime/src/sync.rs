@@ -48,6 +48,8 @@ use futures_util::{Stream, StreamExt};
 use mongodb::{Client, ClientSession, error::Result};
 use tokio::runtime::Runtime;
 
+use crate::{WatchStream, WatchToken};
+
 /// Carries out what the calls leave to tasks. It is never shut down, as the driver's own is not, so
 /// that a handle works as long as the program does.
 static RUNTIME: LazyLock<Runtime> =
@@ -89,6 +91,13 @@ pub fn client(blocking: &mongodb::sync::Client) -> Result<Client> {
 /// ```
 #[must_use = "an iterator does nothing until it is asked for its values"]
 pub struct Iter<S>(Pin<Box<S>>);
+
+impl<T> Iter<WatchStream<T>> {
+    /// The place behind the last item that was given; see [`WatchStream::token`].
+    pub fn token(&self) -> &WatchToken {
+        self.0.token()
+    }
+}
 
 impl<S: Stream> Iterator for Iter<S> {
     type Item = S::Item;

@@ -13,8 +13,11 @@ use mongodb::{
     bson::{Bson, Document},
 };
 
-use self::find::Verifier;
 pub use self::problem::BucketProblem;
+pub(crate) use self::{
+    command::seal,
+    find::{Facts, Verifier},
+};
 use crate::{Bucket, Key, KeyPart, Result, server::Server};
 
 /// A verification that waits to be awaited; see [`Bucket::verify`](crate::Bucket::verify).
@@ -75,7 +78,8 @@ impl<T: Bucket> IntoFuture for RepairBuckets<T> {
     }
 }
 
-fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier {
+/// What verifies a collection.
+pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier {
     Verifier {
         server: Server::new(collection),
         spec: const { &T::SPEC },

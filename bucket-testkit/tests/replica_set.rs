@@ -58,6 +58,16 @@ async fn a_paused_primary_is_replaced_and_follows_once_resumed() -> Outcome {
 }
 
 #[tokio::test]
+async fn members_listen_on_loopback_alone() -> Outcome {
+    let set = ReplicaSet::start(1).await?;
+    let admin = set.client().await?.database("admin");
+    let options = admin.run_command(doc! { "getCmdLineOpts": 1 }).await?;
+    let net = options.get_document("parsed")?.get_document("net")?;
+    assert_eq!(net.get_str("bindIp")?, "127.0.0.1");
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_set_without_members_is_refused() {
     let error = ReplicaSet::start(0).await.err().map(|e| e.to_string());
     assert!(error.is_some_and(|text| text.contains("1 to 7")));

@@ -7,15 +7,15 @@ use bucket_runtime::mongodb::{Client, Database};
 
 use crate::{Result, check::Verdict, cluster::Cluster, faults::Fault, workload::Workload};
 
-/// How long all is well between two faults.
-const CALM: Duration = Duration::from_millis(500);
+/// How long all is well between two faults: of a short run, of a long one.
+const CALM: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
 
 /// Lets faults befall the primary at random for so many minutes; an error if a guarantee is broken.
 pub(crate) async fn run_for(minutes: u64) -> Result<()> {
     let end = Instant::now() + Duration::from_secs(60 * minutes);
     let faults = std::iter::from_fn(|| (Instant::now() < end).then(Fault::any));
     let mut total = Verdict::default();
-    for (_, verdict) in run(faults, Duration::from_millis(200)).await? {
+    for (_, verdict) in run(faults, CALM[1], Duration::from_millis(200)).await? {
         total.add(verdict);
     }
     println!("all: {total}");
@@ -28,6 +28,7 @@ pub(crate) async fn run_for(minutes: u64) -> Result<()> {
 /// Lets these faults befall the primary, one after another, and prints what became of the items.
 pub(crate) async fn run(
     faults: impl IntoIterator<Item = Fault>,
+    calm: Duration,
     pace: Duration,
 ) -> Result<Vec<(String, Verdict)>> {
     let cluster = Cluster::start().await?;
@@ -35,7 +36,7 @@ pub(crate) async fn run(
     let workloads = Workload::start_all(&dbs, pace).await?;
     let begin = Instant::now();
     for fault in faults {
-        tokio::time::sleep(CALM).await;
+        tokio::time::sleep(calm).await;
         let at = begin.elapsed();
         fault.befall(&cluster).await?;
         let took = begin.elapsed() - at;
@@ -45,7 +46,7 @@ pub(crate) async fn run(
             took.as_secs_f64()
         );
     }
-    tokio::time::sleep(CALM).await;
+    tokio::time::sleep(calm).await;
     workloads.iter().for_each(Workload::end);
     let mut verdicts = Vec::new();
     for workload in workloads {
@@ -74,7 +75,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn what_was_acknowledged_survives_the_primary() -> Result<()> {
-        for (name, verdict) in run(Fault::ALL, Duration::from_millis(500)).await? {
+        for (name, verdict) in run(Fault::ALL, CALM[0], Duration::from_millis(500)).await? {
             assert!(verdict.acknowledged > 0, "{name}: {verdict}");
             assert!(verdict.is_clean(), "{name}: {verdict}");
         }

@@ -1,6 +1,6 @@
 //! What is written: items with each ordinal, and values of parents.
 
-use bucket_runtime::{Bucket, Outlier, bson::DateTime};
+use bucket_runtime::{Bucket, Filter, Outlier, bson::DateTime};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Format, Moment};
@@ -20,6 +20,7 @@ pub(crate) trait Mark: for<'k> Bucket<Key = (i64,)> + Unpin {
 
     fn new(k: i64, n: i64) -> Self;
     fn n(&self) -> i64;
+    fn numbered(n: i64) -> Filter<Self>;
 }
 
 macro_rules! marks {
@@ -43,6 +44,10 @@ macro_rules! marks {
 
             fn n(&self) -> i64 {
                 self.n
+            }
+
+            fn numbered(n: i64) -> Filter<Self> {
+                Self::FIELDS.n.eq(n)
             }
         }
     )+};

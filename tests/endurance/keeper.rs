@@ -41,7 +41,8 @@ impl<T: Mark> Keeper<T> {
                 0 => self.read_pages(nth).await?,
                 1 => self.read_items(nth).await?,
                 2 | 3 => self.append_many(nth).await?,
-                4 if self.kept[nth].len() > MOST => self.remove(nth).await?,
+                4 if !self.kept[nth].is_empty() => self.remove_item(nth).await?,
+                5 if self.kept[nth].len() > MOST => self.remove(nth).await?,
                 _ => self.append(nth).await?,
             }
             self.load.did_call();
@@ -100,6 +101,17 @@ impl<T: Mark> Keeper<T> {
             items.extend(read);
         }
         self.compare(nth, &items)
+    }
+
+    async fn remove_item(&mut self, nth: usize) -> Result<()> {
+        let at = rand::rng().random_range(0..self.kept[nth].len());
+        let n = self.kept[nth].remove(at);
+        let key = self.key(nth);
+        let removed = self.buckets.remove_item(&key, T::numbered(n)).await?;
+        match removed.as_ref().map(T::n) {
+            Some(found) if found == n => Ok(()),
+            found => Err(format!("key {key}: {found:?} was removed in place of {n}").into()),
+        }
     }
 
     async fn remove(&mut self, nth: usize) -> Result<()> {

@@ -134,6 +134,8 @@ async fn at_once<T: Note>(db: &Database, drops: bool) {
     reader.await.unwrap();
 
     let stored = at_rest(&notes, drops).await;
+    let problems = T::verify_in(notes.collection().clone()).await;
+    assert_eq!(problems.unwrap(), []);
     let stored = stored
         .into_iter()
         .flat_map(|(owner, notes)| notes.into_iter().map(move |(n, value)| (n, (owner, value))));

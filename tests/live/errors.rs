@@ -120,12 +120,10 @@ async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
     }
     let error = refused::<New>(db).await;
     assert!(error.is_capacity_mismatch() && !error.is_index(), "{error}");
-    let recipe = "updateMany({count: {$gte: 10}, sealed: {$exists: false}}, \
-                  [{$set: {sealed: \"$_id\"}}]), drop the index `bucket_open`";
     for said in [
         "`capacity = 10`",
         &format!("says {}", New::SPEC.capacity),
-        recipe,
+        "`Trade::recapacity(&db)`",
     ] {
         assert!(error.to_string().contains(said), "{error}");
     }
@@ -133,10 +131,8 @@ async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
     let old = Old::buckets(db).await.unwrap();
     append(&old, "few", [2]).await.unwrap();
 
-    let filter = doc! { "count": { "$gte": 10 }, "sealed": { "$exists": false } };
-    let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
-    old.collection().update_many(filter, seal).await.unwrap();
-    old.collection().drop_index("bucket_open").await.unwrap();
+    let done = New::recapacity(db).await.unwrap();
+    assert!(done.left.is_empty(), "{:?}", done.left);
     let new = New::buckets(db).await.unwrap();
     for (k, n) in [("many", 23), ("full", 10), ("most", 7), ("few", 3)] {
         append(&new, k, n..n + 30).await.unwrap();

@@ -103,7 +103,7 @@ impl Batch {
         let carried = u8::try_from(carries).expect("a handful of items");
         match tail {
             Tail::Open { id, room } => {
-                let statement = Statement::AppendToId { items, id };
+                let statement = Statement::AppendToIdOrBeRefused { items, id };
                 (statement, carries, after(id, room - carried))
             }
             Tail::Full { last } => {
@@ -150,7 +150,7 @@ impl Batch {
                 return self.items.drain(..carries).collect();
             }
             Answer::NotFound if carries == 1 => Tail::Shut,
-            Answer::NotFound => Tail::Look,
+            Answer::NotFound | Answer::Refused => Tail::Look,
             Answer::IdTaken if single => Tail::Shut,
             Answer::OpenTaken if single && self.tries != 2 => Tail::Unknown,
             _ if single || !self.is_contended() => Tail::Look,

@@ -167,6 +167,7 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
         Statement::AppendOrOpen { .. } => "append_or_open",
         Statement::AppendToOpen { .. } => "append_to_open",
         Statement::AppendToId { .. } => "append_to_id",
+        Statement::AppendToIdOrBeRefused { .. } => "append_to_id_or_be_refused",
         Statement::PullExtras { .. } => "pull_extras",
         Statement::Push { .. } => "push",
         Statement::Flag => "flag",
@@ -187,8 +188,11 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
         let has = |part: &str, name: &str| {
             (statement.get_document(part)).is_ok_and(|part| part.contains_key(name))
         };
+        let has_id = |query: &Document| query.get_str("_id").is_ok();
+        let by_id = statement.get_document("q").is_ok_and(has_id);
         let upserts = statement.get_bool("upsert").unwrap_or(false);
         match (upserts, has("u", "$setOnInsert"), has("u", "$push")) {
+            (true, true, _) if by_id => "append_to_id_or_be_refused",
             (true, true, _) => "append_or_open",
             (true, false, _) => "append_to_id",
             (false, _, false) => "flag",

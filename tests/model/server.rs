@@ -48,6 +48,7 @@ pub(crate) enum Statement {
     AppendOrOpen { items: Vec<Item>, new_id: Id },
     AppendToOpen { items: Vec<Item> },
     AppendToId { items: Vec<Item>, id: Id },
+    AppendToIdOrBeRefused { items: Vec<Item>, id: Id },
     PullExtras { item: Item },
     Push { items: Vec<Item> },
     Flag,
@@ -60,6 +61,8 @@ pub(crate) enum Answer {
     Done,
     /// It found none.
     NotFound,
+    /// It would have had to make a document without an id.
+    Refused,
     /// E11000 on `_id_`.
     IdTaken,
     /// E11000 on `bucket_open`.
@@ -82,6 +85,7 @@ impl Statement {
             Self::AppendOrOpen { items, .. }
             | Self::AppendToOpen { items }
             | Self::AppendToId { items, .. }
+            | Self::AppendToIdOrBeRefused { items, .. }
             | Self::Push { items }
             | Self::Insert { items, .. } => items.len(),
             Self::PullExtras { .. } | Self::Flag => 0,
@@ -115,11 +119,10 @@ impl Server {
             Statement::AppendToOpen { items } => self
                 .append_to_open(items, rules)
                 .unwrap_or(Answer::NotFound),
-            Statement::AppendToId { items, id } => {
-                let mut buckets = self.buckets.iter_mut();
-                let found = buckets.find(|bucket| bucket.id == *id && bucket.takes(items, rules));
-                return found.map(|bucket| bucket.push(items));
-            }
+            Statement::AppendToId { items, id } => return self.append_to_id(items, *id, rules),
+            Statement::AppendToIdOrBeRefused { items, id } => self
+                .append_to_id(items, *id, rules)
+                .unwrap_or(Answer::Refused),
             Statement::PullExtras { item } => self.pull(*item, rules),
             Statement::Push { items } => match &mut self.parent {
                 Some(parent)
@@ -149,6 +152,12 @@ impl Server {
                 Answer::Done
             }
         })
+    }
+
+    fn append_to_id(&mut self, items: &[Item], id: Id, rules: &Rules) -> Option<Answer> {
+        let mut buckets = self.buckets.iter_mut();
+        let found = buckets.find(|bucket| bucket.id == id && bucket.takes(items, rules));
+        found.map(|bucket| bucket.push(items))
     }
 
     /// Inserts the bucket that an upsert did not find, if both unique indexes allow it.

@@ -1,26 +1,15 @@
 //! Whatever a user writes, the derive answers with items; it never panics.
 
+use std::{fs, path::Path};
+
 use proc_macro2::TokenStream;
 use proptest::prelude::*;
 use quote::quote;
 
-use crate::{bucket, id_format::IdFormat, outlier};
-
-/// The answer of `Bucket`.
-fn expand(input: TokenStream) -> String {
-    items(bucket::derive(input))
-}
-
-/// The answer of `Outlier`.
-fn expand_outlier(input: TokenStream) -> String {
-    items(outlier::derive(input))
-}
-
-/// The text of a derive's answer, which must be items.
-fn items(output: TokenStream) -> String {
-    syn::parse2::<syn::File>(output.clone()).expect("the derive writes items");
-    output.to_string()
-}
+use crate::{
+    fuzz::{derives, expand, expand_outlier},
+    id_format::IdFormat,
+};
 
 fn id_format() -> impl Strategy<Value = String> {
     let part = prop_oneof![
@@ -47,16 +36,14 @@ fn id_format() -> impl Strategy<Value = String> {
 }
 
 /// Tokens as they may stand in an attribute, in any order.
-fn attribute() -> impl Strategy<Value = TokenStream> {
+fn attribute() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         "collection|id|capacity|items|count|window|rollup|sum|min|max|crate|rename|alias|skip|with|default|bound|rename_all|flatten",
         "extras|reference|threshold|extras_capacity|flag|extra_items|transparent|deny_unknown_fields",
         "=|,|, |::|-|\\(|\\)|\\[\\]",
         "\"[a-z{}_#$.]{0,8}\"|[0-9]{1,50}|1\\.5|'a|self|Self|Self::X|a::b|\"T: Clone\"",
     ];
-    prop::collection::vec(token, 0..12).prop_filter_map("no tokens", |tokens| {
-        tokens.join(" ").parse::<TokenStream>().ok()
-    })
+    prop::collection::vec(token, 0..12).prop_map(|tokens| tokens.join(" "))
 }
 
 proptest! {
@@ -75,26 +62,8 @@ proptest! {
     }
 
     #[test]
-    fn any_attributes_expand(bucket in attribute(), serde in attribute(), field in attribute()) {
-        expand(quote! {
-            #[bucket(#bucket)]
-            #[serde(#serde)]
-            struct Item<T> { a: i64, #[serde(#field)] b: T, at: DateTime }
-        });
-        expand(quote! {
-            #[bucket(#bucket, collection = "c", id = "{a}_{at}", capacity = 10)]
-            #[serde(#serde)]
-            struct Item<T> { #[serde(#field)] a: i64, b: T, #[serde(#field)] at: DateTime }
-        });
-        expand(quote! {
-            #[bucket(collection = "c", id = "{a}_{at}", capacity = 10)]
-            #[serde(#serde)]
-            struct Item<T> {
-                #[bucket(#bucket)] a: i64,
-                #[bucket(sum, #bucket)] #[serde(#field)] b: T,
-                #[bucket(min)] at: DateTime,
-            }
-        });
+    fn any_attributes_expand(lines in [attribute(), attribute(), attribute(), attribute()]) {
+        derives(lines.join("\n").as_bytes());
     }
 
     #[test]
@@ -118,29 +87,6 @@ proptest! {
             struct Item { a: i64 }
         });
         prop_assert!(output.contains("compile_error"));
-    }
-
-    #[test]
-    fn any_outlier_attributes_expand(
-        outlier in attribute(), serde in attribute(), field in attribute(), word in attribute()
-    ) {
-        expand_outlier(quote! {
-            #[outlier(#outlier)]
-            #[serde(#serde)]
-            struct Parent<T> {
-                #[serde(#field)] #[outlier(#word)] id: i64,
-                #[outlier(#word)] items: Vec<T>,
-            }
-        });
-        expand_outlier(quote! {
-            #[outlier(#outlier, collection = "c", reference = "r", threshold = 10)]
-            #[serde(#serde)]
-            struct Parent<T> {
-                #[serde(rename = "_id", #field)] id: i64,
-                #[outlier(items, #word)] items: Vec<T>,
-                #[serde(default, #field)] #[outlier(flag)] r#more: bool,
-            }
-        });
     }
 
     #[test]
@@ -169,5 +115,15 @@ proptest! {
             struct Parent { _id: i64, #[outlier(items)] items: Vec<String> }
         });
         prop_assert!(output.contains("compile_error"));
+    }
+}
+
+#[test]
+fn the_corpus() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/derives");
+    let inputs: Vec<_> = fs::read_dir(folder).expect("the corpus").collect();
+    assert!(!inputs.is_empty());
+    for input in inputs {
+        derives(&fs::read(input.expect("an entry").path()).expect("a file"));
     }
 }

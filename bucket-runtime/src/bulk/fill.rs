@@ -67,7 +67,7 @@ impl<T: Bucket> Load<T> {
                     if stored {
                         lane.held.drain(..carried);
                         self.stored(carried);
-                    } else if learned.is_err() || batch.doubtful {
+                    } else if learned.is_err() || batch.doubtful || batch.missing.is_some() {
                         lane.tail = Tail::Look;
                         self.append(lane.split_to(carried)).await;
                     }

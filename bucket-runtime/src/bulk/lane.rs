@@ -67,7 +67,7 @@ impl<T: Bucket> Held<T> {
 
 impl<T: Bucket> Lane<T> {
     pub(crate) fn capacity(&self) -> usize {
-        self.scope.spec.capacity as usize
+        self.scope.open.capacity as usize
     }
 
     /// The first items, as a lane of their own.
@@ -99,7 +99,7 @@ impl<T: Bucket> Lanes<T> {
             let lane = Lane {
                 held: vec![held],
                 // Without a bucket that can be open there is nothing to look for.
-                tail: match scope.spec.capacity {
+                tail: match scope.open.capacity {
                     1 => Tail::Shut,
                     _ => Tail::Look,
                 },

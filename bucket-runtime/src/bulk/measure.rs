@@ -63,7 +63,7 @@ fn document<T: Bucket>(scope: &KeyScope, chunk: &mut Chunk<T>) -> Option<RawDocu
     let Some(budget) = Budget::of(scope) else {
         return (size <= MAX_BYTES as usize).then_some(document);
     };
-    let takes_more = !chunk.sealed && chunk.held.len() < scope.spec.capacity as usize;
+    let takes_more = !chunk.sealed && chunk.held.len() < scope.open.capacity as usize;
     if !takes_more || chunk.held.len() == 1 {
         budget.is_document(size, chunk.sealed).then_some(())?;
     }
@@ -108,7 +108,7 @@ impl<T: Bucket> Chunk<T> {
     /// counted those behind it would need other ids; one that is to take more is left to the append
     /// protocol, and so is one with an item that never fits, without which the others may.
     fn can_be_cut(&self, scope: &KeyScope) -> bool {
-        let is_shut = self.sealed || self.held.len() == scope.spec.capacity as usize;
+        let is_shut = self.sealed || self.held.len() == scope.open.capacity as usize;
         let is_named = self.held.iter().all(|held| held.base(scope).is_some());
         let all_fit = || {
             let budget = Budget::of(scope);

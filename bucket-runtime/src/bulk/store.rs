@@ -9,8 +9,8 @@ use super::{lane::Lane, load::Load, measure::documents, plan::Chunk};
 use crate::{
     Bucket, Error, Key, Ordinal, Result,
     command::{KeyScope, OPEN_INDEX, UNIQUE_INDEX},
-    engine::Tail,
-    error::duplicate_index,
+    engine::{Patience, Tail},
+    error::{Kind, duplicate_index},
     id,
 };
 
@@ -49,7 +49,17 @@ impl<T: Bucket> Load<T> {
     /// Finds out how the last bucket is of those keys of which that is not known.
     async fn look(&self, lanes: &mut [Lane<T>]) -> Result<()> {
         for lanes in lanes.chunks_mut(STATEMENTS) {
-            self.look_for_open(lanes).await?;
+            let mut patience = Patience::default();
+            while let Err(error) = self.look_for_open(lanes).await {
+                if !error.is(&Kind::MissingIndex) {
+                    return Err(error);
+                }
+                // Another process changes the capacity.
+                (self
+                    .engine
+                    .await_index(const { &T::SPEC }, &mut patience, error))
+                .await?;
+            }
         }
         let mut reads = Vec::new();
         for (at, lane) in lanes.iter_mut().enumerate() {
@@ -75,6 +85,7 @@ impl<T: Bucket> Load<T> {
     async fn look_for_open(&self, lanes: &mut [Lane<T>]) -> Result<()> {
         let mut unknown = HashMap::new();
         for lane in lanes {
+            lane.scope.open = self.engine.open();
             if lane.tail == Tail::Look {
                 unknown.insert(lane.scope.prefix.clone(), lane);
             }

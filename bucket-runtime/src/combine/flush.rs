@@ -23,7 +23,7 @@ pub(super) async fn work(engine: Engine, mut worker: Worker) {
         let several = taken.iter().map(|taken| taken.waiting.len()).sum::<usize>() > 1;
         let done = match taken.len() {
             0 => return,
-            1 => vec![taken.remove(0).into_group().send(&engine).await],
+            1 => vec![taken.remove(0).into_group(&engine).send(&engine).await],
             _ => send_all(&engine, taken).await,
         };
         // Those who were just answered may have more to append. The next command carries all of it
@@ -51,7 +51,7 @@ struct Answer {
 }
 
 impl Taken {
-    fn into_group(mut self) -> Group {
+    fn into_group(mut self, engine: &Engine) -> Group {
         let (entries, answers): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting)
             .into_iter()
             .map(|waiting| {
@@ -63,6 +63,7 @@ impl Taken {
             })
             .unzip();
         let mut batch = Batch::new(self.scope.clone(), entries);
+        batch.scope.open = engine.open();
         batch.tail = self.tail.clone();
         Group {
             batch,
@@ -116,7 +117,7 @@ impl Answer {
 async fn send_all(engine: &Engine, taken: Vec<Taken>) -> Vec<Taken> {
     let mut done = Vec::with_capacity(taken.len());
     let mut groups = Vec::with_capacity(taken.len());
-    for group in taken.into_iter().map(Taken::into_group) {
+    for group in taken.into_iter().map(|taken| taken.into_group(engine)) {
         match group.batch.statements(Sent::WithOthers) {
             Ok(statements) => groups.extend(statements.into_iter().next().map(|one| (group, one))),
             Err(kind) => {

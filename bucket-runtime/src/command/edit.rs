@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::{KeyScope, NEWEST, SEALED, capacity};
+use super::{KeyScope, NEWEST, OVERSIZE, SEALED};
 use crate::rollup::Totals;
 
 /// An item of a bucket, as it was read.
@@ -27,6 +27,8 @@ pub(crate) enum Stored {
 /// What the bucket keeps about its items, as it is after the change.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
+    /// How many bytes more the items take beyond their shares; fewer, if it is below zero.
+    pub(crate) grown: i64,
     pub(crate) totals: Option<Totals>,
     pub(crate) newest: Option<DateTime>,
 }
@@ -67,12 +69,16 @@ impl KeyScope {
     /// into being.
     pub(crate) fn take_out(&self, place: &Place, kept: Kept) -> Vec<Document> {
         let count = format!("${}", self.spec.count);
-        let was_full = doc! { "$gte": [&count, capacity(self.spec)] };
+        let was_full = doc! { "$gte": [&count, self.open.bound()] };
         let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
+        let size = doc! { "$size": format!("${}", self.spec.items) };
+        // What is appended to an empty array looks to a change stream like what is left of a longer
+        // one, but for the type of the count, which the append leaves as it is.
+        let new_count = doc! { "$cond": [{ "$eq": [&size, 0] }, 0_i64, &size] };
         vec![
             doc! { "$set": self.with(place, None, kept) },
             doc! { "$set": {
-                self.spec.count: { "$size": format!("${}", self.spec.items) },
+                self.spec.count: new_count,
                 SEALED: { "$cond": [was_full, "$_id", as_it_is] },
             } },
         ]
@@ -96,6 +102,11 @@ impl KeyScope {
         }
         if let Some(newest) = kept.newest {
             fields.insert(NEWEST, newest);
+        }
+        if kept.grown != 0 {
+            let before = doc! { "$ifNull": [format!("${OVERSIZE}"), 0_i64] };
+            let grown = doc! { "$add": [before, kept.grown] };
+            fields.insert(OVERSIZE, doc! { "$max": [0_i64, grown] });
         }
         fields
     }

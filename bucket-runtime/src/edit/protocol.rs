@@ -5,14 +5,14 @@ use std::marker::PhantomData;
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, RawBsonRef, RawDocumentBuf, doc},
+    bson::{Bson, Document, RawDocumentBuf, doc},
     error::Error as DriverError,
 };
 
 use crate::{
     Bucket, BucketSpec, Error, Filter, Ordinal, Page, Result, bytes,
-    command::{Kept, Place, SEALED, Stored},
-    element::{Element, Refusal},
+    command::{Kept, OVERSIZE, Place, SEALED, Stored},
+    element::value_size,
     engine::{TRIES, pause},
     error::Kind,
     item,
@@ -20,6 +20,7 @@ use crate::{
     read::Reader,
     rollup::Totals,
     server::whole,
+    size::Budget,
     stored,
 };
 
@@ -40,10 +41,21 @@ pub(super) enum Change<'f, T> {
 /// An item that was found, and what else was read with it.
 struct Found<T: Bucket> {
     place: Place,
+    /// How many bytes the bucket's items take beyond their shares.
+    oversize: i64,
     key: T::Key,
     items: Vec<T>,
     /// Which of the items it is.
     at: usize,
+}
+
+/// The update that changes the item.
+struct Step<T> {
+    /// The bucket, provided that it is as it was read.
+    unchanged: Document,
+    pipeline: Vec<Document>,
+    /// The item that was taken out, or that will stand there.
+    item: T,
 }
 
 impl<T: Bucket> Editor<T> {
@@ -76,9 +88,12 @@ impl<T: Bucket> Editor<T> {
             let Some(found) = self.find(session.as_deref_mut()).await? else {
                 return Ok(None);
             };
-            let unchanged = self.reader.scope.unchanged(&found.place);
             let bucket = found.place.bucket.clone();
-            let (pipeline, item) = match &mut change {
+            let Step {
+                unchanged,
+                pipeline,
+                item,
+            } = match &mut change {
                 Change::TakeOut => self.without(found)?,
                 Change::Edit(change) => self.with(found, change)?,
             };
@@ -122,6 +137,7 @@ impl<T: Bucket> Editor<T> {
         let page = page.map_err(|id| self.reader.fail(Kind::ForeignId(id)))?;
         let before = stored.get(T::SPEC.count).and_then(whole).unwrap_or(0);
         let before = usize::try_from(before).unwrap_or(0);
+        let oversize = stored.get(OVERSIZE).and_then(whole).unwrap_or(0);
         let mut elements = match stored.remove(T::SPEC.items) {
             Some(Bson::Array(elements)) => elements,
             _ => Vec::new(),
@@ -132,6 +148,7 @@ impl<T: Bucket> Editor<T> {
             false => (0, Stored::Element(elements.pop().unwrap_or(Bson::Null))),
         };
         Ok(Found {
+            oversize,
             place: Place {
                 bucket,
                 at: before,
@@ -143,51 +160,89 @@ impl<T: Bucket> Editor<T> {
         })
     }
 
-    /// What takes the item out of its bucket, and the item.
-    fn without(&self, mut found: Found<T>) -> Result<(Vec<Document>, T)> {
+    /// What takes the item out of its bucket.
+    fn without(&self, mut found: Found<T>) -> Result<Step<T>> {
         let item = found.items.remove(found.at);
-        let kept = self.kept(&found.items)?;
-        Ok((self.reader.scope.take_out(&found.place, kept), item))
+        let grown = self
+            .budget(&item)
+            .map(|budget| -taken(&budget, &found.place));
+        let kept = self.kept(&found.items, grown)?;
+        let Reader { scope, .. } = &self.reader;
+        Ok(Step {
+            unchanged: scope.unchanged(&found.place),
+            pipeline: scope.take_out(&found.place, kept),
+            item,
+        })
     }
 
-    /// What puts the changed item in its place, and the item as it will be read.
+    /// What puts the changed item in its place.
     fn with(
         &self,
         mut found: Found<T>,
         change: &mut (dyn FnMut(&mut T) + Send),
-    ) -> Result<(Vec<Document>, T)> {
+    ) -> Result<Step<T>> {
         let Reader { scope, .. } = &self.reader;
         let item = &mut found.items[found.at];
         let before = item::scope(item);
+        let identity = |item: &T| item::identity(item, T::SPEC.unique?);
+        let identity_before = identity(item);
         change(item);
         let after = item::scope(item);
         item::base(&after, item.time()).map_err(|kind| self.reader.fail(kind))?;
         item::check_lengths(item).map_err(|kind| self.reader.fail(kind))?;
         if after.prefix != before.prefix {
-            let key = after.parts != before.parts;
-            return Err(self.reader.fail(Kind::Moved { key }));
+            let what = match after.parts == before.parts {
+                true => "time window",
+                false => "key",
+            };
+            return Err(self.reader.fail(Kind::Moved(what)));
         }
-        let element = item::element(item).map_err(|refusal| self.refuse(refusal))?;
-        let value = Bson::try_from(element.value()).map_err(|error| self.refuse(error.into()))?;
-        let pipeline = scope.replace(&found.place, value, self.kept(&found.items)?);
-        Ok((pipeline, self.stored(found.key, &element)?))
+        if identity(item) != identity_before {
+            return Err(self.reader.fail(Kind::Moved("identity")));
+        }
+        let element = item::stored(item, &after, |kind| self.reader.fail(kind))?;
+        let mut unchanged = scope.unchanged(&found.place);
+        let mut grown = None;
+        if let Some(budget) = self.budget(item) {
+            let bytes = value_size(&element);
+            let more = budget.oversize(bytes) - taken(&budget, &found.place);
+            if more > 0 {
+                if !budget.takes(found.oversize, more) {
+                    return Err(self.reader.fail(Kind::NoRoom(bytes)));
+                }
+                unchanged.insert(OVERSIZE, budget.leaves(more));
+            }
+            grown = Some(more);
+        }
+        let kept = self.kept(&found.items, grown)?;
+        Ok(Step {
+            unchanged,
+            item: self.read_back(found.key, &element)?,
+            pipeline: scope.replace(&found.place, element, kept),
+        })
+    }
+
+    /// How the bytes of the item's bucket are shared out, if that has to be looked at.
+    fn budget(&self, item: &T) -> Option<Budget> {
+        let mut scope = item::scope(item);
+        scope.open = self.reader.scope.open;
+        Budget::of(&scope)
     }
 
     /// The item with this element, as it will be read.
-    fn stored(&self, key: T::Key, element: &Element) -> Result<T> {
-        let element = match element.value() {
-            RawBsonRef::Document(element) => bytes::read(element.as_bytes()),
-            // Fields are written as a map.
-            _ => bytes::read(&[]),
-        };
-        let element =
-            element.map_err(|error| self.reader.fail(Kind::Serialize).with_driver(error))?;
+    fn read_back(&self, key: T::Key, element: &Bson) -> Result<T> {
+        let unreadable = || self.reader.fail(Kind::Serialize);
+        let element = bytes::write(element).map_err(|error| unreadable().with_source(error))?;
+        let element = bytes::read(&element).map_err(|error| unreadable().with_driver(error))?;
         Ok(T::from_parts(key, element))
     }
 
     /// What the bucket keeps about these items, which are all that it will hold.
-    fn kept(&self, items: &[T]) -> Result<Kept> {
-        let mut kept = Kept::default();
+    fn kept(&self, items: &[T], grown: Option<i64>) -> Result<Kept> {
+        let mut kept = Kept {
+            grown: grown.unwrap_or(0),
+            ..Kept::default()
+        };
         if !T::SPEC.rollups.is_empty() {
             let mut totals = Totals::new(Self::SPEC);
             let told = |item: &T| totals.take(Self::SPEC, &item.rollup_values());
@@ -210,12 +265,17 @@ impl<T: Bucket> Editor<T> {
         is_empty && by_moment && left.contains_key(SEALED)
     }
 
-    fn refuse(&self, refusal: Refusal) -> Error {
-        self.reader.fail(Kind::Serialize).with_source(refusal)
-    }
-
     fn refused(&self, error: DriverError) -> Error {
         let Reader { server, scope } = &self.reader;
         Error::write(error, server.name()).with_key(&scope.label())
     }
+}
+
+/// How many bytes the item at this place takes beyond its share.
+fn taken(budget: &Budget, place: &Place) -> i64 {
+    let element = match &place.stored {
+        Stored::Element(element) => Some(element),
+        Stored::Array(elements) => elements.get(place.at),
+    };
+    element.map_or(0, |element| budget.oversize(value_size(element)))
 }

@@ -4,8 +4,9 @@ use std::collections::{HashSet, VecDeque};
 
 use mongodb::bson::{Bson, DateTime};
 
+use super::capacity::Patience;
 use crate::{
-    Appended,
+    Appended, Error,
     command::{Items, KeyScope, Update, identity},
     element::value_size as size,
     error::Kind,
@@ -39,6 +40,9 @@ pub(crate) struct Batch {
     pub(crate) doubtful: bool,
     /// What is known of the key's newest bucket.
     pub(crate) tail: Tail,
+    /// Why the last command was refused, if that was since an index was not there.
+    pub(crate) missing: Option<Error>,
+    pub(super) patience: Patience,
     /// How often something was sent in vain.
     pub(super) tries: u32,
     /// After an error: how many of the entries it is about, from the first one on. Those behind
@@ -131,6 +135,8 @@ impl Batch {
             done: Vec::new(),
             doubtful: false,
             tail: Tail::Unknown,
+            missing: None,
+            patience: Patience::default(),
             tries: 0,
         }
     }
@@ -184,7 +190,7 @@ impl Batch {
     }
 
     fn capacity(&self) -> usize {
-        self.scope.spec.capacity as usize
+        self.scope.open.capacity as usize
     }
 
     /// The next statements. Each holds only if those before it were carried out. An error means that
@@ -252,11 +258,7 @@ impl Batch {
             }
             Tail::Open { id, room, oversize } => {
                 let after = self.after(id, room - carries, oversize + items.oversize);
-                let update = match self.scope.spec.expire_after {
-                    None => self.scope.append_to_id(items, id),
-                    Some(_) => self.scope.append_to_id_or_be_refused(items, id),
-                };
-                (update, after)
+                (self.scope.append_to_id_or_be_refused(items, id), after)
             }
             Tail::Full { last } => {
                 let id = self.next_id(base, last.as_deref())?;
@@ -422,6 +424,7 @@ impl Batch {
         (self.done).extend(stored.map(|(place, _)| (place, Appended::Stored)));
         self.tail = statement.after;
         self.tries = 0;
+        self.patience = Patience::default();
     }
 
     /// What tells an item from the others of its key, if anything does.

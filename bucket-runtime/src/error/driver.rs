@@ -2,6 +2,8 @@
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteError, WriteFailure};
 
+use crate::{command::OPEN_INDEX, open_index::is_open_index};
+
 /// Whether the driver refused to send a message of more than 48 MB, or to insert a document of more
 /// than 16 MB.
 pub(super) fn is_too_long(error: &DriverError) -> bool {
@@ -10,7 +12,7 @@ pub(super) fn is_too_long(error: &DriverError) -> bool {
 }
 
 /// The code and the message of a refused write.
-pub(super) fn write_code(error: &DriverError) -> Option<(i32, &str)> {
+pub(crate) fn write_code(error: &DriverError) -> Option<(i32, &str)> {
     match &*error.kind {
         ErrorKind::Command(error) => Some((error.code, &error.message)),
         ErrorKind::InsertMany(error) => {
@@ -46,12 +48,18 @@ pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
     let (11000, message) = write_code(error)? else {
         return None;
     };
-    message
-        .split_once(" index: ")?
-        .1
-        .split_once(" dup key")?
-        .0
-        .into()
+    let name = message.split_once(" index: ")?.1.split_once(" dup key")?.0;
+    // Its name may tell a capacity, too.
+    Some(if is_open_index(name) {
+        OPEN_INDEX
+    } else {
+        name
+    })
+}
+
+/// Whether the index is not there by which the command was to be carried out. It was refused.
+pub(crate) fn is_missing_index(error: &DriverError) -> bool {
+    write_code(error).is_some_and(is_missing_hint)
 }
 
 /// Whether a write that failed so may have been carried out nevertheless. Only what is known to

@@ -43,14 +43,16 @@ pub(crate) enum Kind {
     ForeignId(String),
     /// The sum of a bucket's values would exceed 64 bits.
     SumOverflow,
-    /// An edit changed what says in which bucket the item lies: its key, or else its time window.
-    Moved { key: bool },
+    /// An edit changed what no edit may: the key of the item, its time window, or its identity.
+    Moved(&'static str),
     /// A bucket does not keep what is to be added up, or not of all its items.
     IncompleteRollup,
     /// The item does not fit into a document.
     TooLarge,
     /// The item alone would exceed the bytes of a bucket.
     ItemTooLarge { bytes: usize, most: i64, max: u32 },
+    /// The item has grown by an edit, to so many bytes, and its bucket has no room for that.
+    NoRoom(usize),
     /// The value of a field is longer than the struct lets it be.
     TooLong(TooLong),
     /// There is no such parent.
@@ -59,10 +61,16 @@ pub(crate) enum Kind {
     Contended(u32),
     /// The task that sent the items was ended.
     Stopped,
+    /// The collection that was watched is no more.
+    Dropped,
+    /// What was to be resumed from lies before all that the server remembers.
+    HistoryLost,
     /// A flat document that is no item: its id.
     FlatDocument(String),
     /// A key that was to be regrouped has buckets already: one of them.
     KeyTaken(String),
+    /// A key has more buckets than can be rewritten at once.
+    KeyTooLarge,
     /// Another regrouping goes on with the same work.
     Overtaken,
     /// The name of a view is taken, by another view of the collection or by something else.
@@ -101,10 +109,8 @@ impl Kind {
             Self::CapacityMismatch { stored, derived } => write!(
                 f,
                 "the collection was written with capacity {stored}, the struct says {derived}; \
-                 write `capacity = {stored}`, or change the collection: stop all writers, seal the \
-                 full buckets with updateMany({{count: {{$gte: {stored}}}, sealed: {{$exists: \
-                 false}}}}, [{{$set: {{sealed: \"$_id\"}}}}]), drop the index `{OPEN_INDEX}`, and \
-                 open it again"
+                 write `capacity = {stored}`, or change the collection, while writers go on, with \
+                 `recapacity` of the struct (`Trade::recapacity(&db)`)"
             ),
             Self::ExpiryMismatch { stored, derived } => {
                 write!(
@@ -171,14 +177,11 @@ impl Kind {
                 "the sum that the bucket keeps would exceed 64 bits with this item; use a float or \
                  `Decimal128`, or a smaller capacity",
             ),
-            Self::Moved { key } => {
-                let what = if *key { "key" } else { "time window" };
-                write!(
-                    f,
-                    "the edit changed the {what} of the item, which says in which bucket it lies; \
-                     nothing was stored; remove the item with `remove_item`, and append the new one"
-                )
-            }
+            Self::Moved(what) => write!(
+                f,
+                "the edit changed the {what} of the item, by which it is found; nothing was stored; \
+                 remove the item with `remove_item`, and append the new one"
+            ),
             Self::IncompleteRollup => f.write_str(
                 "some buckets do not keep what is to be added up of all of their items, since they \
                  were written before the fields were marked, or by another program; move their \
@@ -194,6 +197,11 @@ impl Kind {
                 "the item takes {bytes} bytes, and with `max_bytes = {max}` none may take more than \
                  {most}; store what is so large elsewhere (in GridFS, say), or raise `max_bytes`, to \
                  {MAX_BYTES} at most"
+            ),
+            Self::NoRoom(bytes) => write!(
+                f,
+                "the item would take {bytes} bytes, and its bucket would exceed its `max_bytes`; \
+                 nothing was changed: remove the item, and append it as it is to be"
             ),
             Self::TooLong(TooLong { field, len, max }) => write!(
                 f,
@@ -226,6 +234,14 @@ impl Kind {
                 f,
                 "others were faster {tries} times; nothing was stored, send the item again"
             ),
+            Self::Dropped => f.write_str(
+                "the collection was dropped or renamed, so nothing more is to come; watch anew what \
+                 takes its place",
+            ),
+            Self::HistoryLost => f.write_str(
+                "the server does not remember any more what came after that token; watch anew \
+                 without it, and read all items with `items`",
+            ),
             Self::FlatDocument(id) => write!(
                 f,
                 "the flat document with _id {id} is no item of this struct; correct or remove it, \
@@ -235,6 +251,11 @@ impl Kind {
                 f,
                 "the key has buckets already, such as {id:?}; regroup into another collection, or \
                  remove them first"
+            ),
+            Self::KeyTooLarge => f.write_str(
+                "the key has more buckets, or the second or the time window more of them, than one \
+                 transaction can rewrite, so they were left as they are; to have them dense, move \
+                 the items into another collection with `append_stream`",
             ),
             Self::Overtaken => f.write_str(
                 "another regrouping of the same collections is under way; let that one finish",

@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
     KeyPart, OutlierSpec,
-    command::{KeyScope, SEALED, Update, capacity, equality, size},
+    command::{KeyScope, SEALED, Update, equality, size},
 };
 
 /// One parent, ready to be put into commands.
@@ -105,7 +105,7 @@ impl ParentScope {
         let mut filter = self.all_extras();
         filter.insert("$expr", holds(self.spec.extra_items, value));
         let keep = without(self.spec.extra_items, value);
-        let was_full = doc! { "$gte": ["$count", capacity(self.extras.spec)] };
+        let was_full = doc! { "$gte": ["$count", self.extras.open.bound()] };
         let has_count = doc! { "$ne": [{ "$type": "$count" }, "missing"] };
         // A missing count is less than any number, so a document of the manual's is never sealed.
         let pipeline = vec![

@@ -37,7 +37,7 @@ impl<T: Outlier> IntoFuture for OpenOutliers<T> {
             let extras = Server::new(self.extras);
             let indexes = open::open(&extras, &Extra::<T>::SPEC).await?;
             let keys = command::reference_index_keys(T::SPEC.reference);
-            if !indexes.iter().any(|index| index.keys == keys) {
+            if !indexes.found.iter().any(|index| index.keys == keys) {
                 let created = extras.create_reference_index(T::SPEC.reference).await;
                 created.map_err(|error| Error::read(error, extras.name()))?;
             }
@@ -50,7 +50,7 @@ impl<T: Outlier> IntoFuture for OpenOutliers<T> {
                 let missing = missing.map_err(|kind| Error::new(kind, parents.name()))?;
                 open::create(&parents, missing).await?;
             }
-            Ok(Outliers::new(parents, Engine::new(extras)))
+            Ok(Outliers::new(parents, Engine::new(extras, indexes.index)))
         })
     }
 }

@@ -5,7 +5,7 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{Query, projection};
 use crate::{
     BucketSpec,
-    command::{KeyScope, SEALED},
+    command::{KeyScope, OVERSIZE, SEALED},
 };
 
 impl Query {
@@ -19,10 +19,12 @@ impl Query {
         with_all: bool,
     ) -> Vec<Document> {
         let items = format!("${}", spec.items);
-        let mut stages = vec![
-            doc! { "$match": self.buckets(spec, Some(scope), None) },
-            doc! { "$sort": { "_id": 1 } },
-        ];
+        let mut buckets = self.buckets(spec, Some(scope), None);
+        if spec.unique.is_some() {
+            // The index by which items are unique holds no others, and serves only who says so.
+            buckets = doc! { "$and": [buckets, { spec.count: { "$gt": 0 } }] };
+        }
+        let mut stages = vec![doc! { "$match": buckets }, doc! { "$sort": { "_id": 1 } }];
         if with_all {
             stages.push(doc! { "$set": { SEALED: &items } });
         }
@@ -33,6 +35,9 @@ impl Query {
         }
         let mut projection = projection(spec);
         projection.insert(spec.count, Bson::Int32(1));
+        if spec.max_bytes.is_some() {
+            projection.insert(OVERSIZE, Bson::Int32(1));
+        }
         if with_all {
             projection.insert(spec.items, format!("${SEALED}"));
         }

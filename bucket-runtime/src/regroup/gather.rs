@@ -145,7 +145,7 @@ impl<T: Bucket> Gather<T> {
             current.bytes += bytes;
             current.oversize += oversize;
             current.at = at;
-            if current.held.len() == T::SPEC.capacity as usize {
+            if current.held.len() == self.engine.open().capacity as usize {
                 self.end_bucket(false);
             }
         }

@@ -6,7 +6,7 @@ use mongodb::{
 };
 
 use super::Server;
-use crate::command;
+use crate::{command, error::write_code};
 
 impl Server {
     /// The indexes of the collection; none if it does not exist.
@@ -26,6 +26,14 @@ impl Server {
     /// Makes indexes, and with them the collection if it does not exist.
     pub(crate) async fn create_indexes(&self, models: Vec<IndexModel>) -> Result<(), DriverError> {
         self.collection.create_indexes(models).await.map(drop)
+    }
+
+    /// Drops an index; one that is gone already is none to drop.
+    pub(crate) async fn drop_index(&self, name: &str) -> Result<(), DriverError> {
+        match self.collection.drop_index(name).await {
+            Err(error) if matches!(write_code(&error), Some((27, _))) => Ok(()),
+            done => done,
+        }
     }
 
     /// Makes the index on the reference field that the manual asks for. With `_id` behind it, it

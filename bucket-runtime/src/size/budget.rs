@@ -44,13 +44,13 @@ impl Budget {
             head += field(name.name, part.text.len() as u64 + 16);
         }
         let room = signed(u64::from(max).saturating_sub(head));
-        let capacity = i64::from(spec.capacity);
+        let capacity = i64::from(scope.open.capacity);
         let share = room / (4 * capacity);
         Some(Self {
             room,
             share,
             most: room - share * capacity,
-            place: signed(2 + digits(spec.capacity.into())),
+            place: signed(2 + digits(scope.open.capacity.into())),
             reserve: signed(reserve),
             max,
         })

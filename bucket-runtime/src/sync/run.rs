@@ -7,7 +7,8 @@ use super::{Iter, RUNTIME};
 use crate::{
     Advice, AppendManyError, Appended, Bucket, BucketProblem, Buckets, ExtrasStream, FindStream,
     ItemStream, Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError,
-    RegroupProgress, Result, Rollup, SplitProgress, ValueStream, action::*,
+    RecapacityProgress, RegroupProgress, Result, Rollup, SplitProgress, ValueStream, WatchStream,
+    action::*,
 };
 
 macro_rules! run {
@@ -49,6 +50,7 @@ run! {
     [] RemoveKey<'_> => Result<u64>;
     [] CreateView<'_> => Result<()>;
     [] CreateCollections => Result<()>;
+    [T: Bucket] Recapacity<'_, T> => Result<RecapacityProgress>;
     [T: Bucket] VerifyBuckets<T> => Result<Vec<BucketProblem>>;
     [T: Bucket] RepairBuckets<T> => Result<Vec<BucketProblem>>;
 
@@ -70,6 +72,7 @@ run! {
 run_as_iterator! {
     ['s, T: Bucket] Items<'s, T> => ItemStream<'s, T>;
     ['s, T: Bucket] Pages<'s, T> => PageStream<'s, T>;
+    [T: Bucket] Watch<T> => WatchStream<T>;
     ['s, T: Outlier] Values<'s, T> => ValueStream<'s, T::Item>;
     ['s, T: Outlier] Extras<'s, T> => ExtrasStream<'s, T::Item>;
     ['s, T: Outlier] Find<'s, T> => FindStream<'s, T>;

@@ -4,7 +4,8 @@ use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
     BucketSpec,
-    command::{SEALED, capacity, open_index_keys},
+    command::{SEALED, open_index_keys},
+    open_index::OpenIndex,
 };
 
 /// What of each bucket is looked at. The server counts the items, so that none is sent.
@@ -30,7 +31,7 @@ pub(super) fn facts(spec: &BucketSpec) -> Document {
 
 /// The open buckets.
 pub(super) fn open(spec: &BucketSpec) -> Document {
-    doc! { spec.count: { "$lt": capacity(spec) }, SEALED: { "$exists": false } }
+    doc! { spec.count: { "$lt": bound(spec) }, SEALED: { "$exists": false } }
 }
 
 /// The ids of the open buckets of each key (and window) that has several of them. The keys are taken
@@ -56,7 +57,7 @@ pub(super) fn wrong_counts(spec: &BucketSpec, ids: &[Bson]) -> Document {
 /// Counts them anew. One that has room and did not seem to have is sealed: there may be an open one.
 pub(super) fn count_anew(spec: &BucketSpec) -> Vec<Document> {
     let count = field(spec.count);
-    let capacity = capacity(spec);
+    let capacity = bound(spec);
     // A number alone lies between two numbers.
     let was_open = doc! { "$and": [{ "$gte": [&count, 0] }, { "$lt": [&count, capacity] }] };
     let is_sealed = doc! { "$and": [
@@ -82,8 +83,12 @@ pub(super) fn open_among(spec: &BucketSpec, ids: &[Bson]) -> Document {
 }
 
 /// Seals buckets.
-pub(super) fn seal() -> Vec<Document> {
+pub(crate) fn seal() -> Vec<Document> {
     vec![doc! { "$set": { SEALED: "$_id" } }]
+}
+
+fn bound(spec: &BucketSpec) -> i32 {
+    OpenIndex::first(spec.capacity).bound()
 }
 
 /// The length of the array, or null if it is none.

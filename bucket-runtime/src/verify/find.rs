@@ -1,7 +1,7 @@
 //! What is wrong in a collection.
 
 use mongodb::{
-    bson::{Bson, Document},
+    bson::{Bson, Document, doc},
     error::Error as DriverError,
 };
 use serde::Deserialize;
@@ -16,25 +16,25 @@ use crate::{
 };
 
 /// A collection, and what the buckets in it should be.
-pub(super) struct Verifier {
-    pub(super) server: Server,
-    pub(super) spec: &'static BucketSpec,
+pub(crate) struct Verifier {
+    pub(crate) server: Server,
+    pub(crate) spec: &'static BucketSpec,
     /// The key of these stored values, or the index of the field that holds none.
-    pub(super) parts: fn(Vec<Bson>) -> Result<Vec<KeyPart>, usize>,
+    pub(crate) parts: fn(Vec<Bson>) -> Result<Vec<KeyPart>, usize>,
 }
 
 /// What of a bucket is looked at.
 #[derive(Deserialize)]
-struct Facts {
+pub(crate) struct Facts {
     #[serde(rename = "_id")]
-    id: Bson,
+    pub(crate) id: Bson,
     key: Vec<Bson>,
     window: Bson,
     count: Bson,
     /// The length of the array, if it is one.
-    items: Option<u32>,
+    pub(crate) items: Option<u32>,
     /// Whether it is sealed, and by its own id.
-    own_seal: Option<bool>,
+    pub(crate) own_seal: Option<bool>,
     /// The counts of the rollups.
     rolled: Vec<Bson>,
 }
@@ -47,18 +47,32 @@ struct Group {
 
 impl Verifier {
     /// An error if an index says something else than the struct.
-    pub(super) async fn check_indexes(&self) -> Result<()> {
+    pub(crate) async fn check_indexes(&self) -> Result<()> {
         open::check_indexes(&self.server, self.spec).await.map(drop)
     }
 
-    pub(super) async fn problems(&self) -> Result<Vec<Problem>> {
+    pub(crate) async fn problems(&self) -> Result<Vec<Problem>> {
         let mut problems = self.of_single_buckets().await?;
         problems.extend(self.several_open().await?);
         Ok(problems)
     }
 
+    /// What of those buckets is looked at that a pipeline ends in.
+    pub(crate) async fn facts(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+    ) -> Result<Vec<Facts>> {
+        let stages = pipeline.into_iter().chain([command::facts(self.spec)]);
+        let mut rows = self.survey(stages).await?;
+        let mut found = Vec::new();
+        while let Some(facts) = self.next(&mut rows).await? {
+            found.push(facts);
+        }
+        Ok(found)
+    }
+
     /// What is to be seen in a bucket by itself.
-    pub(super) async fn of_single_buckets(&self) -> Result<Vec<Problem>> {
+    pub(crate) async fn of_single_buckets(&self) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
         let mut buckets = self.survey([command::facts(self.spec)]).await?;
         while let Some(facts) = self.next::<Facts>(&mut buckets).await? {
@@ -70,14 +84,13 @@ impl Verifier {
     /// Which keys have several open buckets at one moment. While writers are active, one that was
     /// found open may have been filled before the next one was opened. But open buckets never
     /// become open again: those that still are were so all along.
-    pub(super) async fn several_open(&self) -> Result<Vec<Problem>> {
+    pub(crate) async fn several_open(&self) -> Result<Vec<Problem>> {
         let mut several = Vec::new();
         let mut groups = self.survey(command::several_open(self.spec)).await?;
         while let Some(Group { ids }) = self.next(&mut groups).await? {
-            let still = mongodb::bson::doc! { "$match": command::open_among(self.spec, &ids) };
-            let mut still = self.survey([still, command::facts(self.spec)]).await?;
+            let still = doc! { "$match": command::open_among(self.spec, &ids) };
             let mut open = Vec::new();
-            while let Some(facts) = self.next::<Facts>(&mut still).await? {
+            for facts in self.facts([still]).await? {
                 // Who lacks a key is a problem of another kind.
                 if let Ok(scope) = self.scope(&facts) {
                     let is_own = self.is_own_id(&scope, &facts);
@@ -141,7 +154,7 @@ impl Verifier {
     }
 
     /// Whose bucket it is, or the name of the field that does not tell.
-    fn scope(&self, facts: &Facts) -> Result<KeyScope, &'static str> {
+    pub(crate) fn scope(&self, facts: &Facts) -> Result<KeyScope, &'static str> {
         let parts = (self.parts)(facts.key.clone()).map_err(|field| self.spec.key[field].name)?;
         let scope = KeyScope::new(self.spec, parts);
         let Some(name) = self.spec.window_name() else {
@@ -154,7 +167,7 @@ impl Verifier {
         }
     }
 
-    fn is_own_id(&self, scope: &KeyScope, facts: &Facts) -> bool {
+    pub(crate) fn is_own_id(&self, scope: &KeyScope, facts: &Facts) -> bool {
         let (Bson::String(id), ordinal) = (&facts.id, self.spec.id.ordinal) else {
             return false;
         };
@@ -185,7 +198,7 @@ impl Verifier {
         row.map_err(|error| self.failed(error))
     }
 
-    pub(super) fn failed(&self, error: DriverError) -> Error {
+    pub(crate) fn failed(&self, error: DriverError) -> Error {
         Error::read(error, self.server.name())
     }
 }

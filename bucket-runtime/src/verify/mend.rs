@@ -27,13 +27,19 @@ impl Verifier {
             let filter = command::wrong_counts(self.spec, ids);
             self.mend(filter, command::count_anew(self.spec)).await?;
         }
+        self.seal_all_but_newest().await?;
+        self.problems().await
+    }
+
+    /// Seals the open buckets of each key, and window, that has several, but for the newest.
+    pub(crate) async fn seal_all_but_newest(&self) -> Result<()> {
         for problem in self.several_open().await? {
             if let Problem::SeveralOpen { mut buckets, .. } = problem {
                 buckets.pop();
                 self.seal_open(&buckets).await?;
             }
         }
-        self.problems().await
+        Ok(())
     }
 
     /// Seals these buckets, as far as they are open.

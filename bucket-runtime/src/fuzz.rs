@@ -1,0 +1,217 @@
+//! What must hold of any input: the bodies of the targets in `fuzz/`, which `cargo test` runs, too,
+//! over the corpus there and over random input. Each panics if something does not hold.
+#![allow(missing_docs, reason = "no part of the public interface")]
+
+#[cfg(test)]
+mod tests;
+
+use mongodb::bson::{Bson, DateTime};
+
+use crate::{
+    Bucket, IdFormat, Key, KeyPart, Ordinal, Page, PageToken, bytes, command::KeyScope, id,
+    stored::Stored,
+};
+
+/// What stands between texts in an input.
+const SEPARATOR: char = '\n';
+
+const FORMATS: [(&str, &[&str]); 6] = [
+    ("", &["_"]),
+    ("t/", &["-", "_x"]),
+    ("", &[".", "__"]),
+    ("é", &["|é", "|"]),
+    ("_", &["_", "_", "_"]),
+    ("%", &["\"", "$"]),
+];
+
+const ORDINALS: [Ordinal; 6] = [
+    Ordinal::Seconds,
+    Ordinal::Millis,
+    Ordinal::Number,
+    Ordinal::Window { seconds: 1 },
+    Ordinal::Window { seconds: 3600 },
+    Ordinal::Window { seconds: u32::MAX },
+];
+
+/// Two keys: the ids of each can be read back into it, and none lies in the range of the other.
+pub fn keys(input: &[u8]) {
+    let (choice, texts) = choose(input);
+    let (head, after_key) = FORMATS[choice % FORMATS.len()];
+    let format = IdFormat::new(head, after_key, Ordinal::Seconds);
+    let mut texts = texts.split(SEPARATOR).map(str::to_owned);
+    let mut key = || -> Vec<String> {
+        let text = after_key.iter().map(|_| texts.next().unwrap_or_default());
+        text.collect()
+    };
+    let (a, b) = (key(), key());
+    let prefix = |key: &[String]| {
+        let part = |text: &String| KeyPart {
+            text: text.clone(),
+            value: Bson::Null,
+        };
+        id::prefix(&format, &Vec::from_iter(key.iter().map(part)))
+    };
+    let (of_a, of_b) = (prefix(&a), prefix(&b));
+    assert_eq!(decoded(&of_a, head, after_key), a, "{of_a:?}");
+    for ordinal in ["0000000000", "-9999999999", "9999999999_999999"] {
+        let id = format!("{of_a}{ordinal}");
+        let in_range = of_b <= id && id < id::successor(&of_b);
+        assert_eq!(in_range, a == b, "{id:?} in the range of {of_b:?}");
+    }
+}
+
+/// The key that a prefix was made of, read from the left: an oracle that knows the format alone.
+fn decoded(prefix: &str, head: &str, after_key: &[&str]) -> Vec<String> {
+    let mut rest = prefix.strip_prefix(head).expect("the head");
+    let mut key = Vec::new();
+    for literal in after_key {
+        let first = literal.chars().next().expect("a literal");
+        let (text, _) = rest.split_once(first).expect("the literal");
+        rest = rest[text.len()..]
+            .strip_prefix(literal)
+            .expect("the whole literal");
+        key.push(unescaped(text).expect("the key's text"));
+    }
+    assert_eq!(rest, "");
+    key
+}
+
+fn unescaped(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(rest.bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Two times: their texts sort as they do.
+pub fn times(input: &[u8]) {
+    let (choice, rest) = (usize::from(*input.first().unwrap_or(&0)), input.get(1..));
+    let ordinal = ORDINALS[choice % ORDINALS.len()];
+    let unit = match ordinal {
+        Ordinal::Millis => 1,
+        Ordinal::Window { seconds } => i64::from(seconds) * 1000,
+        Ordinal::Seconds | Ordinal::Number => 1000,
+    };
+    let mut eights = rest.unwrap_or_default().chunks(8).map(|bytes| {
+        let mut eight = [0; 8];
+        eight[..bytes.len()].copy_from_slice(bytes);
+        i64::from_le_bytes(eight)
+    });
+    let (a, b) = (eights.next().unwrap_or(0), eights.next().unwrap_or(0));
+    // Near to each other, and near to the limits.
+    let width = 10_i64.pow(13);
+    for (a, b) in [
+        (a, b),
+        (a, a.wrapping_add(b % 3000)),
+        (a % width, b % width),
+    ] {
+        if let (Some(of_a), Some(of_b)) = (id::time(ordinal, a), id::time(ordinal, b)) {
+            let times = a.div_euclid(unit).cmp(&b.div_euclid(unit));
+            assert_eq!(of_a.cmp(&of_b), times, "{a} and {b}: {of_a} and {of_b}");
+            assert!(of_a.parse::<PageToken>().is_ok(), "{of_a}");
+        }
+    }
+}
+
+/// A text from outside is refused as a token, or is one that stays within any key.
+pub fn tokens(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let Ok(token) = text.parse::<PageToken>() else {
+        return;
+    };
+    assert_eq!(token.to_string(), text);
+    assert!(
+        text.bytes().all(|byte| b"-_0123456789".contains(&byte)),
+        "{text:?}"
+    );
+    for (head, after_key) in FORMATS {
+        let format = IdFormat::new(head, after_key, Ordinal::Seconds);
+        let part = |text: &str| KeyPart {
+            text: text.to_owned(),
+            value: Bson::Null,
+        };
+        let own = id::prefix(
+            &format,
+            &Vec::from_iter(after_key.iter().map(|_| part("1"))),
+        );
+        let id = format!("{own}{text}");
+        for other in ["", "0", "1_", "10", "-"] {
+            let other = id::prefix(
+                &format,
+                &Vec::from_iter(after_key.iter().map(|_| part(other))),
+            );
+            assert!(!id.starts_with(&other), "{id:?} is of {other:?}");
+        }
+        assert!(own <= id && id < id::successor(&own));
+    }
+}
+
+/// Any bytes, taken for a stored bucket: a value or an error.
+pub fn documents(input: &[u8]) {
+    read::<Reading>(input);
+    read::<Numbered>(input);
+    read::<Hourly>(input);
+}
+
+fn read<T: Bucket>(input: &[u8]) {
+    let Ok(bucket) = bytes::read::<Stored<T>>(input) else {
+        return;
+    };
+    let key = bucket.key.clone();
+    let scope = KeyScope::new(&T::SPEC, T::Key::parts(key.borrowed()));
+    let items = bucket.elements.len();
+    match Page::of(bucket, &scope) {
+        Ok(page) => {
+            assert!(page.id().starts_with(&scope.prefix));
+            assert!(page.id().ends_with(&page.token().to_string()));
+            assert_eq!(page.items.len(), items);
+            drop(page.rollup());
+        }
+        Err(id) => assert!(!id.starts_with(&scope.prefix), "{id:?}"),
+    }
+}
+
+#[derive(crate::Bucket)]
+#[bucket(collection = "c", id = "{k}_{at:millis}", capacity = 3, crate = crate)]
+struct Reading {
+    k: String,
+    #[bucket(min, max)]
+    at: DateTime,
+    #[bucket(sum, min)]
+    n: i64,
+    #[bucket(sum)]
+    x: Option<f64>,
+    any: Option<Bson>,
+}
+
+#[derive(crate::Bucket)]
+#[bucket(collection = "c", id = "{a}|{b}_{#}", capacity = 3, items = "a", count = "n", crate = crate)]
+struct Numbered {
+    #[serde(rename = "k")]
+    a: i64,
+    b: bool,
+    #[serde(default)]
+    list: Vec<String>,
+}
+
+#[derive(crate::Bucket)]
+#[bucket(collection = "c", id = "{k}_{at/1h}", capacity = 3, crate = crate)]
+struct Hourly {
+    k: i64,
+    at: DateTime,
+    #[serde(flatten)]
+    others: std::collections::BTreeMap<String, Bson>,
+}
+
+/// The first byte chooses, the rest is text.
+fn choose(input: &[u8]) -> (usize, String) {
+    let (first, rest) = input.split_first().unwrap_or((&0, &[]));
+    (
+        usize::from(*first),
+        String::from_utf8_lossy(rest).into_owned(),
+    )
+}

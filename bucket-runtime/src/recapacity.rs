@@ -1,0 +1,86 @@
+//! Changing the capacity of a collection, while writers go on.
+
+mod index;
+mod run;
+mod survey;
+mod write;
+
+use std::{future::IntoFuture, marker::PhantomData};
+
+use futures_util::future::BoxFuture;
+use mongodb::{Collection, bson::Document};
+
+use self::survey::Survey;
+use crate::{Bucket, Error, Result, server::Server};
+
+/// How far a [`recapacity`](crate::Bucket::recapacity) is.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct RecapacityProgress {
+    /// How many buckets were looked at.
+    pub seen: u64,
+    /// How many of them were replaced.
+    pub replaced: u64,
+    /// How many buckets were written in their place.
+    pub written: u64,
+    /// Which keys were left as they are, and why; each error names its [key](Error::key).
+    pub left: Vec<Error>,
+}
+
+/// The change of a collection's capacity, which waits to be awaited; see
+/// [`Bucket::recapacity`](crate::Bucket::recapacity).
+#[must_use = "nothing is changed until this is awaited"]
+pub struct Recapacity<'p, T> {
+    collection: Collection<Document>,
+    repack: bool,
+    progress: Box<dyn FnMut(&RecapacityProgress) + Send + 'p>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T: Bucket> Recapacity<'static, T> {
+    pub(crate) fn new(collection: Collection<Document>) -> Self {
+        Self {
+            collection,
+            repack: false,
+            progress: Box::new(|_| ()),
+            item: PhantomData,
+        }
+    }
+}
+
+impl<'p, T: Bucket> Recapacity<'p, T> {
+    /// Whether all buckets are rewritten, so that a key's buckets are full but for the last one.
+    /// They are not unless this is called with `true`.
+    pub fn repack(mut self, repack: bool) -> Self {
+        self.repack = repack;
+        self
+    }
+
+    /// Calls this after each command that rewrites buckets, and at the end.
+    pub fn on_progress<'q>(
+        self,
+        progress: impl FnMut(&RecapacityProgress) + Send + 'q,
+    ) -> Recapacity<'q, T> {
+        Recapacity {
+            collection: self.collection,
+            repack: self.repack,
+            progress: Box::new(progress),
+            item: self.item,
+        }
+    }
+}
+
+impl<'p, T: Bucket> IntoFuture for Recapacity<'p, T> {
+    type Output = Result<RecapacityProgress>;
+    type IntoFuture = BoxFuture<'p, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let server = Server::new(self.collection);
+            let open = index::change::<T>(&server).await?;
+            let mut survey = Survey::<T>::new(server, open, self.repack, self.progress);
+            survey.run().await?;
+            Ok(survey.progress)
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! The index with the new bound in place of the one with the old bound.
+
+use std::time::Duration;
+
+use mongodb::bson::{Document, doc};
+use tokio::time::Instant;
+
+use crate::{
+    Bucket, BucketSpec, Error, Key, Result,
+    command::{OPEN_INDEX, SEALED},
+    error::{Kind, duplicate_index, write_code},
+    indexes,
+    open::open_index,
+    open_index::OpenIndex,
+    server::Server,
+    validator,
+    verify::{seal, verifier},
+};
+
+/// How long it is tried again when unguarded writers open buckets meanwhile.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Gives the collection an index with the struct's capacity. An index cannot be changed: until the
+/// new one is made, the server refuses all appends, and handles wait for it.
+pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
+    let (spec, fail) = (const { &T::SPEC }, |error| {
+        Error::read(error, server.name())
+    });
+    let wanted = OpenIndex::changed_to(spec.capacity);
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let found = server.indexes().await.map_err(fail)?;
+        let stored = open_index(&found, spec);
+        let stored = stored.map_err(|kind| Error::new(kind, server.name()))?;
+        if let Some(stored) = stored {
+            if stored.capacity == spec.capacity {
+                change_validator::<T>(server).await?;
+                return Ok(stored);
+            }
+            if stored.capacity < spec.capacity {
+                change_validator::<T>(server).await?;
+            }
+            // Nearly all of it is done while writers go on; the second pass seals what was filled
+            // since.
+            seal_full(server, spec, stored).await?;
+            server.drop_index(stored.name).await.map_err(fail)?;
+            seal_full(server, spec, stored).await?;
+        }
+        let Err(error) = server
+            .create_indexes(vec![indexes::open(spec, wanted)])
+            .await
+        else {
+            continue;
+        };
+        let is_conflict = matches!(write_code(&error), Some((85 | 86, _)));
+        let is_several = duplicate_index(&error) == Some(OPEN_INDEX);
+        if is_several && Instant::now() < end {
+            // An earlier call was broken off here, or somebody is not guarded by the index.
+            verifier::<T>(server.collection().clone())
+                .seal_all_but_newest()
+                .await?;
+        } else if !is_conflict || Instant::now() > end {
+            let kind = if is_several {
+                Kind::SeveralOpen
+            } else {
+                Kind::Driver
+            };
+            return Err(Error::new(kind, server.name()).with_driver(error));
+        }
+    }
+}
+
+/// Seals what was full and would be open under a greater capacity: its key may have another one.
+async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result<()> {
+    let new = OpenIndex::changed_to(spec.capacity);
+    if new.capacity < old.capacity {
+        return Ok(());
+    }
+    let full = doc! {
+        spec.count: { "$gte": old.bound(), "$lt": new.bound() },
+        SEALED: { "$exists": false },
+    };
+    let sealed = server.update_many(full, seal(), None).await;
+    sealed
+        .map(drop)
+        .map_err(|error| Error::read(error, server.name()))
+}
+
+/// Has the struct's validator follow, if the collection has the one of another capacity.
+async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
+    let fail = |error| Error::read(error, server.name());
+    let Some(found) = server.validator().await.map_err(fail)? else {
+        return Ok(());
+    };
+    let Some(capacity) = capacity_of(&found, &T::SPEC) else {
+        return Ok(());
+    };
+    let mut old = T::SPEC;
+    old.capacity = capacity;
+    let is_ours = found == validator::of_bucket(&old, T::Key::BSON_TYPES);
+    if is_ours && capacity != T::SPEC.capacity {
+        server.validate(T::validator()).await.map_err(fail)?;
+    }
+    Ok(())
+}
+
+fn capacity_of(validator: &Document, spec: &BucketSpec) -> Option<u32> {
+    let schema = validator.get_document("$jsonSchema").ok()?;
+    let fields = schema.get_document("properties").ok()?;
+    let most = fields
+        .get_document(spec.items)
+        .ok()?
+        .get_i32("maxItems")
+        .ok()?;
+    u32::try_from(most).ok()
+}

@@ -1,0 +1,287 @@
+//! Rewriting a run of buckets, in one transaction.
+
+use futures_util::future::BoxFuture;
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, RawDocument, doc},
+    error::Error as DriverError,
+};
+
+use super::run::Run;
+use crate::{
+    Bucket, Error, Key, Ordinal, Result,
+    command::{NEWEST, OVERSIZE, SEALED},
+    element::value_size,
+    error::Kind,
+    item,
+    rollup::Totals,
+    rows::RowError,
+    server::{Range, Server},
+    size::Budget,
+    stored::Stored,
+    transaction::Attempt,
+};
+
+/// The transaction.
+pub(super) struct Rewrite<T> {
+    server: Server,
+    run: Run,
+    item: std::marker::PhantomData<fn() -> T>,
+}
+
+/// What it has done.
+pub(super) struct Done {
+    pub(super) replaced: u64,
+    pub(super) written: u64,
+    /// The last bucket that was read.
+    pub(super) last: String,
+    /// The bucket with which the next run begins, if there is more.
+    pub(super) next: Option<String>,
+}
+
+/// What is read.
+struct Found<T> {
+    ids: Vec<String>,
+    /// How many items each bucket holds, and whether it is sealed.
+    counts: Vec<(usize, bool)>,
+    /// Each element as it is stored, and as an item.
+    items: Vec<(Bson, T)>,
+    /// The bucket behind the run.
+    next: Option<String>,
+}
+
+impl<T: Bucket> Rewrite<T> {
+    pub(super) fn new(server: &Server, run: Run) -> Self {
+        Self {
+            server: server.clone(),
+            run,
+            item: std::marker::PhantomData,
+        }
+    }
+
+    async fn rewrite(&self, session: &mut ClientSession) -> Result<Done> {
+        let found = self.read(session).await?;
+        let mut done = Done {
+            replaced: 0,
+            written: 0,
+            last: found.ids.last().unwrap_or(&self.run.from).clone(),
+            next: found.next.clone(),
+        };
+        let sizes = self.sizes(&found.items);
+        if self.is_packed(&found, &sizes) {
+            if let (Some(size), Some(_)) = (sizes.last(), &found.next)
+                && *size < self.capacity()
+            {
+                done.next = Some(done.last.clone());
+            }
+            return Ok(done);
+        }
+        done.replaced = found.ids.len() as u64;
+        let ids = doc! { "_id": { "$in": &found.ids } };
+        let deleted = self.server.delete_many(ids, Some(&mut *session)).await;
+        deleted.map_err(|error| self.failed(error))?;
+        let may_be_open = found.next.is_none() && !self.has_open(session).await?;
+        let (next, last_size) = (found.next.is_some(), sizes.last().copied());
+        let documents = self.documents(found, &sizes, may_be_open);
+        let documents = documents.map_err(|kind| self.fail(kind))?;
+        if let (true, Some(size)) = (next, last_size)
+            && size < self.capacity()
+        {
+            // The next run begins with what is left of this one.
+            done.next = (documents.last())
+                .and_then(|last| last.get_str("_id").ok())
+                .map(str::to_owned);
+        }
+        done.written = documents.len() as u64;
+        if !documents.is_empty() {
+            let inserted = self.server.insert_many(&documents, session).await;
+            inserted.map_err(|error| self.failed(error))?;
+        }
+        Ok(done)
+    }
+
+    async fn read(&self, session: &mut ClientSession) -> Result<Found<T>> {
+        let range = Range::oldest_first();
+        let rows = (self.server).find::<Stored<T>>(self.run.filter(), range, Some(session));
+        let mut rows = rows.await.map_err(|error| self.failed(error))?;
+        let mut found = Found {
+            ids: Vec::new(),
+            counts: Vec::new(),
+            items: Vec::new(),
+            next: None,
+        };
+        let mut bytes = 0;
+        loop {
+            let look = |raw: &RawDocument| (raw.as_bytes().len(), Document::try_from(raw));
+            let (stored, (size, document)) = match rows.next_with(look).await {
+                Ok(Some(bucket)) => bucket,
+                Ok(None) => return Ok(found),
+                Err(RowError::Driver(error)) => return Err(self.failed(error)),
+                Err(RowError::Decode(id, error)) => {
+                    return Err(self.fail(Kind::Deserialize(id)).with_driver(error));
+                }
+            };
+            let id = stored.id.clone();
+            if let Some(last) = found.ids.last()
+                && (self.run).ends_between(last, &id, found.ids.len(), bytes)
+            {
+                found.next = Some(id);
+                return Ok(found);
+            }
+            let Ok(Some(Bson::Array(elements))) =
+                document.map(|mut document| document.remove(T::SPEC.items))
+            else {
+                return Err(self.fail(Kind::Deserialize(id)));
+            };
+            if T::Key::parts(stored.key.borrowed()) != self.run.scope.parts {
+                return Err(self.fail(Kind::ForeignId(id)));
+            }
+            bytes += size;
+            found.ids.push(id);
+            found.counts.push((elements.len(), stored.sealed));
+            found
+                .items
+                .extend(elements.into_iter().zip(stored.into_items()));
+            let fits = self.run.check_size(found.ids.len(), bytes);
+            fits.map_err(|kind| self.fail(kind))?;
+        }
+    }
+
+    /// How many items each of the new buckets takes.
+    fn sizes(&self, items: &[(Bson, T)]) -> Vec<usize> {
+        let budget = Budget::of(&self.run.scope);
+        let oversize = |element| budget.map_or(0, |budget| budget.oversize(value_size(element)));
+        let takes = |taken, more| budget.is_none_or(|budget| budget.takes(taken, more));
+        let mut sizes = Vec::new();
+        let mut taken = 0;
+        for (element, _) in items {
+            let more = oversize(element);
+            match sizes.last_mut() {
+                Some(last) if *last < self.capacity() && takes(taken, more) => {
+                    *last += 1;
+                    taken += more;
+                }
+                _ => {
+                    sizes.push(1);
+                    taken = more;
+                }
+            }
+        }
+        sizes
+    }
+
+    /// Whether the buckets are as they would be written.
+    fn is_packed(&self, found: &Found<T>, sizes: &[usize]) -> bool {
+        let is_packed = |(n, (count, sealed)): (usize, &(usize, bool))| {
+            let is_end = n + 1 == sizes.len() && found.next.is_none();
+            sizes.get(n) == Some(count) && (*count == self.capacity() || *sealed != is_end)
+        };
+        sizes.len() == found.counts.len() && found.counts.iter().enumerate().all(is_packed)
+    }
+
+    /// Whether the key, or the window, has an open bucket beside those that are rewritten.
+    async fn has_open(&self, session: &mut ClientSession) -> Result<bool> {
+        let open = self
+            .server
+            .open_bucket(&self.run.scope, Some(session))
+            .await;
+        open.map(|open| open.is_some())
+            .map_err(|error| self.failed(error))
+    }
+
+    fn documents(
+        &self,
+        found: Found<T>,
+        sizes: &[usize],
+        may_be_open: bool,
+    ) -> Result<Vec<Document>, Kind> {
+        let scope = &self.run.scope;
+        let next = found.next.as_deref();
+        let mut ids: Vec<String> = Vec::new();
+        let mut next_id = |base: Option<&str>| -> Result<String, Kind> {
+            let id = match ids.last() {
+                Some(last) => self.run.id_behind(last, base, next)?,
+                None => found.ids[0].clone(),
+            };
+            ids.push(id.clone());
+            Ok(id)
+        };
+        let mut documents = Vec::new();
+        let mut items = found.items.into_iter();
+        for (n, size) in sizes.iter().enumerate() {
+            let items: Vec<_> = items.by_ref().take(*size).collect();
+            let base = item::base(scope, items[0].1.time())?;
+            let id = next_id(base.as_deref())?;
+            let is_open = n + 1 == sizes.len() && may_be_open;
+            let sealed = *size < self.capacity() && !is_open;
+            documents.push(self.document(id, items, sealed)?);
+        }
+        // A writer that has read the greatest number, and is about to take the next one, must find
+        // that a bucket is open: or else there would be a gap.
+        let is_full = sizes.last().is_none_or(|size| *size == self.capacity());
+        let is_numbered = scope.spec.id.ordinal == Ordinal::Number;
+        if is_numbered && may_be_open && is_full && documents.len() < found.ids.len() {
+            documents.push(self.document(next_id(None)?, Vec::new(), false)?);
+        }
+        Ok(documents)
+    }
+
+    /// A bucket. The elements are what they were, also where the struct does not know a field.
+    fn document(&self, id: String, items: Vec<(Bson, T)>, sealed: bool) -> Result<Document, Kind> {
+        let spec = self.run.scope.spec;
+        let mut totals = Totals::new(spec);
+        let told = (items.iter()).all(|(_, item)| totals.take(spec, &item.rollup_values()));
+        let newest = items.iter().filter_map(|(_, item)| item.time()).max();
+        let count = i32::try_from(items.len()).unwrap_or(i32::MAX);
+        let elements: Vec<_> = items.into_iter().map(|(element, _)| element).collect();
+        let oversize = Budget::of(&self.run.scope).map_or(0, |budget| {
+            let each = |element| budget.oversize(value_size(element));
+            elements.iter().map(each).sum()
+        });
+
+        let mut document = doc! { "_id": &id };
+        let fields = self.run.scope.fields();
+        document.extend(fields.map(|(name, value)| (name.to_owned(), value)));
+        document.insert(spec.count, count);
+        document.insert(spec.items, elements);
+        if !spec.rollups.is_empty() {
+            if !told {
+                return Err(Kind::SumOverflow);
+            }
+            document.insert(spec.rollup, totals.document(spec));
+        }
+        if let (Some(_), Some(newest)) = (spec.expire_after, newest) {
+            document.insert(NEWEST, newest);
+        }
+        if oversize > 0 {
+            document.insert(OVERSIZE, oversize);
+        }
+        if sealed {
+            document.insert(SEALED, id);
+        }
+        Ok(document)
+    }
+
+    fn capacity(&self) -> usize {
+        self.run.scope.open.capacity as usize
+    }
+
+    fn failed(&self, error: DriverError) -> Error {
+        // In a transaction, which is not committed.
+        Error::write(error, self.server.name())
+            .with_key(&self.run.scope.label())
+            .not_sent()
+    }
+
+    fn fail(&self, kind: Kind) -> Error {
+        Error::new(kind, self.server.name()).with_key(&self.run.scope.label())
+    }
+}
+
+impl<T: Bucket> Attempt for Rewrite<T> {
+    type Output = Done;
+
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<Done>> {
+        Box::pin(self.rewrite(session))
+    }
+}

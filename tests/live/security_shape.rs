@@ -1,0 +1,52 @@
+//! The shape of commands: what is left of them without the values that the caller passed.
+
+use bucket_runtime::mongodb::bson::{Bson, Document};
+
+/// A value that stands out in a command.
+pub(crate) const SENTINEL: &str = "sentinel";
+
+/// What a session adds to a command.
+const OF_THE_SESSION: [&str; 3] = ["lsid", "$clusterTime", "txnNumber"];
+
+/// The commands are those that were sent for the sentinel, with these values in its places: a text as
+/// key, id and field, and any value as an item.
+pub(crate) fn assert_same_shape(sent: &[Document], other: &[Document], text: &str, any: &Bson) {
+    assert_eq!(names(sent), names(other));
+    for (sent, other) in sent.iter().zip(other) {
+        let is_same = same_document(sent, other, &[Bson::String(text.to_owned()), any.clone()]);
+        assert!(is_same, "for {text:?} and {any:?}: {sent}\nbecame {other}");
+    }
+}
+
+fn names(commands: &[Document]) -> Vec<&str> {
+    let names = commands.iter().filter_map(|command| command.keys().next());
+    names.map(String::as_str).collect()
+}
+
+fn same_document(sent: &Document, other: &Document, values: &[Bson]) -> bool {
+    let of = |document: &Document| -> Vec<(String, Bson)> {
+        let fields = document.clone().into_iter();
+        fields
+            .filter(|(name, _)| !OF_THE_SESSION.contains(&name.as_str()))
+            .collect()
+    };
+    let (sent, other) = (of(sent), of(other));
+    let same = |((name, sent), (other_name, other)): (&(String, Bson), &(String, Bson))| {
+        name == other_name && same_value(sent, other, values)
+    };
+    sent.len() == other.len() && sent.iter().zip(&other).all(same)
+}
+
+fn same_value(sent: &Bson, other: &Bson, values: &[Bson]) -> bool {
+    match (sent, other) {
+        (Bson::String(sent), other) if sent == SENTINEL => values.contains(other),
+        // An id, or the end of a range of ids.
+        (Bson::String(sent), Bson::String(_)) if sent.contains(SENTINEL) => true,
+        (Bson::Document(sent), Bson::Document(other)) => same_document(sent, other, values),
+        (Bson::Array(sent), Bson::Array(other)) => {
+            let mut both = sent.iter().zip(other);
+            sent.len() == other.len() && both.all(|(sent, other)| same_value(sent, other, values))
+        }
+        _ => sent == other,
+    }
+}
