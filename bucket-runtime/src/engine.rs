@@ -242,7 +242,10 @@ impl Engine {
             Some(OPEN_INDEX) if single && batch.tries != 2 && !batch.may_be_cramped() => {
                 Tail::Unknown
             }
-            Some(OPEN_INDEX | "_id_") if single || !batch.is_contended() => Tail::Look,
+            // Where bytes count, what is open may have no room for the item, which only a look tells.
+            Some(OPEN_INDEX | "_id_") if single || batch.is_bounded() || !batch.is_contended() => {
+                Tail::Look
+            }
             // What was looked up is outdated before it is used.
             Some(OPEN_INDEX | "_id_") => Tail::Unknown,
             Some(UNIQUE_INDEX) if batch.scope.spec.unique.is_some() => Tail::Look,

@@ -227,8 +227,8 @@ impl Error {
         matches!(self.0.kind, Kind::TimeOutOfRange(_) | Kind::IdsExhausted(_))
     }
 
-    /// Whether the item, or the bucket with it, would exceed what a document may hold (16 MB).
-    /// Nothing was stored.
+    /// Whether the item is larger than a bucket may be ([`max_bytes`](macro@crate::Bucket#max_bytes)), or
+    /// a document with it would exceed 16 MB. Nothing was stored.
     pub fn is_too_large(&self) -> bool {
         matches!(
             self.0.kind,

@@ -212,6 +212,7 @@ pub use crate::{
 /// | [`collection`](#collection) | string | required | the collection that `buckets(&db)` opens |
 /// | [`id`](#id) | format string | required | how `_id` is written; it names the key fields |
 /// | [`capacity`](#capacity) | integer or const path | required | items per bucket at most |
+/// | [`max_bytes`](#max_bytes) | integer or const path | 4 MiB | bytes per bucket at most |
 /// | [`items`](#items-and-count) | string | `"items"` | the array of elements |
 /// | [`count`](#items-and-count) | string | `"count"` | the field with the array's length |
 /// | [`window`](#time-windows) | string | `"window"` | the field with the start of the bucket's time window |
@@ -224,6 +225,7 @@ pub use crate::{
 /// | [`index`](#index) | an index over the field |
 /// | [`sum`](#rollups) | each bucket keeps the sum of the values, of a number |
 /// | [`min`](#rollups), [`max`](#rollups) | each bucket keeps the least, the greatest value, of a number or a time |
+/// | [`max_len = …`](#max_len) | how many bytes a text, or bytes, may have |
 ///
 /// # collection
 ///
@@ -325,13 +327,50 @@ pub use crate::{
 ///
 /// From 1 to [`MAX_CAPACITY`]. It belongs to the collection as well, since the index `bucket_open`
 /// is made for it: opening a collection that was written with another capacity is an error, and
-/// [`recapacity`](Bucket::recapacity) moves the collection. Choose the number of items that your application shows at a time, and keep
-/// capacity × size of an item well below 16 MB, which is what a document may hold.
+/// [`recapacity`](Bucket::recapacity) moves the collection. Choose the number of items that your
+/// application shows at a time, and keep capacity × size of an item below [`max_bytes`](#max_bytes), so that buckets become full.
+///
+/// # max_bytes
+///
+/// From 1,024 to [`MAX_BYTES`], unless given [`DEFAULT_MAX_BYTES`]. A bucket that has room by count, but
+/// not for the next item, is sealed (`sealed` holds its own `_id`), and the item opens the next one.
+/// An item that no bucket could hold is [refused](Error::is_too_large) with its size, before it is
+/// sent. Who appends need not know how large a bucket is: each item has a share of it set aside, of a
+/// quarter of the bytes in all, and what large items take beyond theirs is added up in the field
+/// `oversize`, which other buckets do not have. So a bucket is sealed with a quarter of its bytes free
+/// at most, beside what the next item takes. Buckets from before, and what other programs push, are
+/// not counted, nor is what an edit adds to an item.
+///
+/// Where the sizes of all fields are known the compiler proves that a full bucket fits, and nothing is
+/// checked when items are appended. If none fits, it names the capacity that would. Sizes are known of
+/// the types that are [`BsonSize`], and of texts and bytes with a `max_len`, in structs without type
+/// parameters, `flatten`, and fields with a `with` of their own:
+///
+/// ```compile_fail
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// #[derive(Bucket)]
+/// // error: a full bucket can take … bytes, and `max_bytes` is 4194304
+/// // help: capacity = …
+/// #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 100_000)]
+/// struct Trade {
+///     customer_id: i64,
+///     date: DateTime,
+///     #[bucket(max_len = 12)]
+///     ticker: String,
+///     quantity: i32,
+/// }
+/// ```
+///
+/// # max_len
+///
+/// On a field of the key or of the items that is a [`LenField`]: a `String`, a `Vec<u8>`, a `Binary`, or
+/// an `Option` of these. How many bytes its value has at most, text in UTF-8, as an integer or the path
+/// of a constant. An item with a longer one is [refused](Error::is_too_long) before it is sent.
 ///
 /// # items and count
 ///
-/// The names of these two fields in the stored document. `_id` and `sealed` have their names once
-/// and for all.
+/// The names of these two fields in the stored document. `_id`, `sealed` and `oversize` have
+/// their names once and for all.
 ///
 /// # expire_after
 ///
@@ -460,6 +499,7 @@ pub use bucket_derive::Bucket;
 /// | [`threshold`](#threshold) | integer or const path | required | how many items a parent holds at most |
 /// | `extras` | string | `extra_` and the collection | the collection of the extras |
 /// | [`extras_capacity`](#extras_capacity) | integer or const path | `1000` | how many items an extras document holds at most |
+/// | [`max_bytes`](macro@Bucket#max_bytes) | integer or const path | 4 MiB | how many bytes an extras document takes at most |
 /// | `extra_items` | string | the array's name and `_extra` | the array in an extras document |
 /// | `flag` | string | `"has_extras"` | the field that says that there are extras |
 /// | `crate` | path | `::bucket_runtime` | where this crate is found |

@@ -220,7 +220,7 @@ impl Server {
             let bucket: Document = buckets.deserialize_current()?;
             let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
             let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
-            let key = names.iter().map(|name| value(name)).collect();
+            let key = names.iter().map(value).collect();
             let open = Open {
                 id: value(&"_id"),
                 count: usize::try_from(count).unwrap_or(0),

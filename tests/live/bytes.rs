@@ -244,7 +244,6 @@ async fn a_bucket_is_sealed_for_an_item_that_has_no_room() {
     dense::<Seconds>("bytes_dense_seconds", false).await;
     dense::<Windows>("bytes_dense_windows", false).await;
     dense::<Numbered>("bytes_dense_numbered_bulk", true).await;
-    dense::<Seconds>("bytes_dense_seconds_bulk", true).await;
     dense::<Windows>("bytes_dense_windows_bulk", true).await;
 }
 

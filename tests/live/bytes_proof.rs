@@ -148,6 +148,17 @@ async fn a_value_that_is_too_long_is_refused_before_anything_is_sent() {
     assert!(error.to_string().contains("`user` has 5 bytes"), "{error}");
     assert!(record.take().is_empty(), "something was sent");
 
+    // Nor can an item be made longer.
+    notes.append(&note("short", 0)).await.unwrap();
+    let longer = notes.update_item("user", Note::FIELDS.n.eq(0), |item| {
+        item.title = "much too long".into();
+    });
+    assert!(longer.await.unwrap_err().is_too_long());
+    notes
+        .remove_item("user", Note::FIELDS.n.eq(0))
+        .await
+        .unwrap();
+
     // Of many, only those are refused.
     let many = vec![
         note("aaaaaaaaää", 0),

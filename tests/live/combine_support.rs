@@ -32,7 +32,7 @@ pub(crate) trait Mark:
 macro_rules! marks {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
         #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "marks", id = $id, capacity = $capacity)]
+        #[bucket(collection = "marks", id = $id, capacity = $capacity, max_bytes = 15728640)]
         pub(crate) struct $name {
             k: i64,
             at: DateTime,

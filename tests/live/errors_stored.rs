@@ -10,7 +10,12 @@ use futures_util::{StreamExt, TryStreamExt};
 use crate::support::{database, documents, items};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "texts", id = "{k}_{at}", capacity = 10)]
+#[bucket(
+    collection = "texts",
+    id = "{k}_{at}",
+    capacity = 10,
+    max_bytes = 15728640
+)]
 pub(crate) struct Text {
     k: String,
     at: DateTime,
@@ -18,7 +23,12 @@ pub(crate) struct Text {
 }
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
-#[bucket(collection = "numbered", id = "{k}_{#}", capacity = 10)]
+#[bucket(
+    collection = "numbered",
+    id = "{k}_{#}",
+    capacity = 10,
+    max_bytes = 15728640
+)]
 pub(crate) struct Numbered {
     k: String,
     text: String,

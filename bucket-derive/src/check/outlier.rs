@@ -54,7 +54,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
         }
     }
     if let Some(max_bytes) = &model.attr.max_bytes {
-        check_max_bytes(model.input, max_bytes, "a document", &mut errors);
+        check_max_bytes(model.input, max_bytes, "an extras document", &mut errors);
     }
     if is_struct {
         parts::check(model, &mut errors);

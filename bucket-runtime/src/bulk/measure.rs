@@ -105,12 +105,17 @@ impl<T: Bucket> Lane<T> {
 
 impl<T: Bucket> Chunk<T> {
     /// Whether the bucket can be several ones, none of which takes anything more. Where buckets are
-    /// counted those behind it would need other ids; and one that is to take more is left to the
-    /// append protocol.
+    /// counted those behind it would need other ids; one that is to take more is left to the append
+    /// protocol, and so is one with an item that never fits, without which the others may.
     fn can_be_cut(&self, scope: &KeyScope) -> bool {
         let is_shut = self.sealed || self.held.len() == scope.open.capacity as usize;
         let is_named = self.held.iter().all(|held| held.base(scope).is_some());
-        is_shut && self.held.len() > 1 && is_named && !scope.spec.id.ordinal.counts()
+        let all_fit = || {
+            let budget = Budget::of(scope);
+            let fits = |held: &Held<T>| budget.is_none_or(|b| b.check(held.size()).is_ok());
+            self.held.iter().all(fits)
+        };
+        is_shut && self.held.len() > 1 && is_named && !scope.spec.id.ordinal.counts() && all_fit()
     }
 
     /// Buckets that keep within their bytes, sealed, each named after its own first item. Should such

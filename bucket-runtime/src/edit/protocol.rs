@@ -189,6 +189,7 @@ impl<T: Bucket> Editor<T> {
         change(item);
         let after = item::scope(item);
         item::base(&after, item.time()).map_err(|kind| self.reader.fail(kind))?;
+        item::check_lengths(item).map_err(|kind| self.reader.fail(kind))?;
         if after.prefix != before.prefix {
             let what = match after.parts == before.parts {
                 true => "time window",

@@ -314,6 +314,11 @@ impl Batch {
             .is_some_and(|budget| self.tries.is_multiple_of(2) || large(&budget))
     }
 
+    /// Whether the bytes of the key's buckets count.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.budget.is_some()
+    }
+
     /// Whether an update that found nothing may mean that what is open has no room for the item. With
     /// a time ordinal that is another bucket than the last one of the item's moment.
     pub(super) fn has_to_look(&self) -> bool {

@@ -189,8 +189,8 @@ impl Kind {
             ),
             Self::TooLarge => f.write_str(
                 "the document with this item would exceed what a document may hold (16 MB); if \
-                 the item alone does not, seal the open bucket by setting `sealed` to its own \
-                 `_id`, send the item again, and choose a smaller capacity",
+                 the item alone does not, the bucket is one that another program has filled: seal it by \
+                 setting `sealed` to its own `_id`, and send the item again",
             ),
             Self::ItemTooLarge { bytes, most, max } => write!(
                 f,

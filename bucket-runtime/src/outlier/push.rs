@@ -157,13 +157,7 @@ impl<I> From<PushManyError<I>> for Error {
 impl Core {
     /// An item in the form in which it is sent.
     fn element<I: Serialize>(&self, scope: &ParentScope, item: &I) -> Result<Bson> {
-        let element =
-            element(item).map_err(|error| self.fail(scope, Kind::Serialize).with_source(error))?;
-        if let Some(budget) = Budget::of(&scope.extras) {
-            let fits = budget.check(value_size(&element));
-            fits.map_err(|kind| self.fail(scope, kind))?;
-        }
-        Ok(element)
+        element(item).map_err(|error| self.fail(scope, Kind::Serialize).with_source(error))
     }
 
     /// Pushes the elements, in order; after an error those that are left are the ones not stored.
@@ -240,13 +234,21 @@ impl Core {
         Ok(stored)
     }
 
-    /// Appends what is left to the extras, with the bucket engine.
+    /// Appends what is left to the extras, with the bucket engine, up to the first element that no
+    /// extras document can hold.
     pub(crate) async fn append_extras(
         &self,
         scope: &ParentScope,
         elements: &mut Vec<Bson>,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
+        let budget = Budget::of(&scope.extras);
+        let check = |element| budget.map_or(Ok(()), |budget| budget.check(value_size(element)));
+        let misfit = elements
+            .iter()
+            .enumerate()
+            .find_map(|(n, element)| Some((n, check(element).err()?)));
+        let rest = misfit.as_ref().map(|(n, _)| elements.split_off(*n));
         let entries = std::mem::take(elements).into_iter();
         let entries = entries.map(|element| Entry {
             element,
@@ -256,7 +258,9 @@ impl Core {
         });
         let mut batch = Batch::new(scope.extras.clone(), entries);
         let appended = self.extras.append(&mut batch, session).await;
-        *elements = batch.into_entries().map(|entry| entry.element).collect();
-        appended
+        let left = batch.into_entries().map(|entry| entry.element);
+        *elements = left.chain(rest.into_iter().flatten()).collect();
+        appended?;
+        misfit.map_or(Ok(()), |(_, kind)| Err(self.fail(scope, kind)))
     }
 }
