@@ -291,7 +291,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     ///
     /// The index `bucket_open` has to be made anew, under another name, which takes one or two
     /// passes over the collection. As long as it is missing the server refuses appends, and handles
-    /// wait, for ten seconds at most. Buckets are rewritten in transactions (on a replica set or a
+    /// wait, for three seconds at most. Buckets are rewritten in transactions (on a replica set or a
     /// sharded cluster) of bounded size, run by run. A read that goes on from page to page meanwhile
     /// may miss items that were moved, or see them twice; page tokens and numbers that were given
     /// out before may be those of other items. While writers are active a few buckets may end up

@@ -1,8 +1,6 @@
 //! Bulk: items that cannot be stored are handed back, each with its place and its reason; all others
 //! are stored.
 
-use std::collections::BTreeSet;
-
 use bucket_runtime::{
     AppendManyError, Bucket, Error, Ordinal,
     mongodb::{

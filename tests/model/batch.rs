@@ -18,6 +18,8 @@ pub(crate) struct Batch {
     pub(crate) items: Vec<Item>,
     /// With a time ordinal, items have a moment.
     by_time: bool,
+    /// Bytes are bounded, so the last bucket may be open and have no room for an item.
+    bounded: bool,
     tail: Tail,
     /// The number of the present try; what is above three counts as three.
     tries: u8,
@@ -33,8 +35,17 @@ impl Batch {
         Self {
             items,
             by_time,
+            bounded: false,
             tail: Tail::Unknown,
             tries: 1,
+        }
+    }
+
+    /// The same for buckets whose bytes are bounded, as those of extras are.
+    pub(crate) fn bounded(items: Vec<Item>) -> Self {
+        Self {
+            bounded: true,
+            ..Self::new(items, false)
         }
     }
 
@@ -53,6 +64,18 @@ impl Batch {
                         room: rules.capacity - open.count,
                     },
                     None => Tail::Shut,
+                };
+                true
+            }
+            Tail::Shut if self.bounded => {
+                self.tail = match server.last_bucket(rules) {
+                    Some((last, true)) => Tail::Open {
+                        id: last.id,
+                        room: rules.capacity - last.count,
+                    },
+                    last => Tail::Full {
+                        last: last.map(|(last, _)| last.id),
+                    },
                 };
                 true
             }

@@ -158,7 +158,7 @@ impl Pushing {
     fn extras(&mut self) -> Step {
         match std::mem::take(&mut self.items) {
             none if none.is_empty() => Step::Over,
-            rest => Step::Extras(Batch::new(rest, false)),
+            rest => Step::Extras(Batch::bounded(rest)),
         }
     }
 }

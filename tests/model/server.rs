@@ -181,6 +181,12 @@ impl Server {
         ids.rfind(|id| moment.is_none_or(|moment| id.base == moment))
     }
 
+    /// The last bucket, and whether it is open.
+    pub(crate) fn last_bucket(&self, rules: &Rules) -> Option<(&Bucket, bool)> {
+        let last = self.buckets.last()?;
+        Some((last, last.is_open(rules)))
+    }
+
     fn append_to_open(&mut self, items: &[Item], rules: &Rules) -> Option<Answer> {
         let mut buckets = self.buckets.iter_mut();
         let open = buckets.find(|bucket| bucket.is_open(rules) && bucket.takes(items, rules))?;

@@ -8,7 +8,7 @@ use super::{Batch, Engine, Tail};
 use crate::{BucketSpec, Error, Result, error::Kind, open, open_index::OpenIndex};
 
 /// How long an index that is not there is waited for: who changes the capacity makes it anew.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The pause before it is looked for again.
 const PAUSE: Duration = Duration::from_millis(20);
