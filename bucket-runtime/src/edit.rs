@@ -33,7 +33,7 @@ impl<T: Bucket> Buckets<T> {
     /// A sealed bucket that becomes empty is deleted with the ordinals `{date}` and `{date:millis}`.
     /// With `{#}` and with time windows it stays, as a page without items, since its number would be
     /// given anew, and what came later would be read before others. An open bucket stays, too, and
-    /// takes the next item.
+    /// takes the next item; where buckets expire, the server may remove it before.
     ///
     /// Round trips: two, and one more for a bucket that becomes empty. If another writer changes the
     /// item in between (or, where buckets keep rollups or expire, the bucket), both are repeated.

@@ -339,7 +339,7 @@ pub use crate::{
 /// quarter of the bytes in all, and what large items take beyond theirs is added up in the field
 /// `oversize`, which other buckets do not have. So a bucket is sealed with a quarter of its bytes free
 /// at most, beside what the next item takes. Buckets from before, and what other programs push, are
-/// not counted, nor is what an edit adds to an item.
+/// not counted. An edit that lets an item grow is refused if the bucket has no room for that.
 ///
 /// Where the sizes of all fields are known the compiler proves that a full bucket fits, and nothing is
 /// checked when items are appended. If none fits, it names the capacity that would. Sizes are known of

@@ -382,3 +382,50 @@ async fn items_of_megabytes_travel_together() {
     bounded(&buckets).await;
     assert!(items(&buckets, &1).await == all);
 }
+
+/// What edits add and removals take away counts.
+#[tokio::test]
+async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes() {
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(
+        collection = "notes",
+        id = "{key}_{#}",
+        capacity = 4,
+        max_bytes = 100_000
+    )]
+    struct Note {
+        key: i64,
+        n: i64,
+        text: String,
+    }
+    let note = |n: i64, bytes: usize| Note {
+        key: 1,
+        n,
+        text: "x".repeat(bytes),
+    };
+    let db = database("bytes_edited").await;
+    let notes = Note::buckets(&db).await.unwrap();
+    for n in 0..3 {
+        notes.append(&note(n, 10_000)).await.unwrap();
+    }
+    let grow = |n: i64, bytes: usize| {
+        notes.update_item(&1, Note::FIELDS.n.eq(n), move |note| {
+            note.text = "y".repeat(bytes);
+        })
+    };
+    grow(0, 50_000).await.unwrap();
+    let error = grow(1, 60_000).await.unwrap_err();
+    assert!(error.is_too_large() && !error.is_maybe_stored(), "{error}");
+    let gone = notes.remove_item(&1, Note::FIELDS.n.eq(0)).await.unwrap();
+    assert_eq!(gone.map(|note| note.text.len()), Some(50_000));
+    grow(1, 60_000).await.unwrap();
+    grow(2, 10).await.unwrap();
+    // There is room for this one, and none for the next.
+    notes.append(&note(3, 20_000)).await.unwrap();
+    notes.append(&note(4, 60_000)).await.unwrap();
+    let buckets = bounded(&notes).await.remove(&1).unwrap();
+    let counts: Vec<_> = (buckets.iter())
+        .map(|bucket| number(bucket.get("count")))
+        .collect();
+    assert_eq!(counts, [3, 1]);
+}

@@ -11,7 +11,7 @@ use mongodb::{
 
 use crate::{
     Bucket, BucketSpec, Error, Filter, Ordinal, Page, Result, bytes,
-    command::{Kept, OVERSIZE, Place, SEALED, Stored},
+    command::{Kept, OVERSIZE, Place, SEALED, Stored, before_all_windows},
     element::value_size,
     engine::{TRIES, pause},
     error::Kind,
@@ -252,7 +252,10 @@ impl<T: Bucket> Editor<T> {
             kept.totals = Some(totals);
         }
         if T::SPEC.expire_after.is_some() {
-            kept.newest = items.iter().filter_map(T::time).max();
+            // Where none is left, a moment that any item will be newer than. Until then the server
+            // may take the bucket away.
+            let newest = items.iter().filter_map(T::time).max();
+            kept.newest = Some(newest.unwrap_or_else(|| before_all_windows(0)));
         }
         Ok(kept)
     }
