@@ -80,6 +80,8 @@ async fn write<T: Trade>(trades: Buckets<T>, first: i64, end: Arc<AtomicBool>) -
         // While the index is missing, and under whichever capacity.
         trades.append(&trade).await.unwrap();
         n += 1;
+        // Or else there would be more and more to rewrite, the slower the machine is.
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     (first, n)
 }

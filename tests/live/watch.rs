@@ -193,7 +193,7 @@ async fn what_is_edited_or_removed_does_not_come() {
             }
         }
     }
-    assert!(emptied > 5, "an open bucket was emptied {emptied} times");
+    assert!(emptied > 0, "no open bucket was emptied");
     let last = Wide {
         owner: 1,
         n: -1,

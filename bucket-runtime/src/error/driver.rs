@@ -24,8 +24,15 @@ pub(crate) fn write_code(error: &DriverError) -> Option<(i32, &str)> {
 }
 
 /// Whether a command names an index that is not there.
+///
+/// So it is if the index is dropped while the command looks for a document by it (QueryPlanKilled,
+/// 175): the statement then changes nothing.
 pub(super) fn is_missing_hint((code, message): (i32, &str)) -> bool {
-    code == 2 && message.contains("hint provided")
+    match code {
+        2 => message.contains("hint provided"),
+        175 => message.contains("dropped"),
+        _ => false,
+    }
 }
 
 /// The refusal of a single statement.
