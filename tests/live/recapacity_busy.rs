@@ -26,7 +26,6 @@ use crate::{
 
 const CALL: &str = "BUCKET_TESTS_RECAPACITY";
 const WRITERS: i64 = 8;
-const CUSTOMERS: i64 = 5;
 
 /// Not a test, but what the other process does, to the end or until it is killed.
 #[tokio::test(flavor = "multi_thread")]
@@ -73,10 +72,15 @@ async fn killed_and_called_again(db: &Database, to: &str) {
 }
 
 /// Appends until it is told to end; gives the last number that was acknowledged.
-async fn write<T: Trade>(trades: Buckets<T>, first: i64, end: Arc<AtomicBool>) -> (i64, i64) {
+async fn write<T: Trade>(
+    trades: Buckets<T>,
+    customers: i64,
+    first: i64,
+    end: Arc<AtomicBool>,
+) -> (i64, i64) {
     let mut n = first;
     while !end.load(Ordering::SeqCst) {
-        let trade = T::new(n % CUSTOMERS, n);
+        let trade = T::new(n % customers, n);
         // While the index is missing, and under whichever capacity.
         trades.append(&trade).await.unwrap();
         n += 1;
@@ -86,10 +90,15 @@ async fn write<T: Trade>(trades: Buckets<T>, first: i64, end: Arc<AtomicBool>) -
     (first, n)
 }
 
-async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items: i64) {
+async fn up_and_down<A: Trade, B: Trade, C: Trade>(
+    test: &str,
+    how: &str,
+    customers: i64,
+    items: i64,
+) {
     let db = database(test).await;
     let old = A::buckets(&db).await.unwrap();
-    let load = (0..items).map(|n| A::new(n % CUSTOMERS, n));
+    let load = (0..items).map(|n| A::new(n % customers, n));
     old.append_many(load.collect::<Vec<_>>()).await.unwrap();
 
     let end = Arc::new(AtomicBool::new(false));
@@ -99,7 +108,12 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items:
             0 => old.clone(),
             _ => A::buckets(&db).combine(false).await.unwrap(),
         };
-        writers.spawn(write(handle, items + writer * 1_000_000, Arc::clone(&end)));
+        writers.spawn(write(
+            handle,
+            customers,
+            items + writer * 1_000_000,
+            Arc::clone(&end),
+        ));
     }
     killed_and_called_again(&db, &format!("{how} 25")).await;
     assert!(A::buckets(&db).await.unwrap_err().is_capacity_mismatch());
@@ -132,15 +146,17 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items:
 
 #[tokio::test(flavor = "multi_thread")]
 async fn timed_while_eight_tasks_append() {
-    up_and_down::<Timed10, Timed25, Timed7>("recap_busy_timed", "timed", 20_000).await;
+    up_and_down::<Timed10, Timed25, Timed7>("recap_busy_timed", "timed", 40, 20_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn numbered_while_eight_tasks_append() {
-    up_and_down::<Numbered10, Numbered25, Numbered7>("recap_busy_numbered", "numbered", 5000).await;
+    up_and_down::<Numbered10, Numbered25, Numbered7>("recap_busy_numbered", "numbered", 5, 5000)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn windowed_while_eight_tasks_append() {
-    up_and_down::<Windowed10, Windowed25, Windowed7>("recap_busy_windowed", "windowed", 5000).await;
+    up_and_down::<Windowed10, Windowed25, Windowed7>("recap_busy_windowed", "windowed", 5, 5000)
+        .await;
 }
