@@ -170,17 +170,8 @@ impl Given {
     }
 
     fn limit(self, errors: &mut Errors) -> Option<Spanned<Limit>> {
-        match Limit::parse(self.value.clone()) {
-            Some(value) => Some(self.with(value)),
-            None => {
-                let message = format!(
-                    "`{}` must be an integer or the path of a constant",
-                    self.key
-                );
-                errors.push(self.value, message, self.usage);
-                None
-            }
-        }
+        let limit = Limit::read(&self.key, &self.value, self.usage, errors)?;
+        Some(self.with(limit))
     }
 
     /// `crate = path`, or the path in a string as serde has it.

@@ -12,7 +12,7 @@ use crate::{
     open::OpenBuckets,
     recapacity::Recapacity,
     validator,
-    verify::{RepairBuckets, VerifyBuckets},
+    verify::{RepairBuckets, VerifyBuckets, verifier},
     view,
 };
 
@@ -234,13 +234,13 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # Ok(())
     /// # }
     /// ```
-    fn verify(db: &Database) -> VerifyBuckets<Self> {
+    fn verify(db: &Database) -> VerifyBuckets {
         Self::verify_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
     /// Verifies a collection of your choice. Otherwise like [`verify`](Self::verify).
-    fn verify_in<C: Send + Sync>(collection: Collection<C>) -> VerifyBuckets<Self> {
-        VerifyBuckets::new(collection.clone_with_type())
+    fn verify_in<C: Send + Sync>(collection: Collection<C>) -> VerifyBuckets {
+        VerifyBuckets::new(verifier::<Self>(collection.clone_with_type()))
     }
 
     /// Takes over a collection that others filled without the index `bucket_open`, and mends what
@@ -269,13 +269,13 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # Ok(())
     /// # }
     /// ```
-    fn repair(db: &Database) -> RepairBuckets<Self> {
+    fn repair(db: &Database) -> RepairBuckets {
         Self::repair_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
     /// Repairs a collection of your choice. Otherwise like [`repair`](Self::repair).
-    fn repair_in<C: Send + Sync>(collection: Collection<C>) -> RepairBuckets<Self> {
-        RepairBuckets::new(collection.clone_with_type())
+    fn repair_in<C: Send + Sync>(collection: Collection<C>) -> RepairBuckets {
+        RepairBuckets::new(verifier::<Self>(collection.clone_with_type()))
     }
 
     /// Moves the struct's collection to the struct's capacity, while writers go on: change the

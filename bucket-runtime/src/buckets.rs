@@ -423,8 +423,6 @@ impl<T: Bucket> Buckets<T> {
     }
 
     fn scope(&self, key: KeyRef<'_, T>) -> KeyScope {
-        let mut scope = KeyScope::new(Self::SPEC, T::Key::parts(key));
-        scope.open = self.writer.engine.open();
-        scope
+        KeyScope::new(Self::SPEC, T::Key::parts(key)).by(self.writer.engine.open())
     }
 }

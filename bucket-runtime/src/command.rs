@@ -60,16 +60,6 @@ pub(crate) struct Items {
     pub(crate) oversize: i64,
 }
 
-impl From<Vec<Bson>> for Items {
-    fn from(elements: Vec<Bson>) -> Self {
-        Self {
-            elements,
-            totals: None,
-            oversize: 0,
-        }
-    }
-}
-
 impl Update {
     /// The same, with the time of the newest of the items that it carries.
     pub(crate) fn with_newest(mut self, newest: DateTime) -> Self {
@@ -102,6 +92,19 @@ impl KeyScope {
         }
     }
 
+    /// The same, by the open index that the collection has.
+    pub(crate) fn by(mut self, open: OpenIndex) -> Self {
+        self.open = open;
+        self
+    }
+
+    /// How many bytes a bucket takes at most, if that has to be seen to: what the compiler has proven
+    /// is true of the capacity that it knew.
+    pub(crate) fn max_bytes(&self) -> Option<u32> {
+        let is_bounded = self.spec.is_bounded && self.open.capacity <= self.spec.capacity;
+        (!is_bounded).then_some(self.spec.max_bytes)
+    }
+
     /// Where an item of this moment is written to: its window, if buckets have one. A moment that no
     /// id can hold has none; [`item::base`](crate::item::base) refuses it.
     pub(crate) fn at(mut self, time: Option<DateTime>) -> Self {
@@ -119,17 +122,18 @@ impl KeyScope {
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, Bson)> {
         let window = self.spec.window_name().zip(self.window);
         let window = window.map(|(name, start)| (name, start.into()));
-        let key = self.spec.key.iter().zip(&self.parts);
-        key.map(|(name, part)| (name.name, part.value.clone()))
-            .chain(window)
+        self.key_fields().chain(window)
+    }
+
+    /// The fields of the key.
+    fn key_fields(&self) -> impl Iterator<Item = (&'static str, Bson)> {
+        let key = self.spec.key_names().zip(&self.parts);
+        key.map(|(name, part)| (name, part.value.clone()))
     }
 
     /// The fields of all buckets of the key, or of the window, as conditions.
     pub(crate) fn equalities(&self) -> Document {
-        let fields = self.fields();
-        fields
-            .map(|(name, value)| (name.to_owned(), equality(&value)))
-            .collect()
+        conditions(self.fields())
     }
 
     /// All buckets of the key: a range of ids, which the `_id` index answers alone. Never a regex.
@@ -283,10 +287,7 @@ impl KeyScope {
     /// as the unique index finds them.
     pub(crate) fn identities(&self, field: &str, identities: Vec<Bson>) -> [Document; 2] {
         let path = identity_path(self.spec, field);
-        let key = self.spec.key.iter().zip(&self.parts);
-        let mut filter: Document = key
-            .map(|(name, part)| (name.name.to_owned(), equality(&part.value)))
-            .collect();
+        let mut filter = conditions(self.key_fields());
         filter.insert(path.as_str(), doc! { "$in": identities });
         filter.insert(self.spec.count, doc! { "$gt": 0 });
         [
@@ -329,16 +330,14 @@ impl KeyScope {
             totals,
             oversize,
         } = items;
-        let count = size(&elements);
+        let mut added = doc! { self.spec.count: size(&elements) };
+        if oversize > 0 {
+            added.insert(OVERSIZE, oversize);
+        }
         let mut update = doc! {
             "$push": { self.spec.items: { "$each": elements } },
-            "$inc": { self.spec.count: count },
+            "$inc": added,
         };
-        if oversize > 0 {
-            (update.get_document_mut("$inc").into_iter()).for_each(|inc| {
-                inc.insert(OVERSIZE, oversize);
-            });
-        }
         if let Some(totals) = totals {
             totals.add_to(self.spec, &mut update);
         }
@@ -362,6 +361,13 @@ fn or_be_refused(mut update: Update) -> Update {
     (update.update).insert("$setOnInsert", doc! { "_id": impossible });
     update.upsert = true;
     update
+}
+
+/// A filter for these very values.
+fn conditions<'n>(fields: impl Iterator<Item = (&'n str, Bson)>) -> Document {
+    fields
+        .map(|(name, value)| (name.to_owned(), equality(&value)))
+        .collect()
 }
 
 /// A filter for this very value. Documents and regular expressions would be read as operators.

@@ -5,7 +5,7 @@ use std::error::Error;
 use mongodb::bson::{Bson, RawBsonRef, RawDocumentBuf};
 use serde::Serialize;
 
-use crate::bytes;
+use crate::{bytes, size::digits};
 
 pub(crate) type Refusal = Box<dyn Error + Send + Sync>;
 
@@ -63,7 +63,8 @@ pub(crate) fn value_size(value: &Bson) -> usize {
         Bson::String(text) => text.len() + 5,
         Bson::Array(values) => {
             let indexes = values.iter().enumerate();
-            let sizes = indexes.map(|(n, value)| 2 + digits_of(n) + value_size(value));
+            let sizes =
+                indexes.map(|(n, value)| 2 + digits(n as u64 + 1) as usize + value_size(value));
             5 + sizes.sum::<usize>()
         }
         Bson::Document(document) => {
@@ -74,10 +75,6 @@ pub(crate) fn value_size(value: &Bson) -> usize {
         // They are rare, and some have fields of another form in each version of `bson`.
         other => Element::of(other).map_or(0, |element| element.value_size()),
     }
-}
-
-fn digits_of(index: usize) -> usize {
-    index.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
 /// A value as BSON, or why it cannot be that.

@@ -265,12 +265,11 @@ impl Engine {
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let budget = Budget::of(scope);
-        let oversize = budget.map_or(0, |budget| budget.oversize(value_size(&element)));
-        let items = Items {
-            oversize,
-            ..vec![element].into()
-        };
-        let update = scope.append_to_open(items);
+        let update = scope.append_to_open(Items {
+            oversize: budget.map_or(0, |budget| budget.oversize(value_size(&element))),
+            elements: vec![element],
+            totals: None,
+        });
         let stored = self.server.update(update, session).await;
         stored.map_err(|error| self.refused(scope, error))
     }
@@ -336,10 +335,9 @@ impl Engine {
         batch: &Batch,
         session: Option<&mut ClientSession>,
     ) -> Result<Tail, DriverError> {
-        let spec = batch.scope.spec;
-        if spec.max_bytes.is_some() && spec.id.ordinal.counts() {
+        if batch.is_bounded() && batch.scope.spec.id.ordinal.counts() {
             let last = self.server.last_bucket(&batch.scope, session).await?;
-            return Ok(Tail::of(last));
+            return Ok(Tail::by_last(last));
         }
         let last = self.server.last_id(batch.siblings(), session).await?;
         Ok(Tail::Full { last })
@@ -358,17 +356,13 @@ impl Engine {
         let Some(open) = open.map_err(|error| self.failed(scope, error))? else {
             return Ok(Tail::Shut);
         };
-        match open.id {
-            Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Tail::Open {
-                id,
-                room: (scope.open.capacity as usize)
-                    .saturating_sub(open.count)
-                    .max(1),
-                oversize: open.oversize,
-            }),
-            Bson::String(id) => Err(self.fail(scope, Kind::ForeignId(id))),
-            other => Err(self.fail(scope, Kind::ForeignId(other.to_string()))),
-        }
+        Tail::by_open(open, scope).map_err(|id| {
+            let id = match id {
+                Bson::String(id) => id,
+                other => other.to_string(),
+            };
+            self.fail(scope, Kind::ForeignId(id))
+        })
     }
 
     pub(crate) fn refused(&self, scope: &KeyScope, error: DriverError) -> Error {

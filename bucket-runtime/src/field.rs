@@ -219,7 +219,7 @@ impl<T, V, S> Field<T, V, S> {
     /// Inside `$in` a regular expression would be a pattern.
     fn one_of(&self, values: Vec<Bson>) -> Filter<T> {
         let is_regex = |value: &Bson| matches!(value, Bson::RegularExpression(_));
-        if values.iter().any(is_regex) {
+        if values.len() > 1 && values.iter().any(is_regex) {
             let each = values.into_iter();
             let each = each.map(|value| Node::Leaf(self.leaf(equals(vec![value]))));
             return Filter::of(Node::Or(each.collect()));

@@ -119,26 +119,34 @@ impl Server {
         with_session!(action, session)
     }
 
-    /// The greatest id that matches, for a write that is about to take the next one. It asks the
-    /// primary for its latest state, whatever the handle prefers: an older state would only give
-    /// an id that is taken.
+    /// These fields of the last document that matches, for a write that is about to take the next id.
+    /// It asks the primary for its latest state, whatever the handle prefers: an older state would
+    /// only give an id that is taken.
+    async fn last(
+        &self,
+        filter: Document,
+        fields: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Document>, DriverError> {
+        let action = (self.collection)
+            .find_one(filter)
+            .projection(fields)
+            .sort(doc! { "_id": -1 })
+            .selection_criteria(primary());
+        match session {
+            Some(session) => action.session(session).await,
+            // A transaction has a read concern of its own; elsewhere this one is the latest state.
+            None => action.read_concern(ReadConcern::local()).await,
+        }
+    }
+
+    /// The greatest id that matches; see [`last`](Self::last).
     pub(crate) async fn last_id(
         &self,
         filter: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<String>, DriverError> {
-        let mut action = (self.collection)
-            .find_one(filter)
-            .projection(doc! { "_id": 1 })
-            .sort(doc! { "_id": -1 })
-            .selection_criteria(primary());
-        let found = if let Some(session) = session {
-            action.session(session).await?
-        } else {
-            // A transaction has a read concern of its own; elsewhere this one is the latest state.
-            action = action.read_concern(ReadConcern::local());
-            action.await?
-        };
+        let found = self.last(filter, doc! { "_id": 1 }, session).await?;
         Ok(found.and_then(|document| document.get_str("_id").ok().map(str::to_owned)))
     }
 
@@ -164,7 +172,7 @@ impl Server {
         }))
     }
 
-    /// A key's last bucket.
+    /// A key's last bucket; see [`last`](Self::last).
     pub(crate) async fn last_bucket(
         &self,
         scope: &KeyScope,
@@ -172,17 +180,7 @@ impl Server {
     ) -> Result<Option<Last>, DriverError> {
         let mut projection = filling(scope.spec);
         projection.insert(SEALED, 1_i32);
-        let mut action = (self.collection)
-            .find_one(scope.all())
-            .projection(projection)
-            .sort(doc! { "_id": -1 })
-            .selection_criteria(primary());
-        let found = if let Some(session) = session {
-            action.session(session).await?
-        } else {
-            action = action.read_concern(ReadConcern::local());
-            action.await?
-        };
+        let found = self.last(scope.all(), projection, session).await?;
         let capacity = i64::from(scope.open.capacity);
         Ok(found.and_then(|bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole);
@@ -393,11 +391,7 @@ impl Server {
 
 /// A projection that tells how full a bucket is.
 fn filling(spec: &BucketSpec) -> Document {
-    let mut projection = doc! { spec.count: 1 };
-    if spec.max_bytes.is_some() {
-        projection.insert(OVERSIZE, 1_i32);
-    }
-    projection
+    doc! { spec.count: 1, OVERSIZE: 1 }
 }
 
 fn oversize(bucket: &Document) -> i64 {

@@ -60,9 +60,11 @@ pub struct BucketSpec {
     pub unique: Option<&'static str>,
     /// How many seconds after the time of its newest item a bucket is removed, if ever.
     pub expire_after: Option<u32>,
-    /// How many bytes a bucket takes at most, which appends see to; `None` if a full bucket cannot
-    /// take more than that ([`bounded`](Self::bounded)).
-    pub max_bytes: Option<u32>,
+    /// How many bytes a bucket takes at most.
+    pub max_bytes: u32,
+    /// Whether a full bucket cannot take more than that ([`bounded`](Self::bounded)); appends see to it
+    /// otherwise.
+    pub is_bounded: bool,
 }
 
 impl BucketSpec {
@@ -111,7 +113,8 @@ impl BucketSpec {
             indexes: &[],
             unique: None,
             expire_after: None,
-            max_bytes: Some(DEFAULT_MAX_BYTES),
+            max_bytes: DEFAULT_MAX_BYTES,
+            is_bounded: false,
         }
     }
 
@@ -124,7 +127,7 @@ impl BucketSpec {
     #[must_use]
     pub const fn max_bytes(mut self, bytes: u32) -> Self {
         assert_max_bytes(bytes);
-        self.max_bytes = Some(bytes);
+        self.max_bytes = bytes;
         self
     }
 

@@ -5,7 +5,7 @@ mod find;
 mod mend;
 mod problem;
 
-use std::{future::IntoFuture, marker::PhantomData};
+use std::future::IntoFuture;
 
 use futures_util::future::BoxFuture;
 use mongodb::{
@@ -22,58 +22,44 @@ use crate::{Bucket, Key, KeyPart, Result, server::Server};
 
 /// A verification that waits to be awaited; see [`Bucket::verify`](crate::Bucket::verify).
 #[must_use = "nothing is verified until this is awaited"]
-pub struct VerifyBuckets<T> {
-    collection: Collection<Document>,
-    item: PhantomData<fn() -> T>,
-}
+pub struct VerifyBuckets(Verifier);
 
-impl<T: Bucket> VerifyBuckets<T> {
-    pub(crate) fn new(collection: Collection<Document>) -> Self {
-        Self {
-            collection,
-            item: PhantomData,
-        }
+impl VerifyBuckets {
+    pub(crate) fn new(verifier: Verifier) -> Self {
+        Self(verifier)
     }
 }
 
-impl<T: Bucket> IntoFuture for VerifyBuckets<T> {
+impl IntoFuture for VerifyBuckets {
     type Output = Result<Vec<BucketProblem>>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let verifier = verifier::<T>(self.collection);
-            verifier.check_indexes().await?;
-            verifier.problems().await
+            self.0.check_indexes().await?;
+            self.0.problems().await
         })
     }
 }
 
 /// A repair that waits to be awaited; see [`Bucket::repair`](crate::Bucket::repair).
 #[must_use = "nothing is repaired until this is awaited"]
-pub struct RepairBuckets<T> {
-    collection: Collection<Document>,
-    item: PhantomData<fn() -> T>,
-}
+pub struct RepairBuckets(Verifier);
 
-impl<T: Bucket> RepairBuckets<T> {
-    pub(crate) fn new(collection: Collection<Document>) -> Self {
-        Self {
-            collection,
-            item: PhantomData,
-        }
+impl RepairBuckets {
+    pub(crate) fn new(verifier: Verifier) -> Self {
+        Self(verifier)
     }
 }
 
-impl<T: Bucket> IntoFuture for RepairBuckets<T> {
+impl IntoFuture for RepairBuckets {
     type Output = Result<Vec<BucketProblem>>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let verifier = verifier::<T>(self.collection);
-            verifier.check_indexes().await?;
-            verifier.repair().await
+            self.0.check_indexes().await?;
+            self.0.repair().await
         })
     }
 }

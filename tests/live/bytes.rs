@@ -75,7 +75,7 @@ fn bytes(most: usize) -> usize {
 
 /// The most bytes of text that an item may have: what the error says, or close to it.
 fn most<T: Bucket>() -> usize {
-    T::SPEC.max_bytes.expect("a bound") as usize - 500
+    T::SPEC.max_bytes as usize - 500
 }
 
 /// The documents as they are stored, by key, after the bound, G2 and G3 were checked on them.
@@ -86,10 +86,7 @@ async fn bounded<T: Bucket>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<Document>
     let sizes: Vec<_> = sizes.await.unwrap().try_collect().await.unwrap();
     for bucket in sizes {
         let size = number(bucket.get("size"));
-        assert!(
-            size <= i64::from(spec.max_bytes.unwrap()),
-            "{size} bytes: {bucket}"
-        );
+        assert!(size <= i64::from(spec.max_bytes), "{size} bytes: {bucket}");
     }
     let mut by_key = BTreeMap::<i64, Vec<Document>>::new();
     for bucket in documents(buckets.collection()).await {
@@ -228,7 +225,7 @@ async fn dense<T: Item>(name: &str, in_bulk: bool) {
             .map(|item| item.as_document().unwrap().get_str("text").unwrap().len() as i64)
             .sum();
         let full = number(pair[0].get("count")) == i64::from(T::SPEC.capacity);
-        let most = i64::from(T::SPEC.max_bytes.unwrap());
+        let most = i64::from(T::SPEC.max_bytes);
         // Without the names and the head, which are less than a kilobyte.
         assert!(
             full || here + text > most * 3 / 4 - 1500,

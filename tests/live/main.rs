@@ -15,6 +15,7 @@ mod bulk_failed;
 mod bulk_keys;
 mod bulk_stream;
 mod bytes;
+mod bytes_capacity;
 mod bytes_proof;
 mod combine;
 mod combine_cut;

@@ -113,14 +113,7 @@ impl FieldAttr {
             return;
         }
         let read = match &entry.value {
-            Value::Assigned(value) if !value.is_empty() => {
-                let read = Limit::parse(value.clone());
-                if read.is_none() {
-                    let message = format!("`{name}` must be an integer or the path of a constant");
-                    errors.push(value, message, &whole);
-                }
-                read
-            }
+            Value::Assigned(value) if !value.is_empty() => Limit::read(key, value, &whole, errors),
             _ => {
                 errors.push(
                     &entry.tokens,

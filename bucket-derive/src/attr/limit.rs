@@ -1,8 +1,12 @@
 //! How many items an array may hold: an integer, or a constant.
 
-use proc_macro2::TokenStream;
+use std::fmt::Display;
+
+use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::{Expr, ExprPath, Lit, UnOp};
+
+use crate::errors::Errors;
 
 /// `capacity = 10` or `capacity = PAGE`.
 pub(crate) enum Limit {
@@ -13,8 +17,19 @@ pub(crate) enum Limit {
 }
 
 impl Limit {
-    pub(crate) fn parse(tokens: TokenStream) -> Option<Self> {
-        Self::of(syn::parse2(tokens).ok()?)
+    /// The value of a key; `usage` shows how one is written.
+    pub(super) fn read(
+        key: &Ident,
+        value: &TokenStream,
+        usage: impl Display,
+        errors: &mut Errors,
+    ) -> Option<Self> {
+        let limit = syn::parse2(value.clone()).ok().and_then(Self::of);
+        if limit.is_none() {
+            let message = format!("`{key}` must be an integer or the path of a constant");
+            errors.push(value, message, usage);
+        }
+        limit
     }
 
     fn of(expr: Expr) -> Option<Self> {

@@ -1,6 +1,7 @@
 //! Values of the struct's attribute: which are missing, and which no server would take.
 
-use syn::{DeriveInput, LitStr};
+use proc_macro2::Ident;
+use syn::{DeriveInput, ExprPath, LitStr};
 
 use crate::{
     attr::{Derive, Limit, Spanned, Written},
@@ -74,25 +75,25 @@ pub(super) fn check_collection(collection: &Spanned<LitStr>, errors: &mut Errors
 }
 
 /// An array has room for one item at least, and for no more than a document can hold.
-///
-/// The value of a constant is not known here: the generated code checks it.
 pub(super) fn check_limit(
     input: &DeriveInput,
     limit: &Spanned<Limit>,
     holder: &str,
     errors: &mut Errors,
 ) {
-    let Limit::Literal { node, number } = &limit.value else {
-        return check_limit_path(input, limit, errors);
-    };
     let key = &limit.key;
-    let message = match number {
-        Some(1..=MAX_CAPACITY) => return,
-        Some(0) => format!("`{key}` is zero: {holder} must hold at least one item"),
-        Some(..0) => format!("`{key}` is negative: {holder} must hold at least one item"),
-        _ => format!("`{key}` is too large: {holder} can hold at most {MAX_CAPACITY} items"),
-    };
-    errors.push(node, message, limit.usage);
+    check_number(input, limit, errors, |number| match number {
+        Some(1..=MAX_CAPACITY) => None,
+        Some(0) => Some(format!(
+            "`{key}` is zero: {holder} must hold at least one item"
+        )),
+        Some(..0) => Some(format!(
+            "`{key}` is negative: {holder} must hold at least one item"
+        )),
+        _ => Some(format!(
+            "`{key}` is too large: {holder} can hold at most {MAX_CAPACITY} items"
+        )),
+    });
 }
 
 /// A bucket needs room for its head, and has to be a document in the end.
@@ -102,45 +103,53 @@ pub(super) fn check_max_bytes(
     holder: &str,
     errors: &mut Errors,
 ) {
-    let Limit::Literal { node, number } = &limit.value else {
-        return check_limit_path(input, limit, errors);
-    };
-    let message = match number {
-        Some(MIN_BYTES..=MAX_BYTES) => return,
-        Some(..MIN_BYTES) => {
-            format!("`max_bytes` is too small: {holder} needs {MIN_BYTES} at least")
-        }
-        _ => format!(
+    check_number(input, limit, errors, |number| match number {
+        Some(MIN_BYTES..=MAX_BYTES) => None,
+        Some(..MIN_BYTES) => Some(format!(
+            "`max_bytes` is too small: {holder} needs {MIN_BYTES} at least"
+        )),
+        _ => Some(format!(
             "`max_bytes` is too large: {holder} can take at most {MAX_BYTES}, to be a document"
-        ),
-    };
-    errors.push(node, message, limit.usage);
+        )),
+    });
 }
 
 /// A length that is zero bounds nothing but what is empty, and none can exceed a document.
 pub(super) fn check_max_len(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Errors) {
-    let Limit::Literal { node, number } = &limit.value else {
-        return check_limit_path(input, limit, errors);
-    };
-    let message = match number {
-        Some(1..=MAX_BYTES) => return,
-        Some(0) => "`max_len` is zero: a value needs room for one byte at least".to_owned(),
-        Some(..0) => "`max_len` is negative: it is a number of bytes".to_owned(),
-        _ => format!("`max_len` is too large: no value can have more than {MAX_BYTES} bytes"),
-    };
-    errors.push(node, message, limit.usage);
+    check_number(input, limit, errors, |number| match number {
+        Some(1..=MAX_BYTES) => None,
+        Some(0) => Some("`max_len` is zero: a value needs room for one byte at least".to_owned()),
+        Some(..0) => Some("`max_len` is negative: it is a number of bytes".to_owned()),
+        _ => Some(format!(
+            "`max_len` is too large: no value can have more than {MAX_BYTES} bytes"
+        )),
+    });
+}
+
+/// Reports a limit of which this says what is wrong with its number; of one that is too large even to
+/// be read there is none. The value of a constant is not known here: the generated code checks it.
+fn check_number(
+    input: &DeriveInput,
+    limit: &Spanned<Limit>,
+    errors: &mut Errors,
+    wrong: impl Fn(Option<i128>) -> Option<String>,
+) {
+    match &limit.value {
+        Limit::Const(path) => check_limit_path(input, &limit.key, path, errors),
+        Limit::Literal { node, number } => {
+            if let Some(message) = wrong(*number) {
+                errors.push(node, message, limit.usage);
+            }
+        }
+    }
 }
 
 /// `Self` means nothing in an attribute, and the compiler's message would point elsewhere.
-fn check_limit_path(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Errors) {
-    let Limit::Const(path) = &limit.value else {
-        return;
-    };
+fn check_limit_path(input: &DeriveInput, key: &Ident, path: &ExprPath, errors: &mut Errors) {
     let mut segments = path.path.segments.iter().map(|segment| &segment.ident);
     if segments.next().is_some_and(|first| first == "Self") {
         let rest = segments.map(|ident| format!("::{ident}"));
         let named = input.ident.to_string() + &String::from_iter(rest);
-        let key = &limit.key;
         errors.push(
             path,
             format_args!("`Self` cannot be used in `{key}`"),

@@ -77,7 +77,7 @@ impl<T: Bucket> Load<T> {
         let mut reads = stream::iter(reads).buffer_unordered(READS);
         while let Some((at, last)) = reads.next().await {
             let last = last.map_err(|error| self.failed(error))?;
-            lanes[at].tail = Tail::of(last);
+            lanes[at].tail = Tail::by_last(last);
         }
         Ok(())
     }
@@ -101,14 +101,8 @@ impl<T: Bucket> Load<T> {
                 continue;
             };
             // Of one with another id, the append protocol says what is wrong with it.
-            if let Bson::String(id) = open.id
-                && id.starts_with(&prefix)
-            {
-                lane.tail = Tail::Open {
-                    id,
-                    room: lane.capacity().saturating_sub(open.count).max(1),
-                    oversize: open.oversize,
-                };
+            if let Ok(tail) = Tail::by_open(open, &lane.scope) {
+                lane.tail = tail;
             }
         }
         for lane in unknown.into_values() {
@@ -183,24 +177,21 @@ impl<T: Bucket> Load<T> {
             }
             // The window has buckets already, or another writer has opened one.
             (Some("_id_"), Ordinal::Window { .. }) => {
-                lanes[at].take_back([chunk]);
-                take_back_others(lanes, at, chunks);
+                take_back(lanes, at, chunk, chunks);
                 match self.engine.server.last_bucket(&lanes[at].scope, None).await {
-                    Ok(last) => lanes[at].tail = Tail::of(last),
+                    Ok(last) => lanes[at].tail = Tail::by_last(last),
                     Err(error) => self.give_up(&self.failed(error)),
                 }
             }
             // Some item is there already. The append protocol looks up which ones are.
             (Some(UNIQUE_INDEX), _) if T::SPEC.unique.is_some() => {
-                lanes[at].take_back([chunk]);
-                take_back_others(lanes, at, chunks);
+                take_back(lanes, at, chunk, chunks);
                 let items = lanes[at].held.len();
                 self.append(lanes[at].split_to(items)).await;
             }
             // Another writer has opened a bucket.
             (Some("_id_" | OPEN_INDEX), _) => {
-                lanes[at].take_back([chunk]);
-                take_back_others(lanes, at, chunks);
+                take_back(lanes, at, chunk, chunks);
             }
             _ => self.item_by_item(lanes, at, chunk, chunks).await,
         }
@@ -260,6 +251,12 @@ impl<T: Bucket> Load<T> {
         }
         chunks.retain(|(_, chunk)| !chunk.held.is_empty());
     }
+}
+
+/// Puts a bucket back into its lane, with those of the key that come next.
+fn take_back<T: Bucket>(lanes: &mut [Lane<T>], at: usize, chunk: Chunk<T>, chunks: &mut Chunks<T>) {
+    lanes[at].take_back([chunk]);
+    take_back_others(lanes, at, chunks);
 }
 
 /// Puts those buckets of a key back into its lane that come next.

@@ -62,8 +62,7 @@ impl Taken {
                 (waiting.entry, Some(answer))
             })
             .unzip();
-        let mut batch = Batch::new(self.scope.clone(), entries);
-        batch.scope.open = engine.open();
+        let mut batch = Batch::new(self.scope.clone().by(engine.open()), entries);
         batch.tail = self.tail.clone();
         Group {
             batch,

@@ -163,9 +163,7 @@ impl<T: Bucket> Editor<T> {
     /// What takes the item out of its bucket.
     fn without(&self, mut found: Found<T>) -> Result<Step<T>> {
         let item = found.items.remove(found.at);
-        let grown = self
-            .budget(&item)
-            .map(|budget| -taken(&budget, &found.place));
+        let grown = (self.budget(&item)).map_or(0, |budget| -taken(&budget, &found.place));
         let kept = self.kept(&found.items, grown)?;
         let Reader { scope, .. } = &self.reader;
         Ok(Step {
@@ -202,17 +200,16 @@ impl<T: Bucket> Editor<T> {
         }
         let element = item::stored(item, &after, |kind| self.reader.fail(kind))?;
         let mut unchanged = scope.unchanged(&found.place);
-        let mut grown = None;
+        let mut grown = 0;
         if let Some(budget) = self.budget(item) {
             let bytes = value_size(&element);
-            let more = budget.oversize(bytes) - taken(&budget, &found.place);
-            if more > 0 {
-                if !budget.takes(found.oversize, more) {
+            grown = budget.oversize(bytes) - taken(&budget, &found.place);
+            if grown > 0 {
+                if !budget.takes(found.oversize, grown) {
                     return Err(self.reader.fail(Kind::NoRoom(bytes)));
                 }
-                unchanged.insert(OVERSIZE, budget.leaves(more));
+                unchanged.insert(OVERSIZE, budget.leaves(grown));
             }
-            grown = Some(more);
         }
         let kept = self.kept(&found.items, grown)?;
         Ok(Step {
@@ -224,9 +221,7 @@ impl<T: Bucket> Editor<T> {
 
     /// How the bytes of the item's bucket are shared out, if that has to be looked at.
     fn budget(&self, item: &T) -> Option<Budget> {
-        let mut scope = item::scope(item);
-        scope.open = self.reader.scope.open;
-        Budget::of(&scope)
+        Budget::of(&item::scope(item).by(self.reader.scope.open))
     }
 
     /// The item with this element, as it will be read.
@@ -238,9 +233,9 @@ impl<T: Bucket> Editor<T> {
     }
 
     /// What the bucket keeps about these items, which are all that it will hold.
-    fn kept(&self, items: &[T], grown: Option<i64>) -> Result<Kept> {
+    fn kept(&self, items: &[T], grown: i64) -> Result<Kept> {
         let mut kept = Kept {
-            grown: grown.unwrap_or(0),
+            grown,
             ..Kept::default()
         };
         if !T::SPEC.rollups.is_empty() {

@@ -12,7 +12,7 @@ use crate::{
     error::Kind,
     id,
     rollup::Totals,
-    server::{Last, whole},
+    server::{Last, Open, whole},
     size::Budget,
 };
 
@@ -30,8 +30,6 @@ const LOOKED_UP: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) scope: KeyScope,
-    /// What bounds the bytes of the key's buckets, if anything has to.
-    budget: Option<Budget>,
     /// Those that are not stored yet, each with its place among all.
     entries: VecDeque<(usize, Entry)>,
     /// The others, by their places, until they are told of.
@@ -86,12 +84,26 @@ pub(crate) enum Tail {
 impl Tail {
     /// What is known of a key, or of a window, by its last bucket. One read tells both: which number
     /// is next, and that nothing is open. Another writer may have opened that bucket a moment ago.
-    pub(crate) fn of(last: Option<Last>) -> Self {
+    pub(crate) fn by_last(last: Option<Last>) -> Self {
         match last {
             Some(Last { id, room, oversize }) if room > 0 => Self::Open { id, room, oversize },
             last => Self::Full {
                 last: last.map(|last| last.id),
             },
+        }
+    }
+
+    /// What is known of a key by its open bucket; if that has an id that is none of the key's, that id.
+    pub(crate) fn by_open(open: Open, scope: &KeyScope) -> Result<Self, Bson> {
+        match open.id {
+            Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Self::Open {
+                id,
+                room: (scope.open.capacity as usize)
+                    .saturating_sub(open.count)
+                    .max(1),
+                oversize: open.oversize,
+            }),
+            other => Err(other),
         }
     }
 
@@ -128,7 +140,6 @@ impl Batch {
     pub(crate) fn new(scope: KeyScope, entries: impl IntoIterator<Item = Entry>) -> Self {
         let entries: VecDeque<_> = entries.into_iter().enumerate().collect();
         Self {
-            budget: Budget::of(&scope),
             scope,
             concerned: entries.len(),
             entries,
@@ -191,6 +202,11 @@ impl Batch {
 
     fn capacity(&self) -> usize {
         self.scope.open.capacity as usize
+    }
+
+    /// What bounds the bytes of the key's buckets, if anything has to.
+    fn budget(&self) -> Option<Budget> {
+        Budget::of(&self.scope)
     }
 
     /// The next statements. Each holds only if those before it were carried out. An error means that
@@ -288,7 +304,7 @@ impl Batch {
 
     /// Whether a bucket takes the item whose others take so many bytes beyond their shares.
     fn fits(&self, at: usize, oversize: i64) -> bool {
-        let Some(budget) = &self.budget else {
+        let Some(budget) = self.budget() else {
             return true;
         };
         let (_, entry) = &self.entries[at];
@@ -305,24 +321,24 @@ impl Batch {
 
     /// Whether it is likely that what is open has no room for the next item, since that is a large one.
     pub(super) fn may_be_cramped(&self) -> bool {
-        let large = |budget: &Budget| {
+        let large = |budget: Budget| {
             let first = self.front().map_or(0, |entry| size(&entry.element));
             budget.oversize(first) > 0
         };
         // A bucket that one item fills has no room for small ones either.
-        self.budget
-            .is_some_and(|budget| self.tries.is_multiple_of(2) || large(&budget))
+        self.budget()
+            .is_some_and(|budget| self.tries.is_multiple_of(2) || large(budget))
     }
 
     /// Whether the bytes of the key's buckets count.
     pub(super) fn is_bounded(&self) -> bool {
-        self.budget.is_some()
+        self.scope.max_bytes().is_some()
     }
 
     /// Whether an update that found nothing may mean that what is open has no room for the item. With
     /// a time ordinal that is another bucket than the last one of the item's moment.
     pub(super) fn has_to_look(&self) -> bool {
-        self.budget.is_some() && !self.scope.spec.id.ordinal.counts()
+        self.is_bounded() && !self.scope.spec.id.ordinal.counts()
     }
 
     /// The statement that seals the open bucket, after which the next one can be opened.
@@ -348,6 +364,7 @@ impl Batch {
         let mut elements = Vec::new();
         let mut totals = (!spec.rollups.is_empty()).then(|| Totals::new(spec));
         let mut identities = HashSet::new();
+        let budget = self.budget();
         let mut oversize = 0;
         for (_, entry) in self.entries.range(begin..).take(room) {
             let size = size(&entry.element);
@@ -364,7 +381,7 @@ impl Batch {
             {
                 break;
             }
-            if let Some(budget) = &self.budget {
+            if let Some(budget) = &budget {
                 let further = budget.oversize(size);
                 let is_first = taken.is_none() && elements.is_empty();
                 if !is_first && !budget.takes(taken.unwrap_or(0) + oversize, further) {

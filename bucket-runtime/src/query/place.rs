@@ -35,9 +35,7 @@ impl Query {
         }
         let mut projection = projection(spec);
         projection.insert(spec.count, Bson::Int32(1));
-        if spec.max_bytes.is_some() {
-            projection.insert(OVERSIZE, Bson::Int32(1));
-        }
+        projection.insert(OVERSIZE, Bson::Int32(1));
         if with_all {
             projection.insert(spec.items, format!("${SEALED}"));
         }

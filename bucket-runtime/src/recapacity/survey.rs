@@ -131,10 +131,9 @@ impl<'p, T: Bucket> Survey<'p, T> {
 }
 
 impl Unit {
-    fn new(mut scope: KeyScope, open: OpenIndex) -> Self {
-        scope.open = open;
+    fn new(scope: KeyScope, open: OpenIndex) -> Self {
         Self {
-            scope,
+            scope: scope.by(open),
             first: None,
             loose: false,
             overfull: Vec::new(),

@@ -117,7 +117,7 @@ impl<T: Bucket> Gather<T> {
             failed.with_source(refusal)
         })?;
         let bytes = element.size();
-        let scope = item::scope(&item);
+        let scope = item::scope(&item).by(self.engine.open());
         let budget = Budget::of(&scope);
         let oversize = match budget {
             None => 0,
@@ -135,7 +135,7 @@ impl<T: Bucket> Gather<T> {
         }
         let is_cramped = |current: &Current<T>| {
             !current.held.is_empty()
-                && !budget.is_none_or(|budget| budget.takes(current.oversize, oversize))
+                && budget.is_some_and(|budget| !budget.takes(current.oversize, oversize))
         };
         if self.current.as_ref().is_some_and(is_cramped) {
             self.end_bucket(true);

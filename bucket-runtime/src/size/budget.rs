@@ -35,7 +35,7 @@ impl Budget {
     /// Nothing if a bucket of the key cannot exceed its bytes.
     pub(crate) fn of(scope: &KeyScope) -> Option<Self> {
         let spec = scope.spec;
-        let max = spec.max_bytes?;
+        let max = scope.max_bytes()?;
         let id = 5 + scope.prefix.len() as u64 + ORDINAL;
         let reserve = field(SEALED, id) + field(OVERSIZE, 8);
         let mut head = 5 + field("_id", id) + reserve;

@@ -24,8 +24,8 @@ impl BucketSpec {
     /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and the stored name of each field of an
     /// element with how many bytes its value takes at most ([`BsonSize::MAX`](crate::BsonSize::MAX)).
     ///
-    /// If all of that is known, a full bucket keeps within [`max_bytes`](Self::max_bytes), so that
-    /// nothing has to be checked when items are appended: it is `None` then.
+    /// If all of that is known, a full bucket keeps within [`max_bytes`](Self#structfield.max_bytes),
+    /// so that nothing has to be checked when items are appended.
     ///
     /// # Panics
     ///
@@ -38,7 +38,7 @@ impl BucketSpec {
     /// const ID: IdFormat = IdFormat::new("", &["_"], Ordinal::Number);
     /// const SPEC: BucketSpec = BucketSpec::new("readings", ID, 1000, &[KeyName::new("sensor")])
     ///     .bounded(&[<i64 as KeyField>::MAX_TEXT], &[("celsius", Some(<f64 as BsonSize>::MAX))]);
-    /// assert_eq!(SPEC.max_bytes, None);
+    /// assert!(SPEC.is_bounded);
     /// ```
     #[must_use]
     #[track_caller]
@@ -47,17 +47,15 @@ impl BucketSpec {
         key_texts: &[Option<u32>],
         fields: &[(&str, Option<u64>)],
     ) -> Self {
-        let (Some(max), Some(head), Some(element)) =
-            (self.max_bytes, self.head(key_texts), element(fields))
-        else {
+        let (Some(head), Some(element)) = (self.head(key_texts), element(fields)) else {
             return self;
         };
-        let max = max as u64;
+        let max = self.max_bytes as u64;
         let size = head + elements(self.capacity, element);
         if size > max {
             too_large(size, max, fitting(head, element, max));
         }
-        self.max_bytes = None;
+        self.is_bounded = true;
         self
     }
 

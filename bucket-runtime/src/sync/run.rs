@@ -51,8 +51,8 @@ run! {
     [] CreateView<'_> => Result<()>;
     [] CreateCollections => Result<()>;
     [T: Bucket] Recapacity<'_, T> => Result<RecapacityProgress>;
-    [T: Bucket] VerifyBuckets<T> => Result<Vec<BucketProblem>>;
-    [T: Bucket] RepairBuckets<T> => Result<Vec<BucketProblem>>;
+    [] VerifyBuckets => Result<Vec<BucketProblem>>;
+    [] RepairBuckets => Result<Vec<BucketProblem>>;
 
     [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     [] Insert<'_> => Result<()>;
