@@ -301,9 +301,12 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// have those of one time window, or of one second: of more than 10,000 of them, or 64 MB, the
     /// key is named in [`left`](crate::RecapacityProgress::left), and stays as it is.
     ///
-    /// Killed on the way, call it again: what is done already is left as it is. A dropped future
-    /// leaves some buckets rewritten and others not, and at worst no index, which this call, or
-    /// opening the collection, makes.
+    /// Appends to a key wait while the run is rewritten that has the key's open bucket in it.
+    ///
+    /// Killed on the way, call it again: what is done already is left as it is. The run that was being
+    /// rewritten is locked until the server gives its transaction up
+    /// (`transactionLifetimeLimitSeconds`, a minute). A dropped future leaves some buckets rewritten
+    /// and others not, and at worst no index, which this call, or opening the collection, makes.
     ///
     /// Do not load (`append_many`, `regroup`) with handles that were opened before, as they may
     /// write buckets of the old size that they have planned.

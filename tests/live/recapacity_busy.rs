@@ -13,6 +13,7 @@ use std::{
 };
 
 use bucket_runtime::{Buckets, mongodb::Database};
+use bucket_testkit::Server;
 use rand::Rng;
 use tokio::task::JoinSet;
 
@@ -21,11 +22,14 @@ use crate::{
         Numbered7, Numbered10, Numbered25, Timed7, Timed10, Timed25, Trade, Windowed7, Windowed10,
         Windowed25, change, is_dense, is_sound,
     },
-    support::{database, documents, server},
+    support::{documents, server},
 };
 
 const CALL: &str = "BUCKET_TESTS_RECAPACITY";
 const WRITERS: i64 = 8;
+
+/// So few that each is written to all the time.
+const CUSTOMERS: i64 = 5;
 
 /// Not a test, but what the other process does, to the end or until it is killed.
 #[tokio::test(flavor = "multi_thread")]
@@ -34,6 +38,7 @@ async fn the_process_that_changes() {
         return;
     };
     let (db, to) = call.split_once(' ').unwrap();
+    // By `MONGODB_URI` that of the test.
     let db = server().await.client().await.unwrap().database(db);
     match to {
         "timed 25" => change::<Timed25>(&db, true).await,
@@ -57,8 +62,7 @@ fn start(db: &Database, to: &str, uri: &str) -> Child {
 }
 
 /// Killed twice, and called a third time.
-async fn killed_and_called_again(db: &Database, to: &str) {
-    let uri = server().await.uri();
+async fn killed_and_called_again(db: &Database, to: &str, uri: &str) {
     for _ in 0..2 {
         let mut child = start(db, to, uri);
         let pause = rand::rng().random_range(20..600);
@@ -72,33 +76,24 @@ async fn killed_and_called_again(db: &Database, to: &str) {
 }
 
 /// Appends until it is told to end; gives the last number that was acknowledged.
-async fn write<T: Trade>(
-    trades: Buckets<T>,
-    customers: i64,
-    first: i64,
-    end: Arc<AtomicBool>,
-) -> (i64, i64) {
+async fn write<T: Trade>(trades: Buckets<T>, first: i64, end: Arc<AtomicBool>) -> (i64, i64) {
     let mut n = first;
     while !end.load(Ordering::SeqCst) {
-        let trade = T::new(n % customers, n);
+        let trade = T::new(n % CUSTOMERS, n);
         // While the index is missing, and under whichever capacity.
         trades.append(&trade).await.unwrap();
         n += 1;
-        // Or else there would be more and more to rewrite, the slower the machine is.
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     (first, n)
 }
 
-async fn up_and_down<A: Trade, B: Trade, C: Trade>(
-    test: &str,
-    how: &str,
-    customers: i64,
-    items: i64,
-) {
-    let db = database(test).await;
+async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items: i64) {
+    // What a killed process holds, the server lets go after this time, by default a minute.
+    let lifetime = ["--setParameter", "transactionLifetimeLimitSeconds=2"];
+    let server = Server::start_with(&lifetime).await.unwrap();
+    let db = server.database(test).await.unwrap();
     let old = A::buckets(&db).await.unwrap();
-    let load = (0..items).map(|n| A::new(n % customers, n));
+    let load = (0..items).map(|n| A::new(n % CUSTOMERS, n));
     old.append_many(load.collect::<Vec<_>>()).await.unwrap();
 
     let end = Arc::new(AtomicBool::new(false));
@@ -108,17 +103,12 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(
             0 => old.clone(),
             _ => A::buckets(&db).combine(false).await.unwrap(),
         };
-        writers.spawn(write(
-            handle,
-            customers,
-            items + writer * 1_000_000,
-            Arc::clone(&end),
-        ));
+        writers.spawn(write(handle, items + writer * 1_000_000, Arc::clone(&end)));
     }
-    killed_and_called_again(&db, &format!("{how} 25")).await;
+    killed_and_called_again(&db, &format!("{how} 25"), server.uri()).await;
     assert!(A::buckets(&db).await.unwrap_err().is_capacity_mismatch());
     let _ = B::buckets(&db).await.unwrap();
-    killed_and_called_again(&db, &format!("{how} 7")).await;
+    killed_and_called_again(&db, &format!("{how} 7"), server.uri()).await;
     end.store(true, Ordering::SeqCst);
     let written = writers.join_all().await;
 
@@ -146,17 +136,15 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn timed_while_eight_tasks_append() {
-    up_and_down::<Timed10, Timed25, Timed7>("recap_busy_timed", "timed", 40, 20_000).await;
+    up_and_down::<Timed10, Timed25, Timed7>("recap_busy_timed", "timed", 20_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn numbered_while_eight_tasks_append() {
-    up_and_down::<Numbered10, Numbered25, Numbered7>("recap_busy_numbered", "numbered", 5, 5000)
-        .await;
+    up_and_down::<Numbered10, Numbered25, Numbered7>("recap_busy_numbered", "numbered", 5000).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn windowed_while_eight_tasks_append() {
-    up_and_down::<Windowed10, Windowed25, Windowed7>("recap_busy_windowed", "windowed", 5, 5000)
-        .await;
+    up_and_down::<Windowed10, Windowed25, Windowed7>("recap_busy_windowed", "windowed", 5000).await;
 }

@@ -27,14 +27,17 @@ impl Run {
 
     /// Whether the run can end, and is to end, between these two buckets. No id could be put between
     /// two numbers, or two suffixes of a moment or a window.
+    ///
+    /// The open bucket, for which writers of the key wait, is left to a run of its own.
     pub(super) fn ends_between(
         &self,
         last: &str,
         next: &str,
+        is_next_open: bool,
         buckets: usize,
         bytes: usize,
     ) -> bool {
-        let is_long = buckets >= BUCKETS || (buckets > 1 && bytes >= BYTES);
+        let is_long = buckets >= BUCKETS || (buckets > 1 && (bytes >= BYTES || is_next_open));
         let is_time = matches!(
             self.scope.spec.id.ordinal,
             Ordinal::Seconds | Ordinal::Millis

@@ -1,5 +1,10 @@
 //! Rewriting a run of buckets, in one transaction.
 
+use std::{
+    marker::PhantomData,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
@@ -26,7 +31,9 @@ use crate::{
 pub(super) struct Rewrite<T> {
     server: Server,
     run: Run,
-    item: std::marker::PhantomData<fn() -> T>,
+    /// Whether the open bucket, where writers are, was among what the last attempt rewrote.
+    met_open: AtomicBool,
+    item: PhantomData<fn() -> T>,
 }
 
 /// What it has done.
@@ -46,6 +53,8 @@ struct Found<T> {
     counts: Vec<(usize, bool)>,
     /// Each element as it is stored, and as an item.
     items: Vec<(Bson, T)>,
+    /// Whether the open bucket is among them.
+    open: bool,
     /// The bucket behind the run.
     next: Option<String>,
 }
@@ -55,12 +64,17 @@ impl<T: Bucket> Rewrite<T> {
         Self {
             server: server.clone(),
             run,
-            item: std::marker::PhantomData,
+            met_open: AtomicBool::new(false),
+            item: PhantomData,
         }
     }
 
     async fn rewrite(&self, session: &mut ClientSession) -> Result<Done> {
+        if self.met_open.load(Ordering::Relaxed) {
+            self.hold(session).await?;
+        }
         let found = self.read(session).await?;
+        self.met_open.store(found.open, Ordering::Relaxed);
         let mut done = Done {
             replaced: 0,
             written: 0,
@@ -100,6 +114,28 @@ impl<T: Bucket> Rewrite<T> {
         Ok(done)
     }
 
+    /// Has the writers of the key wait for the end of this transaction, by a change of its open bucket
+    /// that is taken back. Otherwise who writes more often than a run takes would have it begin anew
+    /// each time.
+    async fn hold(&self, session: &mut ClientSession) -> Result<()> {
+        // Outside of the transaction, which reads as of its first command: the change.
+        let open = (self.server).open_bucket(&self.run.scope, None).await;
+        let Some(Bson::String(id)) = open
+            .map_err(|error| self.failed(error))?
+            .map(|open| open.id)
+        else {
+            return Ok(());
+        };
+        let seal = self.run.scope.seal(&id);
+        let sealed = self.server.modify(seal, Some(&mut *session)).await;
+        if sealed.map_err(|error| self.failed(error))? {
+            let unsealed = vec![doc! { "$unset": SEALED }];
+            let unsealed = (self.server).update_many(doc! { "_id": id }, unsealed, Some(session));
+            unsealed.await.map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+
     async fn read(&self, session: &mut ClientSession) -> Result<Found<T>> {
         let range = Range::oldest_first();
         let rows = (self.server).find::<Stored<T>>(self.run.filter(), range, Some(session));
@@ -108,6 +144,7 @@ impl<T: Bucket> Rewrite<T> {
             ids: Vec::new(),
             counts: Vec::new(),
             items: Vec::new(),
+            open: false,
             next: None,
         };
         let mut bytes = 0;
@@ -122,21 +159,23 @@ impl<T: Bucket> Rewrite<T> {
                 }
             };
             let id = stored.id.clone();
-            if let Some(last) = found.ids.last()
-                && (self.run).ends_between(last, &id, found.ids.len(), bytes)
-            {
-                found.next = Some(id);
-                return Ok(found);
-            }
             let Ok(Some(Bson::Array(elements))) =
                 document.map(|mut document| document.remove(T::SPEC.items))
             else {
                 return Err(self.fail(Kind::Deserialize(id)));
             };
+            let is_open = !stored.sealed && elements.len() < self.capacity();
+            if let Some(last) = found.ids.last()
+                && (self.run).ends_between(last, &id, is_open, found.ids.len(), bytes)
+            {
+                found.next = Some(id);
+                return Ok(found);
+            }
             if T::Key::parts(stored.key.borrowed()) != self.run.scope.parts {
                 return Err(self.fail(Kind::ForeignId(id)));
             }
             bytes += size;
+            found.open |= is_open;
             found.ids.push(id);
             found.counts.push((elements.len(), stored.sealed));
             found
