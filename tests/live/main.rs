@@ -49,6 +49,7 @@ mod large_buckets;
 mod manual;
 mod manual_race;
 mod outlier_advise;
+mod outlier_bytes;
 mod outlier_errors;
 mod outlier_errors_items;
 mod outlier_events;
