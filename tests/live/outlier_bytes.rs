@@ -78,7 +78,7 @@ fn with_another(parent: &Document, bytes: usize) -> i64 {
     parent.insert("has_extras", true);
     let notes = parent.get_array_mut("notes").unwrap();
     notes.push(Bson::String("x".repeat(bytes)));
-    bucket_runtime::mongodb::bson::RawDocumentBuf::from_document(&parent)
+    bucket_runtime::mongodb::bson::RawDocumentBuf::try_from(&parent)
         .unwrap()
         .as_bytes()
         .len() as i64
