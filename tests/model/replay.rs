@@ -68,8 +68,13 @@ struct Parent {
     #[serde(rename = "_id")]
     id: i64,
     #[outlier(items)]
-    items: Vec<i64>,
+    items: Vec<Number>,
 }
+
+/// A number of which the compiler does not know how many bytes it takes, so that bytes are counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+struct Number(i64);
 
 /// One writer's calls through a handle of its own; tells of each whether it was acknowledged.
 async fn append<T: Reading>(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, bool)> {
@@ -91,7 +96,7 @@ async fn push(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, boo
     gate.close();
     let mut done = Vec::new();
     for call in calls {
-        let numbers = |items: &[Item]| items.iter().map(|item| i64::from(*item)).collect();
+        let numbers = |items: &[Item]| items.iter().map(|item| Number((*item).into())).collect();
         if let Call::Push(items) = call {
             let pushed = parents.push_many(&1, numbers(&items)).await;
             done.push((items, pushed.is_ok()));
