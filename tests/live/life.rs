@@ -29,7 +29,10 @@ use crate::{
 };
 
 const WRITERS: u64 = 5;
-const STEPS: usize = 120;
+const STEPS: usize = 80;
+
+/// What an item is worth whose append was dropped; the other way round, its removal was.
+const DROPPED: [Option<i32>; 2] = [None, Some(0)];
 
 /// How often the capacity is changed, at least, by a call that is not dropped.
 const CHANGES: u32 = 4;
@@ -91,7 +94,7 @@ impl<T: Entry> Writer<T> {
                 self.know(item, &[Some(0)]);
             }
             Outcome::Refused => self.know(item, &[None]),
-            Outcome::Unknown => self.know(item, &[Some(0), None]),
+            Outcome::Unknown => self.know(item, &DROPPED),
         }
     }
 
@@ -110,7 +113,7 @@ impl<T: Entry> Writer<T> {
     async fn again(&mut self, pick: usize, limit: Option<u64>) {
         let notes = self.notes.clone();
         if T::SPEC.unique.is_some()
-            && let Some(known) = self.pick(pick, |values| values == [Some(0), None])
+            && let Some(known) = self.pick(pick, |values| values == DROPPED)
             && let Outcome::Done(_) = called(notes.append(&known.item), limit).await
         {
             known.values = vec![Some(0)];
