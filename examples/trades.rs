@@ -69,6 +69,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     );
     show!(story, trades.append(&three[0]).await?);
     story.stored(trades.filter(&123)).await?;
+    story.remark(
+        "(Buckets of large items count their bytes in a field `oversize`, which this one does not need: \
+         the condition keeps every bucket within its max_bytes, 4 MiB.)",
+    );
 
     story.step(
         "Append the other two",

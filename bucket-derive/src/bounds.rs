@@ -33,7 +33,7 @@ pub(crate) fn of_bucket(model: &Model<'_>) -> Vec<TokenStream> {
     predicates.extend(time_is_fit(model));
     predicates.extend(rollups_are_fit(model));
     predicates.extend(unique_is_fit(model));
-    predicates.extend(size::lens_are_fit(model));
+    predicates.extend(size::bucket::lens_are_fit(model));
     predicates.extend(params_are_shared(model));
     for (serialize, bound) in [
         (true, quote!(#serde::Serialize)),

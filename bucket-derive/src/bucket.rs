@@ -44,7 +44,7 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let limits = [Some(checked.capacity), attr.max_bytes.as_ref()];
     let limits = limits.into_iter().flatten();
     let limits = limits.filter_map(|given| limit::constant(given, &krate));
-    let lengths = size::constants(checked.model);
+    let lengths = size::constants(&checked.model.fields, &krate);
     let write = element::write_struct(checked.model);
     let element = element::read_struct(checked.model);
     let default = element::default_impl(checked.model);
@@ -84,7 +84,7 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields, rollups: &Rollups) -> Tok
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&bounds::of_bucket(model));
-    let too_long = size::too_long(model);
+    let too_long = size::bucket::too_long(model);
     let key_types = Vec::from_iter(model.keys().map(|field| &field.node.ty));
     let key_span = key_types
         .first()
@@ -194,7 +194,7 @@ fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
             &[#(#names),*],
         ) #items #count #window #rollups #time #fields #indexes #unique #expire_after #max_bytes
     };
-    size::proved(model, checked.capacity, spec)
+    size::bucket::proved(model, checked.capacity, spec)
 }
 
 fn borrowed(model: &Model<'_>, key: &Field<'_, Role>) -> TokenStream {

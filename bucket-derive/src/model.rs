@@ -57,3 +57,17 @@ fn fields<'a, Part>(
         })
         .collect()
 }
+
+impl<Part> Field<'_, Part> {
+    /// Whether serde is told how to write or read the value.
+    pub(crate) fn has_own_format(&self) -> bool {
+        ["with", "serialize_with", "deserialize_with"]
+            .iter()
+            .any(|key| self.serde.has(key))
+    }
+
+    /// Whether the value is never stored.
+    pub(crate) fn is_left_out(&self) -> bool {
+        self.serde.has("skip") || self.serde.has("skip_serializing")
+    }
+}

@@ -11,6 +11,7 @@ use crate::{
     fields::{self, Fields, Form},
     generics, limit,
     model::outlier::Model,
+    size,
 };
 
 pub(crate) fn derive(input: TokenStream) -> TokenStream {
@@ -37,15 +38,19 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let extras_capacity = extras_capacity.map(|limit| limit::constant(limit, &krate));
     let max_bytes = checked.model.attr.max_bytes.as_ref();
     let max_bytes = max_bytes.map(|limit| limit::constant(limit, &krate));
+    let lengths = size::constants(&checked.model.fields, &krate);
     let fields = fields(checked.model);
     let definition = &fields.definition;
+    let spec = spec(checked);
     let outlier = outlier_impl(checked, &fields);
     quote! {
-        #[allow(deprecated)]
+        #[allow(deprecated, non_snake_case)]
         const _: () = {
             #threshold
             #extras_capacity
             #max_bytes
+            #(#lengths)*
+            const __SPEC: #krate::OutlierSpec = { #spec };
             #definition
             #outlier
         };
@@ -64,7 +69,7 @@ fn outlier_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
     let ident = &input.ident;
     let (parameters, arguments, _) = input.generics.split_for_impl();
     let clause = generics::where_clause(&predicates(checked));
-    let spec = spec(checked);
+    let too_long = size::outlier::too_long(checked);
     let fields = &fields.members;
     let (id, id_type) = (checked.id.ident, &checked.id.node.ty);
     let (items, items_type) = (checked.items.ident, &checked.items.node.ty);
@@ -74,10 +79,11 @@ fn outlier_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl #parameters #krate::Outlier for #ident #arguments #clause {
-            const SPEC: #krate::OutlierSpec = #spec;
+            const SPEC: #krate::OutlierSpec = __SPEC;
             #id_type
             #item_type
             #fields
+            #too_long
             fn id(&self) -> #krate::IdRef<'_, Self> {
                 #krate::KeyField::borrowed(&self.#id)
             }
@@ -100,6 +106,7 @@ fn predicates(checked: &Checked<'_>) -> Vec<TokenStream> {
         predicates.push(fit(&flag.node.ty, &["__private", "FlagField"]));
     }
     predicates.push(generics::is_stored(input, &krate));
+    predicates.extend(size::outlier::lens_are_fit(checked));
     predicates.extend(fields::predicates(input, &krate, &model.fields));
     predicates
 }
@@ -118,7 +125,7 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
     let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
     let indexes = fields::indexed(&checked.model.fields);
     let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
-    quote! {
+    let spec = quote! {
         #krate::OutlierSpec::new(
             #collection,
             #extras,
@@ -127,5 +134,6 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
             #extra_items,
             #threshold,
         ) #flag #extras_capacity #max_bytes #indexes
-    }
+    };
+    size::outlier::proved(checked, spec)
 }

@@ -44,6 +44,12 @@ impl Container {
     pub(crate) fn find(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.is(key))
     }
+
+    /// Whether nothing else is told.
+    pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
+        let is_one = |entry: &Entry| keys.iter().any(|key| entry.is(key));
+        self.entries.iter().all(is_one)
+    }
 }
 
 /// The attributes of a field.

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use mongodb::bson::{Bson, RawBsonRef, RawDocumentBuf};
+use mongodb::bson::{Bson, Document, RawBsonRef, RawDocumentBuf};
 use serde::Serialize;
 
 use crate::{bytes, size::digits};
@@ -51,6 +51,13 @@ impl Element {
     }
 }
 
+/// How many bytes a document takes.
+pub(crate) fn document_size(document: &Document) -> usize {
+    let fields = document.iter();
+    let sizes = fields.map(|(name, value)| 2 + name.len() + value_size(value));
+    5 + sizes.sum::<usize>()
+}
+
 /// How many bytes a value takes in a document, without its name.
 pub(crate) fn value_size(value: &Bson) -> usize {
     match value {
@@ -67,11 +74,7 @@ pub(crate) fn value_size(value: &Bson) -> usize {
                 indexes.map(|(n, value)| 2 + digits(n as u64 + 1) as usize + value_size(value));
             5 + sizes.sum::<usize>()
         }
-        Bson::Document(document) => {
-            let fields = document.iter();
-            let sizes = fields.map(|(name, value)| 2 + name.len() + value_size(value));
-            5 + sizes.sum::<usize>()
-        }
+        Bson::Document(document) => document_size(document),
         // They are rare, and some have fields of another form in each version of `bson`.
         other => Element::of(other).map_or(0, |element| element.value_size()),
     }

@@ -36,7 +36,7 @@ pub use self::{
     stream::{Extras, ExtrasPage, ExtrasStream, FindStream, ValueStream, Values},
     verify::{Problem, Repair, Verify},
 };
-use crate::{Bucket, KeyField, OutlierSpec, create::CreateCollections, validator};
+use crate::{Bucket, KeyField, OutlierSpec, TooLong, create::CreateCollections, validator};
 
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
 pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
@@ -111,6 +111,19 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// The parent's array, to be joined with its extras.
     fn items_mut(&mut self) -> &mut Vec<Self::Item>;
+
+    /// A field whose value is longer than it may be (`#[outlier(max_len = …)]`), if there is one, or
+    /// an item that is: the parent is then refused before anything is sent.
+    fn too_long(&self) -> Option<TooLong> {
+        None
+    }
+
+    /// Whether an item is longer than it may be (`#[outlier(items, max_len = …)]`): it is then refused
+    /// before anything is sent.
+    fn item_too_long(item: &Self::Item) -> Option<TooLong> {
+        let _ = item;
+        None
+    }
 
     /// A validator for the parents' collection, with which the server refuses an array that is longer
     /// than the threshold (O2), whoever pushes to it. It asks that the array is one, and that the id

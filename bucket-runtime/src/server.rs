@@ -62,9 +62,12 @@ pub(crate) struct Last {
 }
 
 /// How full a parent is.
+#[derive(Default)]
 pub(crate) struct State {
     pub(crate) length: usize,
     pub(crate) flagged: bool,
+    /// How many bytes it takes.
+    pub(crate) bytes: usize,
 }
 
 impl Server {
@@ -398,6 +401,9 @@ impl Server {
                 .and_then(|length| usize::try_from(length).ok())
                 .unwrap_or(0),
             flagged: state.get_bool("flag").unwrap_or(false),
+            bytes: (state.get("bytes").and_then(whole))
+                .and_then(|bytes| usize::try_from(bytes).ok())
+                .unwrap_or(0),
         }))
     }
 }

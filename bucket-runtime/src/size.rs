@@ -3,6 +3,7 @@
 mod budget;
 mod full;
 mod len;
+mod pack;
 
 use std::{
     num::{NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroU8, NonZeroU16, NonZeroU32},
@@ -15,6 +16,7 @@ pub use self::len::{LenField, TooLong};
 pub(crate) use self::{
     budget::Budget,
     full::{digits, field},
+    pack::{Pack, packs},
 };
 
 /// The most bytes that a bucket may take, 15 MiB: a document holds 16 MiB, and the command that

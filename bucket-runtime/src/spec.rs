@@ -258,8 +258,13 @@ pub struct OutlierSpec {
     pub extras_capacity: u32,
     /// The stored names of the parents' fields that have an index.
     pub indexes: &'static [&'static str],
-    /// How many bytes an extras document takes at most.
+    /// How many bytes a parent takes at most, and an extras document.
     pub max_bytes: u32,
+    /// Whether a parent cannot take more than that ([`bounded`](Self::bounded)); pushes see to it
+    /// otherwise.
+    pub is_bounded: bool,
+    /// Whether an extras document cannot either ([`bounded_extras`](Self::bounded_extras)).
+    pub are_extras_bounded: bool,
 }
 
 impl OutlierSpec {
@@ -307,10 +312,22 @@ impl OutlierSpec {
             extras_capacity: 1000,
             indexes: &[],
             max_bytes: DEFAULT_MAX_BYTES,
+            is_bounded: false,
+            are_extras_bounded: false,
         }
     }
 
-    /// Sets how many bytes an extras document takes at most.
+    /// The extras documents, as buckets of their parents' ids.
+    pub(crate) const fn of_extras(&self, key: &'static [KeyName]) -> BucketSpec {
+        let id = IdFormat::new("", &["_"], Ordinal::Number);
+        let mut extras = BucketSpec::new(self.extras, id, self.extras_capacity, key);
+        extras.items = self.extra_items;
+        extras.max_bytes = self.max_bytes;
+        extras.is_bounded = self.are_extras_bounded;
+        extras
+    }
+
+    /// Sets how many bytes a parent takes at most, and an extras document.
     ///
     /// # Panics
     ///

@@ -12,7 +12,7 @@ use tokio::{sync::Barrier, task::JoinSet};
 use crate::support::{database, dense_buckets, number};
 
 const WRITERS: i64 = 32;
-const ITEMS: i64 = 100;
+const ITEMS: i64 = 60;
 
 /// One struct per ordinal and capacity, since both are facts of the type.
 macro_rules! readings {
@@ -94,7 +94,7 @@ fn time(times: Times, n: i64) -> DateTime {
     })
 }
 
-/// 32 tasks append 100 items each to so many keys; then every item is there once, in a dense set
+/// 32 tasks append their items to so many keys; then every item is there once, in a dense set
 /// of buckets.
 async fn race<T: Reading>(db: &Database, keys: i64, times: Times, through: Handles) {
     let _ = db.collection::<T>("readings").drop().await;

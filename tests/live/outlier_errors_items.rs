@@ -1,6 +1,6 @@
 //! Items that cannot be stored: nothing is lost, and the error says what is wrong and what is left.
 
-use bucket_runtime::{Outlier, Outliers};
+use bucket_runtime::{Outlier, Outliers, mongodb::bson::doc};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 
@@ -143,12 +143,21 @@ async fn outlier_push_many_hands_back_exactly_what_is_not_stored() {
 
 #[tokio::test]
 async fn outlier_an_insert_that_fails_in_its_extras_says_how_many_are_stored() {
-    let albums = fresh::<Album>(&database("outlier_stored").await).await;
+    let db = database("outlier_stored").await;
+    let albums = fresh::<Album>(&db).await;
+    // Somebody's validator, of which nobody knows before.
+    let is_short = doc! { "$lt": [{ "$strLenBytes": "$$this" }, 1000] };
+    let photos = format!("${}", Album::SPEC.extra_items);
+    let are_short = doc! { "$map": { "input": photos, "in": is_short } };
+    let validator = doc! { "$expr": { "$allElementsTrue": [are_short] } };
+    db.run_command(doc! { "collMod": Album::SPEC.extras, "validator": validator })
+        .await
+        .unwrap();
     for at in 3..14 {
         let mut photos: Vec<usize> = (10..24).collect();
-        photos[at] = 17 * MB;
+        photos[at] = 2000;
         let error = albums.insert(&album(&photos)).await.unwrap_err();
-        assert!(error.is_too_large(), "{error}");
+        assert!(!error.is_maybe_stored(), "{error}");
         let stored = error.stored();
         assert!((3..=at).contains(&stored), "{error}");
         assert!(
@@ -158,7 +167,7 @@ async fn outlier_an_insert_that_fails_in_its_extras_says_how_many_are_stored() {
         assert_eq!(sizes(&albums).await, photos[..stored]);
         let rest = photos[stored..]
             .iter()
-            .filter(|size| **size < MB)
+            .filter(|size| **size < 1000)
             .map(|size| photo(*size));
         albums.push_many("summer", rest).await.unwrap();
         photos.remove(at);

@@ -24,11 +24,7 @@ const WRITERS: i64 = 32;
 /// How many values each task pushes. Pages of one value take several commands for each, so there
 /// are fewer of them, but enough for every threshold.
 const fn values<T: Outlier>() -> i64 {
-    if T::SPEC.extras_capacity == 1 {
-        40
-    } else {
-        100
-    }
+    if T::SPEC.extras_capacity == 1 { 40 } else { 60 }
 }
 
 books! {

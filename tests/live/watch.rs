@@ -312,3 +312,25 @@ fn by_blocking() {
     let mut again = notes.watch(&1).resume_after(stream.token()).run().unwrap();
     assert_eq!(again.next().unwrap().unwrap().n(), 2);
 }
+
+/// A server that began after the token was given has no history from before, which it finds out with
+/// the next item.
+#[tokio::test]
+async fn what_the_server_has_forgotten_is_an_error_that_says_so() {
+    let db = database("watch_history").await;
+    let notes = created::<Seconds>(&db).await;
+    let mut stream = notes.watch(&1).await.unwrap();
+    notes.append(&Seconds::new(1, 1, 1)).await.unwrap();
+    stream.try_next().await.unwrap();
+    let token = stream.token().clone();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let server = bucket_testkit::Server::start().await.unwrap();
+    let later = created::<Seconds>(&server.database("watch_history").await.unwrap()).await;
+    let resumed = later.watch(&1).resume_after(&token).await;
+    later.append(&Seconds::new(1, 2, 1)).await.unwrap();
+    let error = match resumed {
+        Ok(mut stream) => stream.try_next().await.unwrap_err(),
+        Err(error) => error,
+    };
+    assert!(error.is_history_lost(), "{error}");
+}

@@ -21,7 +21,7 @@ pub(crate) const OUTLIER: Derive = Derive {
         ("crate", "crate = ::bucket_runtime"),
     ],
     words: &["items", "flag", "index"],
-    limits: &[],
+    limits: &[("max_len", "max_len = 40")],
 };
 
 /// `#[outlier(…)]` on the struct, as far as it could be read.

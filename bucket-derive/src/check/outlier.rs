@@ -9,7 +9,10 @@ use syn::{Error, LitStr};
 use super::{
     check_is_struct, check_lifetimes,
     names::check_indexes,
-    values::{check_collection, check_limit, check_max_bytes, check_required, collection_of},
+    values::{
+        check_collection, check_limit, check_max_bytes, check_max_lens, check_required,
+        collection_of,
+    },
 };
 use crate::{
     attr::{Limit, OUTLIER, Spanned},
@@ -54,8 +57,14 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
         }
     }
     if let Some(max_bytes) = &model.attr.max_bytes {
-        check_max_bytes(model.input, max_bytes, "an extras document", &mut errors);
+        check_max_bytes(
+            model.input,
+            max_bytes,
+            "a parent or extras document",
+            &mut errors,
+        );
     }
+    check_max_lens(model.input, &model.fields, &mut errors);
     if is_struct {
         parts::check(model, &mut errors);
     }

@@ -6,6 +6,7 @@ use syn::{DeriveInput, ExprPath, LitStr};
 use crate::{
     attr::{Derive, Limit, Spanned, Written},
     errors::Errors,
+    model::Field,
 };
 
 /// As in `bucket_runtime::MAX_CAPACITY`.
@@ -114,8 +115,26 @@ pub(super) fn check_max_bytes(
     });
 }
 
+/// The lengths that values may have.
+pub(super) fn check_max_lens<P>(input: &DeriveInput, fields: &[Field<'_, P>], errors: &mut Errors) {
+    for field in fields {
+        let Some(max_len) = field.attr.limit("max_len") else {
+            continue;
+        };
+        check_max_len(input, max_len, errors);
+        // Of such a field there is no one value that is stored.
+        if field.serde.write.is_none() {
+            errors.push(
+                &max_len.key,
+                "`max_len` on a field that is not stored under a name of its own",
+                "remove it, or the `skip` or `flatten` of the field",
+            );
+        }
+    }
+}
+
 /// A length that is zero bounds nothing but what is empty, and none can exceed a document.
-pub(super) fn check_max_len(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Errors) {
+fn check_max_len(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Errors) {
     check_number(input, limit, errors, |number| match number {
         Some(1..=MAX_BYTES) => None,
         Some(0) => Some("`max_len` is zero: a value needs room for one byte at least".to_owned()),

@@ -146,12 +146,3 @@ impl Role {
         }
     }
 }
-
-impl Field<'_, Role> {
-    /// Whether serde is told how to write or read the value.
-    pub(crate) fn has_own_format(&self) -> bool {
-        ["with", "serialize_with", "deserialize_with"]
-            .iter()
-            .any(|key| self.serde.has(key))
-    }
-}

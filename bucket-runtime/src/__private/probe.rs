@@ -3,6 +3,7 @@
 
 use std::marker::PhantomData;
 
+use super::ItemsField;
 use crate::{BsonSize, KeyField, LenField};
 
 /// `Probe::<T>::SIZE`, with [`Unknown`] in scope.
@@ -24,6 +25,22 @@ impl<T: LenField> Probe<T> {
     pub const LEN: Option<[u64; 2]> = Some([T::FIXED, T::PER_BYTE]);
 }
 
+impl<A: ItemsField> Probe<A>
+where
+    A::Item: BsonSize,
+{
+    /// [`BsonSize::MAX`] of an item
+    pub const ITEM_SIZE: Option<u64> = Some(<A::Item as BsonSize>::MAX);
+}
+
+impl<A: ItemsField> Probe<A>
+where
+    A::Item: LenField,
+{
+    /// [`LenField::FIXED`] and [`LenField::PER_BYTE`] of an item
+    pub const ITEM_LEN: Option<[u64; 2]> = Some([A::Item::FIXED, A::Item::PER_BYTE]);
+}
+
 /// What is said of a type of which nothing is known.
 pub trait Unknown {
     /// Nothing.
@@ -32,6 +49,10 @@ pub trait Unknown {
     const TEXT: Option<u32> = None;
     /// Nothing.
     const LEN: Option<[u64; 2]> = None;
+    /// Nothing.
+    const ITEM_SIZE: Option<u64> = None;
+    /// Nothing.
+    const ITEM_LEN: Option<[u64; 2]> = None;
 }
 
 impl<T: ?Sized> Unknown for Probe<T> {}

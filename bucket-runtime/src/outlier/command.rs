@@ -5,6 +5,8 @@ use mongodb::bson::{Bson, Document, doc};
 use crate::{
     KeyPart, OutlierSpec,
     command::{KeyScope, SEALED, Update, equality, size},
+    element::value_size,
+    size::{digits, field},
 };
 
 /// One parent, ready to be put into commands.
@@ -34,18 +36,13 @@ impl ParentScope {
         doc! { "_id": equality(&self.id) }
     }
 
-    /// The push into the parent's array, if that has room for so many.
+    /// The push into the parent's array, if that has room for these.
     ///
-    /// The threshold is decided in the filter, never read first. It asks for the length and not for
-    /// an index (`items.49`), since a path like that also finds a field `49` of an item.
+    /// The threshold is decided in the filter, never read first.
     pub(crate) fn push(&self, elements: Vec<Bson>) -> Update {
-        let room = i64::from(self.spec.threshold) - i64::from(size(&elements));
         let mut filter = self.parent();
         filter.insert(self.spec.flag, doc! { "$ne": true });
-        filter.insert(
-            "$expr",
-            doc! { "$lte": [array_length(self.spec.items), room] },
-        );
+        filter.insert("$expr", self.has_room(&elements));
         Update {
             filter,
             update: doc! { "$push": { self.spec.items: { "$each": elements } } },
@@ -54,10 +51,11 @@ impl ParentScope {
         }
     }
 
-    /// Flags the parent, if it is full or flagged already.
-    pub(crate) fn flag(&self) -> Update {
+    /// Flags the parent, if it has no room for this one or is flagged already.
+    pub(crate) fn flag(&self, element: &Bson) -> Update {
         let mut filter = self.parent();
-        let full = longer_than(self.spec, self.spec.threshold - 1);
+        let has_room = self.has_room(std::slice::from_ref(element));
+        let full = doc! { "$expr": { "$not": [has_room] } };
         filter.insert("$or", vec![doc! { self.spec.flag: true }, full]);
         Update {
             filter,
@@ -67,9 +65,53 @@ impl ParentScope {
         }
     }
 
-    /// A projection that tells a parent's state: its flag, and the length of its array.
+    /// Whether the parent has room for these. It is asked for the length and not for an index
+    /// (`items.49`), since a path like that also finds a field `49` of an item.
+    fn has_room(&self, elements: &[Bson]) -> Document {
+        let room = i64::from(self.spec.threshold) - i64::from(size(elements));
+        let by_length = doc! { "$lte": [array_length(self.spec.items), room] };
+        if self.spec.is_bounded {
+            return by_length;
+        }
+        let room = i64::from(self.spec.max_bytes) - self.bytes(elements);
+        doc! { "$and": [by_length, { "$lte": [{ "$bsonSize": "$$ROOT" }, room] }] }
+    }
+
+    /// How many of these, from the first one on, a parent takes that has so many items and bytes.
+    pub(crate) fn fitting(&self, length: usize, bytes: usize, elements: &[Bson]) -> usize {
+        let room = (self.spec.threshold as usize).saturating_sub(length);
+        let most = room.min(elements.len());
+        if self.spec.is_bounded {
+            return most;
+        }
+        let mut left = i64::from(self.spec.max_bytes) - signed(bytes) - self.bytes(&[]);
+        let fits = |element: &&Bson| {
+            left -= self.cost(element);
+            left >= 0
+        };
+        elements[..most].iter().take_while(fits).count()
+    }
+
+    /// How many bytes these add to a parent, which may have neither array nor flag yet.
+    fn bytes(&self, elements: &[Bson]) -> i64 {
+        let fields = field(self.spec.items, 5) + field(self.spec.flag, 1);
+        let elements = elements.iter().map(|element| self.cost(element));
+        fields as i64 + elements.sum::<i64>()
+    }
+
+    /// How many bytes a value takes in the parent's array.
+    fn cost(&self, element: &Bson) -> i64 {
+        signed(value_size(element)) + 2 + digits(self.spec.threshold.into()) as i64
+    }
+
+    /// A projection that tells a parent's state: its flag, the length of its array, and its bytes.
     pub(crate) fn state(&self) -> Document {
-        doc! { "_id": 0, "flag": format!("${}", self.spec.flag), "length": array_length(self.spec.items) }
+        doc! {
+            "_id": 0,
+            "flag": format!("${}", self.spec.flag),
+            "length": array_length(self.spec.items),
+            "bytes": { "$bsonSize": "$$ROOT" },
+        }
     }
 
     /// All extras documents of the parent, also those that the manual's commands wrote.
@@ -138,10 +180,10 @@ impl ParentScope {
         ]
     }
 
-    /// Cuts the parent's array at the threshold, and flags it.
-    pub(crate) fn cut(&self) -> Update {
-        let threshold = capacity_of(self.spec.threshold);
-        let keep = doc! { "$each": [], "$slice": threshold };
+    /// Cuts the parent's array behind so many items, and flags it.
+    pub(crate) fn cut(&self, length: usize) -> Update {
+        let length = i32::try_from(length).unwrap_or(i32::MAX);
+        let keep = doc! { "$each": [], "$slice": length };
         Update {
             filter: self.parent(),
             update: doc! { "$push": { self.spec.items: keep }, "$set": { self.spec.flag: true } },
@@ -161,9 +203,20 @@ impl ParentScope {
     }
 }
 
-/// The parents whose array is longer than this.
-pub(crate) fn longer_than(spec: &OutlierSpec, length: u32) -> Document {
-    doc! { "$expr": { "$gt": [array_length(spec.items), i64::from(length)] } }
+/// The parents that have more items than the threshold.
+pub(crate) fn too_long(spec: &OutlierSpec) -> Document {
+    doc! { "$expr": { "$gt": [array_length(spec.items), i64::from(spec.threshold)] } }
+}
+
+/// The parents that have more items than the threshold, or more bytes than they may while there are
+/// items that could go elsewhere.
+pub(crate) fn too_large(spec: &OutlierSpec) -> Document {
+    let length = array_length(spec.items);
+    let max = i64::from(spec.max_bytes);
+    doc! { "$expr": { "$or": [
+        { "$gt": [&length, i64::from(spec.threshold)] },
+        { "$and": [{ "$gt": [&length, 0] }, { "$gt": [{ "$bsonSize": "$$ROOT" }, max] }] },
+    ] } }
 }
 
 /// Whether an array holds a value.
@@ -185,6 +238,6 @@ pub(crate) fn array_length(name: &str) -> Document {
     doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
 }
 
-fn capacity_of(threshold: u32) -> i32 {
-    i32::try_from(threshold).unwrap_or(i32::MAX)
+fn signed(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use mongodb::bson::DateTime;
 use serde::{Serialize, Serializer};
 
-use crate::{Bucket, BucketSpec, IdFormat, KeyField, KeyName, KeyRef, Ordinal, Outlier};
+use crate::{Bucket, BucketSpec, KeyField, KeyName, KeyRef, Outlier};
 
 /// One value beyond a parent's threshold. The bucket engine stores it; nobody else sees it.
 pub(crate) struct Extra<T: Outlier> {
@@ -19,14 +19,7 @@ impl<T: Outlier> Extra<T> {
 }
 
 impl<T: Outlier> Bucket for Extra<T> {
-    const SPEC: BucketSpec = BucketSpec::new(
-        T::SPEC.extras,
-        IdFormat::new("", &["_"], Ordinal::Number),
-        T::SPEC.extras_capacity,
-        Self::KEY,
-    )
-    .items(T::SPEC.extra_items)
-    .max_bytes(T::SPEC.max_bytes);
+    const SPEC: BucketSpec = T::SPEC.of_extras(Self::KEY);
     type Key = (T::Id,);
     type Element = T::Item;
     type Fields = ();

@@ -71,16 +71,17 @@ impl<T: Outlier> Outliers<T> {
         }
     }
 
-    /// Inserts a parent. One with more items than the threshold is split at once: the first of them
-    /// in the document, the others in extras.
+    /// Inserts a parent. One with more items than the threshold, or more bytes than `max_bytes`, is
+    /// split at once: the first of them in the document, the others in extras.
     ///
     /// Round trips: one up to the threshold, and then the document is stored exactly as serde
     /// writes the struct. Beyond that up to five more for each extras document.
     ///
     /// # Errors
     ///
-    /// [`is_duplicate`](crate::Error::is_duplicate) if the id is taken; nothing was stored. An
-    /// error on the way through the extras leaves the parent with the first of its items:
+    /// [`is_duplicate`](crate::Error::is_duplicate) if the id is taken,
+    /// [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
+    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error on the way through the extras leaves the parent with the first of its items:
     /// [`stored`](crate::Error::stored) says how many, the others can be pushed. A dropped future
     /// leaves likewise a first part of the items.
     ///
@@ -102,7 +103,9 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// # Errors
     ///
-    /// [`is_not_found`](crate::Error::is_not_found) if there is no such parent; nothing was stored.
+    /// [`is_not_found`](crate::Error::is_not_found) if there is no such parent,
+    /// [`is_too_large`](crate::Error::is_too_large) if no document could hold the item, and
+    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored.
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
     /// stored nevertheless.
     ///
@@ -114,7 +117,7 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     pub fn push(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Push<'static> {
-        Push::new(&self.core, self.scope(id), &item.into())
+        Push::new::<T>(&self.core, self.scope(id), &item.into())
     }
 
     /// Pushes items in their order, across the threshold: as many as fit into the parent, the

@@ -9,7 +9,11 @@ use mongodb::{
 };
 
 use super::{command::ParentScope, core::Core};
-use crate::{Outlier, Result, element::element, error::Kind};
+use crate::{
+    Outlier, Result,
+    element::{document_size, element},
+    error::Kind,
+};
 
 /// An insertion that waits to be awaited; see [`Outliers::insert`](crate::Outliers::insert).
 #[must_use = "a parent is inserted when this is awaited"]
@@ -22,10 +26,11 @@ pub struct Insert<'s> {
 
 impl Insert<'static> {
     pub(crate) fn new<T: Outlier>(core: &Core, scope: ParentScope, parent: &T) -> Self {
-        let parent = match element(parent) {
-            Ok(Bson::Document(parent)) => Ok(parent),
-            Ok(_) => Err(core.fail(&scope, Kind::Serialize)),
-            Err(error) => Err(core.fail(&scope, Kind::Serialize).with_source(error)),
+        let parent = match (parent.too_long(), element(parent)) {
+            (Some(field), _) => Err(core.fail(&scope, Kind::TooLong(field))),
+            (None, Ok(Bson::Document(parent))) => Ok(parent),
+            (None, Ok(_)) => Err(core.fail(&scope, Kind::Serialize)),
+            (None, Err(error)) => Err(core.fail(&scope, Kind::Serialize).with_source(error)),
         };
         Self {
             core: core.clone(),
@@ -70,11 +75,18 @@ impl Core {
         mut parent: Document,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let threshold = scope.spec.threshold as usize;
         let mut rest = match parent.get_array_mut(scope.spec.items) {
-            Ok(items) if items.len() > threshold => items.split_off(threshold),
-            _ => Vec::new(),
+            Ok(items) => std::mem::take(items),
+            Err(_) => Vec::new(),
         };
+        if let (_, Some(misfit)) = self.split_at_misfit(scope, &rest) {
+            return Err(misfit);
+        }
+        let bytes = document_size(&parent);
+        let kept = scope.fitting(0, bytes, &rest);
+        if let Ok(items) = parent.get_array_mut(scope.spec.items) {
+            items.extend(rest.drain(..kept));
+        }
         if !rest.is_empty() {
             parent.insert(scope.spec.flag, true);
         }
@@ -83,6 +95,6 @@ impl Core {
         let all = rest.len();
         self.append_extras(scope, &mut rest, session)
             .await
-            .map_err(|error| error.with_stored(threshold + all - rest.len()))
+            .map_err(|error| error.with_stored(kept + all - rest.len()))
     }
 }

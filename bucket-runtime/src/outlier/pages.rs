@@ -4,51 +4,60 @@ use mongodb::bson::{Array, Bson, Document, doc};
 
 use super::command::ParentScope;
 use crate::{
-    command::{SEALED, size},
+    command::{OVERSIZE, SEALED, size},
+    element::value_size,
     id,
+    size::{Pack, packs},
 };
 
-/// The pages of a parent that has none: numbered from 0, all full but the last, which stays open.
+/// The pages of a parent that has none: numbered from 0, of which the last one stays open.
 pub(crate) fn pages_of(scope: &ParentScope, items: Array) -> Vec<Document> {
-    let capacity = scope.extras.spec.capacity as usize;
-    let chunks = items.chunks(capacity).zip(0..);
-    chunks
-        .filter_map(|(chunk, n)| Some(page(scope, id::number(n)?, chunk)))
-        .collect()
+    let mut pages = pages(scope, 0, items).unwrap_or_default();
+    if let Some(last) = pages.last_mut() {
+        last.remove(SEALED);
+    }
+    pages
 }
 
 /// The pages of a parent to which extras were pushed already. What stands in the parent is older,
-/// so its pages take the numbers before the first one, below zero if need be. The first of them
-/// takes what does not fill a page, and is sealed: the open page is at the other end.
+/// so its pages take the numbers before the first one, below zero if need be. None of them is open:
+/// the open page is at the other end.
 pub(crate) fn pages_before(
     scope: &ParentScope,
     first: &str,
     items: Array,
 ) -> Option<Vec<Document>> {
-    let capacity = scope.extras.spec.capacity as usize;
     let first = id::parse_signed(first.strip_prefix(&scope.extras.prefix)?)?;
-    let odd = items.len() % capacity;
-    let (begin, full) = items.split_at(odd);
-    let chunks: Vec<_> = [begin]
-        .into_iter()
-        .filter(|odd| !odd.is_empty())
-        .chain(full.chunks(capacity))
-        .collect();
-    let least = first - i64::try_from(chunks.len()).ok()?;
-    let pages = chunks.into_iter().zip(least..).map(|(chunk, n)| {
-        let mut page = page(scope, id::signed(n)?, chunk);
-        if chunk.len() < capacity {
-            page.insert(SEALED, page.get("_id").cloned()?);
-        }
-        Some(page)
+    let count = packed(scope, &items).len();
+    pages(scope, first - i64::try_from(count).ok()?, items)
+}
+
+/// Pages numbered from here on, sealed unless they are full. None if there are no such numbers.
+fn pages(scope: &ParentScope, first: i64, items: Array) -> Option<Vec<Document>> {
+    let packs = packed(scope, &items);
+    let mut items = items.into_iter();
+    let pages = packs.into_iter().zip(first..).map(|(pack, n)| {
+        let items = items.by_ref().take(pack.len).collect();
+        Some(page(scope, id::signed(n)?, items, pack))
     });
     pages.collect()
 }
 
-fn page(scope: &ParentScope, number: String, items: &[Bson]) -> Document {
-    let mut page = doc! { "_id": scope.extras.id(&number) };
+fn packed(scope: &ParentScope, items: &[Bson]) -> Vec<Pack> {
+    packs(&scope.extras, items.iter().map(value_size))
+}
+
+fn page(scope: &ParentScope, number: String, items: Array, pack: Pack) -> Document {
+    let id = scope.extras.id(&number);
+    let mut page = doc! { "_id": &id };
     page.extend(scope.all_extras());
-    page.insert("count", size(items));
-    page.insert(scope.spec.extra_items, items.to_vec());
+    page.insert("count", size(&items));
+    page.insert(scope.spec.extra_items, items);
+    if pack.oversize > 0 {
+        page.insert(OVERSIZE, pack.oversize);
+    }
+    if pack.len < scope.extras.spec.capacity as usize {
+        page.insert(SEALED, id);
+    }
     page
 }

@@ -4,7 +4,6 @@ use std::{fmt, future::IntoFuture};
 
 use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Bson};
-use serde::Serialize;
 
 use super::{command::ParentScope, core::Core};
 use crate::{
@@ -12,6 +11,7 @@ use crate::{
     element::{element, value_size},
     engine::{Batch, Entry},
     error::Kind,
+    server::State,
     size::Budget,
 };
 
@@ -28,9 +28,9 @@ pub struct Push<'s> {
 }
 
 impl Push<'static> {
-    pub(crate) fn new<I: Serialize>(core: &Core, scope: ParentScope, item: &I) -> Self {
+    pub(crate) fn new<T: Outlier>(core: &Core, scope: ParentScope, item: &T::Item) -> Self {
         Self {
-            element: core.element(&scope, item),
+            element: core.element::<T>(&scope, item),
             core: core.clone(),
             scope,
             session: None,
@@ -106,7 +106,7 @@ impl<'s, T: Outlier> IntoFuture for PushMany<'s, T> {
             let mut items = self.items;
             let elements = items
                 .iter()
-                .map(|item| self.core.element(&self.scope, item));
+                .map(|item| self.core.element::<T>(&self.scope, item));
             let mut elements: Vec<Bson> = match elements.collect() {
                 Ok(elements) => elements,
                 Err(error) => return Err(PushManyError { error, rest: items }),
@@ -156,7 +156,10 @@ impl<I> From<PushManyError<I>> for Error {
 
 impl Core {
     /// An item in the form in which it is sent.
-    fn element<I: Serialize>(&self, scope: &ParentScope, item: &I) -> Result<Bson> {
+    fn element<T: Outlier>(&self, scope: &ParentScope, item: &T::Item) -> Result<Bson> {
+        if let Some(item) = T::item_too_long(item) {
+            return Err(self.fail(scope, Kind::TooLong(item)));
+        }
         element(item).map_err(|error| self.fail(scope, Kind::Serialize).with_source(error))
     }
 
@@ -168,6 +171,20 @@ impl Core {
         &self,
         scope: &ParentScope,
         elements: &mut Vec<Bson>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        let (fit, misfit) = self.split_at_misfit(scope, elements);
+        let rest = elements.split_off(fit);
+        let pushed = self.push_fitting(scope, elements, session).await;
+        elements.extend(rest);
+        pushed?;
+        misfit.map_or(Ok(()), Err)
+    }
+
+    async fn push_fitting(
+        &self,
+        scope: &ParentScope,
+        elements: &mut Vec<Bson>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         if self
@@ -176,36 +193,35 @@ impl Core {
         {
             return self.append_extras(scope, elements, session).await;
         }
-        let threshold = scope.spec.threshold as usize;
-        let mut room = threshold;
+        // As long as nothing is known of the parent, it is taken for an empty one.
+        let mut state = State::default();
         for _ in 0..TRIES {
             if elements.is_empty() {
                 return Ok(());
             }
-            let n = room.min(elements.len());
+            let n = scope.fitting(state.length, state.bytes, elements).max(1);
             let push = scope.push(elements[..n].to_vec());
             let pushed = self.parents.update(push, session.as_deref_mut()).await;
             if pushed.map_err(|error| self.refused(scope, error))? {
                 elements.drain(..n);
-                room = threshold;
+                state = State::default();
                 continue;
             }
             let flagged = self
                 .parents
-                .update(scope.flag(), session.as_deref_mut())
+                .update(scope.flag(&elements[0]), session.as_deref_mut())
                 .await;
             if flagged.map_err(|error| self.failed(scope, error))? {
                 self.known.remember(&scope.extras.prefix);
                 return self.append_extras(scope, elements, session).await;
             }
             // It has room, but less than was asked for; or it does not exist.
-            let state = self
+            let found = self
                 .parents
                 .state(scope, true, session.as_deref_mut())
                 .await;
-            let state = state.map_err(|error| self.failed(scope, error))?;
-            let state = state.ok_or_else(|| self.fail(scope, Kind::NoParent))?;
-            room = threshold.saturating_sub(state.length).max(1);
+            let found = found.map_err(|error| self.failed(scope, error))?;
+            state = found.ok_or_else(|| self.fail(scope, Kind::NoParent))?;
         }
         Err(self.fail(scope, Kind::Contended(TRIES)))
     }
@@ -234,21 +250,28 @@ impl Core {
         Ok(stored)
     }
 
-    /// Appends what is left to the extras, with the bucket engine, up to the first element that no
-    /// extras document can hold.
+    /// How many elements there are before the first one that no document can hold, and why.
+    pub(crate) fn split_at_misfit(
+        &self,
+        scope: &ParentScope,
+        elements: &[Bson],
+    ) -> (usize, Option<Error>) {
+        let budget = Budget::of(&scope.extras);
+        let check = |element| budget.map_or(Ok(()), |budget| budget.check(value_size(element)));
+        let misfit = |(n, element)| Some((n, check(element).err()?));
+        match elements.iter().enumerate().find_map(misfit) {
+            Some((n, kind)) => (n, Some(self.fail(scope, kind))),
+            None => (elements.len(), None),
+        }
+    }
+
+    /// Appends what is left to the extras, with the bucket engine.
     pub(crate) async fn append_extras(
         &self,
         scope: &ParentScope,
         elements: &mut Vec<Bson>,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let budget = Budget::of(&scope.extras);
-        let check = |element| budget.map_or(Ok(()), |budget| budget.check(value_size(element)));
-        let misfit = elements
-            .iter()
-            .enumerate()
-            .find_map(|(n, element)| Some((n, check(element).err()?)));
-        let rest = misfit.as_ref().map(|(n, _)| elements.split_off(*n));
         let entries = std::mem::take(elements).into_iter();
         let entries = entries.map(|element| Entry {
             element,
@@ -258,9 +281,7 @@ impl Core {
         });
         let mut batch = Batch::new(scope.extras.clone(), entries);
         let appended = self.extras.append(&mut batch, session).await;
-        let left = batch.into_entries().map(|entry| entry.element);
-        *elements = left.chain(rest.into_iter().flatten()).collect();
-        appended?;
-        misfit.map_or(Ok(()), |(_, kind)| Err(self.fail(scope, kind)))
+        elements.extend(batch.into_entries().map(|entry| entry.element));
+        appended
     }
 }

@@ -192,7 +192,10 @@ impl<'s> IntoFuture for CountValues<'s> {
                 .state(&scope, false, session.as_deref_mut())
                 .await;
             let state = state.map_err(|error| core.failed(&scope, error))?;
-            let Some(State { length, flagged }) = state else {
+            let Some(State {
+                length, flagged, ..
+            }) = state
+            else {
                 return Ok(0);
             };
             if !flagged {

@@ -10,13 +10,14 @@ use mongodb::{
 };
 
 use super::{
-    command::{ParentScope, longer_than},
+    command::{ParentScope, too_large},
     core::Core,
     handle::Outliers,
     pages::{pages_before, pages_of},
 };
 use crate::{
     Error, Outlier, Result,
+    element::document_size,
     error::Kind,
     server::Range,
     transaction::{self, Attempt},
@@ -76,8 +77,8 @@ impl<'p, T: Outlier> IntoFuture for SplitExisting<'p, T> {
             } = self;
             let core = outliers.core();
             let fail = |error| Error::read(error, core.parents.name());
-            let too_long = longer_than(&T::SPEC, T::SPEC.threshold);
-            let found = core.parents.count_documents(too_long.clone(), None).await;
+            let too_large = too_large(&T::SPEC);
+            let found = core.parents.count_documents(too_large.clone(), None).await;
             let mut at = SplitProgress {
                 found: found.map_err(fail)?,
                 ..SplitProgress::default()
@@ -89,7 +90,7 @@ impl<'p, T: Outlier> IntoFuture for SplitExisting<'p, T> {
             };
             let mut rows = core
                 .parents
-                .find::<Document>(too_long, range, None)
+                .find::<Document>(too_large, range, None)
                 .await
                 .map_err(fail)?;
             while rows.advance().await.map_err(fail)? {
@@ -132,14 +133,14 @@ impl Attempt for Split {
         Box::pin(async move {
             let Self { core, scope } = self;
             let fail = |error: DriverError| core.failed(scope, error);
-            let rest = rest(core, scope, session).await.map_err(fail)?;
+            let (kept, rest) = rest(core, scope, session).await.map_err(fail)?;
             if rest.is_empty() {
                 return Ok(0);
             }
             let moved = rest.len() as u64;
             move_out(core, scope, rest, session).await?;
             core.parents
-                .modify(scope.cut(), Some(&mut *session))
+                .modify(scope.cut(kept), Some(&mut *session))
                 .await
                 .map_err(fail)?;
             // It only saves round trips, should the commit fail.
@@ -200,14 +201,13 @@ async fn first_id(
     })
 }
 
-/// The items beyond the threshold, in the transaction.
+/// How many items the parent keeps, and the others, in the transaction.
 async fn rest(
     core: &Core,
     scope: &ParentScope,
     session: &mut ClientSession,
-) -> Result<Array, DriverError> {
+) -> Result<(usize, Array), DriverError> {
     let range = Range {
-        projection: Some(doc! { scope.spec.items: 1 }),
         limit: Some(1),
         ..Range::unordered()
     };
@@ -216,12 +216,14 @@ async fn rest(
         .find::<Document>(scope.parent(), range, Some(session))
         .await?;
     if !parent.advance().await? {
-        return Ok(Array::new());
+        return Ok((0, Array::new()));
     }
     let mut parent = parent.decode()?;
-    let threshold = scope.spec.threshold as usize;
-    Ok(match parent.get_array_mut(scope.spec.items) {
-        Ok(items) if items.len() > threshold => items.split_off(threshold),
-        _ => Array::new(),
-    })
+    let Ok(items) = parent.get_array_mut(scope.spec.items) else {
+        return Ok((0, Array::new()));
+    };
+    let mut items = std::mem::take(items);
+    let kept = scope.fitting(0, document_size(&parent), &items);
+    let rest = items.split_off(kept);
+    Ok((kept, rest))
 }

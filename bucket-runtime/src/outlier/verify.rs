@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{
-    command::{array_length, longer_than},
+    command::{self, array_length},
     core::Core,
     handle::Outliers,
     split,
@@ -204,7 +204,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<(
 /// O2: parents that are too long, and how long they are.
 fn too_long(spec: &OutlierSpec) -> Vec<Document> {
     vec![
-        doc! { "$match": longer_than(spec, spec.threshold) },
+        doc! { "$match": command::too_long(spec) },
         doc! { "$project": { "n": array_length(spec.items) } },
     ]
 }

@@ -22,7 +22,7 @@ use crate::{
     rollup::Totals,
     rows::RowError,
     server::{Open, Range, Server},
-    size::Budget,
+    size::{Pack, packs},
     stored::Stored,
     transaction::Attempt,
 };
@@ -85,10 +85,11 @@ impl<T: Bucket> Rewrite<T> {
             last: found.ids.last().unwrap_or(&self.run.from).clone(),
             next: found.next.clone(),
         };
-        let sizes = self.sizes(&found.items);
-        if self.is_packed(&found, &sizes) {
-            if let (Some(size), Some(_)) = (sizes.last(), &found.next)
-                && *size < self.capacity()
+        let sizes = found.items.iter().map(|(element, _)| value_size(element));
+        let packs = packs(&self.run.scope, sizes);
+        if self.is_packed(&found, &packs) {
+            if let (Some(pack), Some(_)) = (packs.last(), &found.next)
+                && pack.len < self.capacity()
             {
                 done.next = Some(done.last.clone());
             }
@@ -101,11 +102,11 @@ impl<T: Bucket> Rewrite<T> {
         // Unless there is another one beside those that are rewritten.
         let is_rewritten = |open: Open| found.ids.iter().any(|id| open.id.as_str() == Some(id));
         let may_be_open = found.next.is_none() && open.is_none_or(is_rewritten);
-        let (next, last_size) = (found.next.is_some(), sizes.last().copied());
-        let documents = self.documents(found, &sizes, may_be_open);
+        let (next, last_pack) = (found.next.is_some(), packs.last().copied());
+        let documents = self.documents(found, &packs, may_be_open);
         let documents = documents.map_err(|kind| self.fail(kind))?;
-        if let (true, Some(size)) = (next, last_size)
-            && size < self.capacity()
+        if let (true, Some(pack)) = (next, last_pack)
+            && pack.len < self.capacity()
         {
             // The next run begins with what is left of this one.
             done.next = (documents.last())
@@ -192,42 +193,20 @@ impl<T: Bucket> Rewrite<T> {
         }
     }
 
-    /// How many items each of the new buckets takes.
-    fn sizes(&self, items: &[(Bson, T)]) -> Vec<usize> {
-        let budget = Budget::of(&self.run.scope);
-        let oversize = |element| budget.map_or(0, |budget| budget.oversize(value_size(element)));
-        let takes = |taken, more| budget.is_none_or(|budget| budget.takes(taken, more));
-        let mut sizes = Vec::new();
-        let mut taken = 0;
-        for (element, _) in items {
-            let more = oversize(element);
-            match sizes.last_mut() {
-                Some(last) if *last < self.capacity() && takes(taken, more) => {
-                    *last += 1;
-                    taken += more;
-                }
-                _ => {
-                    sizes.push(1);
-                    taken = more;
-                }
-            }
-        }
-        sizes
-    }
-
     /// Whether the buckets are as they would be written.
-    fn is_packed(&self, found: &Found<T>, sizes: &[usize]) -> bool {
+    fn is_packed(&self, found: &Found<T>, packs: &[Pack]) -> bool {
         let is_packed = |(n, (count, sealed)): (usize, &(usize, bool))| {
-            let is_end = n + 1 == sizes.len() && found.next.is_none();
-            sizes.get(n) == Some(count) && (*count == self.capacity() || *sealed != is_end)
+            let is_end = n + 1 == packs.len() && found.next.is_none();
+            packs.get(n).is_some_and(|pack| pack.len == *count)
+                && (*count == self.capacity() || *sealed != is_end)
         };
-        sizes.len() == found.counts.len() && found.counts.iter().enumerate().all(is_packed)
+        packs.len() == found.counts.len() && found.counts.iter().enumerate().all(is_packed)
     }
 
     fn documents(
         &self,
         found: Found<T>,
-        sizes: &[usize],
+        packs: &[Pack],
         may_be_open: bool,
     ) -> Result<Vec<Document>, Kind> {
         let scope = &self.run.scope;
@@ -243,36 +222,38 @@ impl<T: Bucket> Rewrite<T> {
         };
         let mut documents = Vec::new();
         let mut items = found.items.into_iter();
-        for (n, size) in sizes.iter().enumerate() {
-            let items: Vec<_> = items.by_ref().take(*size).collect();
+        for (n, pack) in packs.iter().enumerate() {
+            let items: Vec<_> = items.by_ref().take(pack.len).collect();
             let base = item::base(scope, items[0].1.time())?;
             let id = next_id(base.as_deref())?;
-            let is_open = n + 1 == sizes.len() && may_be_open;
-            let sealed = *size < self.capacity() && !is_open;
-            documents.push(self.document(id, items, sealed)?);
+            let is_open = n + 1 == packs.len() && may_be_open;
+            let sealed = pack.len < self.capacity() && !is_open;
+            documents.push(self.document(id, items, pack.oversize, sealed)?);
         }
         // A writer that has read the greatest number, and is about to take the next one, must find
         // that a bucket is open: or else there would be a gap.
-        let is_full = sizes.last().is_none_or(|size| *size == self.capacity());
+        let is_full = packs.last().is_none_or(|pack| pack.len == self.capacity());
         let is_numbered = scope.spec.id.ordinal == Ordinal::Number;
         if is_numbered && may_be_open && is_full && documents.len() < found.ids.len() {
-            documents.push(self.document(next_id(None)?, Vec::new(), false)?);
+            documents.push(self.document(next_id(None)?, Vec::new(), 0, false)?);
         }
         Ok(documents)
     }
 
     /// A bucket. The elements are what they were, also where the struct does not know a field.
-    fn document(&self, id: String, items: Vec<(Bson, T)>, sealed: bool) -> Result<Document, Kind> {
+    fn document(
+        &self,
+        id: String,
+        items: Vec<(Bson, T)>,
+        oversize: i64,
+        sealed: bool,
+    ) -> Result<Document, Kind> {
         let spec = self.run.scope.spec;
         let mut totals = Totals::new(spec);
         let told = (items.iter()).all(|(_, item)| totals.take(spec, &item.rollup_values()));
         let newest = items.iter().filter_map(|(_, item)| item.time()).max();
         let count = i32::try_from(items.len()).unwrap_or(i32::MAX);
         let elements: Vec<_> = items.into_iter().map(|(element, _)| element).collect();
-        let oversize = Budget::of(&self.run.scope).map_or(0, |budget| {
-            let each = |element| budget.oversize(value_size(element));
-            elements.iter().map(each).sum()
-        });
 
         let mut document = doc! { "_id": &id };
         let fields = self.run.scope.fields();

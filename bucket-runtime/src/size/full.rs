@@ -1,6 +1,6 @@
 //! How large a full bucket can be, told by the compiler.
 
-use crate::BucketSpec;
+use crate::{BucketSpec, OutlierSpec};
 
 /// The longest ordinal: a sign, thirteen digits, and a suffix.
 pub(super) const ORDINAL: u64 = 1 + 13 + 7;
@@ -53,7 +53,13 @@ impl BucketSpec {
         let max = self.max_bytes as u64;
         let size = head + elements(self.capacity, element);
         if size > max {
-            too_large(size, max, fitting(head, element, max));
+            too_large(
+                "a full bucket",
+                size,
+                max,
+                "capacity",
+                fitting(head, element, max),
+            );
         }
         self.is_bounded = true;
         self
@@ -106,6 +112,86 @@ impl BucketSpec {
     }
 }
 
+impl OutlierSpec {
+    /// States how large parents can be: the stored name of each field beside the array with how many
+    /// bytes its value takes at most ([`BsonSize::MAX`](crate::BsonSize::MAX)), and how many an item
+    /// takes.
+    ///
+    /// If all of that is known, parents keep within [`max_bytes`](Self#structfield.max_bytes), so that
+    /// nothing has to be checked when items are pushed to them.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: if a full parent could take more. The message names the
+    /// threshold that would fit.
+    ///
+    /// ```
+    /// use bucket_runtime::{BsonSize, OutlierSpec};
+    ///
+    /// const SPEC: OutlierSpec = OutlierSpec::new("runs", "more_runs", "run", "laps", "more_laps", 50)
+    ///     .bounded(&[("_id", Some(<i64 as BsonSize>::MAX))], Some(<f64 as BsonSize>::MAX));
+    /// assert!(SPEC.is_bounded);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn bounded(mut self, fields: &[(&str, Option<u64>)], item: Option<u64>) -> Self {
+        let (Some(fields), Some(item)) = (element(fields), item) else {
+            return self;
+        };
+        let max = self.max_bytes as u64;
+        let head = fields + field(self.flag, 1) + field(self.items, 5);
+        let size = head + elements(self.threshold, item);
+        if size > max {
+            let fitting = fitting(head, item, max);
+            too_large("a full parent", size, max, "threshold", fitting);
+        }
+        self.is_bounded = true;
+        self
+    }
+
+    /// The same for extras documents: how many bytes the text of the parent's id has at most
+    /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and how many an item takes.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: if a full extras document could take more. The message
+    /// names the capacity that would fit.
+    ///
+    /// ```
+    /// use bucket_runtime::{BsonSize, KeyField, OutlierSpec};
+    ///
+    /// const SPEC: OutlierSpec = OutlierSpec::new("runs", "more_runs", "run", "laps", "more_laps", 50)
+    ///     .bounded_extras(<i64 as KeyField>::MAX_TEXT, Some(<f64 as BsonSize>::MAX));
+    /// assert!(SPEC.are_extras_bounded);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn bounded_extras(mut self, id_text: Option<u32>, item: Option<u64>) -> Self {
+        let (Some(id_text), Some(item)) = (id_text, item) else {
+            return self;
+        };
+        let max = self.max_bytes as u64;
+        // What is escaped takes three bytes for one.
+        let id = 5 + 3 * id_text as u64 + 1 + ORDINAL;
+        let mut head = 5 + field("_id", id) + field("sealed", id);
+        head += field(self.reference, id_text as u64 + 16);
+        head += field("count", 8) + field(self.extra_items, 5);
+        let size = head + elements(self.extras_capacity, item);
+        if size > max {
+            let fitting = fitting(head, item, max);
+            too_large(
+                "a full extras document",
+                size,
+                max,
+                "extras_capacity",
+                fitting,
+            );
+        }
+        self.are_extras_bounded = true;
+        self
+    }
+}
+
 /// How many bytes an element takes.
 const fn element(fields: &[(&str, Option<u64>)]) -> Option<u64> {
     let mut bytes = 5;
@@ -140,15 +226,16 @@ const fn fitting(head: u64, element: u64, max: u64) -> u32 {
 }
 
 #[track_caller]
-const fn too_large(size: u64, max: u64, fitting: u32) -> ! {
+const fn too_large(what: &str, size: u64, max: u64, key: &str, fitting: u32) -> ! {
     let message = Message::new()
-        .text("a full bucket can take ")
+        .text(what)
+        .text(" can take ")
         .number(size)
         .text(" bytes, and `max_bytes` is ")
         .number(max);
     let message = match fitting {
         0 => message.text(": not even one item is sure to fit; raise `max_bytes`, or bound the fields by a smaller `max_len`"),
-        _ => message.text("\nhelp: capacity = ").number(fitting as u64),
+        _ => (message.text("\nhelp: ").text(key).text(" = ")).number(fitting as u64),
     };
     panic!("{}", message.as_str())
 }
