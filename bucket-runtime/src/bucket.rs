@@ -308,15 +308,18 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// (`transactionLifetimeLimitSeconds`, a minute). A dropped future leaves some buckets rewritten
     /// and others not, and at worst no index, which this call, or opening the collection, makes.
     ///
-    /// Do not load (`append_many`, `regroup`) with handles that were opened before, as they may
-    /// write buckets of the old size that they have planned.
+    /// Do not load (`append_many`, `regroup`) meanwhile: whole buckets are planned before they are
+    /// written, of the old size, and behind a last bucket that may be another one by then. With
+    /// `{#}` and time windows items could be read in another order than that of the call, and
+    /// numbers be left out. An edit that looks for its item just when it is moved may find none.
     ///
     /// # Errors
     ///
     /// [`is_index`](crate::Error::is_index), [`is_collation`](crate::Error::is_collation),
     /// [`is_window_mismatch`](crate::Error::is_window_mismatch),
     /// [`is_several_open`](crate::Error::is_several_open) if writers that no index guards keep
-    /// opening buckets, or the driver's.
+    /// opening buckets, or the driver's. [`is_index`](crate::Error::is_index) also if another call
+    /// changes the capacity again meanwhile: what is left to do is left to that one.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};

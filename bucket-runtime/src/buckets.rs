@@ -10,6 +10,7 @@ use crate::{
     append::{Append, Writer},
     bulk::AppendMany,
     command::KeyScope,
+    engine::Engine,
     items::Items,
     pages::Pages,
     read::{Count, Counted, FindPage, Reader, nth},
@@ -420,6 +421,10 @@ impl<T: Bucket> Buckets<T> {
             server: self.writer.engine.server.clone(),
             scope: self.scope(key),
         }
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        self.writer.engine.clone()
     }
 
     fn scope(&self, key: KeyRef<'_, T>) -> KeyScope {

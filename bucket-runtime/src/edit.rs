@@ -50,7 +50,7 @@ impl<T: Bucket> Buckets<T> {
     /// told.
     pub fn remove_item(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItem<'static, T> {
         RemoveItem {
-            editor: Editor::new(self.reader(key), filter),
+            editor: Editor::new(self.engine(), self.reader(key), filter),
             session: None,
         }
     }
@@ -100,7 +100,7 @@ impl<T: Bucket> Buckets<T> {
         F: FnMut(&mut T) + Send + 'f,
     {
         UpdateItem {
-            editor: Editor::new(self.reader(key), filter),
+            editor: Editor::new(self.engine(), self.reader(key), filter),
             change,
             session: None,
         }

@@ -133,12 +133,8 @@ impl Engine {
                 return Err(self.fail(&batch.scope, Kind::Contended(TRIES)));
             }
             if let Some(error) = batch.missing.take() {
-                if session.is_some() {
-                    // The transaction is aborted; the next one will know.
-                    let _ = self.find_index(batch.scope.spec).await;
-                    return Err(error);
-                }
-                self.await_index(batch.scope.spec, &mut batch.patience, error)
+                let spec = batch.scope.spec;
+                self.follow_index(spec, &mut batch.patience, error, session.is_some())
                     .await?;
             }
             self.follow(batch);

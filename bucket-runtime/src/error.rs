@@ -9,7 +9,10 @@ use mongodb::error::Error as DriverError;
 
 use self::driver::{is_missing_hint, is_too_long, write_error};
 pub(crate) use self::{
-    driver::{duplicate_index, is_impossible_id, is_missing_index, maybe_stored, write_code},
+    driver::{
+        duplicate_index, is_broken_off, is_impossible_id, is_killed, is_missing_index,
+        maybe_stored, write_code,
+    },
     kind::Kind,
 };
 
@@ -54,7 +57,9 @@ impl Error {
     /// An error of a read, or of anything else that stores no item.
     pub(crate) fn read(error: DriverError, collection: impl Into<String>) -> Self {
         let kind = match write_code(&error) {
-            Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
+            Some(refusal) if is_missing_hint(refusal) || is_broken_off(refusal) => {
+                Kind::MissingIndex
+            }
             // ChangeStreamFatalError, ChangeStreamHistoryLost.
             Some((280 | 286, _)) => Kind::HistoryLost,
             _ => Kind::Driver,
@@ -70,7 +75,9 @@ impl Error {
             // BSONObjectTooLarge, and the same from the update stage and from `$push`.
             Some((10334 | 17419 | 17420, _)) => Kind::TooLarge,
             Some((2, message)) if message.contains("Failed to apply $inc") => Kind::SumOverflow,
-            Some(refusal) if is_missing_hint(refusal) => Kind::MissingIndex,
+            Some(refusal) if is_missing_hint(refusal) || is_broken_off(refusal) => {
+                Kind::MissingIndex
+            }
             _ => Kind::Driver,
         };
         let mut new = Self::new(kind, collection);

@@ -23,6 +23,7 @@ pub(crate) use self::range::Range;
 use crate::{
     BucketSpec,
     command::{KeyScope, OVERSIZE, SEALED, Update, each_one},
+    error::is_killed,
     outlier::command::ParentScope,
     rows::Rows,
 };
@@ -98,14 +99,26 @@ impl Server {
     }
 
     /// Carries out one update; tells whether it found or made a document. One round trip, which the
-    /// driver repeats once if the connection breaks and the deployment is a replica set.
+    /// driver repeats once if the connection breaks and the deployment is a replica set. If its index
+    /// is dropped meanwhile, it takes two more to learn whether it was carried out.
     pub(crate) async fn update(
         &self,
         update: Update,
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
-        let result = self.send(update, session).await?;
-        Ok(result.matched_count > 0 || result.upserted_id.is_some())
+        let found = |result: UpdateResult| result.matched_count > 0 || result.upserted_id.is_some();
+        if session.is_some() {
+            return self.send(update, session).await.map(found);
+        }
+        // One that is known, so that the server can be asked about it.
+        let mut session = self.collection.client().start_session().await?;
+        match self.send(update.clone(), Some(&mut session)).await {
+            Err(error) if is_killed(&error) => {
+                let found = self.update_again(update, session).await?;
+                found.ok_or(error)
+            }
+            sent => sent.map(found),
+        }
     }
 
     async fn send(

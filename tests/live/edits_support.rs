@@ -141,6 +141,17 @@ pub(crate) async fn checked<T: Note>(notes: &Buckets<T>) -> BTreeMap<i64, Vec<(i
 pub(crate) fn checked_documents<T: Note>(
     documents: Vec<Document>,
 ) -> BTreeMap<i64, Vec<(i64, i32)>> {
+    let capacity = T::SPEC.capacity.into();
+    checked_within::<T>(documents, capacity, capacity)
+}
+
+/// The same while buckets may hold up to `most` items, and those with less than `open_below`
+/// are open.
+pub(crate) fn checked_within<T: Note>(
+    documents: Vec<Document>,
+    open_below: i64,
+    most: i64,
+) -> BTreeMap<i64, Vec<(i64, i32)>> {
     let spec = T::SPEC;
     let mut found = BTreeMap::<_, Vec<_>>::new();
     let mut open = Vec::new();
@@ -149,9 +160,9 @@ pub(crate) fn checked_documents<T: Note>(
         let items = Vec::from_iter(items.iter().map(|item| item.as_document().unwrap()));
         let count = items.len() as i64;
         assert_eq!(number(bucket.get(spec.count)), count, "G2: {bucket}");
-        assert!(count <= CAPACITY, "G2: {bucket}");
+        assert!(count <= most, "G2: {bucket}");
         match bucket.get("sealed") {
-            None if count < CAPACITY => {
+            None if count < open_below => {
                 open.push(format!(
                     "{:?} {:?}",
                     bucket.get("owner"),

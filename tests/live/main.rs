@@ -79,6 +79,9 @@ mod g6_dropped;
 #[cfg(not(feature = "bson-3"))]
 mod indexes;
 mod large_buckets;
+mod life;
+mod life_model;
+mod life_support;
 mod manual;
 #[cfg(not(feature = "bson-3"))]
 mod manual_race;

@@ -63,7 +63,7 @@ pub(crate) async fn numbers<T: Trade>(trades: &Buckets<T>, customer: i64) -> Vec
     items(trades, &customer).await.iter().map(T::n).collect()
 }
 
-pub(crate) async fn change<T: Trade>(db: &Database, repack: bool) -> RecapacityProgress {
+pub(crate) async fn change<T: Bucket>(db: &Database, repack: bool) -> RecapacityProgress {
     let done = T::recapacity(db).repack(repack).await.unwrap();
     assert!(done.left.is_empty(), "{:?}", done.left);
     done
@@ -83,11 +83,12 @@ pub(crate) async fn is_sound<T: Trade>(db: &Database) -> Buckets<T> {
 
 /// Each key, or window, has ceil(n / capacity) buckets, and no bucket is sealed for having room. A
 /// numbered key may have an empty one at its end.
-pub(crate) async fn is_dense<T: Trade>(trades: &Buckets<T>) {
+pub(crate) async fn is_dense<T: Bucket>(trades: &Buckets<T>) {
+    let count = T::SPEC.count;
     let mut all = documents(trades.collection()).await;
-    all.retain(|bucket| number(bucket.get("count")) > 0);
+    all.retain(|bucket| number(bucket.get(count)) > 0);
     for bucket in &all {
-        let is_full = number(bucket.get("count")) == i64::from(T::SPEC.capacity);
+        let is_full = number(bucket.get(count)) == i64::from(T::SPEC.capacity);
         assert!(is_full || !bucket.contains_key("sealed"), "{bucket}");
     }
     for bucket in &mut all {

@@ -1,11 +1,18 @@
 //! What the change of a capacity takes for granted about the server.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use bucket_runtime::mongodb::{
     Collection, IndexModel,
     bson::{Bson, Document, doc},
     error::{Error, ErrorKind, WriteFailure},
     options::{Hint, IndexOptions},
 };
+use bucket_testkit::Server;
+use tokio::task::JoinSet;
 
 use crate::support::{database, documents, number};
 
@@ -158,4 +165,82 @@ async fn a_transaction_puts_other_buckets_in_the_place_of_some_under_the_same_id
         .map(|found| found.get("_id").cloned())
         .collect();
     assert_eq!(ids, ["a", "b", "b_1"].map(|id| Some(Bson::from(id))));
+}
+
+/// Statements by an index that is dropped and made again and again, of a server that may put them off
+/// after each step: what became of each of those that were broken off, and what is stored.
+async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
+    let often = ["--setParameter", "internalQueryExecYieldIterations=1"];
+    let server = Server::start_with(&often).await.unwrap();
+    let db = server.database("claim_broken_off").await.unwrap();
+    let trades = db.collection("trades");
+    create(&trades, "bucket_open", 1_000_000).await;
+    trades
+        .insert_one(doc! { "customerId": 123, "count": 0, "history": [] })
+        .await
+        .unwrap();
+    let end = Arc::new(AtomicBool::new(false));
+    let mut tasks = JoinSet::new();
+    for task in 0..6 {
+        let (db, end) = (db.clone(), Arc::clone(&end));
+        tasks.spawn(async move {
+            let mut broken_off = Vec::new();
+            for n in task * 1_000_000.. {
+                if end.load(Ordering::Relaxed) {
+                    break;
+                }
+                let filter = doc! { "customerId": 123, "sealed": { "$exists": false } };
+                let change = doc! { "$push": { "history": n }, "$inc": { "count": 1 } };
+                let command = match by {
+                    "update" => doc! {
+                        "update": "trades",
+                        "updates": [{ "q": filter, "u": change, "hint": "bucket_open" }],
+                    },
+                    _ => doc! {
+                        "findAndModify": "trades",
+                        "query": filter, "update": change, "hint": "bucket_open",
+                    },
+                };
+                let code = match db.run_command(command).await {
+                    Ok(reply) => reply.get_array("writeErrors").ok().map(|errors| {
+                        let error = errors[0].as_document().unwrap();
+                        error.get_i32("code").unwrap()
+                    }),
+                    Err(error) => match &*error.kind {
+                        ErrorKind::Command(error) => Some(error.code),
+                        other => panic!("{other:?}"),
+                    },
+                };
+                match code {
+                    Some(175) => broken_off.push(n),
+                    code => assert!(matches!(code, None | Some(2)), "{code:?}"),
+                }
+            }
+            broken_off
+        });
+    }
+    for _ in 0..100 {
+        trades.drop_index("bucket_open").await.unwrap();
+        create(&trades, "bucket_open", 1_000_000).await;
+    }
+    end.store(true, Ordering::Relaxed);
+    let broken_off = tasks.join_all().await.concat();
+    let bucket = &documents(&trades).await[0];
+    let n = |item: &Bson| item.as_i32().unwrap();
+    let stored = bucket.get_array("history").unwrap().iter().map(n);
+    (broken_off, stored.collect())
+}
+
+/// Why such an update is asked for again by its number, and a findAndModify is not.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_dropped() {
+    let (broken_off, stored) = broken_off("update").await;
+    let carried_out = broken_off.iter().filter(|n| stored.contains(n)).count();
+    assert!(
+        (1..broken_off.len()).contains(&carried_out),
+        "{carried_out}"
+    );
+    let (broken_off, stored) = self::broken_off("findAndModify").await;
+    assert!(!broken_off.is_empty());
+    assert!(!broken_off.iter().any(|n| stored.contains(n)));
 }

@@ -66,10 +66,14 @@ impl KeyScope {
     }
 
     /// Takes an item out, and seals the bucket if it was full, since a second open one must not come
-    /// into being.
-    pub(crate) fn take_out(&self, place: &Place, kept: Kept) -> Vec<Document> {
+    /// into being. One that was not open when it was read is sealed in any case: it may have been
+    /// rewritten since, for another capacity.
+    pub(crate) fn take_out(&self, place: &Place, was_open: bool, kept: Kept) -> Vec<Document> {
         let count = format!("${}", self.spec.count);
-        let was_full = doc! { "$gte": [&count, self.open.bound()] };
+        let was_full = match was_open {
+            true => doc! { "$gte": [&count, self.open.bound()] }.into(),
+            false => Bson::Boolean(true),
+        };
         let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
         let size = doc! { "$size": format!("${}", self.spec.items) };
         // What is appended to an empty array looks to a change stream like what is left of a longer

@@ -13,7 +13,7 @@ use crate::{
     Bucket, BucketSpec, Error, Filter, Ordinal, Page, Result, bytes,
     command::{Kept, OVERSIZE, Place, SEALED, Stored, before_all_windows},
     element::value_size,
-    engine::{TRIES, pause},
+    engine::{Engine, Patience, TRIES, pause},
     error::Kind,
     item,
     query::Query,
@@ -27,6 +27,7 @@ use crate::{
 /// One key of one collection, and which of its items is to be changed.
 #[derive(Debug)]
 pub(super) struct Editor<T> {
+    engine: Engine,
     reader: Reader,
     query: Query,
     item: PhantomData<fn() -> T>,
@@ -47,6 +48,8 @@ struct Found<T: Bucket> {
     items: Vec<T>,
     /// Which of the items it is.
     at: usize,
+    /// Whether the bucket is open, as far as the capacity is known.
+    open: bool,
 }
 
 /// The update that changes the item.
@@ -54,6 +57,8 @@ struct Step<T> {
     /// The bucket, provided that it is as it was read.
     unchanged: Document,
     pipeline: Vec<Document>,
+    /// By which index it is found, if that matters.
+    hint: Option<&'static str>,
     /// The item that was taken out, or that will stand there.
     item: T,
 }
@@ -65,8 +70,9 @@ impl<T: Bucket> Editor<T> {
     /// Whether a bucket keeps something that has to be computed from all of its items.
     const KEEPS: bool = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
 
-    pub(super) fn new(reader: Reader, filter: Filter<T>) -> Self {
+    pub(super) fn new(engine: Engine, reader: Reader, filter: Filter<T>) -> Self {
         Self {
+            engine,
             reader,
             query: Query {
                 filter: filter.node,
@@ -79,12 +85,14 @@ impl<T: Bucket> Editor<T> {
     /// Changes the first item that matches, and gives the one that was taken out, or that stands
     /// there now.
     pub(super) async fn change(
-        &self,
+        mut self,
         mut change: Change<'_, T>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<T>> {
+        let mut patience = Patience::default();
         for tries in 0..TRIES {
             pause(tries).await;
+            self.reader.scope.open = self.engine.open();
             let Some(found) = self.find(session.as_deref_mut()).await? else {
                 return Ok(None);
             };
@@ -92,6 +100,7 @@ impl<T: Bucket> Editor<T> {
             let Step {
                 unchanged,
                 pipeline,
+                hint,
                 item,
             } = match &mut change {
                 Change::TakeOut => self.without(found)?,
@@ -100,10 +109,20 @@ impl<T: Bucket> Editor<T> {
             let Reader { server, scope } = &self.reader;
             let fields = doc! { "_id": 0, scope.spec.count: 1, SEALED: 1 };
             let changed = server
-                .change(unchanged, pipeline, fields, session.as_deref_mut())
+                .change(unchanged, pipeline, hint, fields, session.as_deref_mut())
                 .await
-                .map_err(|error| self.refused(error))?;
-            let Some(left) = changed else { continue };
+                .map_err(|error| self.refused(error));
+            let left = match changed {
+                Ok(Some(left)) => left,
+                Ok(None) => continue,
+                Err(error) if error.is(&Kind::MissingIndex) => {
+                    (self.engine)
+                        .follow_index(Self::SPEC, &mut patience, error, session.is_some())
+                        .await?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             if Self::is_to_be_deleted(&left) {
                 let deleted = server.delete_one(scope.emptied(&bucket), session).await;
                 // The item is gone all the same.
@@ -137,6 +156,7 @@ impl<T: Bucket> Editor<T> {
         let page = page.map_err(|id| self.reader.fail(Kind::ForeignId(id)))?;
         let before = stored.get(T::SPEC.count).and_then(whole).unwrap_or(0);
         let before = usize::try_from(before).unwrap_or(0);
+        let open = stored.get_bool(SEALED).unwrap_or(false);
         let oversize = stored.get(OVERSIZE).and_then(whole).unwrap_or(0);
         let mut elements = match stored.remove(T::SPEC.items) {
             Some(Bson::Array(elements)) => elements,
@@ -148,6 +168,7 @@ impl<T: Bucket> Editor<T> {
             false => (0, Stored::Element(elements.pop().unwrap_or(Bson::Null))),
         };
         Ok(Found {
+            open,
             oversize,
             place: Place {
                 bucket,
@@ -166,9 +187,17 @@ impl<T: Bucket> Editor<T> {
         let grown = (self.budget(&item)).map_or(0, |budget| -taken(&budget, &found.place));
         let kept = self.kept(&found.items, grown)?;
         let Reader { scope, .. } = &self.reader;
+        let mut unchanged = scope.unchanged(&found.place);
+        // Who does not know that the capacity has changed would take a full bucket for an open one, and
+        // not seal it. So what is open is found by the index that tells the capacity.
+        let hint = (found.open && !T::SPEC.has_aliases()).then_some(scope.open.name);
+        if hint.is_some() {
+            unchanged.extend(scope.open_bucket_anywhere());
+        }
         Ok(Step {
-            unchanged: scope.unchanged(&found.place),
-            pipeline: scope.take_out(&found.place, kept),
+            unchanged,
+            pipeline: scope.take_out(&found.place, found.open, kept),
+            hint,
             item,
         })
     }
@@ -214,6 +243,7 @@ impl<T: Bucket> Editor<T> {
         let kept = self.kept(&found.items, grown)?;
         Ok(Step {
             unchanged,
+            hint: None,
             item: self.read_back(found.key, &element)?,
             pipeline: scope.replace(&found.place, element, kept),
         })

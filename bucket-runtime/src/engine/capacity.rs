@@ -58,6 +58,22 @@ impl Engine {
         }
     }
 
+    /// The same for a command that may be in a session. A transaction is aborted then; the next one
+    /// will know.
+    pub(crate) async fn follow_index(
+        &self,
+        spec: &BucketSpec,
+        patience: &mut Patience,
+        error: Error,
+        is_in_session: bool,
+    ) -> Result<()> {
+        if is_in_session {
+            let _ = self.find_index(spec).await;
+            return Err(error);
+        }
+        self.await_index(spec, patience, error).await
+    }
+
     /// Reads which capacity the collection has; tells whether there is an open index.
     pub(super) async fn find_index(&self, spec: &BucketSpec) -> Result<bool> {
         let server = &self.server;

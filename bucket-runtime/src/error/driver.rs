@@ -24,15 +24,14 @@ pub(crate) fn write_code(error: &DriverError) -> Option<(i32, &str)> {
 }
 
 /// Whether a command names an index that is not there.
-///
-/// So it is if the index is dropped while the command looks for a document by it (QueryPlanKilled,
-/// 175): the statement then changes nothing.
 pub(super) fn is_missing_hint((code, message): (i32, &str)) -> bool {
-    match code {
-        2 => message.contains("hint provided"),
-        175 => message.contains("dropped"),
-        _ => false,
-    }
+    code == 2 && message.contains("hint provided")
+}
+
+/// Whether the index by which a statement looks was dropped meanwhile (QueryPlanKilled). An update may
+/// have changed its document before that.
+pub(crate) fn is_broken_off((code, message): (i32, &str)) -> bool {
+    code == 175 && message.contains("dropped")
 }
 
 /// The refusal of a single statement.
@@ -69,12 +68,20 @@ pub(crate) fn is_missing_index(error: &DriverError) -> bool {
     write_code(error).is_some_and(is_missing_hint)
 }
 
+/// Whether a statement was broken off since the index was dropped by which it looked. What became of
+/// it, the server tells when it is asked again by its number.
+pub(crate) fn is_killed(error: &DriverError) -> bool {
+    write_code(error).is_some_and(is_broken_off)
+}
+
 /// Whether a write that failed so may have been carried out nevertheless. Only what is known to
 /// mean "refused" or "never sent" is not in doubt.
 pub(crate) fn maybe_stored(error: &DriverError) -> bool {
     match &*error.kind {
-        ErrorKind::Write(WriteFailure::WriteError(_))
-        | ErrorKind::ServerSelection { .. }
+        ErrorKind::Write(WriteFailure::WriteError(error)) => {
+            is_broken_off((error.code, &error.message))
+        }
+        ErrorKind::ServerSelection { .. }
         | ErrorKind::DnsResolve { .. }
         | ErrorKind::Authentication { .. }
         | ErrorKind::InvalidArgument { .. }

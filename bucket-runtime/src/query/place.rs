@@ -11,7 +11,8 @@ use crate::{
 impl Query {
     /// The first item of a key that matches, as a bucket with this item alone, or with all items of
     /// its bucket. In the place of the count stands how many items come before it there: a name that
-    /// no condition and no key field can have, as is the other one.
+    /// no condition and no key field can have, as is the other one. That of the seal says whether the
+    /// bucket is open.
     pub(crate) fn place(
         &self,
         spec: &BucketSpec,
@@ -25,9 +26,13 @@ impl Query {
             buckets = doc! { "$and": [buckets, { spec.count: { "$gt": 0 } }] };
         }
         let mut stages = vec![doc! { "$match": buckets }, doc! { "$sort": { "_id": 1 } }];
+        let is_unsealed = doc! { "$eq": [{ "$type": format!("${SEALED}") }, "missing"] };
+        let has_room = doc! { "$lt": [{ "$size": &items }, scope.open.bound()] };
+        let mut kept = doc! { "open": { "$and": [is_unsealed, has_room] } };
         if with_all {
-            stages.push(doc! { "$set": { SEALED: &items } });
+            kept.insert("items", &items);
         }
+        stages.push(doc! { "$set": { SEALED: kept } });
         stages.push(doc! { "$unwind": { "path": items, "includeArrayIndex": spec.count } });
         if !self.filter.is_everything() {
             let path = format!("{}.", spec.items);
@@ -36,8 +41,9 @@ impl Query {
         let mut projection = projection(spec);
         projection.insert(spec.count, Bson::Int32(1));
         projection.insert(OVERSIZE, Bson::Int32(1));
+        projection.insert(SEALED, format!("${SEALED}.open"));
         if with_all {
-            projection.insert(spec.items, format!("${SEALED}"));
+            projection.insert(spec.items, format!("${SEALED}.items"));
         }
         stages.push(doc! { "$limit": 1 });
         stages.push(doc! { "$project": projection });

@@ -21,7 +21,7 @@ use crate::{
     item,
     rollup::Totals,
     rows::RowError,
-    server::{Range, Server},
+    server::{Open, Range, Server},
     size::{Pack, packs},
     stored::Stored,
     transaction::Attempt,
@@ -73,6 +73,10 @@ impl<T: Bucket> Rewrite<T> {
         if self.met_open.load(Ordering::Relaxed) {
             self.hold(session).await?;
         }
+        // By its index: once another call has changed the capacity again, this one must not write
+        // buckets any more.
+        let open = (self.server).open_bucket(&self.run.scope, Some(&mut *session));
+        let open = open.await.map_err(|error| self.failed(error))?;
         let found = self.read(session).await?;
         self.met_open.store(found.open, Ordering::Relaxed);
         let mut done = Done {
@@ -95,7 +99,9 @@ impl<T: Bucket> Rewrite<T> {
         let ids = doc! { "_id": { "$in": &found.ids } };
         let deleted = self.server.delete_many(ids, Some(&mut *session)).await;
         deleted.map_err(|error| self.failed(error))?;
-        let may_be_open = found.next.is_none() && !self.has_open(session).await?;
+        // Unless there is another one beside those that are rewritten.
+        let is_rewritten = |open: Open| found.ids.iter().any(|id| open.id.as_str() == Some(id));
+        let may_be_open = found.next.is_none() && open.is_none_or(is_rewritten);
         let (next, last_pack) = (found.next.is_some(), packs.last().copied());
         let documents = self.documents(found, &packs, may_be_open);
         let documents = documents.map_err(|kind| self.fail(kind))?;
@@ -195,16 +201,6 @@ impl<T: Bucket> Rewrite<T> {
                 && (*count == self.capacity() || *sealed != is_end)
         };
         packs.len() == found.counts.len() && found.counts.iter().enumerate().all(is_packed)
-    }
-
-    /// Whether the key, or the window, has an open bucket beside those that are rewritten.
-    async fn has_open(&self, session: &mut ClientSession) -> Result<bool> {
-        let open = self
-            .server
-            .open_bucket(&self.run.scope, Some(session))
-            .await;
-        open.map(|open| open.is_some())
-            .map_err(|error| self.failed(error))
     }
 
     fn documents(

@@ -4,7 +4,7 @@ use mongodb::{
     ClientSession,
     bson::{Document, RawDocumentBuf},
     error::Error as DriverError,
-    options::{ReadConcern, ReturnDocument},
+    options::{Hint, ReadConcern, ReturnDocument},
 };
 
 use super::{Server, primary};
@@ -37,13 +37,17 @@ impl Server {
         &self,
         filter: Document,
         pipeline: Vec<Document>,
+        hint: Option<&str>,
         fields: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>, DriverError> {
-        let action = (self.collection)
+        let mut action = (self.collection)
             .find_one_and_update(filter, pipeline)
             .projection(fields)
             .return_document(ReturnDocument::After);
+        if let Some(hint) = hint {
+            action = action.hint(Hint::Name(hint.to_owned()));
+        }
         match session {
             Some(session) => action.session(session).await,
             None => action.await,

@@ -4,6 +4,7 @@
 //! these commands are built here, and numbered; see [`numbers`](super::numbers).
 
 use mongodb::{
+    ClientSession, Database,
     bson::{Bson, Deserializer, Document, RawDocumentBuf},
     error::{Error as DriverError, ErrorKind, WriteConcernError, WriteError, WriteFailure},
     options::WriteConcern,
@@ -11,7 +12,7 @@ use mongodb::{
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
 
 use super::Server;
-use crate::{command::Update, element::raw};
+use crate::{command::Update, element::raw, error::is_broken_off};
 
 /// What became of the statements of a command, one by one. What follows a refusal in an ordered
 /// command was not carried out, whatever stands here.
@@ -42,23 +43,54 @@ impl Server {
             .await
     }
 
+    /// What became of the last update of this session, which was broken off; tells whether it found
+    /// or made a document. If it has not, it is carried out now. `None` if the server cannot tell, as a
+    /// standalone one.
+    pub(super) async fn update_again(
+        &self,
+        update: Update,
+        session: ClientSession,
+    ) -> Result<Option<bool>, DriverError> {
+        let statements = [update.into_statement()];
+        let command = self.command(["update", "updates"], &statements, true);
+        let db = self.db();
+        let Some(reply) = self.numbers.send_again(&db, &command, session).await? else {
+            return Ok(None);
+        };
+        let found = reply.n > 0;
+        let result = results(reply, 1)?.pop();
+        result.transpose().map(|_| Some(found))
+    }
+
     async fn carry_out<S: Serialize + Sync>(
         &self,
-        [verb, list]: [&'static str; 2],
+        verb: [&'static str; 2],
         statements: &[S],
         ordered: bool,
     ) -> Result<Results, DriverError> {
-        let command = Command {
+        let command = self.command(verb, statements, ordered);
+        let reply = self.numbers.send(&self.db(), &command).await?;
+        results(reply, statements.len())
+    }
+
+    fn command<'c, S>(
+        &'c self,
+        [verb, list]: [&'static str; 2],
+        statements: &'c [S],
+        ordered: bool,
+    ) -> Command<'c, S> {
+        Command {
             verb,
             list,
             collection: self.collection.name(),
             statements,
             ordered,
             write_concern: self.collection.write_concern(),
-        };
-        let db = (self.collection.client()).database(&self.collection.namespace().db);
-        let reply = self.numbers.send(&db, &command).await?;
-        results(reply, statements.len())
+        }
+    }
+
+    fn db(&self) -> Database {
+        (self.collection.client()).database(&self.collection.namespace().db)
     }
 }
 
@@ -103,6 +135,9 @@ impl<S: Serialize> Serialize for Numbered<'_, S> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Reply {
+    /// How many documents were found or made.
+    #[serde(default)]
+    n: i64,
     #[serde(default)]
     write_errors: Vec<Refused>,
     write_concern_error: Option<WriteConcernError>,
@@ -118,6 +153,12 @@ struct Refused {
 }
 
 impl Reply {
+    /// Whether a statement was broken off, and may have been carried out.
+    pub(super) fn is_broken_off(&self) -> bool {
+        let is = |refused: &Refused| is_broken_off((refused.error.code, &refused.error.message));
+        self.write_errors.iter().any(is)
+    }
+
     pub(super) fn of(reply: Document) -> Result<Self, DriverError> {
         let reply = Self::deserialize(Deserializer::new(Bson::Document(reply)));
         reply.map_err(|error| DriverError::custom(error.to_string()))

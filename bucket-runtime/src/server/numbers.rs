@@ -29,6 +29,9 @@ const ILLEGAL: i32 = 20;
 /// dropped may still be on its way to the server, with a number that the server does not know yet.
 const GAP: i64 = 100;
 
+/// How often a command is sent again at most whose index is dropped, made, and dropped again.
+const BROKEN_OFF: u32 = 10;
+
 /// Sessions of our own that wait for their next command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Numbers(Arc<Known>);
@@ -63,28 +66,24 @@ impl Numbers {
             let raw = command.numbered(None)?;
             return db.run_raw_command(raw).await.and_then(Reply::of);
         };
-        let mut first = None;
-        loop {
-            // Written again if it is sent again, which is rarer than that it is long.
-            let raw = command.numbered(Some(numbered.number))?;
-            let sent = db.run_raw_command(raw);
-            let sent = sent.session(&mut numbered.session).await;
-            match (sent.and_then(Reply::of), first.take()) {
-                (Err(error), None) if is_repeatable(&error) => {
-                    first = Some(error);
-                }
-                (Ok(reply), None) if is_interrupted(&reply) => {
-                    first = Some(ErrorKind::from(std::io::ErrorKind::Interrupted).into());
-                }
-                (Ok(reply), _) => {
-                    self.put_back(numbered);
-                    return Ok(reply);
-                }
-                // The session is left to the driver, which does not use it again if the connection
-                // broke. What may have been stored by the first try may still have been.
-                (Err(error), Some(before)) if !maybe_stored(&error) => return Err(before),
-                (Err(error), _) => return Err(error),
-            }
+        // After an error the session is left to the driver, which does not use it again if the
+        // connection broke.
+        let reply = numbered.send(db, command).await?;
+        self.put_back(numbered);
+        Ok(reply)
+    }
+
+    /// Sends the last command of this session again, a write that the driver has numbered; `None` if
+    /// it has not.
+    pub(super) async fn send_again<S: Serialize>(
+        &self,
+        db: &Database,
+        command: &Command<'_, S>,
+        session: ClientSession,
+    ) -> Result<Option<Reply>, DriverError> {
+        match Numbered::at_latest(session, db, command.collection).await? {
+            Some(mut numbered) if numbered.number > 0 => numbered.send(db, command).await.map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -126,7 +125,22 @@ impl Numbered {
     /// never uses: below all of a session that was used, it is refused in a message that names the
     /// latest. Without that name the handle does without numbers.
     async fn new(db: &Database, collection: &str) -> Result<Option<Self>, DriverError> {
-        let mut session = db.client().start_session().await?;
+        let session = db.client().start_session().await?;
+        let Some(mut numbered) = Self::at_latest(session, db, collection).await? else {
+            return Ok(None);
+        };
+        for _ in 0..if numbered.number > 0 { GAP } else { 0 } {
+            numbered.advance().await?;
+        }
+        Ok(Some(numbered))
+    }
+
+    /// The session with the latest number that the server has seen of it, or with 0.
+    async fn at_latest(
+        mut session: ClientSession,
+        db: &Database,
+        collection: &str,
+    ) -> Result<Option<Self>, DriverError> {
         let mut repeated = false;
         loop {
             let nothing = doc! {
@@ -144,14 +158,38 @@ impl Numbered {
                 }
                 Err(error) => return Err(error),
             };
-            let Some(number) = number else {
-                return Ok(None);
-            };
-            let mut numbered = Self { session, number };
-            for _ in 0..if number > 0 { GAP } else { 0 } {
-                numbered.advance().await?;
+            return Ok(number.map(|number| Self { session, number }));
+        }
+    }
+
+    async fn send<S: Serialize>(
+        &mut self,
+        db: &Database,
+        command: &Command<'_, S>,
+    ) -> Result<Reply, DriverError> {
+        let mut first = None;
+        let mut broken_off = 0;
+        loop {
+            // Written again if it is sent again, which is rarer than that it is long.
+            let raw = command.numbered(Some(self.number))?;
+            let sent = db.run_raw_command(raw).session(&mut self.session).await;
+            match (sent.and_then(Reply::of), first.take()) {
+                (Err(error), None) if is_repeatable(&error) => {
+                    first = Some(error);
+                }
+                (Ok(reply), None) if is_interrupted(&reply) => {
+                    first = Some(ErrorKind::from(std::io::ErrorKind::Interrupted).into());
+                }
+                // Those that were not carried out will say that the index is missing.
+                (Ok(reply), before) if reply.is_broken_off() && broken_off < BROKEN_OFF => {
+                    broken_off += 1;
+                    first = before;
+                }
+                (Ok(reply), _) => return Ok(reply),
+                // What may have been stored by the first try may still have been.
+                (Err(error), Some(before)) if !maybe_stored(&error) => return Err(before),
+                (Err(error), _) => return Err(error),
             }
-            return Ok(Some(numbered));
         }
     }
 
