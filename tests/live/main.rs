@@ -79,8 +79,11 @@ mod g6_dropped;
 #[cfg(not(feature = "bson-3"))]
 mod indexes;
 mod large_buckets;
+#[cfg(not(feature = "bson-3"))]
 mod life;
+#[cfg(not(feature = "bson-3"))]
 mod life_model;
+#[cfg(not(feature = "bson-3"))]
 mod life_support;
 mod manual;
 #[cfg(not(feature = "bson-3"))]
