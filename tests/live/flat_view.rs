@@ -50,7 +50,7 @@ fn any_query_on_the_view_gives_what_it_gives_on_a_flat_collection() {
         .unwrap();
     let db = runtime.block_on(database("view_differential"));
     let config = ProptestConfig {
-        cases: 17,
+        cases: 9,
         max_shrink_iters: 300,
         failure_persistence: None,
         ..Default::default()

@@ -13,6 +13,7 @@
     allow(dead_code, reason = "the others share helpers with these")
 )]
 
+#[cfg(not(feature = "bson-3"))]
 mod blocking;
 #[cfg(not(feature = "bson-3"))]
 mod bulk;
@@ -78,6 +79,7 @@ mod g5_order;
 mod g6_dropped;
 #[cfg(not(feature = "bson-3"))]
 mod indexes;
+#[cfg(not(feature = "bson-3"))]
 mod large_buckets;
 #[cfg(not(feature = "bson-3"))]
 mod life;
@@ -141,15 +143,18 @@ mod query_cases;
 #[cfg(not(feature = "bson-3"))]
 mod query_differential;
 mod query_plans;
+#[cfg(not(feature = "bson-3"))]
 mod query_random;
 mod query_reads;
 #[cfg(not(feature = "bson-3"))]
 mod recapacity;
 #[cfg(not(feature = "bson-3"))]
 mod recapacity_busy;
+#[cfg(not(feature = "bson-3"))]
 mod regroup;
 #[cfg(not(feature = "bson-3"))]
 mod remove_key;
+#[cfg(not(feature = "bson-3"))]
 mod rollups;
 mod rollups_limits;
 mod security;
@@ -174,6 +179,7 @@ mod types;
 mod types_binary;
 mod types_keys;
 mod types_values;
+#[cfg(not(feature = "bson-3"))]
 mod unique;
 #[cfg(not(feature = "bson-3"))]
 mod unique_kill;

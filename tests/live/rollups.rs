@@ -234,7 +234,7 @@ fn what_buckets_keep_is_what_their_items_say() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let db = runtime.block_on(database("rollups"));
     let config = ProptestConfig {
-        cases: 8,
+        cases: 5,
         failure_persistence: None,
         max_shrink_iters: 50,
         ..Default::default()
