@@ -287,7 +287,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [`repack(true)`](crate::action::Recapacity::repack) all buckets are rewritten, so that those
     /// of a key are full but for the last one, and with them their rollups. Items keep their order.
     /// A collection that has the [validator](Self::validator) of the struct at another capacity gets
-    /// the new one.
+    /// the new one; until all is done an edit may be refused by it (121), and is to be repeated.
     ///
     /// The index `bucket_open` has to be made anew, under another name, which takes one or two
     /// passes over the collection. As long as it is missing the server refuses appends, and handles

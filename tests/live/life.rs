@@ -227,14 +227,11 @@ async fn at_rest(db: &Database, collection: &str) {
     }
 }
 
-async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
+async fn life<A: Entry, B: Entry>(test: &str) {
     let seed = rand::random_range(0..1_000_000);
     // Shown if the test fails.
     println!("{test}: seed {seed}");
     let db = database(test).await;
-    if validated {
-        A::create_collection(&db).await.unwrap();
-    }
     let large = A::buckets(&db).await.unwrap();
     let alone = A::buckets(&db).combine(false).await.unwrap();
     change::<B>(&db, true).await;
@@ -272,22 +269,22 @@ async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
 }
 
 macro_rules! lives {
-    ($($test:ident: $large:ident $small:ident $validated:literal;)+) => {$(
+    ($($test:ident: $large:ident $small:ident;)+) => {$(
         #[tokio::test(flavor = "multi_thread")]
         async fn $test() {
-            life::<$large, $small>(concat!("life_", stringify!($test)), $validated).await;
+            life::<$large, $small>(concat!("life_", stringify!($test))).await;
         }
     )+};
 }
 
 lives! {
-    seconds: Seconds10 Seconds4 false;
-    millis: Millis10 Millis4 false;
-    numbered: Numbered10 Numbered4 false;
-    windows: Windows10 Windows4 true;
-    seconds_with_sums: SecondsSum10 SecondsSum4 true;
-    numbered_with_sums: NumberedSum10 NumberedSum4 false;
-    windows_with_sums: WindowsSum10 WindowsSum4 false;
-    numbered_with_bytes: NumberedBytes10 NumberedBytes4 false;
-    windows_with_bytes: WindowsBytes10 WindowsBytes4 true;
+    seconds: Seconds10 Seconds4;
+    millis: Millis10 Millis4;
+    numbered: Numbered10 Numbered4;
+    windows: Windows10 Windows4;
+    seconds_with_sums: SecondsSum10 SecondsSum4;
+    numbered_with_sums: NumberedSum10 NumberedSum4;
+    windows_with_sums: WindowsSum10 WindowsSum4;
+    numbered_with_bytes: NumberedBytes10 NumberedBytes4;
+    windows_with_bytes: WindowsBytes10 WindowsBytes4;
 }

@@ -34,7 +34,6 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
         let stored = stored.map_err(|kind| Error::new(kind, server.name()))?;
         if let Some(stored) = stored {
             if stored.capacity == spec.capacity {
-                change_validator::<T>(server).await?;
                 return Ok(stored);
             }
             if stored.capacity < spec.capacity {
@@ -68,6 +67,19 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             return Err(Error::new(kind, server.name()).with_driver(error));
         }
     }
+}
+
+/// Has the validator follow a lower capacity, once no bucket holds more: edits of such buckets would
+/// be refused. Not if another call has changed the capacity again.
+pub(super) async fn finish<T: Bucket>(server: &Server) -> Result<()> {
+    let fail = |error| Error::read(error, server.name());
+    let found = server.indexes().await.map_err(fail)?;
+    let stored = open_index(&found, const { &T::SPEC });
+    let stored = stored.map_err(|kind| Error::new(kind, server.name()))?;
+    if stored.is_some_and(|stored| stored.capacity == T::SPEC.capacity) {
+        change_validator::<T>(server).await?;
+    }
+    Ok(())
 }
 
 /// Seals what was full and would be open under a greater capacity: its key may have another one.
