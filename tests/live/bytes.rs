@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::bson::{DateTime, Document, doc},
+    mongodb::bson::{Bson, DateTime, Document, doc},
 };
 use futures_util::{TryStreamExt, future::try_join_all};
 use rand::Rng;
@@ -425,4 +425,44 @@ async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes() {
         .map(|bucket| number(bucket.get("count")))
         .collect();
     assert_eq!(counts, [3, 1]);
+}
+
+/// An item that has no room any more counts for the next bucket alone.
+#[tokio::test]
+async fn what_buckets_keep_is_of_those_items_that_found_room() {
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(
+        collection = "summed",
+        id = "{key}_{#}",
+        capacity = 10,
+        max_bytes = 2500
+    )]
+    struct Summed {
+        key: i64,
+        #[bucket(sum)]
+        n: i64,
+        text: String,
+    }
+    let db = database("bytes_summed").await;
+    let summed = Summed::buckets(&db).await.unwrap();
+    // They wait at the same time, and so travel together.
+    let appends = (0..20).map(|n| {
+        let text = "x".repeat(900);
+        let (summed, item) = (&summed, Summed { key: 1, n, text });
+        async move { summed.append(&item).await }
+    });
+    try_join_all(appends).await.unwrap();
+    bounded(&summed).await;
+    for bucket in documents(summed.collection()).await {
+        let items = bucket.get_array("items").unwrap().iter();
+        let n = |item: &Bson| number(item.as_document().unwrap().get("n"));
+        let kept = bucket.get_document("rollup").unwrap();
+        let kept = kept.get_document("n").unwrap();
+        assert_eq!(number(kept.get("count")), items.len() as i64, "{bucket}");
+        assert_eq!(
+            number(kept.get("sum")),
+            items.map(n).sum::<i64>(),
+            "{bucket}"
+        );
+    }
 }

@@ -376,19 +376,19 @@ impl Batch {
             {
                 break;
             }
+            let further = budget.map_or(0, |budget| budget.oversize(size));
+            let is_first = taken.is_none() && elements.is_empty();
+            let takes = |budget: Budget| budget.takes(taken.unwrap_or(0) + oversize, further);
+            if !is_first && !budget.is_none_or(takes) {
+                break;
+            }
+            // The last check: what the totals have taken is appended.
             if let Some(totals) = &mut totals
                 && !totals.take(spec, &entry.rolled)
             {
                 break;
             }
-            if let Some(budget) = &budget {
-                let further = budget.oversize(size);
-                let is_first = taken.is_none() && elements.is_empty();
-                if !is_first && !budget.takes(taken.unwrap_or(0) + oversize, further) {
-                    break;
-                }
-                oversize += further;
-            }
+            oversize += further;
             *bytes += size;
             elements.push(entry.element.clone());
         }
