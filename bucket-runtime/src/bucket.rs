@@ -185,7 +185,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Makes the struct's collection with the [`validator`](Self::validator), before
     /// [`buckets`](Self::buckets) opens it. A collection that is there and has no validator gets it
-    /// by `collMod`, which needs the right to do so; its buckets are not looked at.
+    /// by `collMod`, which needs the right to do so, and waits while an index of the collection is
+    /// being built; its buckets are not looked at.
     ///
     /// One round trip where the collection is made, else two or three. A dropped future leaves
     /// the collection with the validator or as it was.
@@ -287,10 +288,10 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [`repack(true)`](crate::action::Recapacity::repack) all buckets are rewritten, so that those
     /// of a key are full but for the last one, and with them their rollups. Items keep their order.
     /// A collection that has the [validator](Self::validator) of the struct at another capacity gets
-    /// the new one; until all is done an edit may be refused by it (121), and is to be repeated.
+    /// the new one.
     ///
     /// The index `bucket_open` has to be made anew, under another name, which takes one or two
-    /// passes over the collection. As long as it is missing the server refuses appends, and handles
+    /// passes over the collection, once no other index of it is being built. As long as it is missing the server refuses appends, and handles
     /// wait, for three seconds at most. Buckets are rewritten in transactions (on a replica set or a
     /// sharded cluster) of bounded size, run by run. A read that goes on from page to page meanwhile
     /// may miss items that were moved, or see them twice; page tokens and numbers that were given

@@ -103,15 +103,22 @@ pub(crate) fn open_index(
     found: &[IndexModel],
     spec: &BucketSpec,
 ) -> Result<Option<OpenIndex>, Kind> {
+    open_indexes(found, spec).map(|open| open.first().copied())
+}
+
+/// The open indexes of a collection. There is one, except while its capacity is changed.
+pub(crate) fn open_indexes(
+    found: &[IndexModel],
+    spec: &BucketSpec,
+) -> Result<Vec<OpenIndex>, Kind> {
     if has_collation(found) {
         return Err(Kind::Collation);
     }
-    let mut names = found
+    let names = found
         .iter()
         .filter_map(|index| Some((index, indexes::name(index)?)));
-    let open = names.find(|(_, name)| is_open_index(name));
-    open.map(|(index, name)| check(index, name, spec))
-        .transpose()
+    let open = names.filter(|(_, name)| is_open_index(name));
+    open.map(|(index, name)| check(index, name, spec)).collect()
 }
 
 /// Makes indexes. One round trip, or none if there are none.

@@ -78,9 +78,8 @@ impl<'p, T: Bucket> IntoFuture for Recapacity<'p, T> {
         Box::pin(async move {
             let server = Server::new(self.collection);
             let open = index::change::<T>(&server).await?;
-            let mut survey = Survey::<T>::new(server.clone(), open, self.repack, self.progress);
+            let mut survey = Survey::<T>::new(server, open, self.repack, self.progress);
             survey.run().await?;
-            index::finish::<T>(&server).await?;
             Ok(survey.progress)
         })
     }

@@ -151,6 +151,8 @@ mod recapacity;
 #[cfg(not(feature = "bson-3"))]
 mod recapacity_busy;
 #[cfg(not(feature = "bson-3"))]
+mod recapacity_index;
+#[cfg(not(feature = "bson-3"))]
 mod regroup;
 #[cfg(not(feature = "bson-3"))]
 mod remove_key;

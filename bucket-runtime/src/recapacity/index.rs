@@ -10,7 +10,7 @@ use crate::{
     command::{OPEN_INDEX, SEALED},
     error::{Kind, duplicate_index, write_code},
     indexes,
-    open::open_index,
+    open::open_indexes,
     open_index::OpenIndex,
     server::Server,
     validator,
@@ -26,29 +26,36 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
     let (spec, fail) = (const { &T::SPEC }, |error| {
         Error::read(error, server.name())
     });
-    let wanted = OpenIndex::changed_to(spec.capacity);
     let end = Instant::now() + PATIENCE;
+    let mut is_built = false;
     loop {
         let found = server.indexes().await.map_err(fail)?;
-        let stored = open_index(&found, spec);
+        let stored = open_indexes(&found, spec);
         let stored = stored.map_err(|kind| Error::new(kind, server.name()))?;
-        if let Some(stored) = stored {
-            if stored.capacity == spec.capacity {
-                return Ok(stored);
-            }
-            if stored.capacity < spec.capacity {
+        let (ours, others): (Vec<_>, Vec<_>) =
+            (stored.into_iter()).partition(|index| index.capacity == spec.capacity);
+        let wanted = ours.first().copied();
+        let wanted = wanted.unwrap_or(OpenIndex::changed_to(spec.capacity));
+        // While there was none, a program that does not know the struct's capacity yet may have
+        // opened the collection, and made the old one again.
+        if is_built && ours == [wanted] && others.is_empty() {
+            change_validator::<T>(server).await?;
+            return Ok(wanted);
+        }
+        for old in others {
+            if old.capacity < spec.capacity {
                 change_validator::<T>(server).await?;
             }
             // Nearly all of it is done while writers go on; the second pass seals what was filled
             // since.
-            seal_full(server, spec, stored).await?;
-            server.drop_index(stored.name).await.map_err(fail)?;
-            seal_full(server, spec, stored).await?;
+            seal_full(server, spec, old).await?;
+            server.drop_index(old.name).await.map_err(fail)?;
+            seal_full(server, spec, old).await?;
         }
-        let Err(error) = server
-            .create_indexes(vec![indexes::open(spec, wanted)])
-            .await
-        else {
+        // Found or not: for a call that was broken off the server may still be building it.
+        let made = server.create_indexes(vec![indexes::open(spec, wanted)]);
+        let Err(error) = made.await else {
+            is_built = true;
             continue;
         };
         let is_conflict = matches!(write_code(&error), Some((85 | 86, _)));
@@ -67,19 +74,6 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             return Err(Error::new(kind, server.name()).with_driver(error));
         }
     }
-}
-
-/// Has the validator follow a lower capacity, once no bucket holds more: edits of such buckets would
-/// be refused. Not if another call has changed the capacity again.
-pub(super) async fn finish<T: Bucket>(server: &Server) -> Result<()> {
-    let fail = |error| Error::read(error, server.name());
-    let found = server.indexes().await.map_err(fail)?;
-    let stored = open_index(&found, const { &T::SPEC });
-    let stored = stored.map_err(|kind| Error::new(kind, server.name()))?;
-    if stored.is_some_and(|stored| stored.capacity == T::SPEC.capacity) {
-        change_validator::<T>(server).await?;
-    }
-    Ok(())
 }
 
 /// Seals what was full and would be open under a greater capacity: its key may have another one.

@@ -8,7 +8,7 @@ use mongodb::{
     results::CollectionType,
 };
 
-use super::Server;
+use super::{Server, index::once_built};
 
 /// A document that was there before the validator and does not satisfy it may still be written: a
 /// bucket of an earlier version of the struct takes further items.
@@ -41,13 +41,14 @@ impl Server {
             .map(|found| found.options.validator.unwrap_or_default()))
     }
 
-    /// Gives the collection this validator.
+    /// Gives the collection this validator, once no index is being built.
     pub(crate) async fn validate(&self, validator: Document) -> Result<(), DriverError> {
         let change = doc! {
             "collMod": self.collection.name(),
             "validator": validator,
             "validationLevel": "moderate",
         };
-        self.database().run_command(change).await.map(drop)
+        let database = self.database();
+        once_built(async || database.run_command(change.clone()).await.map(drop)).await
     }
 }

@@ -1,5 +1,7 @@
 //! The indexes of a collection.
 
+use std::{future::IntoFuture, time::Duration};
+
 use mongodb::{
     IndexModel,
     error::{Error as DriverError, ErrorKind},
@@ -8,8 +10,11 @@ use mongodb::{
 use super::Server;
 use crate::{command, error::write_code};
 
+/// How long it is waited until it is asked again whether an index is built.
+const PAUSE: Duration = Duration::from_millis(50);
+
 impl Server {
-    /// The indexes of the collection; none if it does not exist.
+    /// The indexes of the collection, also those that are being built; none if it does not exist.
     pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
         let mut cursor = match self.collection.list_indexes().await {
             Ok(cursor) => cursor,
@@ -23,14 +28,15 @@ impl Server {
         Ok(indexes)
     }
 
-    /// Makes indexes, and with them the collection if it does not exist.
+    /// Makes indexes, and with them the collection if it does not exist. Waits for those that are
+    /// being built already.
     pub(crate) async fn create_indexes(&self, models: Vec<IndexModel>) -> Result<(), DriverError> {
         self.collection.create_indexes(models).await.map(drop)
     }
 
     /// Drops an index; one that is gone already is none to drop.
     pub(crate) async fn drop_index(&self, name: &str) -> Result<(), DriverError> {
-        match self.collection.drop_index(name).await {
+        match once_built(|| self.collection.drop_index(name).into_future()).await {
             Err(error) if matches!(write_code(&error), Some((27, _))) => Ok(()),
             done => done,
         }
@@ -42,6 +48,23 @@ impl Server {
         let keys = command::reference_index_keys(reference);
         let model = IndexModel::builder().keys(keys).build();
         self.collection.create_index(model).await.map(drop)
+    }
+}
+
+/// A change of the collection, which the server refuses while an index of it is being built
+/// (BackgroundOperationInProgressForNamespace): waits until that is done, as it does itself when an
+/// index is made.
+pub(super) async fn once_built<F>(mut change: impl FnMut() -> F) -> Result<(), DriverError>
+where
+    F: Future<Output = Result<(), DriverError>>,
+{
+    loop {
+        match change().await {
+            Err(error) if matches!(write_code(&error), Some((12587, _))) => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            done => return done,
+        }
     }
 }
 
