@@ -23,6 +23,11 @@ pub(crate) use self::{
 /// appends to it has to be one, too.
 pub const MAX_BYTES: u32 = 15 << 20;
 
+/// So many bytes, to be subtracted from.
+pub(crate) fn signed(bytes: impl TryInto<i64>) -> i64 {
+    bytes.try_into().unwrap_or(i64::MAX)
+}
+
 /// A type of which every value takes at most so many bytes in a document.
 ///
 /// With it the compiler proves that a full bucket fits: see

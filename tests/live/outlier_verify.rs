@@ -88,7 +88,7 @@ async fn outlier_an_overlong_parent_is_found_and_split() {
         .await;
         found_and_mended(
             &books,
-            Problem::TooLong {
+            Problem::TooLarge {
                 parent: Bson::Int64(id),
                 items: 11,
             },

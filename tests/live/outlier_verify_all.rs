@@ -36,11 +36,11 @@ async fn outlier_all_kinds_of_damage_at_once_are_mended_at_once() {
     update(&books, 6, both).await;
     let parent = Bson::Int64;
     let expected = [
-        Problem::TooLong {
+        Problem::TooLarge {
             parent: parent(2),
             items: 50,
         },
-        Problem::TooLong {
+        Problem::TooLarge {
             parent: parent(6),
             items: 11,
         },
@@ -84,7 +84,7 @@ async fn outlier_a_parent_with_an_id_of_another_type_is_listed() {
         .insert_one(foreign.clone())
         .await
         .unwrap();
-    let problem = Problem::TooLong {
+    let problem = Problem::TooLarge {
         parent: id.into(),
         items: 4,
     };

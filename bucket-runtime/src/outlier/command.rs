@@ -6,7 +6,7 @@ use crate::{
     KeyPart, OutlierSpec,
     command::{KeyScope, SEALED, Update, equality, size},
     element::value_size,
-    size::{digits, field},
+    size::{digits, field, signed},
 };
 
 /// One parent, ready to be put into commands.
@@ -203,11 +203,6 @@ impl ParentScope {
     }
 }
 
-/// The parents that have more items than the threshold.
-pub(crate) fn too_long(spec: &OutlierSpec) -> Document {
-    doc! { "$expr": { "$gt": [array_length(spec.items), i64::from(spec.threshold)] } }
-}
-
 /// The parents that have more items than the threshold, or more bytes than they may while there are
 /// items that could go elsewhere.
 pub(crate) fn too_large(spec: &OutlierSpec) -> Document {
@@ -236,8 +231,4 @@ fn without(name: &str, value: &Bson) -> Document {
 pub(crate) fn array_length(name: &str) -> Document {
     let array = format!("${name}");
     doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
-}
-
-fn signed(bytes: usize) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

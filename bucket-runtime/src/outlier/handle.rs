@@ -81,7 +81,8 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// [`is_duplicate`](crate::Error::is_duplicate) if the id is taken,
     /// [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
-    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error on the way through the extras leaves the parent with the first of its items:
+    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error on
+    /// the way through the extras leaves the parent with the first of its items:
     /// [`stored`](crate::Error::stored) says how many, the others can be pushed. A dropped future
     /// leaves likewise a first part of the items.
     ///
@@ -258,7 +259,7 @@ impl<T: Outlier> Outliers<T> {
     }
 
     /// Mends what [`verify`](Self::verify) finds, and lists what is left: splits parents that are
-    /// too long, sets missing flags, corrects counts, and deletes extras whose parent is gone.
+    /// too large, sets missing flags, corrects counts, and deletes extras whose parent is gone.
     ///
     /// Safe beside other writers, and to be repeated. Splitting takes transactions, so a replica
     /// set or a sharded cluster.
@@ -267,7 +268,7 @@ impl<T: Outlier> Outliers<T> {
     }
 
     /// Brings a collection whose documents have grown already under the pattern: what exceeds the
-    /// threshold is moved to extras, while programs that use this library go on writing.
+    /// threshold or `max_bytes` is moved to extras, while programs that use this library go on writing.
     ///
     /// Each parent is split in a transaction of its own, so it needs a replica set or a sharded
     /// cluster, and whenever it is stopped every item is in one place. Call it again to go on. A

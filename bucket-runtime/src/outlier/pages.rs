@@ -11,12 +11,13 @@ use crate::{
 };
 
 /// The pages of a parent that has none: numbered from 0, of which the last one stays open.
-pub(crate) fn pages_of(scope: &ParentScope, items: Array) -> Vec<Document> {
-    let mut pages = pages(scope, 0, items).unwrap_or_default();
+pub(crate) fn pages_of(scope: &ParentScope, items: Array) -> Option<Vec<Document>> {
+    let packs = packed(scope, &items);
+    let mut pages = pages(scope, 0, items, packs)?;
     if let Some(last) = pages.last_mut() {
         last.remove(SEALED);
     }
-    pages
+    Some(pages)
 }
 
 /// The pages of a parent to which extras were pushed already. What stands in the parent is older,
@@ -28,13 +29,13 @@ pub(crate) fn pages_before(
     items: Array,
 ) -> Option<Vec<Document>> {
     let first = id::parse_signed(first.strip_prefix(&scope.extras.prefix)?)?;
-    let count = packed(scope, &items).len();
-    pages(scope, first - i64::try_from(count).ok()?, items)
+    let packs = packed(scope, &items);
+    let first = first.checked_sub_unsigned(packs.len() as u64)?;
+    pages(scope, first, items, packs)
 }
 
 /// Pages numbered from here on, sealed unless they are full. None if there are no such numbers.
-fn pages(scope: &ParentScope, first: i64, items: Array) -> Option<Vec<Document>> {
-    let packs = packed(scope, &items);
+fn pages(scope: &ParentScope, first: i64, items: Array, packs: Vec<Pack>) -> Option<Vec<Document>> {
     let mut items = items.into_iter();
     let pages = packs.into_iter().zip(first..).map(|(pack, n)| {
         let items = items.by_ref().take(pack.len).collect();

@@ -1,4 +1,4 @@
-//! Moving in: parents that have grown too long already are brought under the pattern.
+//! Moving in: parents that have grown too large already are brought under the pattern.
 
 use std::future::IntoFuture;
 
@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SplitProgress {
-    /// How many parents were too long when the call began.
+    /// How many parents were too large when the call began.
     pub found: u64,
     /// How many of them were looked at so far.
     pub done: u64,
@@ -35,7 +35,7 @@ pub struct SplitProgress {
     pub moved: u64,
 }
 
-/// The splitting of all parents that are too long, which waits to be awaited; see
+/// The splitting of all parents that are too large, which waits to be awaited; see
 /// [`Outliers::split_existing`](crate::Outliers::split_existing).
 #[must_use = "nothing is split until this is awaited"]
 pub struct SplitExisting<'p, T> {
@@ -174,9 +174,10 @@ async fn move_out(
         .map_err(fail)?;
     let pages = match &first {
         None => pages_of(scope, items),
-        Some(id) => pages_before(scope, id.as_str().unwrap_or_default(), items)
-            .ok_or_else(|| core.fail(scope, Kind::ForeignId(id.to_string())))?,
+        Some(id) => pages_before(scope, id.as_str().unwrap_or_default(), items),
     };
+    let foreign = || Kind::ForeignId(first.unwrap_or(Bson::Null).to_string());
+    let pages = pages.ok_or_else(|| core.fail(scope, foreign()))?;
     server.insert_many(&pages, session).await.map_err(fail)
 }
 

@@ -17,8 +17,9 @@ use crate::{Error, Outlier, OutlierSpec, Result, command::SEALED, error::Kind};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// O2: a parent holds more items than the threshold.
-    TooLong {
+    /// O2: a parent holds more items than the threshold, or some while it takes more bytes than
+    /// `max_bytes`.
+    TooLarge {
         /// The parent's `_id`.
         parent: Bson,
         /// How many items it holds.
@@ -46,10 +47,10 @@ pub enum Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong { parent, items } => {
+            Self::TooLarge { parent, items } => {
                 write!(
                     f,
-                    "O2: parent {parent} holds {items} items, more than the threshold"
+                    "O2: parent {parent}, of {items} items, is beyond the threshold or max_bytes"
                 )
             }
             Self::NoFlag { parent } => write!(f, "O3: parent {parent} has extras and no flag"),
@@ -117,9 +118,9 @@ async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<Problem>> {
     let of_parents = |error| Error::read(error, core.parents.name());
     let extras = &core.extras.server;
     let of_extras = |error| Error::read(error, extras.name());
-    let too_long = core
+    let too_large = core
         .parents
-        .aggregate::<Document>(too_long(spec), None)
+        .aggregate::<Document>(too_large(spec), None)
         .await
         .map_err(of_parents)?;
     let parents = core.parents.collection().name();
@@ -138,7 +139,7 @@ async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<Problem>> {
         u64::try_from(n).unwrap_or(0)
     };
     let mut problems = Vec::new();
-    problems.extend(too_long.iter().map(|found| Problem::TooLong {
+    problems.extend(too_large.iter().map(|found| Problem::TooLarge {
         parent: id(found),
         items: n(found),
     }));
@@ -168,7 +169,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<(
         scope.ok_or_else(|| Error::new(Kind::Deserialize(id.to_string()), core.parents.name()))
     };
     match problem {
-        Problem::TooLong { parent, .. } => {
+        Problem::TooLarge { parent, .. } => {
             split::split(core, &scope(parent)?).await?;
         }
         Problem::NoFlag { parent } => {
@@ -201,10 +202,10 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<(
     Ok(())
 }
 
-/// O2: parents that are too long, and how long they are.
-fn too_long(spec: &OutlierSpec) -> Vec<Document> {
+/// O2: parents that are too large, and how many items they hold.
+fn too_large(spec: &OutlierSpec) -> Vec<Document> {
     vec![
-        doc! { "$match": command::too_long(spec) },
+        doc! { "$match": command::too_large(spec) },
         doc! { "$project": { "n": array_length(spec.items) } },
     ]
 }

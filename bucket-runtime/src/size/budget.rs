@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Document, doc};
 
-use super::{digits, field, full::ORDINAL};
+use super::{digits, field, full::ORDINAL, signed};
 use crate::{
     command::{KeyScope, OVERSIZE, SEALED},
     error::Kind,
@@ -58,7 +58,7 @@ impl Budget {
 
     /// How many bytes a value of this size takes beyond its share.
     pub(crate) fn oversize(&self, bytes: usize) -> i64 {
-        (signed(bytes as u64) + self.place - self.share).max(0)
+        (signed(bytes) + self.place - self.share).max(0)
     }
 
     /// Whether a bucket takes a further item that takes so many bytes beyond its share.
@@ -73,14 +73,14 @@ impl Budget {
 
     /// Whether elements that take so many bytes in the array are no more than a bucket holds.
     pub(crate) fn holds(&self, bytes: usize) -> bool {
-        signed(bytes as u64) <= self.room
+        signed(bytes) <= self.room
     }
 
     /// Whether a document of this size keeps within a bucket's bytes; one that is not sealed may be
     /// later.
     pub(crate) fn is_document(&self, bytes: usize, sealed: bool) -> bool {
         let reserve = if sealed { 0 } else { self.reserve };
-        signed(bytes as u64) + reserve <= i64::from(self.max)
+        signed(bytes) + reserve <= i64::from(self.max)
     }
 
     /// The condition that a bucket takes further items that take so many bytes beyond their shares.
@@ -96,7 +96,7 @@ impl Budget {
     /// An error if no bucket could hold a value of this size.
     pub(crate) fn check(&self, bytes: usize) -> Result<(), Kind> {
         let most = (self.room - self.place).max(0);
-        match signed(bytes as u64) <= most {
+        match signed(bytes) <= most {
             true => Ok(()),
             false => Err(Kind::ItemTooLarge {
                 bytes,
@@ -105,8 +105,4 @@ impl Budget {
             }),
         }
     }
-}
-
-fn signed(bytes: u64) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
