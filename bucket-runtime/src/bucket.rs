@@ -288,10 +288,10 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [`repack(true)`](crate::action::Recapacity::repack) all buckets are rewritten, so that those
     /// of a key are full but for the last one, and with them their rollups. Items keep their order.
     /// A collection that has the [validator](Self::validator) of the struct at another capacity gets
-    /// the new one.
+    /// the new one, once no index of it is being built.
     ///
     /// The index `bucket_open` has to be made anew, under another name, which takes one or two
-    /// passes over the collection, once no other index of it is being built. As long as it is missing the server refuses appends, and handles
+    /// passes over the collection. As long as it is missing the server refuses appends, and handles
     /// wait, for three seconds at most. Buckets are rewritten in transactions (on a replica set or a
     /// sharded cluster) of bounded size, run by run. A read that goes on from page to page meanwhile
     /// may miss items that were moved, or see them twice; page tokens and numbers that were given
