@@ -159,10 +159,11 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// G2 or a read, from the shell and from programs in any language: it asks that `count` is the
     /// length of the array and within the capacity, and that the key is there in the types that it
     /// is stored in (numbers of any type), as is what the struct keeps besides: window, rollups, time
-    /// of the newest item. Of the items themselves it asks nothing.
+    /// of the newest item. Of the items themselves it asks that those of a bucket differ in the field
+    /// that is `unique`, and nothing else.
     ///
     /// What this library writes is never refused, provided that the validator is that of the struct:
-    /// when the capacity, a rollup or the expiry changes, the validator has to follow. Use it at
+    /// when the capacity, a rollup, `unique` or the expiry changes, the validator has to follow. Use it at
     /// `validationLevel: "moderate"`, so that buckets from before that lack something take further
     /// items.
     ///
@@ -214,8 +215,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         CreateCollections::new([(collection.clone_with_type(), Self::validator())])
     }
 
-    /// Lists what breaks G2 to G5 in the struct's collection. It need not have been opened: one
-    /// whose keys have several open buckets cannot be.
+    /// Lists what breaks G2 to G5 in the struct's collection, and items of a bucket that are the same
+    /// by `unique` (those in two buckets, the index refuses). It need not have been opened: one whose
+    /// keys have several open buckets cannot be.
     ///
     /// Passes over all buckets once, as the primary has them, and over the open ones once more. The
     /// server counts the items, so that none is sent. Writers may be active; what is found was there

@@ -355,6 +355,14 @@ pub(crate) fn identity_path(spec: &BucketSpec, field: &str) -> String {
     format!("{}.{field}", spec.items)
 }
 
+/// Whether two elements of a bucket have the same identity, which no index tells.
+pub(crate) fn has_twins(spec: &BucketSpec, field: &str) -> Document {
+    let all = format!("${}", identity_path(spec, field));
+    let distinct = doc! { "$setUnion": [&all] };
+    let fewer = doc! { "$lt": [{ "$size": distinct }, { "$size": &all }] };
+    doc! { "$cond": [{ "$isArray": [&all] }, fewer, false] }
+}
+
 /// The update, which is refused if it would make a document: that one could have no such id.
 fn or_be_refused(mut update: Update) -> Update {
     let impossible = Bson::Array(Vec::new());

@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
     BucketSpec, OutlierSpec,
-    command::{NEWEST, SEALED},
+    command::{NEWEST, SEALED, has_twins},
 };
 
 /// What every bucket that the library writes satisfies. `key` holds the stored types of the key
@@ -46,6 +46,10 @@ fn equations(spec: &BucketSpec) -> Vec<Document> {
     equations.extend((spec.rollups.iter()).map(|field| {
         let rolled_up = format!("${}.{}.count", spec.rollup, field.name);
         doc! { "$eq": [rolled_up, &count] }
+    }));
+    equations.extend((spec.unique.iter()).map(|field| {
+        let twins = has_twins(spec, field);
+        doc! { "$not": [twins] }
     }));
     equations
 }

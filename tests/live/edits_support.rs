@@ -34,6 +34,36 @@ pub(crate) trait Note:
     fn owner(&mut self) -> &mut i64;
 }
 
+/// What all notes have in common but for their attributes.
+macro_rules! fields_of_note {
+    () => {
+        fn n_is(n: i64) -> Filter<Self> {
+            Self::FIELDS.n.eq(n)
+        }
+
+        fn value_is(value: i32) -> Filter<Self> {
+            Self::FIELDS.value.eq(value)
+        }
+
+        fn n(&self) -> i64 {
+            self.n
+        }
+
+        fn value(&mut self) -> &mut i32 {
+            &mut self.value
+        }
+
+        fn at(&mut self) -> &mut DateTime {
+            &mut self.at
+        }
+
+        fn owner(&mut self) -> &mut i64 {
+            &mut self.owner
+        }
+    };
+}
+pub(crate) use fields_of_note;
+
 macro_rules! notes {
     ($($name:ident($($bucket:tt)*) $([$($kept:tt)*])?)+) => {$(
         #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -52,29 +82,7 @@ macro_rules! notes {
                 Self { owner, at: moment(n), n, value }
             }
 
-            fn n_is(n: i64) -> Filter<Self> {
-                Self::FIELDS.n.eq(n)
-            }
-
-            fn value_is(value: i32) -> Filter<Self> {
-                Self::FIELDS.value.eq(value)
-            }
-
-            fn n(&self) -> i64 {
-                self.n
-            }
-
-            fn value(&mut self) -> &mut i32 {
-                &mut self.value
-            }
-
-            fn at(&mut self) -> &mut DateTime {
-                &mut self.at
-            }
-
-            fn owner(&mut self) -> &mut i64 {
-                &mut self.owner
-            }
+            fields_of_note!();
         }
     )+};
 }

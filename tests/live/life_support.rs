@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use bucket_runtime::{Bucket, Filter, mongodb::bson::DateTime};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use crate::edits_support::Note;
+use crate::edits_support::{Note, fields_of_note};
 
 pub(crate) const OWNERS: i64 = 4;
 
@@ -47,29 +47,7 @@ macro_rules! entries {
                 Self { owner, at: moment(0, 0), n, value, text: String::new() }
             }
 
-            fn n_is(n: i64) -> Filter<Self> {
-                Self::FIELDS.n.eq(n)
-            }
-
-            fn value_is(value: i32) -> Filter<Self> {
-                Self::FIELDS.value.eq(value)
-            }
-
-            fn n(&self) -> i64 {
-                self.n
-            }
-
-            fn value(&mut self) -> &mut i32 {
-                &mut self.value
-            }
-
-            fn at(&mut self) -> &mut DateTime {
-                &mut self.at
-            }
-
-            fn owner(&mut self) -> &mut i64 {
-                &mut self.owner
-            }
+            fields_of_note!();
         }
 
         impl Entry for $name {

@@ -185,6 +185,8 @@ mod types_values;
 mod unique;
 #[cfg(not(feature = "bson-3"))]
 mod unique_kill;
+#[cfg(not(feature = "bson-3"))]
+mod unique_twins;
 mod validators;
 #[cfg(not(feature = "bson-3"))]
 mod verify;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Debug};
 
 use bucket_runtime::{
     Appended::{AlreadyThere, Stored},
-    Bucket, Buckets,
+    Bucket, Buckets, Filter,
     mongodb::{
         Database,
         bson::{DateTime, Document, doc},
@@ -18,6 +18,7 @@ use crate::support::{database, dense_buckets, number, recorded};
 
 pub(crate) trait Order: for<'k> Bucket<Key = (i64,)> + Clone + Debug {
     fn new(customer: i64, order: String, at: i64) -> Self;
+    fn order_is(order: &str) -> Filter<Self>;
 }
 
 macro_rules! orders {
@@ -34,6 +35,10 @@ macro_rules! orders {
         impl Order for $name {
             fn new(customer: i64, order: String, at: i64) -> Self {
                 Self { customer, at: DateTime::from_millis(at), order }
+            }
+
+            fn order_is(order: &str) -> Filter<Self> {
+                Self::FIELDS.order.eq(order)
             }
         }
     )+};

@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
     BucketSpec,
-    command::{SEALED, open_index_keys},
+    command::{SEALED, has_twins, open_index_keys},
     open_index::OpenIndex,
 };
 
@@ -19,6 +19,7 @@ pub(super) fn facts(spec: &BucketSpec) -> Document {
     let seal = doc! { "$eq": [field(SEALED), "$_id"] };
     let rolled = (spec.rollups.iter()).map(|each| format!("${}.{}.count", spec.rollup, each.name));
     let window = spec.window_name().map(|name| Bson::from(field(name)));
+    let twins = spec.unique.map(|field| Bson::from(has_twins(spec, field)));
     doc! { "$project": {
         "key": key.collect::<Vec<_>>(),
         "window": window.unwrap_or_else(|| doc! { "$literal": null }.into()),
@@ -26,6 +27,7 @@ pub(super) fn facts(spec: &BucketSpec) -> Document {
         "items": items(spec),
         "own_seal": { "$cond": [is_missing(SEALED), null, seal] },
         "rolled": rolled.collect::<Vec<_>>(),
+        "twins": twins.unwrap_or_else(|| doc! { "$literal": false }.into()),
     } }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Facts {
     pub(crate) own_seal: Option<bool>,
     /// The counts of the rollups.
     rolled: Vec<Bson>,
+    /// Whether two items have the same identity.
+    twins: bool,
 }
 
 /// The open buckets of a key that has several.
@@ -150,6 +152,8 @@ impl Verifier {
                 field: field.name,
             })
         }));
+        let twins = self.spec.unique.filter(|_| facts.twins);
+        problems.extend(twins.map(|field| Problem::Twins { bucket, field }));
         problems
     }
 

@@ -61,6 +61,13 @@ pub enum BucketProblem {
         /// The stored name of the field.
         field: &'static str,
     },
+    /// Two items of a bucket have the same value in the field that is `unique`.
+    Twins {
+        /// The bucket's `_id`.
+        bucket: Bson,
+        /// The stored name of the field.
+        field: &'static str,
+    },
 }
 
 impl fmt::Display for BucketProblem {
@@ -105,6 +112,11 @@ impl fmt::Display for BucketProblem {
                 f,
                 "the rollup of `{field}` in bucket {bucket} is not about all of its items; move \
                  its items into another collection with `append_stream`"
+            ),
+            Self::Twins { bucket, field } => write!(
+                f,
+                "G1: items of bucket {bucket} have the same `{field}`, which is `unique`; \
+                 `remove_item` takes one of them out"
             ),
         }
     }
