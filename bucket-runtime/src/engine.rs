@@ -2,6 +2,9 @@
 
 mod batch;
 mod capacity;
+mod learn;
+mod look;
+mod tail;
 mod turns;
 
 use std::{
@@ -10,18 +13,18 @@ use std::{
 };
 
 use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
-use tokio::sync::MutexGuard;
 
-pub(crate) use self::batch::{
-    Batch, COMMAND_BYTES, Entry, Sent, Statement, Tail, comparable, next_number,
-};
-pub(crate) use self::capacity::Patience;
 use self::turns::Turns;
+pub(crate) use self::{
+    batch::{Batch, COMMAND_BYTES, Entry, Sent, Statement, comparable, next_number},
+    capacity::Patience,
+    tail::Tail,
+};
 use crate::{
     Appended, Error, Result,
-    command::{Items, KeyScope, OPEN_INDEX, UNIQUE_INDEX},
+    command::{Items, KeyScope},
     element::value_size,
-    error::{Kind, duplicate_index, is_impossible_id, is_missing_index},
+    error::Kind,
     open_index::OpenIndex,
     server::Server,
     size::Budget,
@@ -191,68 +194,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Draws the conclusion from the server's answer to a statement.
-    pub(crate) fn learn(
-        &self,
-        batch: &mut Batch,
-        statement: Statement,
-        result: Result<bool, DriverError>,
-    ) -> Result<()> {
-        // An item of it may be there already, in this bucket or in another one.
-        batch.doubtful |= batch.scope.spec.unique.is_some() && !matches!(result, Ok(true));
-        let error = match result {
-            // It would have had to make a document, and must not.
-            Err(error) if is_impossible_id(&error) => {
-                batch.tail = match batch.tail {
-                    // What was looked up is outdated before it is used.
-                    Tail::Open { .. } if batch.is_contended() => Tail::Unknown,
-                    _ => Tail::Look,
-                };
-                return Ok(());
-            }
-            Ok(true) => {
-                batch.stored(statement);
-                return Ok(());
-            }
-            Ok(false) => {
-                // There is no open bucket, or one with less room.
-                batch.tail = match statement.carries {
-                    1 if !batch.has_to_look() => Tail::Shut,
-                    _ => Tail::Look,
-                };
-                return Ok(());
-            }
-            Err(error) => error,
-        };
-        if is_missing_index(&error) {
-            batch.tail = Tail::Unknown;
-            batch.missing = Some(self.refused(&batch.scope, error));
-            return Ok(());
-        }
-        let single = batch.tail == Tail::Unknown && statement.carries == 1;
-        batch.tail = match duplicate_index(&error) {
-            // A full or sealed bucket has that id already.
-            Some("_id_") if single => Tail::Shut,
-            // Somebody opened the bucket first: it is there now. Who loses that race twice looks
-            // whether it was one, or whether something is in the way.
-            Some(OPEN_INDEX) if single && batch.tries != 2 && !batch.may_be_cramped() => {
-                Tail::Unknown
-            }
-            // Where bytes count, what is open may have no room for the item, which only a look tells.
-            Some(OPEN_INDEX | "_id_") if single || batch.is_bounded() || !batch.is_contended() => {
-                Tail::Look
-            }
-            // What was looked up is outdated before it is used.
-            Some(OPEN_INDEX | "_id_") => Tail::Unknown,
-            Some(UNIQUE_INDEX) if batch.scope.spec.unique.is_some() => Tail::Look,
-            _ => {
-                batch.concerned = statement.carries;
-                return Err(self.refused(&batch.scope, error));
-            }
-        };
-        Ok(())
-    }
-
     /// Appends one element if the key has an open bucket; tells whether it has. One round trip.
     pub(crate) async fn append_to_open(
         &self,
@@ -268,97 +209,6 @@ impl Engine {
         });
         let stored = self.server.update(update, session).await;
         stored.map_err(|error| self.refused(scope, error))
-    }
-
-    /// Takes out the items that are there already, where that is in doubt. One round trip.
-    async fn find_present(
-        &self,
-        batch: &mut Batch,
-        session: Option<&mut ClientSession>,
-    ) -> Result<()> {
-        let (true, Some(field)) = (batch.doubtful, batch.scope.spec.unique) else {
-            return Ok(());
-        };
-        let identities = batch.scope.identities(field, batch.identities());
-        let found = self.server.identities(identities, session);
-        let found = found
-            .await
-            .map_err(|error| self.failed(&batch.scope, error))?;
-        batch.found(found);
-        Ok(())
-    }
-
-    /// Asks the server what has to be known for the next statement. The turn is kept until that
-    /// was sent.
-    async fn find_tail(
-        &self,
-        batch: &mut Batch,
-        mut session: Option<&mut ClientSession>,
-    ) -> Result<Option<MutexGuard<'_, ()>>> {
-        if batch.tail == Tail::Unknown && batch.len() > batch.blind() {
-            batch.tail = Tail::Look;
-        }
-        if batch.tail == Tail::Look {
-            batch.tail = self
-                .open_bucket(&batch.scope, session.as_deref_mut())
-                .await?;
-            // One item finds the bucket that is open then.
-            let is_open = matches!(batch.tail, Tail::Open { .. });
-            if is_open && batch.len() == 1 && !batch.is_cramped() {
-                batch.tail = Tail::Unknown;
-            }
-        }
-        // In a transaction an id that turns out to be taken would abort everything.
-        if session.is_some() && batch.is_of_another_moment() {
-            batch.tail = Tail::Shut;
-        }
-        if batch.tail != Tail::Shut {
-            return Ok(None);
-        }
-        let turn = match session {
-            None => Some(self.turns.wait(&batch.scope.prefix).await),
-            Some(_) => None,
-        };
-        let last = self.last(batch, session).await;
-        batch.tail = last.map_err(|error| self.failed(&batch.scope, error))?;
-        Ok(turn)
-    }
-
-    /// The last bucket: nothing is open, or what is open has no room for the next item. Where
-    /// buckets are counted the open one is the last one, so that one read tells which it is.
-    async fn last(
-        &self,
-        batch: &Batch,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Tail, DriverError> {
-        if batch.is_bounded() && batch.scope.spec.id.ordinal.counts() {
-            let last = self.server.last_bucket(&batch.scope, session).await?;
-            return Ok(Tail::by_last(last));
-        }
-        let last = self.server.last_id(batch.siblings(), session).await?;
-        Ok(Tail::Full { last })
-    }
-
-    /// The open bucket, if there is one.
-    ///
-    /// One whose id is none of the key's is an error: it is in the way of every other, and an item
-    /// in there would be lost to readers. It may stem from another id format, or another program.
-    async fn open_bucket(
-        &self,
-        scope: &KeyScope,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Tail> {
-        let open = self.server.open_bucket(scope, session).await;
-        let Some(open) = open.map_err(|error| self.failed(scope, error))? else {
-            return Ok(Tail::Shut);
-        };
-        Tail::by_open(open, scope).map_err(|id| {
-            let id = match id {
-                Bson::String(id) => id,
-                other => other.to_string(),
-            };
-            self.fail(scope, Kind::ForeignId(id))
-        })
     }
 
     pub(crate) fn refused(&self, scope: &KeyScope, error: DriverError) -> Error {

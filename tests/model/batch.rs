@@ -1,4 +1,4 @@
-//! The append protocol of one writer: what `engine.rs` and `engine/batch.rs` do, without strings.
+//! The append protocol of one writer: what `engine.rs` and its modules do, without strings.
 
 use crate::server::{Answer, Id, Item, Rules, Server, Statement};
 

@@ -1,0 +1,187 @@
+//! How full buckets and parents are, and which id is the last one: what a write has to know.
+
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, doc},
+    error::Error as DriverError,
+    options::{Hint, ReadConcern},
+};
+
+use super::{Server, primary, whole, with_session};
+use crate::{
+    BucketSpec,
+    command::{KeyScope, OVERSIZE, SEALED, each_one},
+    outlier::command::ParentScope,
+};
+
+/// An open bucket.
+pub(crate) struct Open {
+    pub(crate) id: Bson,
+    pub(crate) count: usize,
+    /// How many bytes its items take beyond their shares.
+    pub(crate) oversize: i64,
+}
+
+/// The last bucket of a key, and what more it takes.
+pub(crate) struct Last {
+    pub(crate) id: String,
+    pub(crate) room: usize,
+    /// How many bytes its items take beyond their shares.
+    pub(crate) oversize: i64,
+}
+
+/// How full a parent is.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) length: usize,
+    pub(crate) flagged: bool,
+    /// How many bytes it takes.
+    pub(crate) bytes: usize,
+}
+
+impl Server {
+    /// These fields of the last document that matches, for a write that is about to take the next id.
+    /// It asks the primary for its latest state, whatever the handle prefers: an older state would
+    /// only give an id that is taken.
+    async fn last(
+        &self,
+        filter: Document,
+        fields: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Document>, DriverError> {
+        let action = (self.collection)
+            .find_one(filter)
+            .projection(fields)
+            .sort(doc! { "_id": -1 })
+            .selection_criteria(primary());
+        match session {
+            Some(session) => action.session(session).await,
+            // A transaction has a read concern of its own; elsewhere this one is the latest state.
+            None => action.read_concern(ReadConcern::local()).await,
+        }
+    }
+
+    /// The greatest id that matches; see [`last`](Self::last).
+    pub(crate) async fn last_id(
+        &self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<String>, DriverError> {
+        let found = self.last(filter, doc! { "_id": 1 }, session).await?;
+        Ok(found.and_then(|document| document.get_str("_id").ok().map(str::to_owned)))
+    }
+
+    /// The key's open bucket, if there is one, as the primary has it.
+    pub(crate) async fn open_bucket(
+        &self,
+        scope: &KeyScope,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Open>, DriverError> {
+        let action = (self.collection)
+            .find_one(scope.open_bucket_anywhere())
+            .hint(Hint::Name(scope.open.name.to_owned()))
+            .projection(filling(scope.spec))
+            .selection_criteria(primary());
+        let found = with_session!(action, session)?;
+        Ok(found.map(|mut bucket| {
+            let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
+            Open {
+                count: usize::try_from(count).unwrap_or(0),
+                oversize: oversize(&bucket),
+                id: bucket.remove("_id").unwrap_or(Bson::Null),
+            }
+        }))
+    }
+
+    /// A key's last bucket; see [`last`](Self::last).
+    pub(crate) async fn last_bucket(
+        &self,
+        scope: &KeyScope,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Last>, DriverError> {
+        let mut projection = filling(scope.spec);
+        projection.insert(SEALED, 1_i32);
+        let found = self.last(scope.all(), projection, session).await?;
+        let capacity = i64::from(scope.open.capacity);
+        Ok(found.and_then(|bucket| {
+            let count = bucket.get(scope.spec.count).and_then(whole);
+            let room = match (count, bucket.get(SEALED)) {
+                (Some(count), None) => usize::try_from(capacity - count).unwrap_or(0),
+                _ => 0,
+            };
+            Some(Last {
+                id: bucket.get_str("_id").ok()?.to_owned(),
+                room,
+                oversize: oversize(&bucket),
+            })
+        }))
+    }
+
+    /// The open buckets of these keys, each with the values of its key fields (and of the window).
+    pub(crate) async fn open_buckets(
+        &self,
+        scopes: &[&KeyScope],
+    ) -> Result<Vec<(Vec<Bson>, Open)>, DriverError> {
+        let Some((spec, open)) = scopes.first().map(|scope| (scope.spec, scope.open)) else {
+            return Ok(Vec::new());
+        };
+        let names = Vec::from_iter(spec.key_names().chain(spec.window_name()));
+        let mut projection = each_one(names.iter().copied());
+        projection.extend(filling(spec));
+        let mut buckets = (self.collection)
+            .find(KeyScope::open_buckets_anywhere(scopes))
+            .hint(Hint::Name(open.name.to_owned()))
+            .projection(projection)
+            .selection_criteria(primary())
+            .await?;
+        let mut found = Vec::new();
+        while buckets.advance().await? {
+            let bucket: Document = buckets.deserialize_current()?;
+            let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
+            let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
+            let key = names.iter().map(value).collect();
+            let open = Open {
+                id: value(&"_id"),
+                count: usize::try_from(count).unwrap_or(0),
+                oversize: oversize(&bucket),
+            };
+            found.push((key, open));
+        }
+        Ok(found)
+    }
+
+    /// How full a parent is, if there is one; for a write as the primary has it.
+    pub(crate) async fn state(
+        &self,
+        scope: &ParentScope,
+        for_a_write: bool,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<State>, DriverError> {
+        let mut action = self
+            .collection
+            .find_one(scope.parent())
+            .projection(scope.state());
+        if for_a_write {
+            action = action.selection_criteria(primary());
+        }
+        let found = with_session!(action, session)?;
+        Ok(found.map(|state| State {
+            length: (state.get("length").and_then(whole))
+                .and_then(|length| usize::try_from(length).ok())
+                .unwrap_or(0),
+            flagged: state.get_bool("flag").unwrap_or(false),
+            bytes: (state.get("bytes").and_then(whole))
+                .and_then(|bytes| usize::try_from(bytes).ok())
+                .unwrap_or(0),
+        }))
+    }
+}
+
+/// A projection that tells how full a bucket is.
+fn filling(spec: &BucketSpec) -> Document {
+    doc! { spec.count: 1, OVERSIZE: 1 }
+}
+
+fn oversize(bucket: &Document) -> i64 {
+    bucket.get(OVERSIZE).and_then(whole).unwrap_or(0)
+}

@@ -1,0 +1,118 @@
+//! Single writes.
+
+use mongodb::{
+    ClientSession, bson::Document, error::Error as DriverError, options::Hint,
+    results::UpdateResult,
+};
+use serde::Serialize;
+
+use super::{Server, with_session};
+use crate::{command::Update, error::is_killed};
+
+impl Server {
+    /// Carries out one update; tells whether it changed anything.
+    pub(crate) async fn modify(
+        &self,
+        update: Update,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool, DriverError> {
+        self.send(update, session)
+            .await
+            .map(|result| result.modified_count > 0)
+    }
+
+    /// Carries out one update; tells whether it found or made a document. One round trip, which the
+    /// driver repeats once if the connection breaks and the deployment is a replica set. If its index
+    /// is dropped meanwhile, it takes two more to learn whether it was carried out.
+    pub(crate) async fn update(
+        &self,
+        update: Update,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool, DriverError> {
+        let found = |result: UpdateResult| result.matched_count > 0 || result.upserted_id.is_some();
+        if session.is_some() {
+            return self.send(update, session).await.map(found);
+        }
+        // One that is known, so that the server can be asked about it.
+        let mut session = self.collection.client().start_session().await?;
+        match self.send(update.clone(), Some(&mut session)).await {
+            Err(error) if is_killed(&error) => {
+                let found = self.update_again(update, session).await?;
+                found.ok_or(error)
+            }
+            sent => sent.map(found),
+        }
+    }
+
+    async fn send(
+        &self,
+        update: Update,
+        session: Option<&mut ClientSession>,
+    ) -> Result<UpdateResult, DriverError> {
+        let mut action = (self.collection)
+            .update_one(update.filter, update.update)
+            .upsert(update.upsert);
+        if let Some(hint) = update.hint {
+            action = action.hint(Hint::Name(hint.to_owned()));
+        }
+        with_session!(action, session)
+    }
+
+    /// Inserts one document. One round trip.
+    pub(crate) async fn insert(
+        &self,
+        document: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<(), DriverError> {
+        let action = self.collection.insert_one(document);
+        with_session!(action, session).map(drop)
+    }
+
+    /// Inserts documents, in a session.
+    pub(crate) async fn insert_many<D: Serialize + Send + Sync>(
+        &self,
+        documents: &[D],
+        session: &mut ClientSession,
+    ) -> Result<(), DriverError> {
+        self.collection
+            .clone_with_type::<D>()
+            .insert_many(documents)
+            .session(session)
+            .await
+            .map(drop)
+    }
+
+    /// Carries out a pipeline on all documents that match; tells whether it changed any.
+    pub(crate) async fn update_many(
+        &self,
+        filter: Document,
+        pipeline: Vec<Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool, DriverError> {
+        let action = self.collection.update_many(filter, pipeline);
+        let result = with_session!(action, session)?;
+        Ok(result.modified_count > 0)
+    }
+
+    /// Deletes all documents that match; tells how many.
+    pub(crate) async fn delete_many(
+        &self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<u64, DriverError> {
+        let action = self.collection.delete_many(filter);
+        let result = with_session!(action, session)?;
+        Ok(result.deleted_count)
+    }
+
+    /// Deletes one document that matches; tells whether there was one.
+    pub(crate) async fn delete_one(
+        &self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool, DriverError> {
+        let action = self.collection.delete_one(filter);
+        let result = with_session!(action, session)?;
+        Ok(result.deleted_count > 0)
+    }
+}
