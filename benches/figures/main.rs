@@ -12,6 +12,7 @@ mod outlier;
 mod pages;
 mod peers;
 mod processes;
+mod sizes;
 mod stream;
 mod trade;
 mod writers;
@@ -53,7 +54,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 10] = [
+    let themes: [Theme; 11] = [
         append::THEME,
         hot::THEME,
         many_keys::THEME,
@@ -62,6 +63,7 @@ async fn run(options: Options) -> Result<()> {
         pages::THEME,
         stream::THEME,
         bytes::THEME,
+        sizes::THEME,
         outlier::THEME,
         derive_check::THEME,
     ];
