@@ -20,8 +20,8 @@ pub const MAX_CAPACITY: u32 = 1_000_000;
 ///
 /// The server writes a document anew with each item that it takes, and a page is read as a whole. On
 /// MongoDB 6.0.5 an append to a bucket of 4 MiB takes 3.5 times as long as one to 64 KiB, and a page of
-/// it 14 times as long, 7 ms each; at 14 MiB it is 11 and 40 times, 30 and 23 ms (`cargo bench --
-/// size_`). So 4 MiB are about the most that an append should have to carry; smaller is better.
+/// it 14 times as long, 7 ms each; at 14 MiB it is 11 and 40 times, 30 and 23 ms. (To repeat it:
+/// `cargo bench -- size_`.) So 4 MiB are about the most that an append should have to carry.
 pub const DEFAULT_MAX_BYTES: u32 = 4 << 20;
 
 /// The least that a bucket can be bounded by: its id, its key and some items have to fit.

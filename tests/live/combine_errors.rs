@@ -167,9 +167,10 @@ async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back() {
 }
 
 /// What concerns all is told to all, and nothing is stored.
-async fn no_index<T: Mark>(db: &Database) {
+async fn no_index<T: Mark>(name: &str) {
+    let db = database(name).await;
     for items in of_keys::<T>(60) {
-        let marks = fresh::<T>(db).await;
+        let marks = fresh::<T>(&db).await;
         marks.collection().drop_index("bucket_open").await.unwrap();
         for result in together(&marks, items).await {
             let error = result.unwrap_err();
@@ -181,9 +182,11 @@ async fn no_index<T: Mark>(db: &Database) {
 
 #[tokio::test]
 async fn without_the_open_index_every_append_says_so() {
-    let db = database("combine_no_index").await;
-    no_index::<Seconds1>(&db).await;
-    no_index::<Seconds10>(&db).await;
-    no_index::<Numbered1>(&db).await;
-    no_index::<Numbered10>(&db).await;
+    // They wait for the index for a while, all of them at once.
+    tokio::join!(
+        no_index::<Seconds1>("combine_no_index_seconds_1"),
+        no_index::<Seconds10>("combine_no_index_seconds_10"),
+        no_index::<Numbered1>("combine_no_index_numbered_1"),
+        no_index::<Numbered10>("combine_no_index_numbered_10"),
+    );
 }

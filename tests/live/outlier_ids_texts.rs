@@ -113,7 +113,7 @@ fn outlier_any_texts_stay_apart() {
     let logs =
         runtime.block_on(async { fresh::<String>(&database("outlier_any_texts").await).await });
     let config = ProptestConfig {
-        cases: 48,
+        cases: 32,
         failure_persistence: None,
         ..Default::default()
     };

@@ -223,7 +223,7 @@ fn any_steps<T: Book>(test: &str) {
         .unwrap();
     let books = runtime.block_on(async { fresh::<T>(&database(test).await).await });
     let config = ProptestConfig {
-        cases: 15,
+        cases: 12,
         failure_persistence: None,
         ..Default::default()
     };

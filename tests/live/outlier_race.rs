@@ -152,7 +152,7 @@ async fn outlier_a_parent_for_each_task() {
 /// 32 tasks push to a parent that nobody has pushed to, at the same instant; it begins with so many
 /// values that all fit, that some fit, or that none does.
 async fn first_pushes<T: Book>(db: &Database, begin: usize) {
-    const PARENTS: i64 = 50;
+    const PARENTS: i64 = 30;
     let books = fresh::<T>(db).await;
     let begin: Vec<i64> = (0..begin as i64).map(|n| n - 1000).collect();
     for id in 0..PARENTS {

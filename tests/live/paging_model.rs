@@ -75,7 +75,7 @@ fn any_appends_give_the_pages_that_a_plain_list_gives() {
     });
     let appends = proptest::collection::vec((10..13_u8, -2..3_i64), 0..40);
     let config = ProptestConfig {
-        cases: 24,
+        cases: 16,
         failure_persistence: None,
         ..Default::default()
     };

@@ -110,7 +110,7 @@ fn every_way_of_writing_makes_the_same_buckets() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let db = runtime.block_on(database("windows_ways"));
     let config = ProptestConfig {
-        cases: 24,
+        cases: 14,
         failure_persistence: None,
         ..Default::default()
     };
