@@ -94,6 +94,14 @@ impl Error {
         self.0.kind == *kind
     }
 
+    /// The same, of opening the extras of an outlier.
+    pub(crate) fn of_extras(mut self) -> Self {
+        if let Kind::CapacityMismatch { stored, derived } = self.0.kind {
+            self.0.kind = Kind::ExtrasCapacityMismatch { stored, derived };
+        }
+        self
+    }
+
     pub(crate) fn in_doubt(mut self) -> Self {
         self.0.maybe_stored = true;
         self
@@ -185,9 +193,13 @@ impl Error {
         matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex { .. })
     }
 
-    /// Whether the collection was written with another capacity than the struct now has.
+    /// Whether the collection was written with another capacity than the struct now has, or that of
+    /// the extras with another `extras_capacity`.
     pub fn is_capacity_mismatch(&self) -> bool {
-        matches!(self.0.kind, Kind::CapacityMismatch { .. })
+        matches!(
+            self.0.kind,
+            Kind::CapacityMismatch { .. } | Kind::ExtrasCapacityMismatch { .. }
+        )
     }
 
     /// Whether the buckets of the collection expire after another time than the struct now says.

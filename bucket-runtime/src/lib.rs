@@ -520,7 +520,7 @@ pub use bucket_derive::Bucket;
 /// # extras_capacity
 ///
 /// It belongs to the collection of the extras as a bucket's capacity does: opening it with another
-/// one is an error that says what to do.
+/// one is an error that names the old one. It cannot be changed while there are extras.
 ///
 /// # items
 ///

@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     ForeignIndex { name: String, is: String },
     /// The collection was written with another capacity: that one, and the struct's.
     CapacityMismatch { stored: i64, derived: u32 },
+    /// The same of the extras of an outlier, whose capacity cannot be changed.
+    ExtrasCapacityMismatch { stored: i64, derived: u32 },
     /// Buckets expire after another time than the struct says, in seconds.
     ExpiryMismatch { stored: u64, derived: Option<u64> },
     /// The collection was written with windows of another length: that one, and the struct's, in
@@ -111,6 +113,11 @@ impl Kind {
                 "the collection was written with capacity {stored}, the struct says {derived}; \
                  write `capacity = {stored}`, or change the collection, while writers go on, with \
                  `recapacity` of the struct (`Trade::recapacity(&db)`)"
+            ),
+            Self::ExtrasCapacityMismatch { stored, derived } => write!(
+                f,
+                "the collection of the extras was made with capacity {stored}, the struct says \
+                 {derived}; write `extras_capacity = {stored}`, or, if it holds no extras, drop it"
             ),
             Self::ExpiryMismatch { stored, derived } => {
                 write!(

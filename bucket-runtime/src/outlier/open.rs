@@ -35,7 +35,8 @@ impl<T: Outlier> IntoFuture for OpenOutliers<T> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let extras = Server::new(self.extras);
-            let indexes = open::open(&extras, &Extra::<T>::SPEC).await?;
+            let indexes = open::open(&extras, &Extra::<T>::SPEC).await;
+            let indexes = indexes.map_err(Error::of_extras)?;
             let keys = command::reference_index_keys(T::SPEC.reference);
             if !indexes.found.iter().any(|index| index.keys == keys) {
                 let created = extras.create_reference_index(T::SPEC.reference).await;
