@@ -62,6 +62,7 @@ macro_rules! fields_of_note {
         }
     };
 }
+#[cfg(not(feature = "bson-3"))]
 pub(crate) use fields_of_note;
 
 macro_rules! notes {
