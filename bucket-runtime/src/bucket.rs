@@ -322,7 +322,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [`is_window_mismatch`](crate::Error::is_window_mismatch),
     /// [`is_several_open`](crate::Error::is_several_open) if writers that no index guards keep
     /// opening buckets, or the driver's. [`is_index`](crate::Error::is_index) also if another call
-    /// changes the capacity again meanwhile: what is left to do is left to that one.
+    /// changes the capacity again meanwhile: what is left to do is left to that one;
+    /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) if that happens again and again.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};

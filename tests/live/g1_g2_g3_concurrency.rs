@@ -12,7 +12,7 @@ use tokio::{sync::Barrier, task::JoinSet};
 use crate::support::{database, dense_buckets, number};
 
 const WRITERS: i64 = 32;
-const ITEMS: i64 = 60;
+const ITEMS: i64 = 40;
 
 /// One struct per ordinal and capacity, since both are facts of the type.
 macro_rules! readings {

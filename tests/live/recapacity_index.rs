@@ -14,7 +14,7 @@ use bucket_testkit::Server;
 use tokio::task::JoinHandle;
 
 use crate::{
-    recapacity::{Timed7, Timed10, Timed25, Trade, is_sound},
+    recapacity::{Timed7, Timed10, Timed25, Trade, is_sound, numbers},
     support::database,
 };
 
@@ -121,4 +121,20 @@ async fn a_second_open_index_goes() {
     Timed25::recapacity(&db).await.unwrap();
     assert_eq!(names(&db).await, ["bucket_open_25"]);
     is_sound::<Timed25>(&db).await;
+}
+
+/// Which of them comes last is left to chance; nothing is lost, and a further call sets it right.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_calls_that_want_different_capacities_come_to_an_end() {
+    let db = database("recap_two_calls").await;
+    for _ in 0..10 {
+        validated(&db).await;
+        let (up, down) = (recapacity::<Timed25>(&db), recapacity::<Timed7>(&db));
+        let _ = (up.await.unwrap(), down.await.unwrap());
+        Timed10::recapacity(&db).repack(true).await.unwrap();
+        assert_eq!(names(&db).await, ["bucket_open_10"]);
+        let trades = is_sound::<Timed10>(&db).await;
+        let read = numbers(&trades, 1).await;
+        assert_eq!(read, (0..10).collect::<Vec<_>>());
+    }
 }

@@ -90,7 +90,7 @@ pub(crate) async fn assert_each_once<T: Order>(orders: &Buckets<T>, items: i64) 
 /// 32 tasks send the same items, each in an order of its own: one at a time or several at once,
 /// every fourth task in loads. Of all calls for an item one says that it stored it.
 async fn race<T: Order>(db: &Database, combine: bool) {
-    const ITEMS: i64 = 60;
+    const ITEMS: i64 = 40;
     let orders = fresh::<T>(db).await;
     let mut opened = Vec::new();
     for _ in 0..3 {

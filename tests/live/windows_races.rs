@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use crate::support::{database, dense_buckets, documents, number};
 
 const WRITERS: usize = 32;
-const ITEMS: i64 = 1920;
+const ITEMS: i64 = 1280;
 const KEYS: i64 = 3;
 const HOUR: i64 = 3_600_000;
 

@@ -20,6 +20,10 @@ use crate::{
 /// How long it is tried again when unguarded writers open buckets meanwhile.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How many indexes of other capacities a call takes away. Two calls that want different ones would
+/// go on for ever.
+const TAKEN_AWAY: u32 = 10;
+
 /// Gives the collection an index with the struct's capacity. An index cannot be changed: until the
 /// new one is made, the server refuses all appends, and handles wait for it.
 pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
@@ -27,7 +31,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
         Error::read(error, server.name())
     });
     let end = Instant::now() + PATIENCE;
-    let mut is_built = false;
+    let (mut is_built, mut taken_away) = (false, 0);
     loop {
         let found = server.indexes().await.map_err(fail)?;
         let stored = open_indexes(&found, spec);
@@ -43,6 +47,12 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             return Ok(wanted);
         }
         for old in others {
+            taken_away += 1;
+            if taken_away > TAKEN_AWAY {
+                let (stored, derived) = (old.capacity.into(), spec.capacity);
+                let kind = Kind::CapacityMismatch { stored, derived };
+                return Err(Error::new(kind, server.name()));
+            }
             if old.capacity < spec.capacity {
                 change_validator::<T>(server).await?;
             }
