@@ -220,8 +220,10 @@ async fn what_is_too_large_already_is_split() {
             .unwrap();
         all.push((id, notes));
     }
-    let problem = |(parent, items)| Problem::TooLarge { parent, items };
-    let expected = [(2, 8), (3, 40), (4, 60)].map(|(id, items)| problem((Bson::Int64(id), items)));
+    let expected = [(2, 8), (3, 40), (4, 60)].map(|(id, items)| Problem::TooLarge {
+        parent: Bson::Int64(id),
+        items,
+    });
     assert_eq!(books.verify().await.unwrap(), expected);
     let done = books.split_existing().await.unwrap();
     assert_eq!((done.found, done.done), (3, 3));

@@ -42,7 +42,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
         let wanted = wanted.unwrap_or(OpenIndex::changed_to(spec.capacity));
         // While there was none, a program that does not know the struct's capacity yet may have
         // opened the collection, and made the old one again.
-        if is_built && ours == [wanted] && others.is_empty() {
+        if is_built && !ours.is_empty() && others.is_empty() {
             change_validator::<T>(server).await?;
             return Ok(wanted);
         }
