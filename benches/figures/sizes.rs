@@ -1,4 +1,4 @@
-//! How much an append and a page cost by the size of the bucket, for which `max_bytes` has its default.
+//! How much an append and a page cost by the size of the bucket: why `max_bytes` has its default.
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Samples, Unit, in_turn};
 use bucket_runtime::{

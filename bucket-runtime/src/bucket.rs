@@ -163,9 +163,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// that is `unique`, and nothing else.
     ///
     /// What this library writes is never refused, provided that the validator is that of the struct:
-    /// when the capacity, a rollup, `unique` or the expiry changes, the validator has to follow. Use it at
-    /// `validationLevel: "moderate"`, so that buckets from before that lack something take further
-    /// items.
+    /// when the capacity, a rollup, `unique` or the expiry changes, the validator has to follow. Use
+    /// it at `validationLevel: "moderate"`, so that buckets from before that lack something take
+    /// further items.
     ///
     /// ```
     /// # use bucket_runtime::{Bucket, bson::doc};

@@ -268,7 +268,8 @@ impl<T: Outlier> Outliers<T> {
     }
 
     /// Brings a collection whose documents have grown already under the pattern: what exceeds the
-    /// threshold or `max_bytes` is moved to extras, while programs that use this library go on writing.
+    /// threshold or `max_bytes` is moved to extras, while programs that use this library go on
+    /// writing.
     ///
     /// Each parent is split in a transaction of its own, so it needs a replica set or a sharded
     /// cluster, and whenever it is stopped every item is in one place. Call it again to go on. A
