@@ -1,32 +1,69 @@
-//! Which mongod to run.
+//! Which mongod or mongos to run.
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use crate::choice::Version;
 use crate::error::{Error, Result};
-use crate::fetch;
+use crate::fetch::{self, Release};
 
-/// What to do when there is no mongod to be had; several errors end in it.
-pub(crate) const WAYS_OUT: &str = "set MONGOD to the path of a mongod, put one on PATH, \
-     or set MONGODB_URI to a replica set that is running already";
+/// A program of MongoDB's that is on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Binary {
+    pub(crate) path: PathBuf,
+    /// The folder of the shared libraries that were fetched with it.
+    pub(crate) libraries: Option<PathBuf>,
+    /// What to do when it does not run; completes "do this, or …".
+    pub(crate) ways_out: &'static str,
+}
 
-/// The path of a mongod: that of `MONGOD`, one on `PATH`, or the fetched one.
-pub(crate) async fn find() -> Result<PathBuf> {
-    if !cfg!(unix) {
-        return Err(Error::new(
-            "servers are started on Unix only: set MONGODB_URI to a replica set that is running",
-        ));
+impl Binary {
+    fn installed(path: PathBuf) -> Self {
+        Self {
+            path,
+            libraries: None,
+            ways_out: fetch::USUAL_WAYS_OUT,
+        }
     }
-    let named = env::var_os("MONGOD").filter(|value| !value.is_empty());
-    if let Some(path) = choose(named.as_deref(), env::var_os("PATH").as_deref())? {
-        return Ok(path);
+
+    fn fetched(release: &Release, folder: &Path, name: &str) -> Self {
+        let libraries = folder.join("lib");
+        Self {
+            path: folder.join(name),
+            libraries: libraries.is_dir().then_some(libraries),
+            ways_out: release.ways_out,
+        }
     }
+}
+
+/// The mongod of a version. The usual one is that of `MONGOD`, one on `PATH`,
+/// or the fetched one.
+pub(crate) async fn mongod(version: Version) -> Result<Binary> {
+    match version {
+        Version::Usual => {
+            let named = env::var_os("MONGOD").filter(|value| !value.is_empty());
+            match choose(named.as_deref(), env::var_os("PATH").as_deref())? {
+                Some(path) if cfg!(unix) => Ok(Binary::installed(path)),
+                _ => fetched(fetch::usual()?, "mongod").await,
+            }
+        }
+        Version::V8_2 => fetched(fetch::v8_2()?, "mongod").await,
+    }
+}
+
+/// The mongos of 8.2.0.
+pub(crate) async fn mongos() -> Result<Binary> {
+    fetched(fetch::v8_2()?, "mongos").await
+}
+
+async fn fetched(release: &'static Release, name: &str) -> Result<Binary> {
     // A download takes long, and so does unpacking: neither may hold up the
     // other tasks of the runtime.
-    tokio::task::spawn_blocking(fetch::cached_or_fetched)
+    let folder = tokio::task::spawn_blocking(|| fetch::cached_or_fetched(release))
         .await
-        .map_err(|error| Error::caused("fetching mongod", error))?
+        .map_err(|error| Error::caused("fetching MongoDB", error))??;
+    Ok(Binary::fetched(release, &folder, name))
 }
 
 /// A mongod that is installed, if there is one.

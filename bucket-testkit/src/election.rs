@@ -6,10 +6,11 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::{Error, Result};
 use crate::process::{PATIENCE, PAUSE, Process};
+use crate::recipe::Purpose;
 
 /// Has the first process form the set, and returns once that set has a
 /// writable primary and every other member is a secondary.
-pub(crate) async fn initiate(set: &str, members: &[&Process]) -> Result<()> {
+pub(crate) async fn initiate(set: &str, purpose: Purpose, members: &[&Process]) -> Result<()> {
     let Some(first) = members.first() else {
         return Err(Error::new("a replica set needs a member"));
     };
@@ -17,7 +18,7 @@ pub(crate) async fn initiate(set: &str, members: &[&Process]) -> Result<()> {
     connect(&direct(&first.address()))
         .await?
         .database("admin")
-        .run_command(doc! { "replSetInitiate": config(set, &addresses) })
+        .run_command(doc! { "replSetInitiate": config(set, purpose, &addresses) })
         .await
         .map_err(|error| Error::caused("replSetInitiate", error))?;
     for member in members {
@@ -35,7 +36,8 @@ pub(crate) async fn initiate(set: &str, members: &[&Process]) -> Result<()> {
     Ok(())
 }
 
-/// Returns once a process is the writable primary or a secondary.
+/// Returns once a process is the writable primary or a secondary; a mongos
+/// counts as a primary.
 pub(crate) async fn joined(process: &Process) -> Result<()> {
     let client = connect(&direct(&process.address())).await?;
     let deadline = Instant::now() + PATIENCE;
@@ -75,7 +77,7 @@ pub(crate) async fn connect(uri: &str) -> Result<Client> {
         .map_err(|error| Error::caused("making a client", error))
 }
 
-fn direct(address: &str) -> String {
+pub(crate) fn direct(address: &str) -> String {
     format!("mongodb://{address}/?directConnection=true")
 }
 
@@ -84,13 +86,14 @@ async fn hello(client: &Client) -> Option<Document> {
     admin.run_command(doc! { "hello": 1 }).await.ok()
 }
 
-fn config(set: &str, addresses: &[String]) -> Document {
+fn config(set: &str, purpose: Purpose, addresses: &[String]) -> Document {
     let members: Vec<Document> = (0i32..)
         .zip(addresses)
         .map(|(id, host)| doc! { "_id": id, "host": host })
         .collect();
     doc! {
         "_id": set,
+        "configsvr": purpose == Purpose::ConfigServer,
         "members": members,
         // Tests of failover wait for an election. The default is made for
         // networks, and ten seconds long.

@@ -1,9 +1,9 @@
-//! What is said about a mongod that does not come up.
+//! What is said about a server that does not come up.
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::binary::WAYS_OUT;
+use crate::binary::Binary;
 use crate::error::Error;
 
 /// How many of the last lines of the log an error holds.
@@ -15,13 +15,13 @@ const LINKER: &str = "error while loading shared libraries: ";
 /// The status of a process that ended with SIGILL, as a shell gives it.
 const ILLEGAL_INSTRUCTION: i32 = 128 + 4;
 
-/// mongod ended before it accepted connections.
-pub(crate) fn exited(binary: &Path, status: i32, output: &str, log: &str) -> Error {
-    let binary = binary.display();
+/// The program ended before it accepted connections.
+pub(crate) fn exited(binary: &Binary, status: i32, output: &str, log: &str) -> Error {
+    let (ways_out, binary) = (binary.ways_out, binary.path.display());
     if let Some(library) = missing_library(output) {
         return Error::new(format!(
-            "`{binary}` cannot start, since the shared library {library} is missing. It needs \
-             libcurl 4 and OpenSSL 3: install them (e.g. `apt-get install {}`), or {WAYS_OUT}",
+            "`{binary}` cannot start, since the shared library {library} is missing: \
+             install it (e.g. `apt-get install {}`), or {ways_out}",
             packages(library)
         ));
     }
@@ -34,7 +34,7 @@ pub(crate) fn exited(binary: &Path, status: i32, output: &str, log: &str) -> Err
     Error::new(text)
 }
 
-/// mongod runs, but is not ready.
+/// The program runs, but is not ready.
 pub(crate) fn late(binary: &Path, what: &str, after: Duration, log: &str) -> Error {
     let mut text = format!(
         "`{}` {what} after {} seconds",
@@ -79,17 +79,25 @@ fn append(text: &mut String, title: &str, lines: &str) {
 mod tests {
     use super::*;
 
+    fn binary() -> Binary {
+        Binary {
+            path: "mongod".into(),
+            libraries: None,
+            ways_out: "look elsewhere",
+        }
+    }
+
     #[test]
     fn only_the_last_lines_of_a_log_are_shown() {
         let log: String = (0..100).map(|n| format!("line {n}\n")).collect();
-        let text = exited(Path::new("mongod"), 1, "", &log).to_string();
+        let text = exited(&binary(), 1, "", &log).to_string();
         assert!(text.ends_with("line 99"), "{text}");
         assert_eq!(text.lines().count(), 2 + LOG_LINES);
     }
 
     #[test]
     fn a_processor_without_avx_is_named() {
-        let text = exited(Path::new("mongod"), ILLEGAL_INSTRUCTION, "", "").to_string();
+        let text = exited(&binary(), ILLEGAL_INSTRUCTION, "", "").to_string();
         assert!(text.contains("AVX"), "{text}");
     }
 }

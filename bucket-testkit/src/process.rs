@@ -1,18 +1,18 @@
-//! One mongod: its options, its port, and when it can be talked to.
+//! One server process: its port, its signals, and when it can be talked to.
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::binary;
+use crate::binary::Binary;
 use crate::error::{Error, Result};
 use crate::failure;
+use crate::recipe::Recipe;
 use crate::watchdog::Watchdog;
 
 /// How long anything may take. Generous, since machines that run tests are
@@ -30,78 +30,20 @@ const PORTS: Range<u16> = 20_000..32_000;
 /// How often a port may turn out to be taken.
 const PORT_TRIES: usize = 10;
 
-const CACHE_OPTION: &str = "--wiredTigerCacheSizeGB";
-
-/// What the members of one replica set have in common.
-#[derive(Clone)]
-pub(crate) struct Recipe {
-    binary: PathBuf,
-    set: String,
-    options: Vec<String>,
-}
-
-impl Recipe {
-    /// Finds, or fetches, the mongod to run.
-    pub(crate) async fn new(options: Vec<String>) -> Result<Self> {
-        Ok(Self {
-            binary: binary::find().await?,
-            // A name of its own for each set keeps a client from taking
-            // another set for its own, should a port be used again.
-            set: format!("testkit-{:016x}", random()),
-            options,
-        })
-    }
-
-    /// The name of the replica set.
-    pub(crate) fn set(&self) -> &str {
-        &self.set
-    }
-
-    fn arguments(&self, folder: &str, port: u16) -> Vec<String> {
-        let mut arguments: Vec<String> = [
-            "--bind_ip",
-            "127.0.0.1",
-            "--port",
-            &port.to_string(),
-            "--replSet",
-            &self.set,
-            "--dbpath",
-            &format!("{folder}/data"),
-            "--logpath",
-            &format!("{folder}/log"),
-            "--nounixsocket",
-            // By default the oplog may take a twentieth of the disk.
-            "--oplogSize",
-            "512",
-            "--setParameter",
-            "diagnosticDataCollectionEnabled=false",
-        ]
-        .map(str::to_owned)
-        .into();
-        // mongod does not accept the same option twice.
-        let sets_cache = |option: &String| option.starts_with(CACHE_OPTION);
-        if !self.options.iter().any(sets_cache) {
-            arguments.extend([CACHE_OPTION.to_owned(), "0.5".to_owned()]);
-        }
-        arguments.extend(self.options.iter().cloned());
-        arguments
-    }
-}
-
-/// A mongod of ours. It ends, and its folder goes, with this value.
+/// A mongod or mongos of ours. It ends, and its folder goes, with this value.
 pub(crate) struct Process {
     watchdog: Watchdog,
-    binary: PathBuf,
+    binary: Binary,
     port: u16,
 }
 
 impl Process {
-    /// Returns once mongod accepts connections; it has no replica set config
-    /// yet.
-    pub(crate) async fn start(recipe: Recipe) -> Result<Self> {
+    /// Returns once the process accepts connections; a mongod has no replica
+    /// set config yet.
+    pub(crate) async fn start(recipe: &Recipe) -> Result<Self> {
         let mut tries = 1;
         loop {
-            let process = Self::new(&recipe)?;
+            let process = Self::new(recipe)?;
             match process.launch().await {
                 Ok(()) => return Ok(process),
                 // Another process took it after we looked.
@@ -112,11 +54,12 @@ impl Process {
     }
 
     fn new(recipe: &Recipe) -> Result<Self> {
-        let doing = "making a temporary folder for mongod";
+        let doing = "making a temporary folder for a server";
         let folder = tempfile::Builder::new()
             .prefix("bucket-testkit-")
             .tempdir()
             .map_err(|error| Error::caused(doing, error))?;
+        // A mongos leaves it empty.
         fs::create_dir(folder.path().join("data")).map_err(|error| Error::caused(doing, error))?;
         let Some(path) = folder.path().to_str() else {
             return Err(Error::new(format!(
@@ -127,13 +70,13 @@ impl Process {
         let port = free_port()?;
         let arguments = recipe.arguments(path, port);
         Ok(Self {
-            watchdog: Watchdog::new(folder, &recipe.binary, &arguments)?,
-            binary: recipe.binary.clone(),
+            watchdog: Watchdog::new(folder, recipe.binary(), &arguments)?,
+            binary: recipe.binary().clone(),
             port,
         })
     }
 
-    /// Starts mongod and returns once it accepts connections.
+    /// Starts the program and returns once it accepts connections.
     pub(crate) async fn launch(&self) -> Result<()> {
         self.watchdog.launch()?;
         let deadline = Instant::now() + PATIENCE;
@@ -154,9 +97,9 @@ impl Process {
         }
     }
 
-    /// The error when mongod runs, but is not ready in time.
+    /// The error when the process runs, but is not ready in time.
     pub(crate) fn late(&self, what: &str) -> Error {
-        failure::late(&self.binary, what, PATIENCE, &self.log())
+        failure::late(&self.binary.path, what, PATIENCE, &self.log())
     }
 
     pub(crate) fn address(&self) -> String {
@@ -171,7 +114,7 @@ impl Process {
     pub(crate) fn signal(&self, name: &str) -> Result<()> {
         let Some(pid) = self.pid() else {
             return Err(Error::new(format!(
-                "the mongod at {} is not running",
+                "the server at {} is not running",
                 self.address()
             )));
         };
@@ -192,7 +135,7 @@ impl Process {
         }
     }
 
-    /// Kills mongod and returns once it is gone; its data stays.
+    /// Kills the process and returns once it is gone; its data stays.
     pub(crate) async fn kill(&self) -> Result<()> {
         self.signal("KILL")?;
         let deadline = Instant::now() + PATIENCE;
@@ -232,6 +175,6 @@ fn free_port() -> Result<u16> {
 }
 
 /// Good enough for names and ports. Each `RandomState` has other keys.
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

@@ -1,12 +1,16 @@
 //! Several members, for tests of failover.
 
-use mongodb::Client;
-use tokio::task::JoinSet;
+use futures_util::future;
+use mongodb::{Client, Database};
 use tokio::time::{Instant, sleep};
 
+use crate::binary::{self, Binary};
+use crate::choice::Choice;
 use crate::election;
 use crate::error::{Error, Result};
-use crate::process::{PATIENCE, PAUSE, Process, Recipe};
+use crate::member::Member;
+use crate::process::{self, PATIENCE, PAUSE, Process};
+use crate::recipe::{Purpose, Recipe};
 
 /// The most members of a set that may vote.
 const MOST_MEMBERS: usize = 7;
@@ -15,7 +19,8 @@ const MOST_MEMBERS: usize = 7;
 ///
 /// It is gone, with its data, soon after this value was dropped or the process
 /// has ended, however that ended. `MONGODB_URI` is ignored, since the members
-/// of a user's own set are not ours to kill.
+/// of a user's own set are not ours to kill. A shard of a
+/// [`Cluster`](crate::Cluster) is a replica set, too.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), bucket_testkit::Error> {
@@ -32,6 +37,7 @@ const MOST_MEMBERS: usize = 7;
 /// # }
 /// ```
 pub struct ReplicaSet {
+    name: String,
     uri: String,
     members: Vec<Member>,
 }
@@ -55,31 +61,55 @@ impl ReplicaSet {
     /// # }
     /// ```
     pub async fn start(members: usize) -> Result<Self> {
-        if !(1..=MOST_MEMBERS).contains(&members) {
-            return Err(Error::new(format!(
-                "a replica set has 1 to {MOST_MEMBERS} members here, not {members}"
-            )));
-        }
-        let recipe = Recipe::new(Vec::new()).await?;
-        let mut starting = JoinSet::new();
-        for _ in 0..members {
-            starting.spawn(Process::start(recipe.clone()));
-        }
-        let mut members = Vec::new();
-        while let Some(started) = starting.join_next().await {
-            let process = started.map_err(|error| Error::caused("starting a member", error))??;
-            members.push(Member {
-                address: process.address(),
-                process,
-            });
-        }
-        let processes: Vec<&Process> = members.iter().map(|member| &member.process).collect();
-        election::initiate(recipe.set(), &processes).await?;
-        let addresses: Vec<String> = processes.iter().map(|process| process.address()).collect();
+        check_size(members)?;
+        let binary = binary::mongod(Choice::read()?.version).await?;
+        Self::run(binary, Purpose::Alone, members, &[]).await
+    }
+
+    /// Starts a set of this mongod, with further options.
+    pub(crate) async fn run(
+        binary: Binary,
+        purpose: Purpose,
+        members: usize,
+        options: &[String],
+    ) -> Result<Self> {
+        // A name of its own for each set keeps a client from taking another
+        // set for its own, should a port be used again.
+        let name = format!("testkit-{:016x}", process::random());
+        let recipe = Recipe::mongod(binary, &name, purpose, options);
+        let processes = (0..members).map(|_| Process::start(&recipe));
+        let members = future::try_join_all(processes).await?;
+        let members: Vec<Member> = members.into_iter().map(Member::new).collect();
+        let processes: Vec<&Process> = members.iter().map(Member::process).collect();
+        election::initiate(&name, purpose, &processes).await?;
         Ok(Self {
-            uri: election::uri(recipe.set(), &addresses),
+            uri: election::uri(&name, &addresses(&members)),
+            name,
             members,
         })
+    }
+
+    /// Its members as other parts of a cluster take them.
+    pub(crate) fn seeds(&self) -> String {
+        format!("{}/{}", self.name, addresses(&self.members).join(","))
+    }
+
+    /// The name of the set; that of a shard is also the name that the cluster
+    /// knows it by.
+    ///
+    /// ```no_run
+    /// # async fn example(cluster: &bucket_testkit::Cluster) -> Result<(), Box<dyn std::error::Error>> {
+    /// use mongodb::bson::doc;
+    ///
+    /// let shard = &cluster.shards()[1];
+    /// let admin = cluster.database("admin").await?;
+    /// admin.run_command(doc! { "movePrimary": "zoo", "to": shard.name() }).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The connection string, which names all members.
@@ -115,6 +145,24 @@ impl ReplicaSet {
         election::connect(&self.uri).await
     }
 
+    /// A database of that name, through a [new client](Self::client). On a
+    /// shard it holds what is on that shard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`client`](Self::client).
+    ///
+    /// ```no_run
+    /// # async fn example(set: &bucket_testkit::ReplicaSet) -> Result<(), Box<dyn std::error::Error>> {
+    /// let database = set.database("orders").await?;
+    /// println!("{:?}", database.list_collection_names().await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn database(&self, name: &str) -> Result<Database> {
+        Ok(self.client().await?.database(name))
+    }
+
     /// All members, whatever state they are in.
     ///
     /// ```no_run
@@ -146,7 +194,7 @@ impl ReplicaSet {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let found = election::primary(&client).await;
-            let is_it = |member: &&Member| Some(&member.address) == found.as_ref();
+            let is_it = |member: &&Member| Some(member.address()) == found.as_deref();
             if let Some(member) = self.members.iter().find(is_it) {
                 return Ok(member);
             }
@@ -162,118 +210,17 @@ impl ReplicaSet {
     }
 }
 
-/// A member of a [`ReplicaSet`]: one mongod.
-///
-/// ```no_run
-/// # async fn example(member: &bucket_testkit::Member) -> Result<(), bucket_testkit::Error> {
-/// member.kill().await?;
-/// member.restart().await?;
-/// # Ok(())
-/// # }
-/// ```
-pub struct Member {
-    address: String,
-    process: Process,
+/// Refuses a number of members that no replica set has.
+pub(crate) fn check_size(members: usize) -> Result<()> {
+    if (1..=MOST_MEMBERS).contains(&members) {
+        return Ok(());
+    }
+    Err(Error::new(format!(
+        "a replica set has 1 to {MOST_MEMBERS} members here, not {members}"
+    )))
 }
 
-impl Member {
-    /// Its address, such as `127.0.0.1:20001`; the same after a restart.
-    ///
-    /// ```no_run
-    /// # fn example(member: &bucket_testkit::Member) {
-    /// println!("mongosh {}", member.address());
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn address(&self) -> &str {
-        &self.address
-    }
-
-    /// Its process id; `None` while it does not run.
-    ///
-    /// ```no_run
-    /// # async fn example(member: &bucket_testkit::Member) -> Result<(), bucket_testkit::Error> {
-    /// member.kill().await?;
-    /// assert_eq!(member.pid(), None);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn pid(&self) -> Option<u32> {
-        self.process.pid()
-    }
-
-    /// Kills it with SIGKILL, and returns once it is gone. Its data stays.
-    ///
-    /// # Errors
-    ///
-    /// When it is not running.
-    ///
-    /// ```no_run
-    /// # async fn example(set: &bucket_testkit::ReplicaSet) -> Result<(), bucket_testkit::Error> {
-    /// set.primary().await?.kill().await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn kill(&self) -> Result<()> {
-        self.process.kill().await
-    }
-
-    /// Starts it again with its data and address, killing it first if it is
-    /// running, and returns once it is a secondary or the primary. A majority
-    /// of the members must be up for that.
-    ///
-    /// # Errors
-    ///
-    /// When it does not get there within 60 seconds, with the end of its log.
-    ///
-    /// ```no_run
-    /// # async fn example(member: &bucket_testkit::Member) -> Result<(), bucket_testkit::Error> {
-    /// member.restart().await?;
-    /// assert!(member.pid().is_some());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn restart(&self) -> Result<()> {
-        if self.pid().is_some() {
-            self.kill().await?;
-        }
-        self.process.launch().await?;
-        election::joined(&self.process).await
-    }
-
-    /// Stops it where it is (SIGSTOP): it keeps its connections and does not
-    /// answer, as if the network were down.
-    ///
-    /// # Errors
-    ///
-    /// When it is not running.
-    ///
-    /// ```no_run
-    /// # async fn example(set: &bucket_testkit::ReplicaSet) -> Result<(), bucket_testkit::Error> {
-    /// let member = set.primary().await?;
-    /// member.pause()?;
-    /// member.resume()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn pause(&self) -> Result<()> {
-        self.process.signal("STOP")
-    }
-
-    /// Lets a paused one go on (SIGCONT).
-    ///
-    /// # Errors
-    ///
-    /// When it is not running, not even paused.
-    ///
-    /// ```no_run
-    /// # fn example(member: &bucket_testkit::Member) -> Result<(), bucket_testkit::Error> {
-    /// member.resume()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn resume(&self) -> Result<()> {
-        self.process.signal("CONT")
-    }
+fn addresses(members: &[Member]) -> Vec<String> {
+    let address = |member: &Member| member.address().to_owned();
+    members.iter().map(address).collect()
 }

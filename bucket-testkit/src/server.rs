@@ -2,17 +2,23 @@
 
 use std::env;
 
+use mongodb::bson::doc;
 use mongodb::{Client, Database};
 
+use crate::binary;
+use crate::choice::Choice;
+use crate::cluster::Cluster;
 use crate::election;
-use crate::error::Result;
-use crate::process::{Process, Recipe};
+use crate::error::{Error, Result};
+use crate::recipe::Purpose;
+use crate::replica_set::ReplicaSet;
 
 /// A MongoDB server to use: a throw-away one, or the one of `MONGODB_URI`.
 ///
-/// A throw-away server is a replica set of one member, so transactions, change
-/// streams and retryable writes work. It is gone, with its data, soon after
-/// this value was dropped or the process has ended, however that ended.
+/// A throw-away server is a replica set of one member, or with
+/// `BUCKET_TESTKIT_SERVER=8.2-cluster` a sharded [`Cluster`], so transactions,
+/// change streams and retryable writes work. It is gone, with its data, soon
+/// after this value was dropped or the process has ended, however that ended.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,8 +32,17 @@ use crate::process::{Process, Recipe};
 /// ```
 pub struct Server {
     uri: String,
-    // `None`: the server is the user's.
-    process: Option<Process>,
+    deployment: Deployment,
+}
+
+/// What a [`Server`] is; ours go with it.
+enum Deployment {
+    /// That of `MONGODB_URI`.
+    Theirs,
+    Set {
+        _set: ReplicaSet,
+    },
+    Cluster(Cluster),
 }
 
 impl Server {
@@ -36,10 +51,10 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When there is no mongod to run and none could be fetched, or when it
-    /// does not take writes within 60 seconds; then the error holds the end of
-    /// its log. Whether the server of `MONGODB_URI` can be reached is not
-    /// tried.
+    /// When `BUCKET_TESTKIT_SERVER` has a value that it cannot have, when there
+    /// is no mongod to run and none could be fetched, or when it does not take
+    /// writes within 60 seconds; then the error holds the end of its log.
+    /// Whether the server of `MONGODB_URI` can be reached is not tried.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), bucket_testkit::Error> {
@@ -54,8 +69,9 @@ impl Server {
 
     /// Like [`start`](Self::start), with further options on mongod's command
     /// line, such as a cache of another size than the usual 0.5 GB, or
-    /// `--setParameter enableTestCommands=1` for fail points. The server of
-    /// `MONGODB_URI` is returned as it is.
+    /// `--setParameter enableTestCommands=1` for fail points. On a cluster they
+    /// go where [`ClusterBuilder::options`](crate::ClusterBuilder::options)
+    /// says. The server of `MONGODB_URI` is returned as it is.
     ///
     /// # Errors
     ///
@@ -72,20 +88,28 @@ impl Server {
     /// ```
     pub async fn start_with<S: AsRef<str>>(options: &[S]) -> Result<Self> {
         if let Some(uri) = env::var("MONGODB_URI").ok().filter(|uri| !uri.is_empty()) {
-            return Ok(Self { uri, process: None });
+            return Ok(Self {
+                uri,
+                deployment: Deployment::Theirs,
+            });
         }
-        let options = options.iter().map(|option| option.as_ref().to_owned());
-        Self::throw_away(options.collect()).await
-    }
-
-    async fn throw_away(options: Vec<String>) -> Result<Self> {
-        let recipe = Recipe::new(options).await?;
-        let set = recipe.set().to_owned();
-        let process = Process::start(recipe).await?;
-        election::initiate(&set, &[&process]).await?;
+        let choice = Choice::read()?;
+        if choice.sharded {
+            let cluster = Cluster::builder().options(options).start().await?;
+            return Ok(Self {
+                uri: cluster.uri().to_owned(),
+                deployment: Deployment::Cluster(cluster),
+            });
+        }
+        let options: Vec<String> = options
+            .iter()
+            .map(|option| option.as_ref().into())
+            .collect();
+        let mongod = binary::mongod(choice.version).await?;
+        let set = ReplicaSet::run(mongod, Purpose::Alone, 1, &options).await?;
         Ok(Self {
-            uri: election::uri(&set, &[process.address()]),
-            process: Some(process),
+            uri: set.uri().to_owned(),
+            deployment: Deployment::Set { _set: set },
         })
     }
 
@@ -154,6 +178,55 @@ impl Server {
     /// ```
     #[must_use]
     pub fn is_throw_away(&self) -> bool {
-        self.process.is_some()
+        !matches!(self.deployment, Deployment::Theirs)
+    }
+
+    /// Whether the server is a mongos, and so the front of a sharded cluster;
+    /// it is asked, so this holds of the one of `MONGODB_URI`, too.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not answer.
+    ///
+    /// ```no_run
+    /// # async fn example(server: &bucket_testkit::Server) -> Result<(), Box<dyn std::error::Error>> {
+    /// use mongodb::bson::doc;
+    ///
+    /// if server.is_sharded().await? {
+    ///     let admin = server.database("admin").await?;
+    ///     let command = doc! { "shardCollection": "zoo.pets", "key": { "_id": "hashed" } };
+    ///     admin.run_command(command).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn is_sharded(&self) -> Result<bool> {
+        let admin = self.database("admin").await?;
+        let hello = admin
+            .run_command(doc! { "hello": 1 })
+            .await
+            .map_err(|error| Error::caused("hello", error))?;
+        Ok(hello
+            .get_str("msg")
+            .is_ok_and(|message| message == "isdbgrid"))
+    }
+
+    /// The throw-away cluster that the server is, to reach its parts; `None`
+    /// for any other server.
+    ///
+    /// ```no_run
+    /// # async fn example(server: &bucket_testkit::Server) -> Result<(), Box<dyn std::error::Error>> {
+    /// for shard in server.cluster().map(|cluster| cluster.shards()).unwrap_or_default() {
+    ///     println!("{}: {:?}", shard.name(), shard.client().await?.list_database_names().await?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cluster(&self) -> Option<&Cluster> {
+        match &self.deployment {
+            Deployment::Cluster(cluster) => Some(cluster),
+            Deployment::Theirs | Deployment::Set { .. } => None,
+        }
     }
 }

@@ -12,11 +12,12 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
 
+use crate::binary::Binary;
 use crate::error::{Error, Result};
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
-/// Guards a folder and the mongod that works in it: both are gone soon after
+/// Guards a folder and the server process that works in it: both are gone soon after
 /// this value, or the process that holds it.
 pub(crate) struct Watchdog {
     folder: PathBuf,
@@ -32,12 +33,13 @@ struct Control {
 
 impl Watchdog {
     /// Starts a watchdog, and nothing else yet.
-    pub(crate) fn new(folder: TempDir, binary: &Path, arguments: &[String]) -> Result<Self> {
+    pub(crate) fn new(folder: TempDir, binary: &Binary, arguments: &[String]) -> Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
             .args(["-c", SCRIPT, "watchdog"])
             .arg(folder.path())
-            .arg(binary)
+            .arg(binary.libraries.as_deref().unwrap_or(Path::new("")))
+            .arg(&binary.path)
             .args(arguments)
             .current_dir("/")
             // mongod refuses to run with a locale that is not installed, and
@@ -72,14 +74,14 @@ impl Watchdog {
         &self.folder
     }
 
-    /// Has mongod started.
+    /// Has the program started.
     ///
     /// One that runs already is an error, and so is one that is just starting:
     /// the watchdog knows the process id of the last only.
     pub(crate) fn launch(&self) -> Result<()> {
         let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
         if control.launched && self.exit_status().is_none() {
-            return Err(Error::new("this mongod is running or starting already"));
+            return Err(Error::new("this server is running or starting already"));
         }
         for name in ["pid", "exit", "output", "log"] {
             // They belong to the run before, if there was one.
@@ -88,10 +90,10 @@ impl Watchdog {
         control.launched = true;
         let start = |pipe: &mut ChildStdin| pipe.write_all(b"start\n");
         (control.pipe.as_mut().map_or(Ok(()), start))
-            .map_err(|error| Error::caused("calling the watchdog of mongod", error))
+            .map_err(|error| Error::caused("calling the watchdog of a server", error))
     }
 
-    /// mongod's process id, while it runs.
+    /// The program's process id, while it runs.
     pub(crate) fn pid(&self) -> Option<u32> {
         let pid = self.line("pid")?;
         if self.exit_status().is_some() {
@@ -100,13 +102,13 @@ impl Watchdog {
         pid.parse().ok()
     }
 
-    /// The status that a shell gives to how mongod ended, once it has:
+    /// The status that a shell gives to how the program ended, once it has:
     /// 128 and the number of a signal, or an exit code.
     pub(crate) fn exit_status(&self) -> Option<i32> {
         self.line("exit")?.parse().ok()
     }
 
-    /// What mongod has printed, which is little besides its log.
+    /// What the program has printed, which is little besides its log.
     pub(crate) fn output(&self) -> String {
         fs::read(self.folder.join("output"))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
