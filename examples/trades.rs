@@ -59,7 +59,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "Open the collection",
-        "One small index lets the server refuse a second open bucket for a customer.",
+        "One small index lets the server refuse a second open bucket for a customer. The other \
+         commands find out what kind of server it is, and that it does what this takes.",
     );
     let trades = show!(story, Trade::buckets(&db).await?);
 

@@ -11,6 +11,9 @@
 )]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+/// What a facade re-exports: one of the fixtures names it by `$crate`.
+pub use bucket_runtime as runtime_of_the_facade;
+
 macro_rules! fixtures {
     ($($(#[$lints:meta])* $name:ident)+) => {$(
         $(#[$lints])*
@@ -28,17 +31,22 @@ macro_rules! fixtures {
 fixtures! {
     aliases
     beside_serde
+    blanket_traits
     bounds
     const_capacity
     container_default
     deny_unknown_fields
     deprecated_field
+    facade
     field_names
     fields
     flatten
+    generic_rollup
     generics
     in_macro
+    in_macro_serde
     indexes
+    left_out
     max_bytes
     millis
     minimal
@@ -46,6 +54,7 @@ fixtures! {
     newtype_key
     numbered
     only_keys
+    optional_times
     outlier_book
     outlier_const_limits
     outlier_defaults
@@ -57,12 +66,14 @@ fixtures! {
     outlier_private_types
     outlier_serde
     outlier_types
+    owned_bounds
     private_types
     raw_identifiers
     renamed
     rollup
     serde_crate
     several_keys
+    suffixed
     time_types
     #[deny(clippy::pedantic, missing_docs, unused_qualifications)]
     trade

@@ -1,10 +1,9 @@
-//! What the derive costs at compile time.
+//! What the derives cost at compile time.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
     process::Command,
-    time::Instant,
 };
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Samples, Unit, in_turn};
@@ -13,114 +12,203 @@ use crate::bench::{Bench, Theme};
 
 pub(crate) const THEME: Theme = Theme {
     name: "derive_check",
-    figures: &[&DERIVE_CHECK],
+    figures: &[
+        &BUCKET_1,
+        &BUCKET_20,
+        &BUCKET_100,
+        &OUTLIER_1,
+        &OUTLIER_20,
+        &OUTLIER_100,
+    ],
     measure: |bench| Box::pin(measure(bench)),
 };
 
-static DERIVE_CHECK: Figure = Figure::new(
-    "derive_check",
-    Unit::Seconds,
-    "`cargo check` of a crate with 20 structs that derive `Bucket`, against serde's two derives",
-)
-.to_reach(1.5);
+macro_rules! figures {
+    ($($name:ident $key:literal $structs:literal $derive:literal $peer:literal;)+) => {$(
+        static $name: Figure = Figure::new(
+            $key,
+            Unit::Seconds,
+            concat!(
+                "CPU time of `rustc --emit=metadata` for ", $structs, " that derive ", $derive,
+                ", against ", $peer,
+            ),
+        )
+        .to_reach(1.25);
+    )+};
+}
 
-const STRUCTS: usize = 20;
+figures! {
+    BUCKET_1 "derive_check_1" "a struct" "`Bucket`" "serde's two derives";
+    BUCKET_20 "derive_check_20" "20 structs" "`Bucket`" "serde's two derives";
+    BUCKET_100 "derive_check_100" "100 structs" "`Bucket`" "serde's two derives";
+    OUTLIER_1 "derive_check_outlier_1" "a struct" "`Outlier` and serde's two" "serde's two alone";
+    OUTLIER_20 "derive_check_outlier_20" "20 structs" "`Outlier` and serde's two" "serde's two alone";
+    OUTLIER_100 "derive_check_outlier_100" "100 structs" "`Outlier` and serde's two" "serde's two alone";
+}
+
+/// How many structs there are, and what they are measured for.
+static CASES: [(usize, Kind, &Figure); 6] = [
+    (1, Kind::Bucket, &BUCKET_1),
+    (20, Kind::Bucket, &BUCKET_20),
+    (100, Kind::Bucket, &BUCKET_100),
+    (1, Kind::Outlier, &OUTLIER_1),
+    (20, Kind::Outlier, &OUTLIER_20),
+    (100, Kind::Outlier, &OUTLIER_100),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bucket,
+    Outlier,
+}
 
 /// Kept from run to run, since checking the dependencies takes longer than all rounds together.
 const SCRATCH: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/derive_check");
 
 async fn measure(bench: Bench) -> Result<()> {
-    write_workspace(Path::new(SCRATCH))?;
-    let crates = ["ours", "peer"].map(|name| {
-        Contestant::new(move |_| async move {
-            tokio::task::spawn_blocking(move || check(Path::new(SCRATCH), name)).await?
-        })
-    });
-    let samples = in_turn(bench.pick(15, 5), crates).await?;
-    let [ours, peer] = &samples;
-    bench.report.figure(&DERIVE_CHECK, ours, peer);
-    let bars = Bars::new("cargo check of a crate with 20 structs", Unit::Seconds).group(
-        "dependencies checked before",
-        [("Bucket", ours), ("Serialize, Deserialize", peer)],
+    let compile = compiler(Path::new(SCRATCH))?;
+    let mut bars = Bars::new(
+        "CPU time of rustc, dependencies checked before",
+        Unit::Seconds,
     );
+    for (structs, kind, figure) in CASES {
+        let sources = [ours(kind, structs), peer(kind, structs)];
+        let contestants = [("ours", 0), ("peer", 1)].map(|(name, nth)| {
+            let (compile, source) = (compile.clone(), sources[nth].clone());
+            Contestant::new(move |_| {
+                let (compile, source) = (compile.clone(), source.clone());
+                async move {
+                    tokio::task::spawn_blocking(move || cpu_time(&compile, name, &source)).await?
+                }
+            })
+        });
+        let samples = in_turn(bench.pick(9, 3), contestants).await?;
+        let [ours, peer] = &samples;
+        bench.report.figure(figure, ours, peer);
+        if kind == Kind::Bucket {
+            let group = [("Bucket", ours), ("Serialize, Deserialize", peer)];
+            bars = bars.group(format!("structs: {structs}"), group);
+        }
+    }
     bench.report.chart("derive_check", Chart::Bars(bars));
     Ok(())
 }
 
-/// Two crates with the same structs, the same dependencies and other derives.
-fn write_workspace(folder: &Path) -> Result<()> {
+/// The command by which cargo has a crate with our dependencies checked, without the name of its
+/// source: cargo's own time is none of the derives'.
+fn compiler(folder: &Path) -> Result<Vec<String>> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let workspace = "[workspace]\nresolver = \"3\"\nmembers = [\"ours\", \"peer\"]\n";
-    fs::create_dir_all(folder)?;
-    fs::write(folder.join("Cargo.toml"), workspace)?;
+    let runtime = root.join("bucket-runtime").canonicalize()?;
+    let manifest = format!(
+        "[package]\nname = \"measured\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\nbucket-runtime = {{ path = {runtime:?} }}\n\
+         serde = {{ version = \"1\", features = [\"derive\"] }}\n\n[workspace]\n",
+    );
+    let source = folder.join("src/lib.rs");
+    fs::create_dir_all(folder.join("src"))?;
+    fs::write(folder.join("Cargo.toml"), manifest)?;
+    fs::write(&source, "")?;
     // The same versions as here, so that nothing has to be fetched.
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
-    let runtime = root.join("bucket-runtime").canonicalize()?;
-    for (name, source) in [("ours", ours()), ("peer", peer())] {
-        let manifest = format!(
-            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-             [dependencies]\nbucket-runtime = {{ path = {runtime:?} }}\n\
-             serde = {{ version = \"1\", features = [\"derive\"] }}\n",
-        );
-        fs::create_dir_all(folder.join(name).join("src"))?;
-        fs::write(folder.join(name).join("Cargo.toml"), manifest)?;
-        fs::write(folder.join(name).join("src/lib.rs"), source)?;
-    }
-    Ok(())
-}
-
-/// Checks one of them anew; the dependencies only if they never were.
-fn check(folder: &Path, name: &str) -> Result<Samples> {
-    let source = folder.join(name).join("src/lib.rs");
-    fs::write(&source, fs::read(&source)?)?;
-    let mut command = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
-    command
-        .args(["check", "--quiet", "--offline", "--package", name])
+    let output = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+        .args(["check", "--verbose", "--offline"])
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", folder.join("target"))
-        // Nothing of the last round may be used again.
-        .env("CARGO_INCREMENTAL", "0");
-    let started = Instant::now();
-    let status = command.status()?;
-    let seconds = started.elapsed().as_secs_f64();
-    if status.success() {
-        Ok(vec![seconds])
-    } else {
-        Err(format!("cargo check of {name} in {} failed", folder.display()).into())
+        .env("CARGO_INCREMENTAL", "0")
+        .output()?;
+    let log = String::from_utf8_lossy(&output.stderr);
+    let line = log
+        .lines()
+        .rfind(|line| line.contains(" --crate-name measured "));
+    let line = line.and_then(|line| line.split_once('`')?.1.strip_suffix('`'));
+    let line = line.ok_or_else(|| format!("cargo check in {} failed: {log}", folder.display()))?;
+    let words = line.split_once("rustc ").map_or(line, |(_, words)| words);
+    let words = words.split_whitespace().map(|word| word.replace('\'', ""));
+    let is_kept = |word: &String| {
+        !word.starts_with("--error-format") && !word.starts_with("--json") && word != "src/lib.rs"
+    };
+    Ok(words.filter(is_kept).collect())
+}
+
+/// How long the processor is at work for a source, on however many cores.
+fn cpu_time(compile: &[String], name: &str, source: &str) -> Result<Samples> {
+    let path = Path::new(SCRATCH).join(format!("{name}.rs"));
+    fs::write(&path, source)?;
+    let before = cpu_time_of_children()?;
+    let status = Command::new(env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()))
+        .args(compile)
+        .arg(&path)
+        .arg("--emit=metadata")
+        .current_dir(SCRATCH)
+        .status()?;
+    if !status.success() {
+        return Err(format!("{} does not compile", path.display()).into());
+    }
+    Ok(vec![cpu_time_of_children()? - before])
+}
+
+/// The CPU time of all processes that were waited for, from Linux: `cutime` and `cstime`, the 16th and
+/// 17th field of `stat`, in hundredths of a second.
+fn cpu_time_of_children() -> Result<f64> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    // The second field is a name in parentheses, which may hold anything.
+    let (_, fields) = stat
+        .rsplit_once(") ")
+        .ok_or("no fields in /proc/self/stat")?;
+    let ticks = fields.split(' ').skip(13).take(2);
+    let ticks = ticks
+        .map(str::parse::<f64>)
+        .sum::<std::result::Result<f64, _>>()?;
+    Ok(ticks / 100.0)
+}
+
+fn ours(kind: Kind, structs: usize) -> String {
+    match kind {
+        Kind::Bucket => source(kind, structs, |nth| {
+            format!(
+                "#[derive(Debug, Clone, Bucket)]\n\
+                 #[bucket(collection = \"trades{nth}\", id = \"{{customer_id}}_{{date}}\", \
+                 capacity = 10, items = \"history\")]",
+            )
+        }),
+        Kind::Outlier => source(kind, structs, |nth| {
+            format!(
+                "#[derive(Debug, Clone, Serialize, Deserialize, Outlier)]\n\
+                 #[outlier(collection = \"books{nth}\", reference = \"book_id\", threshold = 50)]",
+            )
+        }),
     }
 }
 
-fn ours() -> String {
-    let derive = |nth| {
-        format!(
-            "#[derive(Debug, Clone, Bucket)]\n#[serde(rename_all = \"camelCase\")]\n\
-             #[bucket(collection = \"trades{nth}\", id = \"{{customer_id}}_{{date}}\", \
-             capacity = 10, items = \"history\")]",
-        )
-    };
-    source("use bucket_runtime::{Bucket, bson::DateTime};", derive)
+fn peer(kind: Kind, structs: usize) -> String {
+    let source = source(kind, structs, |_| {
+        "#[derive(Debug, Clone, Serialize, Deserialize)]".to_owned()
+    });
+    source.replace("    #[outlier(items)]\n", "")
 }
 
-fn peer() -> String {
-    let derive = |_| {
-        "#[derive(Debug, Clone, Serialize, Deserialize)]\n#[serde(rename_all = \"camelCase\")]"
-            .to_owned()
-    };
-    source("use bucket_runtime::bson::DateTime;", derive)
-}
-
-fn source(imports: &str, derive: impl Fn(usize) -> String) -> String {
-    let mut source = format!(
-        "{imports}\nuse serde::{{Deserialize, Serialize}};\n\n\
-         #[derive(Debug, Clone, Serialize, Deserialize)]\npub enum Side {{\n    Buy,\n    Sell,\n}}\n",
-    );
-    for nth in 0..STRUCTS {
-        source += &format!(
-            "\n{}\npub struct Trade{nth} {{\n    pub customer_id: i64,\n    pub date: DateTime,\n    \
-             pub ticker: String,\n    #[serde(rename = \"type\")]\n    pub side: Side,\n    \
-             #[serde(rename = \"qty\", alias = \"quantity\")]\n    pub quantity: i32,\n}}\n",
-            derive(nth),
-        );
+fn source(kind: Kind, structs: usize, derive: impl Fn(usize) -> String) -> String {
+    let mut source =
+        "#![allow(unused_imports)]\nuse bucket_runtime::{Bucket, Outlier, bson::DateTime};\n\
+                      use serde::{Deserialize, Serialize};\n\n\
+                      #[derive(Debug, Clone, Serialize, Deserialize)]\n\
+                      pub enum Side {\n    Buy,\n    Sell,\n}\n"
+            .to_owned();
+    for nth in 0..structs {
+        let derive = derive(nth);
+        source += &match kind {
+            Kind::Bucket => format!(
+                "\n{derive}\n#[serde(rename_all = \"camelCase\")]\npub struct Trade{nth} {{\n    \
+                 pub customer_id: i64,\n    pub date: DateTime,\n    pub ticker: String,\n    \
+                 #[serde(rename = \"type\")]\n    pub side: Side,\n    \
+                 #[serde(rename = \"qty\", alias = \"quantity\")]\n    pub quantity: i32,\n}}\n",
+            ),
+            Kind::Outlier => format!(
+                "\n{derive}\npub struct Book{nth} {{\n    #[serde(rename = \"_id\")]\n    \
+                 pub id: i64,\n    pub title: String,\n    pub year: i32,\n    pub author: String,\n    \
+                 #[outlier(items)]\n    pub customers_purchased: Vec<String>,\n}}\n",
+            ),
+        };
     }
     source
 }

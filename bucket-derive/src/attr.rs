@@ -7,8 +7,9 @@ mod limit;
 mod outlier;
 mod rollup;
 
-use proc_macro2::{Ident, TokenStream};
-use syn::{Attribute, LitStr, Meta, Path, parse::Parser, parse_quote};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Attribute, LitStr, Meta, Path, parse::Parser, spanned::Spanned as _};
 
 pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
@@ -20,6 +21,7 @@ pub(crate) use self::{
 use crate::{
     errors::{Errors, did_you_mean},
     list::{self, Entry, Value},
+    runtime,
 };
 
 /// A derive, and the attribute that tells it how to store a struct.
@@ -93,7 +95,8 @@ impl Derive {
     fn given(&self, entry: Entry, written: &mut Written, errors: &mut Errors) -> Option<Given> {
         let Some(key) = entry.key.clone() else {
             written.unreadable = true;
-            errors.push(&entry.tokens, "expected `key = value`", self.keys[0].1);
+            let help = format!("write it as `{}`", self.keys[0].1);
+            errors.push(&entry.tokens, "expected `key = value`", help);
             return None;
         };
         let name = key.to_string();
@@ -199,10 +202,25 @@ impl Given {
     }
 }
 
-/// The path of the runtime.
-fn krate(written: Option<&Spanned<Path>>) -> Path {
-    written.map_or_else(
-        || parse_quote!(::bucket_runtime),
-        |krate| krate.value.clone(),
-    )
+/// Gives the runtime the name that the generated code knows it by, whatever the path to it. Should
+/// there be no such crate, the compiler shall say so once, at the derive's attribute.
+fn import(written: Option<&Spanned<Path>>, attribute: Option<&Path>) -> TokenStream {
+    let at = attribute.map_or_else(Span::call_site, |path| path.span());
+    let path = match written {
+        Some(krate) => krate.value.to_token_stream(),
+        None => {
+            let name = runtime::other_name().unwrap_or_else(|| "bucket_runtime".to_owned());
+            let name = Ident::new(&name, at);
+            quote_spanned!(at=> ::#name)
+        }
+    };
+    quote! {
+        #[allow(unused_imports)]
+        use #path as __runtime;
+    }
+}
+
+/// The name of the runtime in generated code.
+fn krate() -> Path {
+    Ident::new("__runtime", Span::call_site()).into()
 }

@@ -1,9 +1,13 @@
 //! What the items that `Bucket` generates require of type parameters and of field types.
 
+mod stored;
+
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Type, WherePredicate, punctuated::Punctuated, token::Comma};
 
+use self::stored::elements_are_fit;
+pub(crate) use self::stored::{left_out_is_fit, of_owned};
 use crate::{
     generics::{is_fit, of_struct},
     list::{Entry, Value},
@@ -21,6 +25,7 @@ use crate::{
 pub(crate) fn of_elements(model: &Model<'_>) -> Vec<TokenStream> {
     let mut predicates = of_struct(model.input);
     predicates.extend(time_is_fit(model));
+    predicates.extend(elements_are_fit(model));
     predicates
 }
 
@@ -31,8 +36,11 @@ pub(crate) fn of_bucket(model: &Model<'_>) -> Vec<TokenStream> {
     let mut predicates = of_struct(model.input);
     predicates.extend(keys_are_fit(model));
     predicates.extend(time_is_fit(model));
+    predicates.extend(elements_are_fit(model));
     predicates.extend(rollups_are_fit(model));
     predicates.extend(unique_is_fit(model));
+    let elements = model.elements().filter(|field| field.part == Role::Element);
+    predicates.extend(left_out_is_fit(model.input, &krate, &model.serde, elements));
     predicates.extend(size::bucket::lens_are_fit(model));
     predicates.extend(params_are_shared(model));
     for (serialize, bound) in [
@@ -46,8 +54,11 @@ pub(crate) fn of_bucket(model: &Model<'_>) -> Vec<TokenStream> {
     }
     if model.input.generics.type_params().next().is_some() {
         let default = quote!(::core::default::Default);
-        let made_up =
-            |field: &&Field<'_, Role>| field.serde.read.is_empty() && field.serde.has("skip");
+        let in_all = model.serde.has("default");
+        let made_up = |field: &&Field<'_, Role>| match field.serde.find("default") {
+            Some(entry) => matches!(entry.value, Value::None),
+            None => !in_all && (field.serde.has("skip") || field.serde.has("skip_deserializing")),
+        };
         predicates.extend(bounds(model, model.elements().filter(made_up), &default));
         if model
             .serde
@@ -97,9 +108,14 @@ fn time_is_fit(model: &Model<'_>) -> Option<TokenStream> {
 
 fn unique_is_fit(model: &Model<'_>) -> Option<TokenStream> {
     let krate = model.attr.krate();
-    model
-        .unique()
-        .map(|unique| is_fit(model.input, &krate, &unique.node.ty, &["KeyField"]))
+    model.unique().map(|unique| {
+        is_fit(
+            model.input,
+            &krate,
+            &unique.node.ty,
+            &["__private", "UniqueField"],
+        )
+    })
 }
 
 /// That the marked fields can be added up, or compared. Where it matters it is said in the same words,

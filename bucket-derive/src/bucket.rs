@@ -20,6 +20,7 @@ use crate::{
     },
     rollup::{self, Rollups},
     size,
+    writer::{self, Writer},
 };
 
 pub(crate) fn derive(input: TokenStream) -> TokenStream {
@@ -45,17 +46,20 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let limits = limits.into_iter().flatten();
     let limits = limits.filter_map(|given| limit::constant(given, &krate));
     let lengths = size::constants(&checked.model.fields, &krate);
-    let write = element::write_struct(checked.model);
+    let import = attr.import();
+    let writer = writer::writer(checked.model);
+    let write = &writer.definition;
     let element = element::read_struct(checked.model);
     let default = element::default_impl(checked.model);
     let fields = fields(checked.model);
     let rollups = rollup::rollups(checked.model);
     let definitions = [&fields.definition, &rollups.definition];
     let spec = spec(checked, &rollups);
-    let bucket = bucket_impl(checked, &fields, &rollups);
+    let bucket = bucket_impl(checked, &writer, &fields, &rollups);
     quote! {
         #[allow(deprecated, non_snake_case)]
         const _: () = {
+            #import
             #(#limits)*
             #(#lengths)*
             const __SPEC: #krate::BucketSpec = { #spec };
@@ -78,7 +82,12 @@ pub(crate) fn fields(model: &Model<'_>) -> Fields {
     fields::fields(model.input, &model.attr.krate(), &model.fields, form)
 }
 
-fn bucket_impl(checked: &Checked<'_>, fields: &Fields, rollups: &Rollups) -> TokenStream {
+fn bucket_impl(
+    checked: &Checked<'_>,
+    writer: &Writer,
+    fields: &Fields,
+    rollups: &Rollups,
+) -> TokenStream {
     let model = checked.model;
     let krate = model.attr.krate();
     let ident = &model.input.ident;
@@ -109,9 +118,11 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields, rollups: &Rollups) -> Tok
         let ident = field.ident;
         quote!(#ident: __element.#ident)
     });
-    let turbofish = arguments.as_turbofish();
+    let write = &writer.body;
     let (fields, rollup_members) = (&fields.members, &rollups.members);
+    let windowed = windowed(model, &clause);
     quote! {
+        #windowed
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
             const SPEC: #krate::BucketSpec = __SPEC;
@@ -130,13 +141,25 @@ fn bucket_impl(checked: &Checked<'_>, fields: &Fields, rollups: &Rollups) -> Tok
                 &self,
                 __serializer: __S,
             ) -> ::core::result::Result<__S::Ok, __S::Error> {
-                __Write #turbofish::serialize(self, __serializer)
+                #write
             }
             fn from_parts(__key: Self::Key, __element: Self::Element) -> Self {
                 Self { #(#keys,)* #(#elements),* }
             }
         }
     }
+}
+
+/// What a struct is besides whose buckets stand for time windows.
+pub(crate) fn windowed(model: &Model<'_>, clause: &TokenStream) -> Option<TokenStream> {
+    model.window_name()?;
+    let krate = model.attr.krate();
+    let ident = &model.input.ident;
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    Some(quote! {
+        #[automatically_derived]
+        impl #parameters #krate::Windowed for #ident #arguments #clause {}
+    })
 }
 
 fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {

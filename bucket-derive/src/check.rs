@@ -6,12 +6,15 @@
 pub(crate) mod bucket;
 pub(crate) mod names;
 pub(crate) mod outlier;
+mod readback;
 mod serde;
+mod serde_words;
 mod values;
 
-use syn::{Data, DeriveInput, Fields, GenericParam};
+use quote::ToTokens;
+use syn::{Data, DeriveInput, Fields, GenericParam, Type};
 
-use crate::{attr::Derive, errors::Errors};
+use crate::{attr::Derive, errors::Errors, model::Field};
 
 /// Fields are told apart by name, in the struct as in the document: they need one.
 fn check_is_struct(input: &DeriveInput, derive: &Derive, errors: &mut Errors) -> bool {
@@ -44,6 +47,38 @@ fn check_lifetimes(input: &DeriveInput, derive: &Derive, errors: &mut Errors) {
             );
             let help = "use owned types, such as `String` for `&str`";
             errors.push(lifetime, message, help);
+        }
+    }
+}
+
+/// So are its fields, but for those that serde does not read.
+fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &mut Errors) {
+    let read = fields.iter().filter(|field| {
+        let is_read = !field.serde.read.is_empty() || field.serde.has("flatten");
+        is_read && field.reader().is_none()
+    });
+    for field in read {
+        let mut ty = &field.node.ty;
+        while let Type::Group(group) = ty {
+            ty = &group.elem;
+        }
+        // What stands behind `&'a` is reported at the struct's own lifetime.
+        if let Type::Reference(reference) = ty
+            && reference
+                .lifetime
+                .as_ref()
+                .is_none_or(|lifetime| lifetime.ident == "static")
+        {
+            let message = format!(
+                "`{}` cannot be derived for a struct that borrows: it is read back as owned values",
+                derive.name
+            );
+            let owned = match &*reference.elem {
+                Type::Path(path) if path.path.is_ident("str") => "String".to_owned(),
+                Type::Slice(slice) => format!("Vec<{}>", slice.elem.to_token_stream()),
+                other => other.to_token_stream().to_string(),
+            };
+            errors.push(ty, message, format_args!("{}: {owned}", field.name));
         }
     }
 }

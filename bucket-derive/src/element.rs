@@ -44,13 +44,14 @@ pub(crate) fn read_struct(model: &Model<'_>) -> TokenStream {
     let clause = generics::where_clause(&bounds::of_elements(model));
     let container = container_entries(model);
     let default = model.serde.find("default").map(|_| quote!(default,));
+    let bound = bounds::of_owned(model).map(|bound| quote!(bound(deserialize = #bound),));
     let fields = model
         .elements()
         .map(|field| element_field(model, field, copied(model, field)));
     let phantom = phantom(model).map(|ty| quote!(#[serde(skip)] __parameters: #ty,));
     quote! {
         #[derive(#krate::__private::serde::Deserialize)]
-        #[serde(#serde #default #(#container),*)]
+        #[serde(#serde #default #bound #(#container),*)]
         pub struct __Element #parameters #clause {
             #phantom
             #(#fields),*

@@ -4,7 +4,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{DeriveInput, ExprPath, Path, Type, ext::IdentExt, spanned::Spanned};
 
-use crate::{bounds, check::names::not_a_field_name, generics, list::Entry, model::Field};
+use crate::{
+    bounds, check::names::not_a_field_name, generics, list::Entry, model::Field, spans::located_at,
+};
 
 /// How values of a field are stored, before its serde attributes are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,12 +55,18 @@ pub(crate) fn fields<Part>(
         let (visibility, ident, ty) = (&field.node.vis, field.ident, &field.node.ty);
         let ty = generics::without_self(quote!(#ty), &this);
         let stored = stored(field, form(field)).map(|marker| quote!(, #krate::field::#marker));
-        quote!(#visibility #ident: #krate::Field<#this, #ty #stored>)
+        let docs = field.node.attrs.iter();
+        let docs = docs.filter(|attr| attr.path().is_ident("doc"));
+        quote!(#(#docs)* #visibility #ident: #krate::Field<#this, #ty #stored>)
     });
     let values = named.iter().map(|(field, name)| {
         let ident = field.ident;
         let value = value(krate, field, name, form(field));
         quote!(#ident: #value)
+    });
+    let nothing = named.iter().map(|(field, _)| {
+        let ident = field.ident;
+        quote!(#ident: #krate::__private::no_field())
     });
     Fields {
         definition: quote! {
@@ -73,7 +81,7 @@ pub(crate) fn fields<Part>(
         },
         stubs: quote! {
             type Fields = #ident #arguments;
-            const FIELDS: Self::Fields = ::core::panic!();
+            const FIELDS: Self::Fields = #ident { #(#nothing),* };
         },
     }
 }
@@ -136,19 +144,25 @@ fn value<Part>(krate: &Path, field: &Field<'_, Part>, name: &str, form: Form) ->
     let value = match (writer(field), form) {
         (Some(write), _) => {
             // A call, and not the function itself: it may take a slice for a `Vec`.
-            let write = quote_spanned!(write.span()=> #write(__value, __serializer));
+            let arguments = located_at(&quote!(__value, __serializer), write.span());
+            let write = quote_spanned!(write.span()=> #write(#arguments));
             quote!(#krate::Field::with(#name, |__value, __serializer| #write))
         }
         (None, Form::Key) => quote!(#krate::Field::key(#name)),
         (None, Form::Date) => quote!(#krate::Field::date(#name)),
         (None, Form::Serde) => quote!(#krate::Field::new(#name)),
     };
-    let left_out = field.serde.find("skip_serializing_if").and_then(path);
-    let left_out = left_out.map(|path| {
-        let test = quote_spanned!(path.span()=> #path(__value));
+    let left_out = left_out_if(field).map(|path| {
+        let argument = located_at(&quote!(__value), path.span());
+        let test = quote_spanned!(path.span()=> #path(#argument));
         quote!(.left_out_if(|__value| #test))
     });
     quote!(#value #left_out)
+}
+
+/// The function that tells which values are left out, if some are.
+pub(crate) fn left_out_if<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
+    path(field.serde.find("skip_serializing_if")?)
 }
 
 /// The function that writes the values, if the field has one of its own.

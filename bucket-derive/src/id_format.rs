@@ -150,7 +150,7 @@ impl Parser<'_> {
                 self.error(
                     at..at + 1,
                     "`}` without `{` in the id format",
-                    "remove it, or write `{field}`",
+                    "remove it, or put `{` before the name of a field",
                 );
                 at += 1;
             } else {
@@ -209,11 +209,7 @@ impl Parser<'_> {
         }
         if name.trim().is_empty() {
             let message = format!("`{{{text}}}` in the id format names no field");
-            self.error(
-                at,
-                message,
-                "write `{field}` with a field of the struct, or `{#}`",
-            );
+            self.error(at, message, "name a field of the struct, or write `{#}`");
             return None;
         }
         let suffix = match suffix.split_at_checked(1) {

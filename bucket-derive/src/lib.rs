@@ -22,9 +22,11 @@ mod model;
 mod outlier;
 mod rename;
 mod rollup;
+mod runtime;
 mod serde_attr;
 mod size;
 mod spans;
+mod writer;
 
 #[cfg(any(test, fuzzing))]
 #[cfg_attr(

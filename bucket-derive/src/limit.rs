@@ -1,6 +1,6 @@
 //! Writes the limits of arrays: literals as they are, constants through the compiler's hands.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned as _;
 
@@ -21,6 +21,15 @@ pub(crate) fn value_of_field(limit: &Spanned<Limit>, field: &str) -> TokenStream
 
 fn value_named(limit: &Spanned<Limit>, name: &Ident) -> TokenStream {
     match &limit.value {
+        // Of whichever type it was written.
+        Limit::Literal {
+            node,
+            number: Some(number),
+        } => {
+            let mut literal = Literal::i128_unsuffixed(*number);
+            literal.set_span(last_span(node));
+            literal.into_token_stream()
+        }
         Limit::Literal { node, .. } => node.to_token_stream(),
         Limit::Const(_) => constant_name(name).into_token_stream(),
     }

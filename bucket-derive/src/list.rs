@@ -9,6 +9,8 @@ use syn::{Attribute, LitStr, Meta};
 pub(crate) struct Entry {
     /// What stands before `=` or the parenthesis; `None` if the entry does not begin with a name.
     pub(crate) key: Option<Ident>,
+    /// The key as text, or nothing: the compiler is slow to tell the text of an identifier.
+    name: String,
     pub(crate) value: Value,
     /// The entry as it was written.
     pub(crate) tokens: TokenStream,
@@ -27,7 +29,12 @@ pub(crate) enum Value {
 
 impl Entry {
     pub(crate) fn is(&self, key: &str) -> bool {
-        self.key.as_ref().is_some_and(|found| found == key)
+        self.name == key
+    }
+
+    /// The key as text; empty if there is none.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// The string of `key = "string"`.
@@ -87,6 +94,7 @@ fn one_entry(trees: Vec<TokenTree>) -> Entry {
         _ => (None, Value::Unreadable),
     };
     Entry {
+        name: key.as_ref().map(Ident::to_string).unwrap_or_default(),
         key,
         value,
         tokens: trees.into_iter().collect(),

@@ -1,6 +1,7 @@
 //! The struct as a derive sees it: its attributes read, and each field's part told.
 
 pub(crate) mod bucket;
+pub(crate) mod guess;
 pub(crate) mod outlier;
 
 use proc_macro2::Ident;
@@ -9,6 +10,7 @@ use syn::{Data, DeriveInput, Fields, ext::IdentExt};
 use crate::{
     attr::{Derive, FieldAttr},
     errors::Errors,
+    list::Entry,
     serde_attr,
 };
 
@@ -64,6 +66,30 @@ impl<Part> Field<'_, Part> {
         ["with", "serialize_with", "deserialize_with"]
             .iter()
             .any(|key| self.serde.has(key))
+    }
+
+    /// What says that the value is left out, always or at times, although it is read, if nothing that
+    /// serde knows of stands in for it.
+    pub(crate) fn left_out(&self, container: &serde_attr::Container) -> Option<&Entry> {
+        // What is flattened has no default; what is not read needs none.
+        let is_flat = self.serde.has("flatten");
+        let has_default = self.has_default(container) && !is_flat;
+        if has_default || (self.serde.read.is_empty() && !is_flat) {
+            return None;
+        }
+        let entry = self.serde.find("skip_serializing");
+        entry.or_else(|| self.serde.find("skip_serializing_if"))
+    }
+
+    /// Whether a value that is missing is read as a default one.
+    pub(crate) fn has_default(&self, container: &serde_attr::Container) -> bool {
+        self.serde.has("default") || container.find("default").is_some()
+    }
+
+    /// What names a function of the user's that reads the value.
+    pub(crate) fn reader(&self) -> Option<&Entry> {
+        let entry = self.serde.find("deserialize_with");
+        entry.or_else(|| self.serde.find("with"))
     }
 
     /// Whether the value is never stored.

@@ -5,6 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::{DeriveInput, spanned::Spanned};
 
 use crate::{
+    bounds,
     check::outlier::{Checked, check},
     errors::Errors,
     fallback,
@@ -43,9 +44,11 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let definition = &fields.definition;
     let spec = spec(checked);
     let outlier = outlier_impl(checked, &fields);
+    let import = checked.model.attr.import();
     quote! {
         #[allow(deprecated, non_snake_case)]
         const _: () = {
+            #import
             #threshold
             #extras_capacity
             #max_bytes
@@ -107,6 +110,8 @@ fn predicates(checked: &Checked<'_>) -> Vec<TokenStream> {
     }
     predicates.push(generics::is_stored(input, &krate));
     predicates.extend(size::outlier::lens_are_fit(checked));
+    let fields = model.fields.iter();
+    predicates.extend(bounds::left_out_is_fit(input, &krate, &model.serde, fields));
     predicates.extend(fields::predicates(input, &krate, &model.fields));
     predicates
 }

@@ -64,8 +64,13 @@ pub(crate) fn rollups(model: &Model<'_>) -> Rollups {
     });
     let debugs = kept.iter().map(|(field, _)| {
         let (ident, name) = (field.ident, &field.name);
-        quote!(.field(#name, &self.#ident))
+        quote!(::core::fmt::DebugStruct::field(&mut __debug, #name, &self.#ident);)
     });
+    // A parameter may stand in no field.
+    let is_generic = !model.input.generics.params.is_empty();
+    let this = generics::self_type(model.input);
+    let phantom = is_generic.then(|| quote!(__of: ::core::marker::PhantomData<fn() -> #this>,));
+    let of_nothing = is_generic.then(|| quote!(__of: ::core::marker::PhantomData,));
     let name = model.input.ident.unraw().to_string() + "Rollups";
     let values = kept.iter().map(|(field, _)| {
         let ident = field.ident;
@@ -75,18 +80,21 @@ pub(crate) fn rollups(model: &Model<'_>) -> Rollups {
         definition: quote! {
             #[allow(dead_code, non_camel_case_types, non_snake_case)]
             #visibility struct #ident #parameters #clause {
-                #(#definitions),*
+                #(#definitions,)*
+                #phantom
             }
             #[automatically_derived]
             impl #parameters ::core::clone::Clone for #ident #arguments #clause {
                 fn clone(&self) -> Self {
-                    Self { #(#clones),* }
+                    Self { #(#clones,)* #of_nothing }
                 }
             }
             #[automatically_derived]
             impl #parameters ::core::fmt::Debug for #ident #arguments #clause {
                 fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                    __f.debug_struct(#name) #(#debugs)* .finish()
+                    let mut __debug = ::core::fmt::Formatter::debug_struct(__f, #name);
+                    #(#debugs)*
+                    ::core::fmt::DebugStruct::finish(&mut __debug)
                 }
             }
             #[automatically_derived]
@@ -94,7 +102,7 @@ pub(crate) fn rollups(model: &Model<'_>) -> Rollups {
                 fn read(
                     __fields: &mut #krate::RollupReader,
                 ) -> ::core::option::Option<Self> {
-                    ::core::option::Option::Some(Self { #(#reads),* })
+                    ::core::option::Option::Some(Self { #(#reads,)* #of_nothing })
                 }
             }
         },

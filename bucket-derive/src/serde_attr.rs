@@ -45,10 +45,13 @@ impl Container {
         self.entries.iter().find(|entry| entry.is(key))
     }
 
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
     /// Whether nothing else is told.
     pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
-        let is_one = |entry: &Entry| keys.iter().any(|key| entry.is(key));
-        self.entries.iter().all(is_one)
+        has_only(&self.entries, keys)
     }
 }
 
@@ -67,13 +70,11 @@ impl Field {
         let (write, read) = names(&entries, "rename");
         let write = write.map_or_else(|| container.write.apply(name), |name| name.value());
         let read = read.map_or_else(|| container.read.apply(name), |name| name.value());
-        let aliases = entries
-            .iter()
-            .filter(|entry| entry.is("alias"))
-            .filter_map(|alias| alias.string().map(|name| name.value()));
+        let mut names = vec![read];
+        names.extend(aliases(&entries).map(|name| name.value()));
         let mut field = Self {
             write: Some(write),
-            read: Vec::from_iter(std::iter::once(read).chain(aliases)),
+            read: names,
             entries,
         };
         if field.has("skip") || field.has("flatten") || field.has("skip_serializing") {
@@ -89,6 +90,11 @@ impl Field {
         self.find(key).is_some()
     }
 
+    /// Whether nothing else is told.
+    pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
+        has_only(&self.entries, keys)
+    }
+
     /// Whether the field was meant to be stored under this name, in either direction.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         let (write, read) = names(&self.entries, "rename");
@@ -101,6 +107,24 @@ impl Field {
     pub(crate) fn find(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.is(key))
     }
+}
+
+fn has_only(entries: &[Entry], keys: &[&str]) -> bool {
+    let is_one = |entry: &Entry| keys.iter().any(|key| entry.is(key));
+    entries.iter().all(is_one)
+}
+
+/// The names that a field is read from besides: `alias = "…"`, and the second and further ones of
+/// `rename(deserialize = "…", deserialize = "…")`.
+fn aliases(entries: &[Entry]) -> impl Iterator<Item = LitStr> {
+    let aliases = entries.iter().filter(|entry| entry.is("alias"));
+    let renames = entries.iter().filter(|entry| entry.is("rename"));
+    let further = renames.flat_map(|entry| match &entry.value {
+        Value::List(sides) => sides.as_slice(),
+        _ => &[],
+    });
+    let further = further.filter(|side| side.is("deserialize")).skip(1);
+    aliases.chain(further).filter_map(Entry::string)
 }
 
 /// The names for writing and for reading in `key = "both"` or `key(serialize = "…", …)`.

@@ -40,12 +40,12 @@ struct Prober<'m> {
 impl Prober<'_> {
     /// How many bytes a value takes, if its type or the bound of its length tells.
     fn size<P>(&self, field: &Field<'_, P>) -> TokenStream {
-        self.size_by(field, "SIZE", "LEN")
+        self.size_by(field, "__SIZE", "__LEN")
     }
 
     /// The same of the items of an array.
     fn item_size<P>(&self, field: &Field<'_, P>) -> TokenStream {
-        self.size_by(field, "ITEM_SIZE", "ITEM_LEN")
+        self.size_by(field, "__ITEM_SIZE", "__ITEM_LEN")
     }
 
     fn size_by<P>(&self, field: &Field<'_, P>, size: &str, len: &str) -> TokenStream {
@@ -65,7 +65,7 @@ impl Prober<'_> {
                 let max = limit::value_of_field(max, &field.name);
                 quote!(::core::option::Option::Some(#max))
             }
-            None => self.probe(&field.node.ty, "TEXT"),
+            None => self.probe(&field.node.ty, "__TEXT"),
         }
     }
 

@@ -3,5 +3,7 @@
 mod did_you_mean;
 mod expansions;
 mod fuzz;
+mod help;
 mod id_format;
 mod names;
+mod runtime;

@@ -6,9 +6,16 @@ pub use mongodb::bson::{Bson, DateTime};
 pub use serde;
 use serde::{Serialize, de::DeserializeOwned};
 
-pub use self::probe::{Probe, Unknown, len_size};
+pub use self::{
+    optional::{OptionalField, OptionalParts},
+    probe::{Probe, Unknown, len_size},
+    writer::ElementWriter,
+};
+use crate::{Field, KeyField, TooLong};
 
+mod optional;
 mod probe;
+mod writer;
 
 macro_rules! limits {
     ($($name:ident $least:literal..=$greatest:literal)+) => {$(
@@ -59,6 +66,32 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static> ItemsField
         self
     }
 }
+
+/// What stands for a field after a mistake, so that conditions on it need no messages of their own.
+pub const fn no_field<T, V, S>() -> Field<T, V, S> {
+    Field::nothing()
+}
+
+/// The first of the items that is too long.
+pub fn first_too_long<I>(items: &[I], check: fn(&I) -> Option<TooLong>) -> Option<TooLong> {
+    items.iter().find_map(check)
+}
+
+/// A type that serde writes and reads: serde's own messages tell which of the two it lacks.
+pub trait StoredField: Serialize + DeserializeOwned {}
+
+impl<T: Serialize + DeserializeOwned> StoredField for T {}
+
+/// A type whose values tell the items of a key apart.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be `unique`",
+    label = "values of this type tell no items apart",
+    note = "help: use an integer, `String`, `bool`, `ObjectId` or `Uuid`, or implement `bucket_runtime::KeyField` for a newtype of yours"
+)]
+pub trait UniqueField {}
+
+#[diagnostic::do_not_recommend]
+impl<T: KeyField> UniqueField for T {}
 
 /// The type of a parent's flag: `bool`, under whichever name.
 #[diagnostic::on_unimplemented(

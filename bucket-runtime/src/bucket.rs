@@ -7,8 +7,8 @@ use mongodb::{
 use serde::{Serializer, de::DeserializeOwned};
 
 use crate::{
-    BucketSpec, Key, RollupFields, TooLong,
-    create::CreateCollections,
+    BucketSpec, Key, RollupFields, TooLong, command,
+    create::{CreateCollections, NewCollection},
     open::OpenBuckets,
     recapacity::Recapacity,
     validator,
@@ -18,6 +18,14 @@ use crate::{
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
 pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
+
+/// An item whose buckets stand for time windows (`{at/1h}`). The derive implements it for such a struct.
+#[diagnostic::on_unimplemented(
+    message = "the buckets of `{Self}` stand for no time windows",
+    label = "its id format ends in no window",
+    note = "help: end the id format in a window, such as `{{at/1h}}`"
+)]
+pub trait Windowed: Bucket {}
 
 /// An item that is stored in buckets.
 ///
@@ -212,15 +220,33 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Makes a collection of your choice, for [`buckets_in`](Self::buckets_in). Otherwise like
     /// [`create_collection`](Self::create_collection).
     fn create_collection_in<C: Send + Sync>(collection: Collection<C>) -> CreateCollections {
-        CreateCollections::new([(collection.clone_with_type(), Self::validator())])
+        let collection = collection.clone_with_type();
+        let new = NewCollection::of_buckets(collection, Self::validator(), &Self::SPEC);
+        CreateCollections::new([new])
     }
 
-    /// Lists what breaks G2 to G5 in the struct's collection, and items of a bucket that are the same
-    /// by `unique` (those in two buckets, the index refuses). It need not have been opened: one whose
-    /// keys have several open buckets cannot be.
+    /// The fields to shard the collection by, for `shardCollection`, if not
+    /// [`sharded`](crate::action::CreateCollections::sharded) is to do it: the key fields, so that all
+    /// buckets of a key lie on one shard.
     ///
-    /// Passes over all buckets once, as the primary has them, and over the open ones once more. The
-    /// server counts the items, so that none is sent. Writers may be active; what is found was there
+    /// ```
+    /// # use bucket_runtime::{Bucket, bson::{DateTime, doc}};
+    /// # #[derive(Bucket)]
+    /// # #[serde(rename_all = "camelCase")]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, ticker: String }
+    /// assert_eq!(Trade::shard_key(), doc! { "customerId": 1 });
+    /// ```
+    fn shard_key() -> Document {
+        command::shard_key(&Self::SPEC)
+    }
+
+    /// Lists what breaks G2 to G5 in the struct's collection, items of a bucket that are the same by
+    /// `unique` (those in two buckets, the index refuses), and items that cannot be read. It need not
+    /// have been opened: one whose keys have several open buckets cannot be.
+    ///
+    /// Passes over all buckets twice, as the primary has them, and over the open ones once more. The
+    /// second pass reads all items, in bounded memory. Writers may be active; what is found was there
     /// at one moment.
     ///
     /// # Errors
@@ -349,10 +375,14 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// to and read from.
     ///
     /// Makes sure that the index `bucket_open` is there, which all guarantees stand on, and those
-    /// that the struct asks for: one round trip where they are, two where some have to be made.
+    /// that the struct asks for, and that the server does what the protocol needs. Three round trips
+    /// where they are, five where some have to be made, four behind a `mongos`, which lists the indexes
+    /// of one shard alone, so that they are asked for again.
     ///
     /// # Errors
     ///
+    /// [`is_unsupported`](crate::Error::is_unsupported),
+    /// [`is_shard_key`](crate::Error::is_shard_key),
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch),
     /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
     /// [`is_index`](crate::Error::is_index),

@@ -211,7 +211,7 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn page(&self, key: KeyRef<'_, T>, n: u64) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = nth(&reader.scope, n);
+        let at = nth(&reader, n);
         FindPage::new(reader, at)
     }
 
@@ -271,7 +271,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn items(&self, key: KeyRef<'_, T>) -> Items<'static, T> {
-        Items::of_key(self.reader(key))
+        Items::of_key(self.reader(key), self.engine())
     }
 
     /// The items of all keys, or those that a filter asks for, in the order of their buckets' ids:

@@ -4,6 +4,7 @@ mod append;
 mod edit;
 mod identity;
 mod index;
+mod shard_key;
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -15,6 +16,7 @@ pub(crate) use self::{
         EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX, before_all_windows, open_index_filter,
         open_index_keys, reference_index_keys, unique_index_filter, unique_index_keys,
     },
+    shard_key::{allows, hashed, shard_key, window_shard_key},
 };
 use crate::{BucketSpec, KeyPart, Ordinal, id, open_index::OpenIndex};
 
@@ -127,41 +129,58 @@ impl KeyScope {
         conditions(self.fields())
     }
 
-    /// All buckets of the key: a range of ids, which the `_id` index answers alone. Never a regex.
-    pub(crate) fn all(&self) -> Document {
+    /// The ids of all buckets of the key, or of the window: a range, which the `_id` index answers alone.
+    /// Never a regex.
+    pub(crate) fn ids(&self) -> Document {
         doc! { "_id": { "$gte": &self.prefix, "$lt": id::successor(&self.prefix) } }
     }
 
-    /// All buckets of the key that reads take for its own: also those that have a field under an
-    /// older name, and none that another program put among their ids.
-    pub(crate) fn whole_key(&self) -> Document {
-        let fields = self.spec.key.iter().zip(&self.parts).map(|(key, part)| {
+    /// All buckets of the key, or of the window.
+    pub(crate) fn all(&self) -> Document {
+        self.with_key(self.ids())
+    }
+
+    /// The buckets with these ids that have the fields of the key: none that another program put among
+    /// them, but also those that have a field under an older name. A `mongos` asks one shard for them,
+    /// unless a field may have an older name.
+    pub(crate) fn with_key(&self, mut ids: Document) -> Document {
+        let mut renamed = Vec::new();
+        for (key, part) in self.spec.key.iter().zip(&self.parts) {
+            if key.aliases.is_empty() {
+                ids.insert(key.name, equality(&part.value));
+                continue;
+            }
             let names = std::iter::once(&key.name).chain(key.aliases);
             let any = names.map(|name| doc! { *name: equality(&part.value) });
-            doc! { "$or": any.collect::<Vec<_>>() }
-        });
-        let mut filter = self.all();
-        filter.insert("$and", fields.collect::<Vec<_>>());
-        filter
+            renamed.push(doc! { "$or": any.collect::<Vec<_>>() });
+        }
+        let window = self.spec.window_name().zip(self.window);
+        ids.extend(window.map(|(name, start)| (name.to_owned(), start.into())));
+        if !renamed.is_empty() {
+            ids.insert("$and", renamed);
+        }
+        ids
     }
 
     /// The bucket with this ordinal text.
     pub(crate) fn exact(&self, ordinal: &str) -> Document {
-        doc! { "_id": self.id(ordinal) }
+        self.with_key(doc! { "_id": self.id(ordinal) })
     }
 
     /// The buckets of the key after this ordinal text.
     pub(crate) fn after(&self, ordinal: &str) -> Document {
-        doc! { "_id": { "$gt": self.id(ordinal), "$lt": id::successor(&self.prefix) } }
+        let ids = doc! { "$gt": self.id(ordinal), "$lt": id::successor(&self.prefix) };
+        self.with_key(doc! { "_id": ids })
     }
 
     /// The buckets of the key before this ordinal text.
     pub(crate) fn before(&self, ordinal: &str) -> Document {
-        doc! { "_id": { "$gte": &self.prefix, "$lt": self.id(ordinal) } }
+        let ids = doc! { "$gte": &self.prefix, "$lt": self.id(ordinal) };
+        self.with_key(doc! { "_id": ids })
     }
 
-    /// The buckets that began at the moment of `base`, an id without a suffix.
-    pub(crate) fn same_moment(base: &str) -> Document {
+    /// The ids of buckets that began at the moment of `base`, an id without a suffix.
+    pub(crate) fn ids_of_moment(base: &str) -> Document {
         doc! { "_id": { "$gte": base, "$lte": id::last_suffix(base) } }
     }
 

@@ -1,13 +1,14 @@
 //! Edits and removals of single items.
 
+mod found;
 mod protocol;
 
 use std::future::IntoFuture;
 
 use futures_util::future::BoxFuture;
-use mongodb::ClientSession;
+use mongodb::{ClientSession, bson::Bson};
 
-use self::protocol::{Change, Editor};
+use self::protocol::Editor;
 use crate::{Bucket, Buckets, Filter, KeyRef, Result};
 
 impl<T: Bucket> Buckets<T> {
@@ -44,7 +45,8 @@ impl<T: Bucket> Buckets<T> {
     /// # Errors
     ///
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been removed
-    /// nevertheless. Others: [`is_deserialize`](crate::Error::is_deserialize),
+    /// nevertheless. Others: [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be
+    /// read, which stays then ([`as_stored`](RemoveItem::as_stored) takes it out);
     /// [`is_contended`](crate::Error::is_contended),
     /// [`is_sum_overflow`](crate::Error::is_sum_overflow) if the sum of the other items cannot be
     /// told.
@@ -125,12 +127,56 @@ impl<T: Bucket> RemoveItem<'_, T> {
     }
 }
 
+impl<'s, T: Bucket> RemoveItem<'s, T> {
+    /// Gives the item as it is stored, the fields that are no key fields as a document: so it is taken
+    /// out even if it cannot be read as the struct.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, trade_id: i64, quantity: i32 }
+    /// # async fn example(trades: bucket_runtime::Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let trade_7 = Trade::FIELDS.trade_id.eq(7);
+    /// if let Some(stored) = trades.remove_item(&123, trade_7).as_stored().await? {
+    ///     println!("taken out: {stored}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn as_stored(self) -> RemoveStored<'s, T> {
+        RemoveStored(self)
+    }
+}
+
+/// The removal of an item, readable or not, which waits to be awaited; see
+/// [`RemoveItem::as_stored`].
+#[must_use = "nothing is removed until this is awaited"]
+pub struct RemoveStored<'s, T>(RemoveItem<'s, T>);
+
+impl<T: Bucket> RemoveStored<'_, T> {
+    /// Removes in this session, as [`RemoveItem::session`] does.
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> RemoveStored<'s, T> {
+        RemoveStored(self.0.session(session))
+    }
+}
+
+impl<'s, T: Bucket> IntoFuture for RemoveStored<'s, T> {
+    type Output = Result<Option<Bson>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let RemoveItem { editor, session } = self.0;
+        Box::pin(async move { editor.change(Editor::without_reading, session).await })
+    }
+}
+
 impl<'s, T: Bucket> IntoFuture for RemoveItem<'s, T> {
     type Output = Result<Option<T>>;
     type IntoFuture = BoxFuture<'s, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.editor.change(Change::TakeOut, self.session).await })
+        Box::pin(async move { self.editor.change(Editor::without, self.session).await })
     }
 }
 
@@ -160,7 +206,7 @@ impl<'s, T: Bucket, F: FnMut(&mut T) + Send + 's> IntoFuture for UpdateItem<'s, 
 
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
-            let change = Change::Edit(&mut self.change);
+            let change = |editor: &Editor<T>, found| editor.with(found, &mut self.change);
             self.editor.change(change, self.session).await
         })
     }

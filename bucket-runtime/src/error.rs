@@ -1,6 +1,9 @@
 //! The one error of this crate.
 
 mod cases;
+mod cause;
+mod code;
+mod doubt;
 mod driver;
 mod kind;
 
@@ -10,9 +13,11 @@ use mongodb::error::Error as DriverError;
 
 use self::driver::{is_missing_hint, is_too_long, write_error};
 pub(crate) use self::{
+    cause::of_driver as error_text,
+    doubt::maybe_stored,
     driver::{
-        duplicate_index, is_broken_off, is_impossible_id, is_killed, is_missing_index,
-        maybe_stored, write_code,
+        duplicate_index, is_broken_off, is_code, is_impossible_id, is_killed, is_missing_index,
+        is_repeatable, is_statement_error, is_unknown, write_code,
     },
     kind::Kind,
 };
@@ -86,6 +91,19 @@ impl Error {
         new.with_driver(error)
     }
 
+    /// The same error of a write, whose kind the caller knows better.
+    pub(crate) fn known_as(mut self, kind: Kind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// An error of a write of many documents: those before the one that was refused are changed.
+    pub(crate) fn write_of_many(error: DriverError, collection: impl Into<String>) -> Self {
+        let was_begun = write_error(&error).is_some();
+        let new = Self::write(error, collection);
+        if was_begun { new.in_doubt() } else { new }
+    }
+
     pub(crate) fn with_key(mut self, key: &str) -> Self {
         self.0.key = Some(key.to_owned());
         self
@@ -122,9 +140,11 @@ impl Error {
         }
     }
 
-    /// Whether the server refused a statement, which may be due to a single one of its items.
+    /// Whether the server refused a statement, which may be due to a single one of its items. What may
+    /// have been stored was not refused, and must not be sent again.
     pub(crate) fn is_refusal(&self) -> bool {
         match self.0.kind {
+            _ if self.0.maybe_stored => false,
             Kind::MissingIndex => false,
             Kind::TooLarge => true,
             _ => self.driver().and_then(write_error).is_some(),
@@ -164,11 +184,15 @@ impl Error {
         }
     }
 
-    /// Whether the item of the failed call may have been stored nevertheless.
+    /// Whether the item of the failed call may have been stored nevertheless; of several items, whether
+    /// any may have been beyond those that [`stored`](Self::stored) counts.
     ///
-    /// `false` is a promise: nothing was stored, sending the item again cannot double it. `true`
-    /// means that the answer got lost (a cut connection, a primary that stepped down, a write
-    /// concern that was not reached in time): look before you send it again.
+    /// `false` is a promise: nothing else was stored, sending the item again cannot double it. `true`
+    /// means that nothing proves this. The answer got lost (a cut connection, a primary that stepped
+    /// down), or it says that the write was broken off (an operation that was killed, a time limit), or
+    /// that the write concern was not reached: look before you send it again.
+    ///
+    /// Of a call that changes, removes or makes something, it says whether any of that may be done.
     pub fn is_maybe_stored(&self) -> bool {
         self.0.maybe_stored
     }
@@ -195,12 +219,15 @@ impl fmt::Display for Error {
         }
         f.write_str(": ")?;
         kind.explain(f, collection, *maybe_stored)?;
+        if *maybe_stored && !matches!(kind, Kind::Driver | Kind::Stopped) {
+            f.write_str(" (it may have been carried out; look before you repeat it)")?;
+        }
         if *stored > 0 {
             write!(f, " (the first {stored} items are stored)")?;
         }
         match source {
-            Some(Source::Driver(error)) => write!(f, ": {error}"),
-            Some(Source::Other(error)) => write!(f, ": {error}"),
+            Some(Source::Driver(error)) => write!(f, ": {}", cause::of_driver(error)),
+            Some(Source::Other(error)) => write!(f, ": {}", cause::line(&error.to_string())),
             None => Ok(()),
         }
     }

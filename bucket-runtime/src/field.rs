@@ -153,6 +153,11 @@ impl<T, V, S> Field<T, V, S> {
         }
     }
 
+    /// A field of a struct that could not be derived.
+    pub(crate) const fn nothing() -> Self {
+        Self::written("", Write::Plain(|_| None))
+    }
+
     /// Tells which values are left out (`skip_serializing_if`).
     #[must_use]
     pub const fn left_out_if(mut self, left_out: fn(&V) -> bool) -> Self {

@@ -8,8 +8,8 @@ use crate::{BucketSpec, KeyPart, id};
 
 /// A condition on the fields of `T`, made by the methods of [`Field`](crate::Field).
 ///
-/// [`and`](Self::and), [`or`](Self::or) and `!` combine conditions. The default one matches
-/// everything.
+/// [`and`](Self::and), [`or`](Self::or) and `!` combine conditions (`&&` and `||` take nothing but
+/// `bool`). The default one matches everything.
 ///
 /// It converts into the driver's [`Document`], which is the filter for a flat collection of `T`s: a
 /// collection of your own, a view that [`create_view`](crate::Buckets::create_view) made, the
@@ -30,6 +30,7 @@ use crate::{BucketSpec, KeyPart, id};
 ///
 /// assert_eq!(Document::from(search(&[])), doc! {});
 /// ```
+#[must_use = "a condition does nothing by itself: give it to a read, or combine it by `and` or `or`"]
 pub struct Filter<T> {
     pub(crate) node: Node,
     of: PhantomData<fn() -> T>,
@@ -62,13 +63,13 @@ pub(crate) struct Leaf {
 
 impl<T> Filter<T> {
     /// Both conditions hold.
-    #[must_use]
+    #[doc(alias = "&&")]
     pub fn and(self, other: Self) -> Self {
         Self::of(self.node.and(other.node))
     }
 
     /// At least one of the conditions holds.
-    #[must_use]
+    #[doc(alias = "||")]
     pub fn or(self, other: Self) -> Self {
         Self::of(Node::Or(vec![self.node, other.node]))
     }

@@ -1,28 +1,28 @@
 //! Streams over items: of a key or of all keys, all of them or those that a condition asks for.
 
-use std::{
-    future::IntoFuture,
-    marker::PhantomData,
-    pin::Pin,
-    task::{Context, Poll, ready},
-};
+mod stream;
+
+use std::{future::IntoFuture, marker::PhantomData};
 
 use futures_util::{
     future::BoxFuture,
-    stream::{BoxStream, Stream, StreamExt, empty, try_unfold},
+    stream::{empty, try_unfold},
 };
 use mongodb::ClientSession;
 
+pub use self::stream::ItemStream;
 use crate::{
     Bucket, BucketSpec, Error, Filter, Result,
     command::KeyScope,
+    engine::{Engine, Patience},
     error::Kind,
-    query::Query,
+    query::{Query, Start},
     read::Reader,
-    rows::{RowError, Rows},
+    rows::{self, RowError, Rows},
     seek::seek,
     server::Server,
     stored::Stored,
+    unreadable::{Tell, sift},
 };
 
 /// A read of the items of a key, or of all keys, which waits to be awaited. Its output is an
@@ -53,18 +53,20 @@ pub struct Items<'s, T> {
     source: Source,
     query: Query,
     session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
     item: PhantomData<fn() -> T>,
 }
 
 /// The buckets whose items are read.
 enum Source {
-    Key(Reader),
+    /// Of one key, by the open index that the engine knows.
+    Key(Reader, Engine),
     All(Server),
 }
 
 impl<T: Bucket> Items<'static, T> {
-    pub(crate) fn of_key(reader: Reader) -> Self {
-        Self::new(Source::Key(reader))
+    pub(crate) fn of_key(reader: Reader, engine: Engine) -> Self {
+        Self::new(Source::Key(reader, engine))
     }
 
     pub(crate) fn of_all_keys(server: Server) -> Self {
@@ -76,12 +78,13 @@ impl<T: Bucket> Items<'static, T> {
             source,
             query: Query::everything(),
             session: None,
+            tell: None,
             item: PhantomData,
         }
     }
 }
 
-impl<T: Bucket> Items<'_, T> {
+impl<'s, T: Bucket> Items<'s, T> {
     /// The spec as a `static`, which promotion alone does not give in generic code.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
@@ -128,13 +131,35 @@ impl<T: Bucket> Items<'_, T> {
     }
 
     /// Reads in this session, which the stream borrows.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Items<'s, T> {
-        Items {
-            source: self.source,
-            query: self.query,
-            session: Some(session.into()),
-            item: PhantomData,
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Leaves out the items that cannot be read as the struct, and calls the closure for each: other
+    /// programs may have written them, or an earlier version of the struct. Without it, the first one
+    /// ends the stream with its error. They count for [`skip`](Self::skip) and
+    /// [`limit`](Self::limit).
+    ///
+    /// The stream borrows what the closure does. [`verify`](crate::Bucket::verify) lists these items
+    /// by bucket and place, and
+    /// [`remove_item(…).as_stored()`](crate::action::RemoveItem::as_stored) takes one out.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut unreadable = Vec::new();
+    /// let readable = trades.items(alice).skip_unreadable(|error| unreadable.push(error)).await?;
+    /// let readable: Vec<Trade> = readable.try_collect().await?;
+    /// println!("{} trades, and {} that cannot be read", readable.len(), unreadable.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
     }
 }
 
@@ -143,32 +168,41 @@ impl<'s, T: Bucket> IntoFuture for Items<'s, T> {
     type IntoFuture = BoxFuture<'s, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.source.read(Self::SPEC, self.query, self.session))
+        let Self {
+            source,
+            query,
+            session,
+            tell,
+            ..
+        } = self;
+        Box::pin(source.read(Self::SPEC, query, session, tell))
     }
 }
 
 impl Source {
     async fn read<'s, T: Bucket>(
-        self,
+        mut self,
         spec: &'static BucketSpec,
         query: Query,
         mut session: Option<&'s mut ClientSession>,
+        tell: Option<Tell<'s>>,
     ) -> Result<ItemStream<'s, T>> {
         if query.limit == Some(0) {
             return Ok(ItemStream::new(empty()));
         }
         let mut start = None;
-        if let Some(scope) = self.scope()
+        if let Self::Key(reader, engine) = &mut self
             && query.skips_whole_buckets(spec)
         {
-            let found = seek(self.server(), scope, &query, session.as_deref_mut()).await;
-            start = found.map_err(|error| self.failed(error))?;
+            start = seek_by(reader, engine, &query, session.as_deref_mut()).await?;
             if start.is_none() {
                 return Ok(ItemStream::new(empty()));
             }
         }
         let skip = start.as_ref().map_or(query.skip, |start| start.skip);
-        let whole = query.takes_whole_buckets(spec, skip);
+        // Among those that are left, the first ones could not be counted any more.
+        let counts_here = skip > 0 && tell.is_some();
+        let whole = query.takes_whole_buckets(spec, skip) && !counts_here;
         let rows = match whole {
             true => {
                 let filter = query.buckets(spec, self.scope(), start.as_ref());
@@ -187,22 +221,31 @@ impl Source {
             },
             false => Rest::default(),
         };
-        let items = try_unfold((self, rows, rest), async |(source, mut rows, mut rest)| {
-            let items = source.next(&mut rows).await?;
-            Ok(items.map(|items| (rest.of(items), (source, rows, rest))))
+        let state = (self, rows, rest, tell);
+        let items = try_unfold(state, async |(source, mut rows, mut rest, mut tell)| {
+            let items = source.next(&mut rows, tell.as_mut()).await?;
+            Ok(items.map(|items| (rest.of(items), (source, rows, rest, tell))))
         });
         Ok(ItemStream::new(items))
     }
 
     /// The items of the next row.
-    async fn next<T: Bucket>(&self, rows: &mut Rows<'_, Stored<T>>) -> Result<Option<Vec<T>>> {
+    async fn next<T: Bucket>(
+        &self,
+        rows: &mut Rows<'_, Stored<T>>,
+        tell: Option<&mut Tell<'_>>,
+    ) -> Result<Option<Vec<T>>> {
         match self {
-            Self::Key(reader) => Ok(reader.next(rows).await?.map(|page| page.items)),
+            Self::Key(reader, _) => Ok(reader.next(rows, tell).await?.map(|page| page.items)),
             Self::All(server) => match rows.next().await {
                 Ok(bucket) => Ok(bucket.map(Stored::into_items)),
                 Err(RowError::Driver(error)) => Err(self.failed(error)),
-                Err(RowError::Decode(id, error)) => {
-                    Err(Error::new(Kind::Deserialize(id), server.name()).with_driver(error))
+                Err(RowError::Decode(row, error)) => {
+                    let bucket = sift(&row, error, tell, |error| {
+                        let kind = Kind::Deserialize(rows::id(&row));
+                        Error::new(kind, server.name()).with_driver(error)
+                    });
+                    Ok(Some(bucket?.into_items()))
                 }
             },
         }
@@ -210,22 +253,46 @@ impl Source {
 
     fn server(&self) -> &Server {
         match self {
-            Self::Key(reader) => &reader.server,
+            Self::Key(reader, _) => &reader.server,
             Self::All(server) => server,
         }
     }
 
     fn scope(&self) -> Option<&KeyScope> {
         match self {
-            Self::Key(reader) => Some(&reader.scope),
+            Self::Key(reader, _) => Some(&reader.scope),
             Self::All(_) => None,
         }
     }
 
     fn failed(&self, error: mongodb::error::Error) -> Error {
         match self {
-            Self::Key(reader) => reader.failed(error),
+            Self::Key(reader, _) => reader.failed(error),
             Self::All(server) => Error::read(error, server.name()),
+        }
+    }
+}
+
+/// Finds where the items of a query begin, by the open index that the collection has.
+async fn seek_by(
+    reader: &mut Reader,
+    engine: &Engine,
+    query: &Query,
+    mut session: Option<&mut ClientSession>,
+) -> Result<Option<Start>> {
+    let mut patience = Patience::default();
+    loop {
+        // Another handle may have changed the capacity since this read was made.
+        reader.scope.open = engine.open();
+        let found = seek(&reader.server, &reader.scope, query, session.as_deref_mut()).await;
+        match found.map_err(|error| reader.failed(error)) {
+            Err(error) if error.is(&Kind::MissingIndex) => {
+                let spec = reader.scope.spec;
+                engine
+                    .follow_index(spec, &mut patience, error, session.is_some())
+                    .await?;
+            }
+            found => return found,
         }
     }
 }
@@ -247,44 +314,5 @@ impl Rest {
         let mut items = items.into_iter();
         items.by_ref().take(skipped).for_each(drop);
         items
-    }
-}
-
-/// Items, in the order of their buckets' ids, and within a bucket in the order in which they were
-/// appended; or all in reverse.
-///
-/// It holds one batch of the driver's and one bucket at a time. Dropping it closes the server's
-/// cursor.
-pub struct ItemStream<'s, T> {
-    buckets: BoxStream<'s, Result<std::vec::IntoIter<T>>>,
-    items: std::vec::IntoIter<T>,
-}
-
-impl<'s, T> ItemStream<'s, T> {
-    fn new(buckets: impl Stream<Item = Result<std::vec::IntoIter<T>>> + Send + 's) -> Self {
-        Self {
-            buckets: buckets.boxed(),
-            items: Vec::new().into_iter(),
-        }
-    }
-}
-
-// Items are moved out of their bucket; nothing is ever pinned in place.
-impl<T> Unpin for ItemStream<'_, T> {}
-
-impl<T> Stream for ItemStream<'_, T> {
-    type Item = Result<T>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            if let Some(item) = self.items.next() {
-                return Poll::Ready(Some(Ok(item)));
-            }
-            match ready!(self.buckets.poll_next_unpin(cx)) {
-                Some(Ok(items)) => self.items = items,
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => return Poll::Ready(None),
-            }
-        }
     }
 }

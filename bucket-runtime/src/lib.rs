@@ -111,6 +111,7 @@ mod engine;
 mod error;
 pub mod field;
 mod filter;
+pub mod guide;
 mod id;
 mod indexes;
 mod item;
@@ -138,6 +139,7 @@ mod stored;
 pub mod sync;
 mod time;
 mod transaction;
+mod unreadable;
 mod validator;
 mod verify;
 mod view;
@@ -154,7 +156,7 @@ pub use mongodb::bson;
 
 pub use crate::{
     append::Appended,
-    bucket::{Bucket, KeyRef},
+    bucket::{Bucket, KeyRef, Windowed},
     buckets::Buckets,
     bulk::{AppendManyError, FailedItem},
     error::{Error, Result},
@@ -179,7 +181,7 @@ pub use crate::{
         BucketSpec, DEFAULT_MAX_BYTES, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec,
         RollupName,
     },
-    time::{TimeField, bson_date},
+    time::{DateField, TimeField, bson_date},
     verify::BucketProblem,
     watch::{WatchStream, WatchToken},
 };
@@ -439,15 +441,47 @@ pub use crate::{
 ///
 /// # crate
 ///
-/// For a crate that renamed or re-exports this one: `#[bucket(crate = my_framework::buckets)]`.
+/// For a crate that re-exports this one: `#[bucket(crate = my_framework::buckets)]`. One that is renamed
+/// in the manifest of your crate is found; where the workspace renames it, give its name here.
 ///
 /// # serde attributes
 ///
 /// The struct needs neither `Serialize` nor `Deserialize`, but takes `#[serde(…)]` attributes: they
 /// are handed to serde for the elements, which understands them as always (`rename`, `rename_all`,
 /// `alias`, `with`, `default`, `skip_serializing_if`, `flatten` …). On key fields there are `rename`
-/// and `alias`; how a key is stored is its type's business. The field of a time ordinal is stored
+/// and `alias` (which on a [cluster](crate::guide::sharding) makes each read of a key ask all shards); how a
+/// key is stored is its type's business. The field of a time ordinal is stored
 /// as a BSON date ([`bson_date`]) unless it has a `with` of its own.
+///
+/// What could be written and not read back does not compile. A field that is left out at times
+/// (`skip_serializing_if`, `skip_serializing`) needs a `default`, unless it is an `Option`, which is
+/// read as `None`; with a `with` an `Option` needs it, too. A field that is written under another name
+/// than it is read from needs an `alias`, or a `default` that stands in for it.
+///
+/// # Type parameters
+///
+/// A generic struct is stored in buckets for those of its parameters for which its fields can be
+/// written and read: `T: Serialize + DeserializeOwned` where serde stores a `T`, `T: Default` where
+/// `default` or `skip` makes one up, [`KeyField`] or [`TimeField`] where it is a key or a time,
+/// [`RollupField`] or [`SumField`] where it is kept, and always `T: Send + Sync + 'static`. The derive
+/// requires these by itself; the struct may require more, `DeserializeOwned` included.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+/// # use serde::{Serialize, de::DeserializeOwned};
+/// #[derive(Bucket)]
+/// #[bucket(collection = "events", id = "{source}_{at}", capacity = 100)]
+/// struct Event<T> {
+///     source: i64,
+///     at: DateTime,
+///     payload: T,
+/// }
+///
+/// fn is_stored<T: Serialize + DeserializeOwned + Send + Sync + 'static>() -> u32 {
+///     Event::<T>::SPEC.capacity
+/// }
+/// assert_eq!(is_stored::<Vec<String>>(), 100);
+/// ```
 ///
 /// # Typed fields
 ///
@@ -547,7 +581,7 @@ pub mod action {
         append::Append,
         bulk::AppendMany,
         create::CreateCollections,
-        edit::{RemoveItem, UpdateItem},
+        edit::{RemoveItem, RemoveStored, UpdateItem},
         items::Items,
         open::OpenBuckets,
         outlier::{

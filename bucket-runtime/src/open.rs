@@ -3,21 +3,18 @@
 use std::{future::IntoFuture, marker::PhantomData};
 
 use futures_util::future::BoxFuture;
-use mongodb::{
-    Collection, IndexModel,
-    bson::{DateTime, Document},
-};
+use mongodb::{Collection, IndexModel, bson::Document};
 
 use crate::{
-    Bucket, BucketSpec, Buckets, Error, Ordinal, Result,
+    Bucket, BucketSpec, Buckets, Error, Result,
     append::Writer,
     combine::Combiner,
     command::{self, UNIQUE_INDEX},
     engine::Engine,
-    error::{Kind, duplicate_index},
-    indexes,
-    open_index::{OpenIndex, is_open_index},
-    server::{Server, whole},
+    error::{Kind, duplicate_index, is_code, is_unknown},
+    indexes::{self, Needed},
+    open_index::OpenIndex,
+    server::Server,
 };
 
 /// The opening of a collection, which waits to be awaited; see [`Bucket::buckets`].
@@ -60,26 +57,58 @@ impl<T: Bucket> IntoFuture for OpenBuckets<T> {
     }
 }
 
+/// The user lacks a privilege.
+const UNAUTHORIZED: i32 = 13;
+
+/// CannotCreateIndex and InvalidOptions: a unique index does not fit the shard key.
+const CANNOT_CREATE: [i32; 2] = [67, 72];
+
 /// What is known of a collection's indexes.
 pub(crate) struct Indexes {
     pub(crate) found: Vec<IndexModel>,
+    /// The open index as it is there; `None` if it has to be made.
+    stored: Option<OpenIndex>,
     /// Those that are to be made.
     missing: Vec<IndexModel>,
     pub(crate) index: OpenIndex,
 }
 
-/// Checks the indexes of the collection, and makes those that are not there.
+/// Checks the indexes of the collection, makes those that are not there, and tries whether the server
+/// does what the protocol needs.
 pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
+    let fail = |error| Error::read(error, server.name());
+    server.deployment().await.map_err(fail)?;
     let mut indexes = check_indexes(server, spec).await?;
-    create(server, std::mem::take(&mut indexes.missing)).await?;
-    Ok(indexes)
+    let made = create(server, std::mem::take(&mut indexes.missing)).await;
+    match (made, indexes.stored) {
+        (Ok(()), Some(_)) => {}
+        (Ok(()), None) => {
+            let found = server.indexes().await.map_err(fail)?;
+            (indexes::open_index(&found, spec)).map_err(|_| {
+                unsupported(server, "unique indexes with a `partialFilterExpression`")
+            })?;
+        }
+        // Who may only read does not need what guards writers against each other.
+        (Err(error), Some(_))
+            if error
+                .driver()
+                .is_some_and(|error| is_code(error, UNAUTHORIZED)) => {}
+        (Err(error), _) => return Err(explained(server, spec, error).await),
+    }
+    match server.try_hint(indexes.index.name).await {
+        Err(error) if is_unknown(&error) => {
+            Err(unsupported(server, "updates with a `hint`").with_driver(error))
+        }
+        // Whatever else is wrong, the first write will tell.
+        _ => Ok(indexes),
+    }
 }
 
 /// Checks the indexes of the collection.
 pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
     let fail = |kind| Error::new(kind, server.name());
     let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
-    let stored = open_index(&found, spec).map_err(fail)?;
+    let stored = indexes::open_index(&found, spec).map_err(fail)?;
     if let Some(stored) = stored.filter(|stored| stored.capacity != spec.capacity) {
         return Err(fail(Kind::CapacityMismatch {
             stored: stored.capacity.into(),
@@ -87,38 +116,21 @@ pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<
         }));
     }
     let index = stored.unwrap_or(OpenIndex::first(spec.capacity));
-    let mut missing = indexes::asked_for(&found, spec).map_err(fail)?;
-    if stored.is_none() {
+    // A `mongos` lists the indexes of one shard, and another one may have failed to make its own.
+    let needed = match server.is_sharded() {
+        true => Needed::OnEachShard,
+        false => Needed::IfMissing,
+    };
+    let mut missing = indexes::asked_for(&found, spec, needed).map_err(fail)?;
+    if stored.is_none() || needed == Needed::OnEachShard {
         missing.insert(0, indexes::open(spec, index));
     }
     Ok(Indexes {
         found,
+        stored,
         missing,
         index,
     })
-}
-
-/// The open index of a collection, if there is one.
-pub(crate) fn open_index(
-    found: &[IndexModel],
-    spec: &BucketSpec,
-) -> Result<Option<OpenIndex>, Kind> {
-    open_indexes(found, spec).map(|open| open.first().copied())
-}
-
-/// The open indexes of a collection. There is one, except while its capacity is changed.
-pub(crate) fn open_indexes(
-    found: &[IndexModel],
-    spec: &BucketSpec,
-) -> Result<Vec<OpenIndex>, Kind> {
-    if has_collation(found) {
-        return Err(Kind::Collation);
-    }
-    let names = found
-        .iter()
-        .filter_map(|index| Some((index, indexes::name(index)?)));
-    let open = names.filter(|(_, name)| is_open_index(name));
-    open.map(|(index, name)| check(index, name, spec)).collect()
 }
 
 /// Makes indexes. One round trip, or none if there are none.
@@ -133,59 +145,25 @@ pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<
             Some(_) => Kind::SeveralOpen,
             None => Kind::Driver,
         };
-        Error::new(kind, server.name()).with_driver(error)
+        Error::write(error, server.name()).known_as(kind)
     })
 }
 
-/// Whether the collection compares text by a locale. The index on `_id` tells, since it always has
-/// the collation of its collection.
-fn has_collation(found: &[IndexModel]) -> bool {
-    indexes::named(found, "_id_")
-        .and_then(|index| index.options.as_ref())
-        .is_some_and(|options| options.collation.is_some())
+fn unsupported(server: &Server, what: &'static str) -> Error {
+    Error::new(Kind::Unsupported(what), server.name())
 }
 
-/// Whether an index of the right name is the right index, for whichever capacity.
-fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex, Kind> {
-    let options = index.options.clone().unwrap_or_default();
-    let filter = options.partial_filter_expression.unwrap_or_default();
-    let foreign = || indexes::foreign(index);
-    // A query with the simple collation cannot use an index with another one.
-    if options.unique != Some(true)
-        || options.collation.is_some()
-        || options.hidden == Some(true)
-        || !index.keys.keys().eq(command::open_index_keys(spec).keys())
-    {
-        return Err(foreign());
+/// The error, which tells of the shard key if the index could not be made for that.
+async fn explained(server: &Server, spec: &BucketSpec, error: Error) -> Error {
+    let is_refused = |error| CANNOT_CREATE.iter().any(|code| is_code(error, *code));
+    if !server.is_sharded() || !error.driver().is_some_and(is_refused) {
+        return error;
     }
-    let bound = filter
-        .get_document(spec.count)
-        .ok()
-        .and_then(|count| count.get("$lt"));
-    if let Ordinal::Window { seconds } = spec.id.ordinal {
-        let bound = filter.get_document(spec.window);
-        let bound = bound.and_then(|window| window.get_datetime("$gte"));
-        let stored = window_of(*bound.map_err(|_| foreign())?);
-        if stored != i64::from(seconds) {
-            return Err(Kind::WindowMismatch {
-                stored,
-                derived: seconds,
-            });
-        }
+    match server.shard_key().await {
+        Some(key) if command::allows(&key, &command::open_index_keys(spec)) => error,
+        found => error.known_as(Kind::ShardKey {
+            found: found.map(|key| key.to_string()),
+            wanted: command::shard_key(spec).to_string(),
+        }),
     }
-    let capacity = bound
-        .and_then(whole)
-        .and_then(|bound| u32::try_from(bound).ok());
-    let open = capacity.and_then(|capacity| OpenIndex::found(name, capacity));
-    let open = open.ok_or_else(foreign)?;
-    match filter.len() == command::open_index_filter(spec, open).len() {
-        true => Ok(open),
-        false => Err(foreign()),
-    }
-}
-
-/// How many seconds long the windows are of an index with this bound.
-fn window_of(bound: DateTime) -> i64 {
-    let none = command::before_all_windows(0);
-    (none.timestamp_millis() - bound.timestamp_millis()) / 1000
 }

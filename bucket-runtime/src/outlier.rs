@@ -36,7 +36,11 @@ pub use self::{
     stream::{Extras, ExtrasPage, ExtrasStream, FindStream, ValueStream, Values},
     verify::{Problem, Repair, Verify},
 };
-use crate::{Bucket, KeyField, OutlierSpec, TooLong, create::CreateCollections, validator};
+use crate::{
+    Bucket, KeyField, OutlierSpec, TooLong,
+    create::{CreateCollections, NewCollection},
+    validator,
+};
 
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
 pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
@@ -172,17 +176,20 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         parents: Collection<C>,
         extras: Collection<C>,
     ) -> CreateCollections {
+        let (parents, extras) = (parents.clone_with_type(), extras.clone_with_type());
+        let spec = Extra::<Self>::SPEC;
         CreateCollections::new([
-            (parents.clone_with_type(), Self::validator()),
-            (extras.clone_with_type(), Self::extras_validator()),
+            NewCollection::of_parents(parents, Self::validator()),
+            NewCollection::of_buckets(extras, Self::extras_validator(), &spec),
         ])
     }
 
     /// Opens the struct's two collections: awaiting it gives the [`Outliers`] to push to and read
     /// from.
     ///
-    /// Makes sure that the indexes of the extras are there: one round trip where they are, up to
-    /// three where they have to be made. For indexes of the parents one or two more.
+    /// Makes sure that the indexes of the extras are there, and that the server does what the protocol
+    /// needs: four round trips where they are, up to seven where they have to be made, two more behind a
+    /// `mongos`. For indexes of the parents one or two more.
     ///
     /// # Errors
     ///

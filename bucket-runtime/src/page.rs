@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{Bucket, Key, Rollup, command::KeyScope, id, rollup::Totals, stored::Stored};
+use crate::{Bucket, Rollup, command::KeyScope, id, rollup::Totals, stored::Stored};
 
 /// One bucket: a ready page of the application.
 ///
@@ -25,6 +25,7 @@ pub struct Page<T> {
     id: String,
     ordinal_at: usize,
     open: bool,
+    left_out: usize,
     totals: Option<Totals>,
 }
 
@@ -68,18 +69,20 @@ impl<T: Bucket> Page<T> {
     /// The page that a stored bucket is for a reader of this key; the bucket's id if its key is
     /// another one, which only a writer who does not know the format can bring about.
     pub(crate) fn of(bucket: Stored<T>, scope: &KeyScope) -> Result<Self, String> {
+        if !bucket.is_of(scope) {
+            return Err(bucket.id);
+        }
         let Stored {
             id,
             key,
             elements,
+            left_out,
             sealed,
             totals,
         } = bucket;
-        if T::Key::parts(key.borrowed()) != scope.parts || !id.starts_with(&scope.prefix) {
-            return Err(id);
-        }
         Ok(Self {
-            open: !sealed && elements.len() < scope.open.capacity as usize,
+            open: !sealed && elements.len() + left_out < scope.open.capacity as usize,
+            left_out,
             items: (elements.into_iter())
                 .map(|element| T::from_parts(key.clone(), element))
                 .collect(),
@@ -96,7 +99,7 @@ impl<T: Bucket> Page<T> {
             [] => Some(Totals::new(&T::SPEC)),
             _ => self.totals.clone(),
         };
-        Rollup::read(self.items.len() as u64, totals?)
+        Rollup::read((self.items.len() + self.left_out) as u64, totals?)
     }
 }
 

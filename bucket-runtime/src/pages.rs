@@ -13,13 +13,14 @@ use futures_util::{
 };
 use mongodb::ClientSession;
 
-use crate::{Bucket, Page, Result, read::Reader, server::Range};
+use crate::{Bucket, Error, Page, Result, read::Reader, server::Range, unreadable::Tell};
 
 /// A read of all pages of a key, which waits to be awaited. Its output is a [`PageStream`].
 #[must_use = "nothing is read until this is awaited"]
 pub struct Pages<'s, T> {
     reader: Reader,
     session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
     item: PhantomData<fn() -> T>,
 }
 
@@ -28,19 +29,25 @@ impl<T: Bucket> Pages<'static, T> {
         Self {
             reader,
             session: None,
+            tell: None,
             item: PhantomData,
         }
     }
 }
 
-impl<T: Bucket> Pages<'_, T> {
+impl<'s, T: Bucket> Pages<'s, T> {
     /// Reads in this session, which the stream borrows.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Pages<'s, T> {
-        Pages {
-            reader: self.reader,
-            session: Some(session.into()),
-            item: PhantomData,
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Leaves out the items that cannot be read, and tells of each, as
+    /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream borrows what
+    /// the closure does.
+    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
     }
 }
 
@@ -51,17 +58,23 @@ impl<'s, T: Bucket> IntoFuture for Pages<'s, T> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let Self {
-                reader, session, ..
+                reader,
+                session,
+                tell,
+                ..
             } = self;
             let rows = reader
                 .server
                 .find(reader.scope.all(), Range::oldest_first(), session)
                 .await;
             let rows = rows.map_err(|error| reader.failed(error))?;
-            let pages = try_unfold((reader, rows), async |(reader, mut rows)| {
-                let page = reader.next(&mut rows).await?;
-                Ok(page.map(|page| (page, (reader, rows))))
-            });
+            let pages = try_unfold(
+                (reader, rows, tell),
+                async |(reader, mut rows, mut tell)| {
+                    let page = reader.next(&mut rows, tell.as_mut()).await?;
+                    Ok(page.map(|page| (page, (reader, rows, tell))))
+                },
+            );
             Ok(PageStream(pages.boxed()))
         })
     }

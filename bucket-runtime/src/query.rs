@@ -113,7 +113,6 @@ impl Query {
             }
         }
         if !self.filter.is_everything() {
-            all.extend(scope.and_then(key_equals));
             all.push(self.filter.of_bucket(spec.items));
         }
         match all.len() {
@@ -124,20 +123,14 @@ impl Query {
     }
 }
 
-/// The key's own fields. Its ids are enough to find its buckets; this lets an index of the user's
-/// on the key and another field find fewer, and a cluster that is sharded by the key ask one shard.
-fn key_equals(scope: &KeyScope) -> Option<Document> {
-    // A document that holds the key under its former name belongs to it all the same.
-    (!scope.spec.has_aliases()).then(|| scope.equalities())
-}
-
 impl KeyScope {
     /// The bucket with this id and those after it in the order of a query.
     fn from(&self, id: &str, newest_first: bool) -> Document {
-        match newest_first {
-            true => doc! { "_id": { "$gte": &self.prefix, "$lte": id } },
-            false => doc! { "_id": { "$gte": id, "$lt": id::successor(&self.prefix) } },
-        }
+        let ids = match newest_first {
+            true => doc! { "$gte": &self.prefix, "$lte": id },
+            false => doc! { "$gte": id, "$lt": id::successor(&self.prefix) },
+        };
+        self.with_key(doc! { "_id": ids })
     }
 }
 

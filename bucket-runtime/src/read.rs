@@ -10,9 +10,10 @@ use crate::{
     command::{self, KeyScope},
     error::Kind,
     id,
-    rows::{RowError, Rows},
+    rows::{self, RowError, Rows},
     server::{Range, Server},
     stored::Stored,
+    unreadable::{Tell, sift},
 };
 
 /// One key of one collection, for reading.
@@ -23,18 +24,21 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// The next page of a find.
+    /// The next page of a find. Elements that cannot be read are an error, unless somebody is told of
+    /// them.
     pub(crate) async fn next<T: Bucket>(
         &self,
         rows: &mut Rows<'_, Stored<T>>,
+        tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<Page<T>>> {
         let bucket = match rows.next().await {
             Ok(Some(bucket)) => bucket,
             Ok(None) => return Ok(None),
             Err(RowError::Driver(error)) => return Err(self.failed(error)),
-            Err(RowError::Decode(id, error)) => {
-                return Err(self.fail(Kind::Deserialize(id)).with_driver(error));
-            }
+            Err(RowError::Decode(row, error)) => sift(&row, error, tell, |error| {
+                let id = rows::id(&row);
+                self.fail(Kind::Deserialize(id)).with_driver(error)
+            })?,
         };
         Page::of(bucket, &self.scope)
             .map(Some)
@@ -57,6 +61,7 @@ pub struct FindPage<'s, T> {
     /// Where to look; nowhere if there cannot be such a page.
     at: Option<(Document, Range)>,
     session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
     item: PhantomData<fn() -> T>,
 }
 
@@ -66,20 +71,24 @@ impl<T: Bucket> FindPage<'static, T> {
             reader,
             at,
             session: None,
+            tell: None,
             item: PhantomData,
         }
     }
 }
 
-impl<T: Bucket> FindPage<'_, T> {
+impl<'s, T: Bucket> FindPage<'s, T> {
     /// Reads in this session.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> FindPage<'s, T> {
-        FindPage {
-            reader: self.reader,
-            at: self.at,
-            session: Some(session.into()),
-            item: PhantomData,
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Leaves out the items that cannot be read, and tells of each, as
+    /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
+    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
     }
 }
 
@@ -87,7 +96,7 @@ impl<'s, T: Bucket> IntoFuture for FindPage<'s, T> {
     type Output = Result<Option<Page<T>>>;
     type IntoFuture = BoxFuture<'s, Self::Output>;
 
-    fn into_future(self) -> Self::IntoFuture {
+    fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
             let Some((filter, range)) = self.at else {
                 return Ok(None);
@@ -98,7 +107,7 @@ impl<'s, T: Bucket> IntoFuture for FindPage<'s, T> {
             };
             let rows = self.reader.server.find(filter, range, self.session).await;
             let mut rows = rows.map_err(|error| self.reader.failed(error))?;
-            self.reader.next(&mut rows).await
+            self.reader.next(&mut rows, self.tell.as_mut()).await
         })
     }
 }
@@ -150,7 +159,10 @@ impl<'s> IntoFuture for Count<'s> {
                     let sum = command::count_items(scope.spec, scope.all());
                     server.sum(sum, self.session).await
                 }
-                Counted::Pages => server.count_documents(scope.all(), self.session).await,
+                Counted::Pages => {
+                    let pages = server.by_ids(scope, scope.ids());
+                    server.count_documents(pages, self.session).await
+                }
             };
             count.map_err(|error| self.reader.failed(error))
         })
@@ -159,7 +171,7 @@ impl<'s> IntoFuture for Count<'s> {
 
 /// Where page `n` of a key is, counted from 1: at its own id if buckets are numbered, else so many
 /// ids after the first.
-pub(crate) fn nth(scope: &KeyScope, n: u64) -> Option<(Document, Range)> {
+pub(crate) fn nth(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
     let before = n.checked_sub(1)?;
     // The server counts in signed numbers.
     i64::try_from(before).ok()?;
@@ -171,5 +183,5 @@ pub(crate) fn nth(scope: &KeyScope, n: u64) -> Option<(Document, Range)> {
         skip: before,
         ..Range::oldest_first()
     };
-    Some((scope.all(), range))
+    Some((server.by_ids(scope, scope.ids()), range))
 }

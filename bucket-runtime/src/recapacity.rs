@@ -77,6 +77,7 @@ impl<'p, T: Bucket> IntoFuture for Recapacity<'p, T> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let server = Server::new(self.collection);
+            server.needs_replica_set("recapacity").await?;
             let open = index::change::<T>(&server).await?;
             let mut survey = Survey::<T>::new(server, open, self.repack, self.progress);
             survey.run().await?;

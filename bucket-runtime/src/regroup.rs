@@ -91,6 +91,7 @@ impl<'p, T: Bucket> IntoFuture for Regroup<'p, T> {
                 ..
             } = self;
             let flat = Server::new(flat);
+            engine.server.needs_replica_set("regroup").await?;
             let order = read::order(&T::SPEC, sort);
             let mut overtaken = 0;
             loop {

@@ -5,7 +5,7 @@ use std::future::IntoFuture;
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
-use crate::{Result, read::Reader};
+use crate::{Error, Result, read::Reader};
 
 /// The removal of a key, which waits to be awaited; see
 /// [`Buckets::remove_key`](crate::Buckets::remove_key). Its output is the number of buckets that were
@@ -42,8 +42,10 @@ impl<'s> IntoFuture for RemoveKey<'s> {
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
             let Reader { server, scope } = &self.reader;
-            let removed = server.delete_many(scope.whole_key(), self.session).await;
-            removed.map_err(|error| self.reader.failed(error))
+            let removed = server.delete_many(scope.all(), self.session).await;
+            removed.map_err(|error| {
+                Error::write_of_many(error, server.name()).with_key(&scope.label())
+            })
         })
     }
 }

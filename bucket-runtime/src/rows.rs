@@ -4,7 +4,7 @@ mod ahead;
 
 use mongodb::{
     ClientSession, Cursor, SessionCursor,
-    bson::{Bson, RawDocument},
+    bson::{Bson, RawDocument, RawDocumentBuf},
     error::Error as DriverError,
 };
 use serde::de::DeserializeOwned;
@@ -26,8 +26,8 @@ enum AnyCursor<'s, R> {
 pub(crate) enum RowError {
     /// The server failed.
     Driver(DriverError),
-    /// The row could not be decoded: its `_id`.
-    Decode(String, DriverError),
+    /// This row could not be decoded.
+    Decode(RawDocumentBuf, DriverError),
 }
 
 impl<R> From<Cursor<R>> for Rows<'_, R> {
@@ -59,7 +59,7 @@ impl<'s, R: DeserializeOwned> Rows<'s, R> {
         }
         match self.decode() {
             Ok(row) => Ok(Some((row, look(self.raw())))),
-            Err(error) => Err(RowError::Decode(id(self.raw()), error)),
+            Err(error) => Err(RowError::Decode(self.raw().to_owned(), error)),
         }
     }
 
@@ -96,7 +96,7 @@ impl<'s, R: DeserializeOwned> Rows<'s, R> {
 }
 
 /// A row's `_id`, as text for people.
-fn id(row: &RawDocument) -> String {
+pub(crate) fn id(row: &RawDocument) -> String {
     let id = row.get("_id").ok().flatten();
     match id.and_then(|id| Bson::try_from(id).ok()) {
         Some(Bson::String(text)) => text,

@@ -44,9 +44,8 @@ pub(crate) async fn seek(
     let found: Vec<Document> = found.await?;
     let not_full = Vec::from_iter(found.iter().filter_map(|found| read(scope, found)));
     let places = places(scope, query, &not_full);
-    let mut rows = server
-        .find(scope.all(), ids(query, &places), session)
-        .await?;
+    let all = server.by_ids(scope, scope.ids());
+    let mut rows = server.find(all, ids(query, &places), session).await?;
     let mut ids = Vec::new();
     while rows.advance().await? {
         let Id { id } = rows.decode()?;
@@ -60,7 +59,7 @@ pub(crate) async fn seek(
 fn not_full(scope: &KeyScope, direction: i32) -> [Document; 3] {
     let mut filter = scope.equalities();
     filter.extend(open_index_filter(scope.spec, scope.open));
-    filter.extend(scope.all());
+    filter.extend(scope.ids());
     [
         doc! { "$match": filter },
         doc! { "$project": { scope.spec.count: 1 } },

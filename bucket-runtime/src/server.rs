@@ -1,15 +1,19 @@
 //! The one place that talks to the server.
 
 mod create;
+mod deployment;
 mod edit;
 mod fill;
 mod index;
 mod many;
-mod numbers;
+mod numbered;
 mod pipeline;
 mod range;
+mod shard;
 mod watch;
 mod write;
+
+use std::sync::Arc;
 
 use mongodb::{
     ClientSession, Collection,
@@ -18,13 +22,14 @@ use mongodb::{
     options::{ReadPreference, SelectionCriteria},
 };
 use serde::de::DeserializeOwned;
+use tokio::sync::OnceCell;
 
-use self::numbers::Numbers;
+use self::{deployment::Deployment, numbered::Numbers};
 pub(crate) use self::{
     fill::{Last, Open, State},
     range::Range,
 };
-use crate::rows::Rows;
+use crate::{Error, command::KeyScope, error::Kind, rows::Rows};
 
 /// Carries out an action of the driver's, in the session if there is one.
 macro_rules! with_session {
@@ -41,6 +46,7 @@ use with_session;
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     collection: Collection<Document>,
+    deployment: Arc<OnceCell<Deployment>>,
     numbers: Numbers,
 }
 
@@ -48,12 +54,50 @@ impl Server {
     pub(crate) fn new(collection: Collection<Document>) -> Self {
         Self {
             collection,
+            deployment: Arc::default(),
             numbers: Numbers::default(),
         }
     }
 
     pub(crate) fn collection(&self) -> &Collection<Document> {
         &self.collection
+    }
+
+    /// What kind of deployment answers. The server is asked once.
+    pub(crate) async fn deployment(&self) -> Result<Deployment, DriverError> {
+        let ask = || Deployment::ask(self.collection.client());
+        self.deployment.get_or_try_init(ask).await.copied()
+    }
+
+    /// An error if this call cannot work since the server is no member of a replica set.
+    pub(crate) async fn needs_replica_set(&self, call: &'static str) -> Result<(), Error> {
+        let known = self.deployment().await;
+        match known.map_err(|error| Error::read(error, self.name()))? {
+            known if known.is_standalone() => Err(Error::new(Kind::Standalone(call), self.name())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a `mongos` answers, as far as the server was asked.
+    pub(crate) fn is_sharded(&self) -> bool {
+        self.deployment
+            .get()
+            .is_some_and(|known| known.is_sharded())
+    }
+
+    /// Whether an update whose index was dropped meanwhile was not carried out, as far as the server
+    /// was asked.
+    pub(crate) fn breaks_off_before_writing(&self) -> bool {
+        (self.deployment.get()).is_some_and(|known| known.breaks_off_before_writing())
+    }
+
+    /// The key's buckets with these ids, as the `_id` index finds them alone. A `mongos` has to be told
+    /// whose they are, too: it would ask all shards, and these read the documents in any case.
+    pub(crate) fn by_ids(&self, scope: &KeyScope, ids: Document) -> Document {
+        match self.is_sharded() {
+            true => scope.with_key(ids),
+            false => ids,
+        }
     }
 
     /// The collection as `database.collection`.

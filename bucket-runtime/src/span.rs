@@ -115,14 +115,14 @@ impl KeyScope {
     /// The buckets of the key in whose windows this span lies: a range of ids.
     pub(crate) fn within(&self, span: Span) -> Document {
         let id = |millis| id::time(self.spec.id.ordinal, millis).map(|text| self.id(&text));
-        let mut range = self.all();
+        let mut range = self.ids();
         if let Ok(ids) = range.get_document_mut("_id")
             && self.spec.window_name().is_some()
         {
             ids.extend(id(span.from).map(|first| ("$gte".to_owned(), first.into())));
             ids.extend(id(span.to).map(|last| ("$lt".to_owned(), id::successor(&last).into())));
         }
-        range
+        self.with_key(range)
     }
 }
 

@@ -8,14 +8,21 @@ use serde::{
     de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-use crate::{Bucket, BucketSpec, Key, command::SEALED, rollup::Totals};
+use crate::{
+    Bucket, BucketSpec, Key,
+    command::{KeyScope, SEALED},
+    rollup::Totals,
+    unreadable::{Attempt, Unreadable},
+};
 
-/// What a read needs of a stored bucket.
-pub(crate) struct Stored<T: Bucket> {
+/// What a read needs of a stored bucket, with elements that are read as `E`.
+pub(crate) struct Stored<T: Bucket, E = <T as Bucket>::Element> {
     pub(crate) id: String,
     pub(crate) key: T::Key,
     /// The stored values of the key fields, made comparable: as this library would write them.
-    pub(crate) elements: Vec<T::Element>,
+    pub(crate) elements: Vec<E>,
+    /// How many elements were left out, since they could not be read.
+    pub(crate) left_out: usize,
     pub(crate) sealed: bool,
     /// What the bucket keeps about its items, if that is about all of them.
     pub(crate) totals: Option<Totals>,
@@ -32,22 +39,52 @@ impl<T: Bucket> Stored<T> {
     }
 }
 
-impl<'de, T: Bucket> Deserialize<'de> for Stored<T> {
+impl<T: Bucket, E> Stored<T, E> {
+    /// Whether it is of this key, which only a writer who does not know the format can prevent for a
+    /// document among the key's ids.
+    pub(crate) fn is_of(&self, scope: &KeyScope) -> bool {
+        T::Key::parts(self.key.borrowed()) == scope.parts && self.id.starts_with(&scope.prefix)
+    }
+}
+
+impl<T: Bucket> Stored<T, Attempt<T::Element>> {
+    /// The bucket with the elements that can be read, and the others.
+    pub(crate) fn sifted(self) -> (Stored<T>, Vec<Unreadable>) {
+        let (mut elements, mut unreadable) = (Vec::new(), Vec::new());
+        for (place, Attempt(element)) in (0..).zip(self.elements) {
+            match element {
+                Ok(element) => elements.push(element),
+                Err(error) => unreadable.push(Unreadable { place, error }),
+            }
+        }
+        let bucket = Stored {
+            elements,
+            left_out: unreadable.len(),
+            id: self.id,
+            key: self.key,
+            sealed: self.sealed,
+            totals: self.totals,
+        };
+        (bucket, unreadable)
+    }
+}
+
+impl<'de, T: Bucket, E: Deserialize<'de>> Deserialize<'de> for Stored<T, E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(BucketVisitor(PhantomData))
     }
 }
 
-struct BucketVisitor<T>(PhantomData<fn() -> T>);
+struct BucketVisitor<T, E>(PhantomData<fn() -> (T, E)>);
 
-impl<'de, T: Bucket> Visitor<'de> for BucketVisitor<T> {
-    type Value = Stored<T>;
+impl<'de, T: Bucket, E: Deserialize<'de>> Visitor<'de> for BucketVisitor<T, E> {
+    type Value = Stored<T, E>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a bucket")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Stored<T>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Stored<T, E>, A::Error> {
         let mut fields = Fields {
             id: None,
             key: vec![None; T::SPEC.key.len()],
@@ -57,7 +94,7 @@ impl<'de, T: Bucket> Visitor<'de> for BucketVisitor<T> {
         let mut elements: Option<Vec<_>> = None;
         while let Some(name) = map.next_key_seed(Name)? {
             if name == T::SPEC.items {
-                let elements_of = Elements(T::SPEC.items, PhantomData::<T::Element>);
+                let elements_of = Elements(T::SPEC.items, PhantomData::<E>);
                 elements = Some(map.next_value_seed(elements_of)?);
             } else {
                 fields.read(&T::SPEC, &name, &mut map)?;
@@ -78,6 +115,7 @@ impl<'de, T: Bucket> Visitor<'de> for BucketVisitor<T> {
             id,
             key,
             elements,
+            left_out: 0,
             sealed,
             totals,
         })

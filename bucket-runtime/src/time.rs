@@ -1,6 +1,7 @@
 //! What may be a time ordinal, and how such a field is stored.
 
 use mongodb::bson::DateTime;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A type that the field behind a time ordinal (`{date}`) may have.
 ///
@@ -92,30 +93,69 @@ impl TimeField for jiff::Timestamp {
     }
 }
 
-/// For `#[serde(with = "bucket_runtime::bson_date")]`: any [`TimeField`] as a BSON date.
+/// What [`bson_date`] stores: a [`TimeField`], or an `Option` of one, whose `None` is stored as null.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored as a date",
+    label = "this type is no point in time",
+    note = "help: use `bson::DateTime`, a time of `chrono`, `time` or `jiff` with the feature of that name, or an `Option` of these"
+)]
+pub trait DateField: Sized {
+    /// Writes the moment as a BSON date.
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+
+    /// Reads the moment from a BSON date.
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
+}
+
+impl<T: TimeField> DateField for T {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_datetime().serialize(serializer)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        of_date(DateTime::deserialize(deserializer)?)
+    }
+}
+
+impl<T: TimeField> DateField for Option<T> {
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let date = self.as_ref().map(T::to_datetime);
+        date.serialize(serializer)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let date = Option::<DateTime>::deserialize(deserializer)?;
+        date.map(of_date).transpose()
+    }
+}
+
+fn of_date<T: TimeField, E: serde::de::Error>(date: DateTime) -> Result<T, E> {
+    let out_of_range = || E::custom(format_args!("{date} is out of the field's range"));
+    T::from_datetime(date).ok_or_else(out_of_range)
+}
+
+/// For `#[serde(with = "bucket_runtime::bson_date")]`: any [`TimeField`] as a BSON date, or an
+/// `Option` of one (beside `#[serde(default)]` if documents may lack it).
 ///
 /// `#[derive(Bucket)]` puts it on the field of a time ordinal unless that field says otherwise.
 /// Put it on other time fields yourself: `chrono`, `time` and `jiff` would be stored as text.
 pub mod bson_date {
-    use mongodb::bson::DateTime;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use serde::{Deserializer, Serializer};
 
-    use super::TimeField;
+    use super::DateField;
 
     /// Writes the moment as a BSON date.
-    pub fn serialize<T: TimeField, S: Serializer>(
+    pub fn serialize<T: DateField, S: Serializer>(
         time: &T,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        time.to_datetime().serialize(serializer)
+        time.write(serializer)
     }
 
     /// Reads the moment from a BSON date.
-    pub fn deserialize<'de, T: TimeField, D: Deserializer<'de>>(
+    pub fn deserialize<'de, T: DateField, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
-        let date = DateTime::deserialize(deserializer)?;
-        T::from_datetime(date)
-            .ok_or_else(|| D::Error::custom(format_args!("{date} is out of the field's range")))
+        T::read(deserializer)
     }
 }

@@ -43,7 +43,8 @@ pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Ou
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
         // The tokio runtime is shutting down.
         Err(Err(cancelled)) => {
-            Err(Error::new(Kind::Driver, server.name()).with_source(Box::new(cancelled)))
+            let error = Error::new(Kind::Driver, server.name()).in_doubt();
+            Err(error.with_source(Box::new(cancelled)))
         }
     }
 }
@@ -59,7 +60,7 @@ async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A:
         let error = match attempt.attempt(&mut session).await {
             Ok(done) => match commit(&mut session).await {
                 Ok(()) => return Ok(done),
-                Err(error) => fail(error),
+                Err(error) => Error::write(error, server.name()),
             },
             Err(error) => error,
         };

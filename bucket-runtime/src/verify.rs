@@ -18,7 +18,7 @@ pub(crate) use self::{
     command::seal,
     find::{Facts, Verifier},
 };
-use crate::{Bucket, Key, KeyPart, Result, server::Server};
+use crate::{Bucket, Key, KeyPart, Result, server::Server, unreadable::unreadable};
 
 /// A verification that waits to be awaited; see [`Bucket::verify`](crate::Bucket::verify).
 #[must_use = "nothing is verified until this is awaited"]
@@ -70,6 +70,7 @@ pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier 
         server: Server::new(collection),
         spec: const { &T::SPEC },
         parts: parts::<T>,
+        unreadable: unreadable::<T>,
     }
 }
 

@@ -106,7 +106,7 @@ impl<'s> IntoFuture for CreateView<'s> {
                 return Ok(());
             };
             if !is_there_already(&error) {
-                return Err(Error::read(error, server.name()));
+                return Err(Error::write(error, server.name()));
             }
             let there = server.view_pipeline(&name, session).await;
             match there.map_err(|error| Error::read(error, server.name()))? {

@@ -108,8 +108,9 @@ impl<T: Bucket> IntoFuture for Watch<T> {
         Box::pin(async move {
             let Self { reader, after, .. } = self;
             let Reader { server, scope } = &reader;
+            server.needs_replica_set("watch").await?;
             let resume = after.as_ref().and_then(WatchToken::resume_token);
-            let events = server.watch(scope.all(), resume).await;
+            let events = server.watch(scope.ids(), resume).await;
             let mut events = events.map_err(|error| reader.failed(error))?;
             let token = match after {
                 Some(token) => token,

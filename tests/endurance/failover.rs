@@ -1,21 +1,37 @@
-//! Writers go on while the primary fails in every way; then what they were told is compared with
-//! what is stored.
+//! Writers go on while the processes that they depend on fail in every way; then what they were told is
+//! compared with what is stored.
 
 use std::time::{Duration, Instant};
 
 use bucket_runtime::mongodb::{Client, Database};
 
-use crate::{Result, check::Verdict, cluster::Cluster, faults::Fault, workload::Workload};
+use crate::{
+    Deployment, Result,
+    check::Verdict,
+    faults::{Fault, Target},
+    machines::Machines,
+    workload::{Setup, Workload},
+};
+
+/// Where the writers write.
+pub(crate) const DATABASE: &str = "failover";
 
 /// How long all is well between two faults: of a short run, of a long one.
 const CALM: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
 
-/// Lets faults befall the primary at random for so many minutes; an error if a guarantee is broken.
-pub(crate) async fn run_for(minutes: u64) -> Result<()> {
-    let end = Instant::now() + Duration::from_secs(60 * minutes);
-    let faults = std::iter::from_fn(|| (Instant::now() < end).then(Fault::any));
+/// Lets faults befall the deployment at random for so many minutes; an error if a guarantee is broken.
+pub(crate) async fn run_for(minutes: u64, deployment: Deployment) -> Result<()> {
+    let machines = Machines::start(deployment).await?;
+    let targets = Target::all(&machines);
+    let end = Duration::from_secs(60 * minutes);
+    let faults = |at| Fault::any(&targets).filter(|_| at < end);
+    let pace = match deployment {
+        Deployment::ReplicaSet => Duration::from_millis(200),
+        // Nine processes leave the writers less of a machine.
+        Deployment::Cluster => Duration::from_millis(500),
+    };
     let mut total = Verdict::default();
-    for (_, verdict) in run(faults, CALM[1], Duration::from_millis(200)).await? {
+    for (_, verdict) in run(&machines, faults, CALM[1], pace).await? {
         total.add(verdict);
     }
     println!("all: {total}");
@@ -25,23 +41,29 @@ pub(crate) async fn run_for(minutes: u64) -> Result<()> {
     }
 }
 
-/// Lets these faults befall the primary, one after another, and prints what became of the items.
-pub(crate) async fn run(
-    faults: impl IntoIterator<Item = Fault>,
+/// Lets faults happen, one after another, and prints what became of the items. What happens next is
+/// asked with the time that the writers have been at work.
+async fn run(
+    machines: &Machines,
+    mut next: impl FnMut(Duration) -> Option<(Target, Fault)>,
     calm: Duration,
     pace: Duration,
 ) -> Result<Vec<(String, Verdict)>> {
-    let cluster = Cluster::start().await?;
-    let dbs = databases(&cluster).await?;
-    let workloads = Workload::start_all(&dbs, pace).await?;
+    let setup = Setup {
+        dbs: databases(machines).await?,
+        is_sharded: machines.is_sharded(),
+        pace,
+    };
+    let mut workloads = Workload::prepare_all(&setup).await?;
+    workloads.iter_mut().for_each(Workload::start);
     let begin = Instant::now();
-    for fault in faults {
+    while let Some((target, fault)) = next(begin.elapsed()) {
         tokio::time::sleep(calm).await;
         let at = begin.elapsed();
-        fault.befall(&cluster).await?;
+        fault.befall(target, machines).await?;
         let took = begin.elapsed() - at;
         println!(
-            "{:6.1} s  primary {fault}, {:.1} s",
+            "{:6.1} s  {target} {fault}, {:.1} s",
             at.as_secs_f64(),
             took.as_secs_f64()
         );
@@ -51,7 +73,7 @@ pub(crate) async fn run(
     let mut verdicts = Vec::new();
     for workload in workloads {
         let name = workload.name().to_owned();
-        let verdict = workload.verdict(&dbs[0]).await?;
+        let verdict = workload.verdict(&setup.dbs[0]).await?;
         println!("{name}: {verdict}");
         verdicts.push((name, verdict));
     }
@@ -59,12 +81,12 @@ pub(crate) async fn run(
 }
 
 /// Through a client that waits for a new primary, and through one that gives up soon.
-async fn databases(cluster: &Cluster) -> Result<Vec<Database>> {
+async fn databases(machines: &Machines) -> Result<Vec<Database>> {
     let mut dbs = Vec::new();
     for patience in [Duration::from_secs(30), Duration::from_millis(300)] {
-        let mut options = cluster.options().await?;
+        let mut options = machines.options().await?;
         options.server_selection_timeout = Some(patience);
-        dbs.push(Client::with_options(options)?.database("failover"));
+        dbs.push(Client::with_options(options)?.database(DATABASE));
     }
     Ok(dbs)
 }
@@ -75,7 +97,29 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn what_was_acknowledged_survives_the_primary() -> Result<()> {
-        for (name, verdict) in run(Fault::ALL, CALM[0], Duration::from_millis(500)).await? {
+        let primary = Target::Primary(0);
+        let faults = Fault::all(primary).iter().map(|fault| (primary, *fault));
+        survives(Deployment::ReplicaSet, faults).await
+    }
+
+    /// Where a cluster is asked for: it takes nine processes.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_was_acknowledged_survives_a_shards_primary_and_a_mongos() -> Result<()> {
+        if std::env::var("BUCKET_TESTKIT_SERVER").as_deref() != Ok("8.2-cluster") {
+            return Ok(());
+        }
+        let faults = [Target::Primary(1), Target::Mongos(0)].map(|target| (target, Fault::Kill));
+        survives(Deployment::Cluster, faults).await
+    }
+
+    async fn survives(
+        deployment: Deployment,
+        faults: impl IntoIterator<Item = (Target, Fault)>,
+    ) -> Result<()> {
+        let machines = Machines::start(deployment).await?;
+        let mut faults = faults.into_iter();
+        let pace = Duration::from_millis(500);
+        for (name, verdict) in run(&machines, |_| faults.next(), CALM[0], pace).await? {
             assert!(verdict.acknowledged > 0, "{name}: {verdict}");
             assert!(verdict.is_clean(), "{name}: {verdict}");
         }

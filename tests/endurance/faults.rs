@@ -1,80 +1,173 @@
-//! What is done to the primary.
+//! What is done to a process on which the writers depend.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
 
-use bucket_runtime::mongodb::{Client, bson::doc};
-use rand::Rng;
+use bucket_runtime::mongodb::{
+    Database,
+    bson::{Document, doc},
+};
+use futures_util::TryStreamExt;
+use rand::{Rng, seq::IndexedRandom};
 use tokio::time::sleep;
 
-use crate::{Result, cluster::Cluster};
+use crate::{
+    Result,
+    failover::DATABASE,
+    machines::{Machines, Node},
+};
 
 /// Longer than the three seconds after which the others elect another primary.
 const LONGER_THAN_AN_ELECTION: Duration = Duration::from_secs(5);
+
+/// How long operations are killed.
+const KILLING: Duration = Duration::from_secs(3);
+
+/// Which process is struck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The primary of this replica set.
+    Primary(usize),
+    /// This mongos of a cluster.
+    Mongos(usize),
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It is asked to step down.
     StepDown,
-    /// SIGKILL; it is started again once there is another one.
+    /// SIGKILL; it is started again once another one has taken over.
     Kill,
-    /// SIGSTOP, until there is another one.
+    /// SIGSTOP, until another one has taken over.
     Stop,
     /// Its connections break, again and again, so that what is repeated breaks, too.
     Cut,
-    /// Nothing reaches it and nothing comes from it, until there is another one.
+    /// Whatever it does for the writers is killed (`killOp`), at whichever point it is.
+    KillOperations,
+    /// Nothing reaches it and nothing comes from it, until another one has taken over.
     Hold,
 }
 
-impl Fault {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Cut,
-        Self::StepDown,
-        Self::Kill,
-        Self::Stop,
-        Self::Hold,
-    ];
-
-    /// One of them, at random.
-    pub(crate) fn any() -> Self {
-        Self::ALL[rand::rng().random_range(0..Self::ALL.len())]
+impl Target {
+    /// All that can be struck.
+    pub(crate) fn all(machines: &Machines) -> Vec<Self> {
+        let primaries = (0..machines.sets()).map(Self::Primary);
+        let mongos = (0..machines.mongos()).map(Self::Mongos);
+        primaries.chain(mongos).collect()
     }
 
-    /// Does it to the primary, and returns once all members are well again.
-    pub(crate) async fn befall(self, cluster: &Cluster) -> Result<()> {
-        let primary = cluster.primary().await?;
+    async fn find(self, machines: &Machines) -> Node<'_> {
+        match self {
+            Self::Primary(set) => machines.primary(set).await,
+            Self::Mongos(nth) => machines.nth_mongos(nth),
+        }
+    }
+
+    /// Waits, while the process is gone, until the writers go on without it.
+    async fn replaced(self, machines: &Machines) {
+        match self {
+            Self::Primary(set) => {
+                machines.primary(set).await;
+            }
+            // The other one needs no election.
+            Self::Mongos(_) => sleep(LONGER_THAN_AN_ELECTION).await,
+        }
+    }
+}
+
+impl Fault {
+    /// All that can befall a target.
+    pub(crate) fn all(target: Target) -> &'static [Self] {
+        match target {
+            Target::Primary(_) => &[
+                Self::Cut,
+                Self::KillOperations,
+                Self::StepDown,
+                Self::Kill,
+                Self::Stop,
+                Self::Hold,
+            ],
+            Target::Mongos(_) => &[Self::Cut, Self::Kill, Self::Stop, Self::Hold],
+        }
+    }
+
+    /// One of these targets and one of its faults, at random.
+    pub(crate) fn any(targets: &[Target]) -> Option<(Target, Self)> {
+        let target = *targets.choose(&mut rand::rng())?;
+        let fault = *Self::all(target).choose(&mut rand::rng())?;
+        Some((target, fault))
+    }
+
+    /// Does it to the target, and returns once all processes are well again.
+    pub(crate) async fn befall(self, target: Target, machines: &Machines) -> Result<()> {
+        let node = target.find(machines).await;
         match self {
             Self::StepDown => {
-                let address = primary.member.address();
-                let uri = format!("mongodb://{address}/?directConnection=true");
-                let admin = Client::with_uri_str(uri).await?.database("admin");
+                let admin = admin(&node).await?;
                 let command =
                     doc! { "replSetStepDown": 10, "secondaryCatchUpPeriodSecs": 2, "force": true };
                 admin.run_command(command).await?;
             }
             Self::Kill => {
-                primary.member.kill().await?;
-                cluster.primary().await?;
-                primary.member.restart().await?;
+                node.member.kill().await?;
+                target.replaced(machines).await;
+                node.member.restart().await?;
             }
             Self::Stop => {
-                primary.member.pause()?;
+                node.member.pause()?;
                 sleep(LONGER_THAN_AN_ELECTION).await;
-                primary.member.resume()?;
+                node.member.resume()?;
             }
             Self::Cut => {
                 for _ in 0..40 {
-                    primary.line.cut();
+                    node.line.cut();
                     let pause = rand::rng().random_range(1..80);
                     sleep(Duration::from_millis(pause)).await;
                 }
             }
+            Self::KillOperations => kill_operations(&admin(&node).await?).await?,
             Self::Hold => {
-                primary.line.hold();
+                node.line.hold();
                 sleep(LONGER_THAN_AN_ELECTION).await;
-                primary.line.release();
+                node.line.release();
             }
         }
-        cluster.settled().await
+        machines.settled().await;
+        Ok(())
+    }
+}
+
+/// The process's own database, past its line.
+async fn admin(node: &Node<'_>) -> Result<Database> {
+    Ok(node.member.client().await?.database("admin"))
+}
+
+/// Kills operations of the writers for a while.
+async fn kill_operations(admin: &Database) -> Result<()> {
+    let of_writers = doc! { "ns": { "$regex": format!("^{DATABASE}[.]") } };
+    let pipeline = [doc! { "$currentOp": {} }, doc! { "$match": of_writers }];
+    let end = Instant::now() + KILLING;
+    while Instant::now() < end {
+        let found = admin.aggregate(pipeline.clone()).await?;
+        let found: Vec<Document> = found.try_collect().await?;
+        for operation in found {
+            if let Some(id) = operation.get("opid") {
+                // It may have ended by itself.
+                let _ = admin.run_command(doc! { "killOp": 1, "op": id }).await;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Primary(set) => write!(f, "primary {set}"),
+            Self::Mongos(nth) => write!(f, "mongos {nth}"),
+        }
     }
 }
 
@@ -85,6 +178,7 @@ impl fmt::Display for Fault {
             Self::Kill => "killed",
             Self::Stop => "stopped for longer than an election takes",
             Self::Cut => "cut off again and again",
+            Self::KillOperations => "has its operations killed",
             Self::Hold => "out of reach for longer than an election takes",
         })
     }

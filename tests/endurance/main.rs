@@ -1,10 +1,10 @@
-//! `bucket-endurance failover|soak MINUTES`
+//! `bucket-endurance failover MINUTES [--cluster]` and `bucket-endurance soak MINUTES`
 
 use std::{env, process::ExitCode};
 
-use bucket_endurance::{Result, failover, soak};
+use bucket_endurance::{Deployment, Result, failover, soak};
 
-const USAGE: &str = "usage: bucket-endurance failover|soak MINUTES";
+const USAGE: &str = "usage: bucket-endurance failover MINUTES [--cluster] | soak MINUTES";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -19,13 +19,12 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [what, minutes] = &arguments[..] else {
-        return Err(USAGE.into());
-    };
-    let minutes = minutes.parse().map_err(|_| USAGE)?;
-    match what.as_str() {
-        "failover" => failover(minutes).await,
-        "soak" => soak(minutes).await,
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let number = |minutes: &str| minutes.parse().map_err(|_| USAGE);
+    match arguments[..] {
+        ["failover", minutes] => failover(number(minutes)?, Deployment::ReplicaSet).await,
+        ["failover", minutes, "--cluster"] => failover(number(minutes)?, Deployment::Cluster).await,
+        ["soak", minutes] => soak(number(minutes)?).await,
         _ => Err(USAGE.into()),
     }
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bucket_runtime::{Outlier, mongodb::Database};
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, future::BoxFuture};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -34,41 +34,57 @@ enum How {
     RepeatedInBulk,
 }
 
+/// Where all workloads are, and how fast.
+pub(crate) struct Setup {
+    /// Of clients whose handles the writers share.
+    pub(crate) dbs: Vec<Database>,
+    /// Whether the keys are to be spread over shards.
+    pub(crate) is_sharded: bool,
+    /// How long a writer pauses after a call, on average.
+    pub(crate) pace: Duration,
+}
+
 pub(crate) struct Workload {
     name: String,
     load: Arc<Load>,
-    writers: JoinSet<()>,
+    /// Those that are still to be started.
+    writers: Vec<BoxFuture<'static, ()>>,
+    tasks: JoinSet<()>,
     judge: fn(Database, String, History) -> BoxFuture<'static, Result<Verdict>>,
 }
 
 impl Workload {
-    /// All of them, each on a collection of its own. The writers share the handles of these clients.
-    pub(crate) async fn start_all(dbs: &[Database], pace: Duration) -> Result<Vec<Self>> {
+    /// All of them, each on a collection of its own that is ready.
+    pub(crate) async fn prepare_all(setup: &Setup) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         for how in [How::Singly, How::Combined, How::InBulk] {
-            all.push(Self::of_buckets::<Seconds>("seconds", dbs, how, pace).await?);
-            all.push(Self::of_buckets::<Millis>("millis", dbs, how, pace).await?);
-            all.push(Self::of_buckets::<Windows>("windows", dbs, how, pace).await?);
-            all.push(Self::of_buckets::<Numbered>("numbered", dbs, how, pace).await?);
+            all.push(Self::of_buckets::<Seconds>("seconds", setup, how).await?);
+            all.push(Self::of_buckets::<Millis>("millis", setup, how).await?);
+            all.push(Self::of_buckets::<Windows>("windows", setup, how).await?);
+            all.push(Self::of_buckets::<Numbered>("numbered", setup, how).await?);
         }
         for how in [How::Repeated, How::RepeatedInBulk] {
-            all.push(Self::of_buckets::<UniqueSeconds>("unique seconds", dbs, how, pace).await?);
-            all.push(Self::of_buckets::<UniqueNumbered>("unique numbered", dbs, how, pace).await?);
+            all.push(Self::of_buckets::<UniqueSeconds>("unique seconds", setup, how).await?);
+            all.push(Self::of_buckets::<UniqueNumbered>("unique numbered", setup, how).await?);
         }
-        all.push(Self::of_outliers(dbs, How::Singly, pace).await?);
-        all.push(Self::of_outliers(dbs, How::InBulk, pace).await?);
+        all.push(Self::of_outliers(setup, How::Singly).await?);
+        all.push(Self::of_outliers(setup, How::InBulk).await?);
         Ok(all)
     }
 
-    async fn of_buckets<T: Mark>(
-        ordinal: &str,
-        dbs: &[Database],
-        how: How,
-        pace: Duration,
-    ) -> Result<Self> {
+    async fn of_buckets<T: Mark>(ordinal: &str, setup: &Setup, how: How) -> Result<Self> {
+        let Setup {
+            dbs,
+            is_sharded,
+            pace,
+        } = setup;
         let name = format!("{ordinal} {}", how.name());
-        let load = Arc::new(Load::new(pace));
-        let mut writers = JoinSet::new();
+        if *is_sharded {
+            let collection = dbs[0].collection::<T>(&name);
+            T::create_collection_in(collection).sharded_hashed().await?;
+        }
+        let load = Arc::new(Load::new(*pace));
+        let mut writers = Vec::new();
         for (nth, db) in dbs.iter().enumerate() {
             let collection = db.collection::<T>(&name);
             let buckets = T::buckets_in(collection)
@@ -76,59 +92,74 @@ impl Workload {
                 .await?;
             for writer in (nth..WRITERS).step_by(dbs.len()) {
                 let (buckets, load) = (buckets.clone(), Arc::clone(&load));
-                match how {
-                    How::Singly | How::Combined => {
-                        writers.spawn(writers::append(buckets, writer, load))
-                    }
-                    How::InBulk => writers.spawn(writers::append_many(buckets, writer, load)),
-                    How::Repeated => {
-                        writers.spawn(writers::append_until_stored(buckets, writer, load))
-                    }
+                writers.push(match how {
+                    How::Singly | How::Combined => writers::append(buckets, writer, load).boxed(),
+                    How::InBulk => writers::append_many(buckets, writer, load).boxed(),
+                    How::Repeated => writers::append_until_stored(buckets, writer, load).boxed(),
                     How::RepeatedInBulk => {
-                        writers.spawn(writers::append_many_until_stored(buckets, writer, load))
+                        writers::append_many_until_stored(buckets, writer, load).boxed()
                     }
-                };
+                });
             }
         }
         Ok(Self {
             name,
             load,
             writers,
+            tasks: JoinSet::new(),
             judge: |db, name, history| Box::pin(judge::<T>(db, name, history)),
         })
     }
 
-    async fn of_outliers(dbs: &[Database], how: How, pace: Duration) -> Result<Self> {
+    async fn of_outliers(setup: &Setup, how: How) -> Result<Self> {
+        let Setup {
+            dbs,
+            is_sharded,
+            pace,
+        } = setup;
         let name = format!("outliers {}", how.name());
-        let load = Arc::new(Load::new(pace));
+        let parents = dbs[0].collection::<Book>(&name);
+        if *is_sharded {
+            let extras = dbs[0].collection(&extras(&name));
+            Book::create_collections_in(parents.clone(), extras)
+                .sharded_hashed()
+                .await?;
+        }
+        let load = Arc::new(Load::new(*pace));
         let empty = |id| Book {
             id,
             buyers: Vec::new(),
         };
-        let parents = dbs[0].collection::<Book>(&name);
         parents.insert_many((HOT..=KEYS).map(empty)).await?;
-        let mut writers = JoinSet::new();
+        let mut writers = Vec::new();
         for (nth, db) in dbs.iter().enumerate() {
             let parents = db.collection::<Book>(&name);
             let books = Book::outliers_in(parents, db.collection(&extras(&name))).await?;
             for writer in (nth..WRITERS).step_by(dbs.len()) {
                 let (books, load) = (books.clone(), Arc::clone(&load));
-                match how {
-                    How::InBulk => writers.spawn(writers::push_many(books, writer, load)),
-                    _ => writers.spawn(writers::push(books, writer, load)),
-                };
+                writers.push(match how {
+                    How::InBulk => writers::push_many(books, writer, load).boxed(),
+                    _ => writers::push(books, writer, load).boxed(),
+                });
             }
         }
         Ok(Self {
             name,
             load,
             writers,
+            tasks: JoinSet::new(),
             judge: |db, name, history| Box::pin(judge_outliers(db, name, history)),
         })
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(crate) fn start(&mut self) {
+        for writer in self.writers.drain(..) {
+            self.tasks.spawn(writer);
+        }
     }
 
     /// Has the writers stop after the call that they are at.
@@ -138,7 +169,7 @@ impl Workload {
 
     /// Waits for the writers, and compares what they saw with what is stored.
     pub(crate) async fn verdict(self, db: &Database) -> Result<Verdict> {
-        self.writers.join_all().await;
+        self.tasks.join_all().await;
         (self.judge)(db.clone(), self.name, self.load.history()).await
     }
 }

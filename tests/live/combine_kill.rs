@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     combine_support::{Mark, NOON, Numbered10, Seconds10, at_rest, fresh},
-    support::{database, server},
+    support::{client, database, server},
 };
 
 const CALL: &str = "BUCKET_TESTS_KILLED";
@@ -29,7 +29,7 @@ async fn the_process_that_is_killed() {
     let [db, first, how] = call.split(' ').collect::<Vec<_>>()[..] else {
         panic!("{call:?}");
     };
-    let db = server().await.client().await.unwrap().database(db);
+    let db = client().await.database(db);
     let first = first.parse().unwrap();
     match how {
         "seconds" => append::<Seconds10>(&db, first).await,

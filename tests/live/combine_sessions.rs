@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 
 use crate::{
     combine_support::{Mark, NOON, Numbered10, Seconds10, assert_stored, fresh, together},
-    support::{Record, documents, number, recorded, server},
+    support::{Record, client, documents, number, recorded},
 };
 
 /// What the server asks for: of each session, numbers go up, in the order of sending. (One session
@@ -171,7 +171,7 @@ async fn a_sessions_last_write_may_have_been_any() {
     {
         for times in 1..6 {
             let (db, _) = opened::<Seconds10>(test).await;
-            let client = server().await.client().await.unwrap();
+            let client = client().await;
             let fresh_client = client.database(db.name());
             for n in 0..times {
                 write(&fresh_client, last, n).await;
@@ -204,7 +204,7 @@ async fn write(db: &Database, what: &str, n: i32) {
         ),
         "delete" | "remove" => {
             // Past this client, so that the delete is the session's first write.
-            let other = server().await.client().await.unwrap().database(db.name());
+            let other = client().await.database(db.name());
             other
                 .collection::<Document>("plain")
                 .insert_one(&one)

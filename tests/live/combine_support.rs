@@ -147,18 +147,19 @@ pub(crate) async fn together<T: Mark>(
 
 /// How many items each `update` carries, statement by statement.
 pub(crate) fn carried(commands: &[Document]) -> Vec<Vec<usize>> {
-    let pushes = (commands.iter())
-        .filter(|command| command.contains_key("update"))
-        .map(|command| {
-            let statements = command.get_array("updates").unwrap();
-            let each = |statement: &bucket_runtime::mongodb::bson::Bson| {
-                let push = statement.as_document()?.get_document("u").ok()?;
-                let push = push.get_document("$push").ok()?;
-                let each = push.get_document("items").ok()?.get_array("$each").ok()?;
-                Some(each.len())
-            };
-            statements.iter().filter_map(each).collect::<Vec<_>>()
-        });
+    let pushes = commands.iter().filter_map(|command| {
+        // The same statements stand in `bulkWrite` under other names.
+        let of_update = command.get_array("updates").map(|all| (all, "u"));
+        let of_bulk_write = command.get_array("ops").map(|all| (all, "updateMods"));
+        let (statements, update) = of_update.or(of_bulk_write).ok()?;
+        let each = |statement: &bucket_runtime::mongodb::bson::Bson| {
+            let push = statement.as_document()?.get_document(update).ok()?;
+            let push = push.get_document("$push").ok()?;
+            let each = push.get_document("items").ok()?.get_array("$each").ok()?;
+            Some(each.len())
+        };
+        Some(statements.iter().filter_map(each).collect::<Vec<_>>())
+    });
     // What finds out a session's number pushes nothing.
     pushes.filter(|carried| !carried.is_empty()).collect()
 }

@@ -56,7 +56,6 @@ fn bad_documents() -> Vec<Document> {
     let good = || Bson::from(doc! { "at": at, "text": "x" });
     let with_items = |items: Bson| doc! { "k": "bad", "count": 1, "items": items };
     let with_element = |element: Bson| with_items(vec![good(), element].into());
-    let with_key = |key: Bson| doc! { "k": key, "count": 1, "items": [good()] };
     let mut all = vec![
         with_items("text".into()),
         with_items(doc! { "0": good() }.into()),
@@ -69,6 +68,18 @@ fn bad_documents() -> Vec<Document> {
         with_element(doc! { "text": "x" }.into()),
         with_element(doc! { "at": at, "text": 5 }.into()),
         with_element(doc! { "at": "2023-10-26", "text": "x" }.into()),
+    ];
+    for bad in &mut all {
+        bad.insert("_id", "bad_1698335223");
+    }
+    all
+}
+
+/// Documents among the ids of the key "bad" that are not the key's.
+fn documents_of_others() -> Vec<Document> {
+    let good = || Bson::from(doc! { "at": DateTime::from_millis(0), "text": "x" });
+    let with_key = |key: Bson| doc! { "k": key, "count": 1, "items": [good()] };
+    let mut all = vec![
         doc! { "count": 1, "items": [good()] },
         with_key(5.into()),
         with_key(Bson::Null),
@@ -76,10 +87,10 @@ fn bad_documents() -> Vec<Document> {
         with_key("bad ".into()),
         with_key("good".into()),
     ];
-    for bad in &mut all {
-        bad.insert("_id", "bad_1698335223");
+    for other in &mut all {
+        other.insert("_id", "bad_1698335223");
     }
-    // An id that no bucket of this format has, with another key in its fields.
+    // An id that no bucket of this format has.
     all.push(doc! { "_id": "bad_good", "k": "good_", "count": 1, "items": [good()] });
     all
 }
@@ -143,6 +154,24 @@ async fn a_document_that_is_no_bucket_is_an_error_that_names_it_and_other_keys_a
             .delete_one(doc! { "_id": id })
             .await
             .unwrap();
+    }
+}
+
+/// G4: what another program put among the ids of a key is not the key's, and `verify` lists it.
+#[tokio::test]
+async fn a_document_without_the_key_is_not_read_as_the_keys_and_is_listed() {
+    let db = database("other_documents").await;
+    let texts = Text::buckets(&db).await.unwrap();
+    for mut other in documents_of_others() {
+        // A second open bucket for "good" would be refused by the index; a full one is not.
+        other.insert("count", 10);
+        texts.collection().insert_one(&other).await.unwrap();
+        assert!(texts.latest("bad").await.unwrap().is_none(), "{other}");
+        assert_eq!(items(&texts, "bad").await, [], "{other}");
+        assert_eq!(texts.count("bad").await.unwrap(), 0, "{other}");
+        assert_ne!(Text::verify(&db).await.unwrap(), [], "{other}");
+        let all = texts.collection().delete_many(doc! {}).await.unwrap();
+        assert_eq!(all.deleted_count, 1);
     }
 }
 

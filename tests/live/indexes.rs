@@ -12,7 +12,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::{database, explain, number, recorded};
+use crate::support::{database, explain, is_cluster, number, recorded};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[serde(rename_all = "camelCase")]
@@ -72,17 +72,24 @@ async fn with_index(db: &Database, keys: Document, options: IndexOptions) {
 async fn all_indexes_are_made_by_one_command_and_found_by_the_next_opening() {
     let (db, record) = recorded("indexes_made").await;
     let trades = Trade::buckets(&db).await.unwrap();
-    assert_eq!(record.names(), ["listIndexes", "createIndexes"]);
+    record.assert_opened(true).await;
     let all = ["_id_", "bucket_open", "customerId_1", "history.symbol_1"];
-    assert_eq!(names(trades.collection()).await, all);
+    let mut found = names(trades.collection()).await;
+    // By which the tests' cluster is sharded.
+    found.retain(|name| name != "customerId_hashed");
+    assert_eq!(found, all);
 
     record.take();
     Trade::buckets(&db).await.unwrap();
-    assert_eq!(record.names(), ["listIndexes"]);
+    record.assert_opened(false).await;
 }
 
 #[tokio::test]
 async fn a_filter_on_an_indexed_field_visits_the_buckets_with_a_match_only() {
+    if is_cluster().await {
+        // A `mongos` explains otherwise.
+        return;
+    }
     let (db, record) = recorded("indexes_used").await;
     let trades = Trade::buckets(&db).await.unwrap();
     trades.append_many((0..1000).map(Trade::new)).await.unwrap();
@@ -139,6 +146,10 @@ async fn an_index_with_the_name_of_ours_that_lacks_documents_is_refused() {
 
 #[tokio::test]
 async fn the_indexes_of_parents_are_made_and_used() {
+    if is_cluster().await {
+        // A `mongos` explains otherwise.
+        return;
+    }
     let (db, record) = recorded("indexes_of_parents").await;
     let books = Book::outliers(&db).await.unwrap();
     let all = ["_id_", "author_1", "buyers_1"];

@@ -48,6 +48,15 @@ mod combine_random;
 mod combine_sessions;
 #[cfg(not(feature = "bson-3"))]
 mod combine_support;
+#[cfg(not(feature = "bson-3"))]
+mod doubt_codes;
+#[cfg(not(feature = "bson-3"))]
+mod doubt_half;
+#[cfg(not(feature = "bson-3"))]
+mod doubt_killed;
+#[cfg(not(feature = "bson-3"))]
+#[cfg(not(feature = "bson-3"))]
+mod doubt_support;
 mod edits;
 #[cfg(not(feature = "bson-3"))]
 mod edits_races;
@@ -61,6 +70,8 @@ mod errors_items;
 #[cfg(not(feature = "bson-3"))]
 mod errors_server;
 mod errors_stored;
+#[cfg(not(feature = "bson-3"))]
+mod errors_text;
 #[cfg(not(feature = "bson-3"))]
 mod expiry;
 #[cfg(not(feature = "bson-3"))]
@@ -153,6 +164,8 @@ mod recapacity_busy;
 #[cfg(not(feature = "bson-3"))]
 mod recapacity_index;
 #[cfg(not(feature = "bson-3"))]
+mod recapacity_reads;
+#[cfg(not(feature = "bson-3"))]
 mod regroup;
 #[cfg(not(feature = "bson-3"))]
 mod remove_key;
@@ -165,6 +178,8 @@ mod security_stored;
 #[cfg(not(feature = "bson-3"))]
 mod server_claims;
 #[cfg(not(feature = "bson-3"))]
+mod server_claims_doubt;
+#[cfg(not(feature = "bson-3"))]
 mod server_claims_edit;
 #[cfg(not(feature = "bson-3"))]
 mod server_claims_many;
@@ -175,6 +190,7 @@ mod server_claims_time_series;
 #[cfg(not(feature = "bson-3"))]
 mod server_claims_watch;
 mod sessions;
+mod sharding;
 mod support;
 mod transactions;
 mod types;
@@ -187,6 +203,9 @@ mod unique;
 mod unique_kill;
 #[cfg(not(feature = "bson-3"))]
 mod unique_twins;
+#[cfg(not(feature = "bson-3"))]
+mod unprivileged;
+mod unreadable;
 mod validators;
 #[cfg(not(feature = "bson-3"))]
 mod verify;

@@ -170,7 +170,7 @@ impl Proxy {
 
 impl Plan {
     fn fate(&mut self, message: &[u8]) -> Fate {
-        let begin = &message[..message.len().min(1000)];
+        let begin = &message[..message.len().min(2000)];
         let mark = self.mark.as_bytes();
         if mark.is_empty() || !begin.windows(mark.len()).any(|part| part == mark) {
             return Fate::Pass;

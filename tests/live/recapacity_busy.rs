@@ -22,7 +22,7 @@ use crate::{
         Numbered7, Numbered10, Numbered25, Timed7, Timed10, Timed25, Trade, Windowed7, Windowed10,
         Windowed25, change, is_dense, is_sound,
     },
-    support::{documents, server},
+    support::{client, documents},
 };
 
 const CALL: &str = "BUCKET_TESTS_RECAPACITY";
@@ -39,7 +39,7 @@ async fn the_process_that_changes() {
     };
     let (db, to) = call.split_once(' ').unwrap();
     // By `MONGODB_URI` that of the test.
-    let db = server().await.client().await.unwrap().database(db);
+    let db = client().await.database(db);
     match to {
         "timed 25" => change::<Timed25>(&db, true).await,
         "timed 7" => change::<Timed7>(&db, true).await,
@@ -89,7 +89,7 @@ async fn write<T: Trade>(trades: Buckets<T>, first: i64, end: Arc<AtomicBool>) -
 
 async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items: i64) {
     // What a killed process holds, the server lets go after this time, by default a minute.
-    let lifetime = ["--setParameter", "transactionLifetimeLimitSeconds=2"];
+    let lifetime = ["--setParameter", "transactionLifetimeLimitSeconds=5"];
     let server = Server::start_with(&lifetime).await.unwrap();
     let db = server.database(test).await.unwrap();
     let old = A::buckets(&db).await.unwrap();

@@ -14,7 +14,7 @@ use bucket_runtime::mongodb::{
 use bucket_testkit::Server;
 use tokio::task::JoinSet;
 
-use crate::support::{database, documents, number};
+use crate::support::{database, documents, number, wire_version};
 
 async fn guarded(test: &str, name: &str, capacity: i32) -> Collection<Document> {
     let trades = database(test).await.collection("trades");
@@ -231,15 +231,20 @@ async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
     (broken_off, stored.collect())
 }
 
-/// Why such an update is asked for again by its number, and a findAndModify is not.
+/// Why such an update is asked for again by its number on server 6.0, where it may have been carried
+/// out, and is sent again on 8.2, where it has not; and why a findAndModify is sent again on both.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_dropped() {
     let (broken_off, stored) = broken_off("update").await;
     let carried_out = broken_off.iter().filter(|n| stored.contains(n)).count();
-    assert!(
-        (1..broken_off.len()).contains(&carried_out),
-        "{carried_out}"
-    );
+    assert!(!broken_off.is_empty());
+    match wire_version().await < 27 {
+        true => assert!(
+            (1..broken_off.len()).contains(&carried_out),
+            "{carried_out}"
+        ),
+        false => assert_eq!(carried_out, 0),
+    }
     let (broken_off, stored) = self::broken_off("findAndModify").await;
     assert!(!broken_off.is_empty());
     assert!(!broken_off.iter().any(|n| stored.contains(n)));

@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use bucket_runtime::{
@@ -11,7 +11,7 @@ use bucket_runtime::{
     mongodb::{
         Client, Collection, Database,
         bson::{Bson, Document, doc},
-        event::command::CommandEvent,
+        event::{EventHandler, command::CommandEvent},
         options::ClientOptions,
     },
 };
@@ -19,20 +19,74 @@ use bucket_testkit::Server;
 use futures_util::TryStreamExt;
 use tokio::sync::OnceCell;
 
+use crate::sharding;
+
 /// The server of this test process.
 pub(crate) async fn server() -> &'static Server {
     static SERVER: OnceCell<Server> = OnceCell::const_new();
-    SERVER
-        .get_or_init(async || Server::start().await.expect("a server for the tests"))
-        .await
+    let start = async || {
+        let server = Server::start().await.expect("a server for the tests");
+        let admin = server.database("admin").await.expect("a client");
+        let hello = admin.run_command(doc! { "hello": 1 }).await.expect("hello");
+        let is_cluster = hello.contains_key("msg");
+        CLUSTER.get_or_init(|| is_cluster.then(|| server.uri().to_owned()));
+        server
+    };
+    SERVER.get_or_init(start).await
 }
 
 /// An empty database for one test, through a client of its own: a client belongs to the test's
 /// tokio runtime.
 pub(crate) async fn database(test: &str) -> Database {
-    let client = server().await.client().await.expect("a client");
-    empty(client.database(&name(test))).await
+    empty(client().await.database(&name(test))).await
 }
+
+/// A client of the tests' server. On a cluster it shards what it opens.
+pub(crate) async fn client() -> Client {
+    let options = ClientOptions::parse(server().await.uri()).await;
+    let options = sharding(options.expect("options"), |_| ());
+    Client::with_options(options).expect("a client")
+}
+
+/// Whether the server of the tests is a cluster.
+pub(crate) async fn is_cluster() -> bool {
+    server().await;
+    CLUSTER.get().is_some_and(Option::is_some)
+}
+
+/// Whether commands of several statements are numbered by the runtime: on a replica set below 8.0.
+pub(crate) async fn numbers_its_commands() -> bool {
+    !is_cluster().await && wire_version().await < 25
+}
+
+/// Which version of the wire protocol the server speaks: 17 is server 6.0, 27 is 8.2.
+pub(crate) async fn wire_version() -> i64 {
+    let admin = server().await.database("admin").await.expect("a client");
+    let hello = admin.run_command(doc! { "hello": 1 }).await.expect("hello");
+    number(hello.get("maxWireVersion"))
+}
+
+/// Calls this with each command before it is sent, once its collection is sharded on a cluster.
+fn sharding(
+    mut options: ClientOptions,
+    sent: impl Fn(Document) + Send + Sync + 'static,
+) -> ClientOptions {
+    let handler = move |event| {
+        if let CommandEvent::Started(started) = event {
+            if let Some(Some(uri)) = CLUSTER.get() {
+                sharding::before(&started.command, uri);
+            }
+            if started.command_name != "explain" {
+                sent(started.command);
+            }
+        }
+    };
+    options.command_event_handler = Some(EventHandler::callback(handler));
+    options
+}
+
+/// The connection string of the server if that is a cluster, once it is known.
+static CLUSTER: OnceLock<Option<String>> = OnceLock::new();
 
 /// Like [`database`], with a record of all commands that are sent through it.
 pub(crate) async fn recorded(test: &str) -> (Database, Record) {
@@ -45,18 +99,12 @@ pub(crate) async fn recorded(test: &str) -> (Database, Record) {
 }
 
 /// A record of all commands that a client with these options will send.
-pub(crate) fn listening(mut options: ClientOptions) -> (ClientOptions, Record) {
+pub(crate) fn listening(options: ClientOptions) -> (ClientOptions, Record) {
     let record = Record::default();
     let commands = Arc::clone(&record.0);
-    options.command_event_handler = Some(bucket_runtime::mongodb::event::EventHandler::callback(
-        move |event| {
-            if let CommandEvent::Started(started) = event
-                && started.command_name != "explain"
-            {
-                commands.lock().unwrap().push(started.command);
-            }
-        },
-    ));
+    let options = sharding(options, move |command| {
+        commands.lock().unwrap().push(command)
+    });
     (options, record)
 }
 
@@ -78,6 +126,23 @@ impl Record {
     /// What was sent since the last look.
     pub(crate) fn take(&self) -> Vec<Document> {
         std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// Asserts that nothing but the opening of a collection was sent since the last look.
+    pub(crate) async fn assert_opened(&self, is_new: bool) {
+        let sent: &[_] = match (is_new, is_cluster().await) {
+            (true, _) => &[
+                "hello",
+                "listIndexes",
+                "createIndexes",
+                "listIndexes",
+                "update",
+            ],
+            // Each shard gets what guards it once more.
+            (false, true) => &["hello", "listIndexes", "createIndexes", "update"],
+            (false, false) => &["hello", "listIndexes", "update"],
+        };
+        assert_eq!(self.names(), sent);
     }
 
     /// The names of the commands that were sent since the last look.

@@ -12,7 +12,7 @@ use rand::{Rng, seq::SliceRandom};
 use tokio::task::JoinSet;
 
 use crate::{
-    support::{database, server},
+    support::{client, database, server},
     unique::{Numbered7, Order, Seconds7, assert_each_once, fresh, order, stored},
 };
 
@@ -27,7 +27,7 @@ async fn the_process_that_sends() {
         return;
     };
     let (db, how) = call.split_once(' ').unwrap();
-    let db = server().await.client().await.unwrap().database(db);
+    let db = client().await.database(db);
     match how {
         "seconds" => send::<Seconds7>(&db).await,
         _ => send::<Numbered7>(&db).await,

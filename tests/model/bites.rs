@@ -32,6 +32,14 @@ fn a_server_that_forgets_what_it_has_carried_out() {
     assert_eq!(broken(&config), "G1/O1");
 }
 
+/// The command was killed after its statement was carried out.
+#[test]
+fn a_writer_that_takes_what_was_broken_off_for_refused() {
+    let mut config = config("trustful", 2, vec![appends(0, &[2])]);
+    config.rules.doubts = false;
+    assert_eq!(broken(&config), "G1/O1");
+}
+
 #[test]
 fn a_flag_after_the_first_extra() {
     let writers = vec![inserts(0, 1, &[]), pushes(1, &[1])];

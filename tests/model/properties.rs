@@ -13,10 +13,14 @@ pub(crate) const ITEMS: u8 = 8;
 
 type Property = (&'static str, fn(&System, &Config) -> bool);
 
-pub(crate) const PROPERTIES: [Property; 7] = [
+pub(crate) const PROPERTIES: [Property; 8] = [
     (
         "G1/O1: an acknowledged item is stored once, any other at most once",
         once,
+    ),
+    (
+        "G1/O1: what is said not to be stored is not stored",
+        truthful,
     ),
     (
         "G2/O4: the count is the length, within the capacity",
@@ -50,6 +54,10 @@ fn once(system: &System, _: &Config) -> bool {
         0 => !system.is_acknowledged(item) || system.is_removed(item),
         times => times == 1,
     })
+}
+
+fn truthful(system: &System, _: &Config) -> bool {
+    in_order(system).all(|item| !system.is_refused(item))
 }
 
 fn counts(system: &System, config: &Config) -> bool {

@@ -38,6 +38,8 @@ pub(crate) struct Rules {
     pub(crate) remembers: bool,
     /// Writers set the flag of a parent before the first extra.
     pub(crate) flag_first: bool,
+    /// Writers say of what was broken off that it may be stored.
+    pub(crate) doubts: bool,
     /// A sealed bucket that a removal has emptied is deleted.
     pub(crate) deletes_emptied: bool,
 }
@@ -81,14 +83,19 @@ pub(crate) struct Server {
 impl Statement {
     /// How many items it carries.
     pub(crate) fn carries(&self) -> usize {
+        self.items().len()
+    }
+
+    /// The items that it carries.
+    pub(crate) fn items(&self) -> &[Item] {
         match self {
             Self::AppendOrOpen { items, .. }
             | Self::AppendToOpen { items }
             | Self::AppendToId { items, .. }
             | Self::AppendToIdOrBeRefused { items, .. }
             | Self::Push { items }
-            | Self::Insert { items, .. } => items.len(),
-            Self::PullExtras { .. } | Self::Flag => 0,
+            | Self::Insert { items, .. } => items,
+            Self::PullExtras { .. } | Self::Flag => &[],
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     server::{Item, Rules, Server, Statement},
-    writer::{Call, Writer},
+    writer::{Call, Request, Writer},
 };
 
 /// One system to be searched: the rules, who does what, and how much may go wrong.
@@ -14,7 +14,7 @@ pub(crate) struct Config {
     /// The buckets are the extras of a parent.
     pub(crate) has_parent: bool,
     pub(crate) writers: Vec<Vec<Call>>,
-    /// How often the network may lose a command or its answer.
+    /// How often the network may lose a command or its answer, or the server break a command off.
     pub(crate) losses: u8,
     /// How many writers may crash.
     pub(crate) crashes: u8,
@@ -28,6 +28,8 @@ pub(crate) struct System {
     pub(crate) acknowledged: u32,
     /// The items that somebody took out, or is about to.
     pub(crate) removed: u32,
+    /// The items of which a writer was told that they are not stored.
+    pub(crate) refused: u32,
     losses: u8,
     crashes: u8,
 }
@@ -42,6 +44,8 @@ pub(crate) enum Action {
     LoseAnswer(usize),
     /// The connection breaks before a statement is carried out.
     LoseCommand(usize),
+    /// Somebody kills the command after a statement is carried out, so that it fails.
+    Kill(usize),
     /// The writer is gone for good.
     Crash(usize),
     /// A command that its writer has given up reaches the server after all.
@@ -55,6 +59,7 @@ impl System {
             writers: config.writers.iter().cloned().map(Writer::new).collect(),
             acknowledged: 0,
             removed: 0,
+            refused: 0,
             losses: config.losses,
             crashes: config.crashes,
         };
@@ -82,7 +87,11 @@ impl System {
             actions.push(Action::Step(n));
             let reads = writer.request.is_none() && writer.must_read(&config.rules);
             if self.losses > 0 && !reads {
-                actions.extend([Action::LoseAnswer(n), Action::LoseCommand(n)]);
+                actions.extend([
+                    Action::LoseAnswer(n),
+                    Action::LoseCommand(n),
+                    Action::Kill(n),
+                ]);
             }
             if self.crashes > 0 {
                 actions.push(Action::Crash(n));
@@ -97,6 +106,7 @@ impl System {
         let (Action::Step(n)
         | Action::LoseAnswer(n)
         | Action::LoseCommand(n)
+        | Action::Kill(n)
         | Action::Crash(n)
         | Action::Arrive(n)) = action;
         let writer = &mut next.writers[n];
@@ -138,7 +148,14 @@ impl System {
             }
         } else {
             next.losses -= 1;
-            if !request.repeat() {
+            if let Action::Kill(_) = action {
+                // It is answered, so nothing of it arrives any more.
+                let killed = writer.fail();
+                if !rules.doubts {
+                    let items = killed.iter().flat_map(Request::items);
+                    next.refused |= items.fold(0, |refused, item| refused | bit(item));
+                }
+            } else if !request.repeat() {
                 writer.late = writer.fail();
             }
         }
@@ -158,6 +175,10 @@ impl System {
 
     pub(crate) fn is_acknowledged(&self, item: Item) -> bool {
         self.acknowledged & bit(item) != 0
+    }
+
+    pub(crate) fn is_refused(&self, item: Item) -> bool {
+        self.refused & bit(item) != 0
     }
 
     pub(crate) fn is_removed(&self, item: Item) -> bool {

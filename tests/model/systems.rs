@@ -50,6 +50,7 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             unique: true,
             remembers: true,
             flag_first: true,
+            doubts: true,
             deletes_emptied: false,
         },
         by_time: false,

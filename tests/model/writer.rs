@@ -92,6 +92,12 @@ impl Request {
         answer != Answer::Done || self.at == self.statements.len()
     }
 
+    /// The items that it carries.
+    pub(crate) fn items(&self) -> impl Iterator<Item = Item> {
+        let items = self.statements.iter().flat_map(Statement::items);
+        items.copied()
+    }
+
     /// The connection is lost: the driver sends it once more, or gives up.
     pub(crate) fn repeat(&mut self) -> bool {
         (self.at, self.inserts) = (0, false);

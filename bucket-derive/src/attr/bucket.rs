@@ -1,8 +1,9 @@
 //! `#[bucket(…)]`.
 
+use proc_macro2::TokenStream;
 use syn::{DeriveInput, LitStr, Path};
 
-use super::{Derive, Given, Limit, Spanned, Written, krate};
+use super::{Derive, Given, Limit, Spanned, Written, import, krate};
 use crate::errors::Errors;
 
 pub(crate) const BUCKET: Derive = Derive {
@@ -49,9 +50,14 @@ impl BucketAttr {
         parsed
     }
 
-    /// The path of the runtime.
+    /// What generated code begins with.
+    pub(crate) fn import(&self) -> TokenStream {
+        import(self.krate.as_ref(), self.written.name.as_ref())
+    }
+
+    /// The name of the runtime in generated code.
     pub(crate) fn krate(&self) -> Path {
-        krate(self.krate.as_ref())
+        krate()
     }
 
     fn add(&mut self, given: Given, errors: &mut Errors) {

@@ -67,7 +67,10 @@ impl FieldAttr {
         if name == "key" && derive.keys.iter().any(|(known, _)| *known == "id") {
             self.unreadable = true;
             let field = field.ident.as_ref().map(IdentExt::unraw);
-            let help = format!("id = \"{{{}}}_{{#}}\"", field.to_token_stream());
+            let help = format!(
+                "remove it, and name the field in the format: `{{{}}}_{{#}}`",
+                field.to_token_stream()
+            );
             errors.push(key, "the id format names the key fields", help);
             return;
         }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
-use syn::{Expr, ExprPath, Lit, UnOp};
+use syn::{Expr, ExprPath, Lit, LitInt, UnOp};
 
 use crate::errors::Errors;
 
@@ -38,23 +38,33 @@ impl Limit {
             Expr::Group(group) => Self::of(*group.expr),
             Expr::Path(path) => Some(Self::Const(path)),
             Expr::Lit(ref lit) => match &lit.lit {
-                Lit::Int(int) => Some(Self::Literal {
+                Lit::Int(int) if is_integer(int) => Some(Self::Literal {
                     number: int.base10_parse().ok(),
                     node: expr,
                 }),
                 _ => None,
             },
             Expr::Unary(ref unary) if matches!(unary.op, UnOp::Neg(_)) => match &*unary.expr {
-                Expr::Lit(lit) if matches!(lit.lit, Lit::Int(_)) => Some(Self::Literal {
-                    number: format!("-{}", lit.lit.to_token_stream())
-                        .parse()
-                        .ok()
-                        .or(Some(-1)),
-                    node: expr,
-                }),
+                Expr::Lit(lit) if matches!(&lit.lit, Lit::Int(int) if is_integer(int)) => {
+                    Some(Self::Literal {
+                        number: format!("-{}", lit.lit.to_token_stream())
+                            .parse()
+                            .ok()
+                            .or(Some(-1)),
+                        node: expr,
+                    })
+                }
                 _ => None,
             },
             _ => None,
         }
     }
+}
+
+/// Whether the literal is one of an integer's type, or of none.
+fn is_integer(int: &LitInt) -> bool {
+    let types = [
+        "", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize",
+    ];
+    types.contains(&int.suffix())
 }

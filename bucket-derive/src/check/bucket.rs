@@ -11,8 +11,8 @@ mod unique;
 use syn::{Error, LitStr};
 
 use super::{
-    check_is_struct, check_lifetimes,
-    names::check_indexes,
+    check_is_struct, check_lifetimes, check_references,
+    names::{check_index_count, check_indexes},
     values::{check_collection, check_limit, check_required, collection_of},
 };
 use crate::{
@@ -37,6 +37,7 @@ pub(crate) struct Checked<'a> {
 pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
     let is_struct = check_is_struct(model.input, &BUCKET, &mut errors);
     check_lifetimes(model.input, &BUCKET, &mut errors);
+    check_references(&model.fields, &BUCKET, &mut errors);
     check_required_keys(model, &mut errors);
     if let Some(collection) = &model.attr.collection {
         check_collection(collection, &mut errors);
@@ -47,6 +48,10 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     id_format::check(model, is_struct, &mut errors);
     expiry::check(model, &mut errors);
     check_indexes(&BUCKET, "index", &model.fields, &mut errors);
+    // Those over `_id`, of the open buckets, of what expires and of what is unique.
+    let (expires, unique) = (model.attr.expire_after.is_some(), model.unique().is_some());
+    let taken = 2 + usize::from(expires) + usize::from(unique);
+    check_index_count(&BUCKET, taken, &model.fields, &mut errors);
     unique::check(model, &mut errors);
     names::check(model, &mut errors);
     serde::check(model, &mut errors);
@@ -71,13 +76,9 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
 }
 
 fn check_required_keys(model: &Model<'_>, errors: &mut Errors) {
-    let first = model
-        .fields
-        .first()
-        .map_or("field", |field| field.name.as_str());
     let required = [
         ("collection", collection_of(model.input)),
-        ("id", format!("id = \"{{{first}}}_{{#}}\"")),
+        ("id", id_format::example(model)),
         ("capacity", "capacity = 100".to_owned()),
     ];
     check_required(model.input, &BUCKET, &model.attr.written, &required, errors);

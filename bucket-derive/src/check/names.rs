@@ -33,15 +33,29 @@ pub(super) fn check_distinct<Part>(
         let clash = fields[..n]
             .iter()
             .find_map(|earlier| Some((earlier, shared(earlier, field)?)));
-        if let Some((earlier, name)) = clash {
-            errors.push(
+        let Some((earlier, name)) = clash else {
+            continue;
+        };
+        let alias = field.serde.entries.iter().find(|entry| {
+            entry.is("alias") && entry.string().is_some_and(|alias| alias.value() == name)
+        });
+        match alias {
+            Some(alias) => errors.push(
+                &alias.tokens,
+                format_args!(
+                    "`{}` and `{}` are both read as `{name}`",
+                    earlier.name, field.name
+                ),
+                "remove the alias",
+            ),
+            None => errors.push(
                 name_tokens(field),
                 format_args!(
                     "`{}` and `{}` are both stored as `{name}`",
                     earlier.name, field.name
                 ),
                 rename(field, suffix(field)),
-            );
+            ),
         }
     }
 }
@@ -72,6 +86,24 @@ pub(super) fn check_indexes<Part>(
             at,
             format_args!("`{}` {wrong}", field.name),
             format_args!("remove `#[{}({word})]`", derive.attribute),
+        );
+    }
+}
+
+/// A collection has so many indexes at most (MongoDB manual, "Limits"), of which some are taken.
+pub(super) fn check_index_count<Part>(
+    derive: &Derive,
+    taken: usize,
+    fields: &[Field<'_, Part>],
+    errors: &mut Errors,
+) {
+    let most = 64 - taken;
+    let marked = fields.iter().filter_map(|field| field.attr.word("index"));
+    for word in marked.skip(most) {
+        errors.push(
+            word,
+            format_args!("too many indexes: there is room for {most} of yours in a collection"),
+            format_args!("remove `#[{}(index)]`", derive.attribute),
         );
     }
 }

@@ -7,8 +7,8 @@ mod serde;
 use syn::{Error, LitStr};
 
 use super::{
-    check_is_struct, check_lifetimes,
-    names::check_indexes,
+    check_is_struct, check_lifetimes, check_references,
+    names::{check_index_count, check_indexes},
     values::{
         check_collection, check_limit, check_max_bytes, check_max_lens, check_required,
         collection_of,
@@ -40,6 +40,7 @@ pub(crate) struct Checked<'a> {
 pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
     let is_struct = check_is_struct(model.input, &OUTLIER, &mut errors);
     check_lifetimes(model.input, &OUTLIER, &mut errors);
+    check_references(&model.fields, &OUTLIER, &mut errors);
     check_required_keys(model, &mut errors);
     for collection in [&model.attr.collection, &model.attr.extras]
         .into_iter()
@@ -70,6 +71,8 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     }
     names::check(model, &mut errors);
     check_indexes(&OUTLIER, "index", &model.fields, &mut errors);
+    // The one over `_id` is always there.
+    check_index_count(&OUTLIER, 1, &model.fields, &mut errors);
     serde::check(model, &mut errors);
     errors.finish(())?;
     complete(model)

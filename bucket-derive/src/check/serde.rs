@@ -73,9 +73,5 @@ pub(super) fn check_one_name<Part>(
 }
 
 pub(super) fn name(entry: &Entry) -> String {
-    entry
-        .key
-        .as_ref()
-        .map(ToString::to_string)
-        .unwrap_or_default()
+    entry.name().to_owned()
 }

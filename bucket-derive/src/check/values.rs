@@ -63,6 +63,8 @@ pub(super) fn check_collection(collection: &Spanned<LitStr>, errors: &mut Errors
         "contain `$`"
     } else if name.contains('\0') {
         "contain NUL"
+    } else if name.starts_with('.') {
+        "begin with `.`"
     } else if name.starts_with("system.") {
         "begin with `system.`"
     } else {
@@ -167,12 +169,12 @@ fn check_number(
 fn check_limit_path(input: &DeriveInput, key: &Ident, path: &ExprPath, errors: &mut Errors) {
     let mut segments = path.path.segments.iter().map(|segment| &segment.ident);
     if segments.next().is_some_and(|first| first == "Self") {
-        let rest = segments.map(|ident| format!("::{ident}"));
-        let named = input.ident.to_string() + &String::from_iter(rest);
-        errors.push(
-            path,
-            format_args!("`Self` cannot be used in `{key}`"),
-            format_args!("{key} = {named}"),
-        );
+        let rest = Vec::from_iter(segments.map(ToString::to_string)).join("::");
+        let help = match input.generics.params.is_empty() {
+            true => format!("{key} = {}::{rest}", input.ident),
+            // Of which `T` would it be?
+            false => format!("write the number, or make `{rest}` a constant outside of the `impl`"),
+        };
+        errors.push(path, format_args!("`Self` cannot be used in `{key}`"), help);
     }
 }

@@ -2,9 +2,19 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::Error;
+use syn::{Error, Type};
 
-use crate::{fields::Fields, generics, model::bucket::Model, rollup::Rollups};
+use crate::{
+    errors::did_you_mean,
+    fields::Fields,
+    generics,
+    id_format::Kind,
+    model::{bucket::Model, guess},
+    rollup::Rollups,
+};
+
+/// As many fields as a key can have.
+const MAX_KEYS: usize = 6;
 
 /// The errors, and a `Bucket` that does nothing: calls on the struct then need no messages of
 /// their own.
@@ -13,22 +23,22 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
     let krate = model.attr.krate();
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    let keys = Vec::from_iter(model.keys().map(|key| &key.node.ty));
-    // Where the key is known, so are the types that calls pass. Any key does otherwise.
-    let (key, known) = if keys.is_empty() || keys.len() > 6 {
-        (quote!(::core::primitive::bool,), Vec::new())
-    } else {
-        (quote!(#(#keys,)*), keys)
+    let keys = key_types(model);
+    let key = match keys.is_empty() {
+        true => quote!(::core::primitive::bool,),
+        false => quote!(#(#keys,)*),
     };
     // With a lifetime of its own, a requirement that does not hold is no error here.
     let mut predicates = generics::of_struct(model.input);
     predicates.push(quote! {
         for<'__a> Self: ::core::marker::Send + ::core::marker::Sync + 'static
     });
-    for ty in known {
+    for ty in keys {
         predicates.push(quote!(for<'__a> #ty: #krate::KeyField));
     }
     let clause = generics::where_clause(&predicates);
+    let import = model.attr.import();
+    let windowed = crate::bucket::windowed(model, &clause);
     let Fields {
         definition, stubs, ..
     } = crate::bucket::fields(model);
@@ -42,8 +52,10 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
 
         #[allow(unused_qualifications)]
         const _: () = {
+            #import
             #definition
             #rollups
+            #windowed
             #[automatically_derived]
             impl #parameters #krate::Bucket for #ident #arguments #clause {
                 const SPEC: #krate::BucketSpec = ::core::panic!();
@@ -69,4 +81,27 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
             }
         };
     }
+}
+
+/// The types of the key, or what they most likely are: calls pass values of them.
+fn key_types<'a>(model: &Model<'a>) -> Vec<&'a Type> {
+    let parts = model.format.parts.iter();
+    let mut names = Vec::from_iter(parts.filter_map(|part| match &part.kind {
+        Kind::Field { name, .. } => Some(name.as_str()),
+        _ => None,
+    }));
+    // A format with one placeholder is more likely to lack its ordinal than its key.
+    if names.len() > 1 && model.format.ordinal().is_some() {
+        names = model.format.keys().collect();
+    }
+    let known = || model.fields.iter().map(|field| field.name.as_str());
+    let meant = names.into_iter().filter_map(|name| {
+        let written = model.field(name);
+        written.or_else(|| model.field(did_you_mean(name, known())?))
+    });
+    let mut types = Vec::from_iter(meant.map(|field| &field.node.ty).take(MAX_KEYS));
+    if types.is_empty() {
+        types.extend(guess::key(&model.fields).map(|field| &field.node.ty));
+    }
+    types
 }

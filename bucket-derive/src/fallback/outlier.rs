@@ -32,6 +32,7 @@ pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
         None => quote!(()),
     };
     let clause = generics::where_clause(&predicates);
+    let import = model.attr.import();
     let Fields {
         definition, stubs, ..
     } = crate::outlier::fields(model);
@@ -40,6 +41,7 @@ pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
 
         #[allow(unused_qualifications)]
         const _: () = {
+            #import
             #definition
             #[automatically_derived]
             impl #parameters #krate::Outlier for #ident #arguments #clause {

@@ -79,7 +79,8 @@ pub(crate) fn too_long(checked: &Checked<'_>) -> TokenStream {
         let ident = field.ident;
         if field.attr.word("items").is_some() {
             of_item = Some(check(field, max, quote!(__item)));
-            checks.push(quote!(self.#ident.iter().find_map(Self::item_too_long)));
+            let first = quote!(#krate::__private::first_too_long);
+            checks.push(quote!(#first(&self.#ident, Self::item_too_long)));
         } else {
             checks.push(check(field, max, quote!(&self.#ident)));
         }

@@ -1,28 +1,29 @@
 //! What a type's traits say of sizes, asked of any type: an inherent constant goes before that of a
-//! trait, so a type without such a trait gives `None`.
+//! trait, so a type without such a trait gives `None`. The names are none that a blanket trait of the
+//! user's would have: between two traits there is no order.
 
 use std::marker::PhantomData;
 
 use super::ItemsField;
 use crate::{BsonSize, KeyField, LenField};
 
-/// `Probe::<T>::SIZE`, with [`Unknown`] in scope.
+/// `Probe::<T>::__SIZE`, with [`Unknown`] in scope.
 #[derive(Debug)]
 pub struct Probe<T: ?Sized>(PhantomData<T>);
 
 impl<T: BsonSize + ?Sized> Probe<T> {
     /// [`BsonSize::MAX`]
-    pub const SIZE: Option<u64> = Some(T::MAX);
+    pub const __SIZE: Option<u64> = Some(T::MAX);
 }
 
 impl<T: KeyField> Probe<T> {
     /// [`KeyField::MAX_TEXT`]
-    pub const TEXT: Option<u32> = T::MAX_TEXT;
+    pub const __TEXT: Option<u32> = T::MAX_TEXT;
 }
 
 impl<T: LenField> Probe<T> {
     /// [`LenField::FIXED`] and [`LenField::PER_BYTE`]
-    pub const LEN: Option<[u64; 2]> = Some([T::FIXED, T::PER_BYTE]);
+    pub const __LEN: Option<[u64; 2]> = Some([T::FIXED, T::PER_BYTE]);
 }
 
 impl<A: ItemsField> Probe<A>
@@ -30,7 +31,7 @@ where
     A::Item: BsonSize,
 {
     /// [`BsonSize::MAX`] of an item
-    pub const ITEM_SIZE: Option<u64> = Some(<A::Item as BsonSize>::MAX);
+    pub const __ITEM_SIZE: Option<u64> = Some(<A::Item as BsonSize>::MAX);
 }
 
 impl<A: ItemsField> Probe<A>
@@ -38,21 +39,21 @@ where
     A::Item: LenField,
 {
     /// [`LenField::FIXED`] and [`LenField::PER_BYTE`] of an item
-    pub const ITEM_LEN: Option<[u64; 2]> = Some([A::Item::FIXED, A::Item::PER_BYTE]);
+    pub const __ITEM_LEN: Option<[u64; 2]> = Some([A::Item::FIXED, A::Item::PER_BYTE]);
 }
 
 /// What is said of a type of which nothing is known.
 pub trait Unknown {
     /// Nothing.
-    const SIZE: Option<u64> = None;
+    const __SIZE: Option<u64> = None;
     /// Nothing.
-    const TEXT: Option<u32> = None;
+    const __TEXT: Option<u32> = None;
     /// Nothing.
-    const LEN: Option<[u64; 2]> = None;
+    const __LEN: Option<[u64; 2]> = None;
     /// Nothing.
-    const ITEM_SIZE: Option<u64> = None;
+    const __ITEM_SIZE: Option<u64> = None;
     /// Nothing.
-    const ITEM_LEN: Option<[u64; 2]> = None;
+    const __ITEM_LEN: Option<[u64; 2]> = None;
 }
 
 impl<T: ?Sized> Unknown for Probe<T> {}

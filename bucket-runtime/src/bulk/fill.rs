@@ -67,6 +67,12 @@ impl<T: Bucket> Load<T> {
                     if stored {
                         lane.held.drain(..carried);
                         self.stored(carried);
+                    } else if let Err(error) = &learned
+                        && error.is_maybe_stored()
+                    {
+                        // It must not be sent again.
+                        self.refused(lane.held.drain(..carried), error);
+                        self.give_up(error);
                     } else if learned.is_err() || batch.doubtful || batch.missing.is_some() {
                         lane.tail = Tail::Look;
                         self.append(lane.split_to(carried)).await;
@@ -75,7 +81,7 @@ impl<T: Bucket> Load<T> {
             }
             Err(error) => {
                 let error = self.failed(error);
-                if error.is_refusal() && !error.is_maybe_stored() {
+                if error.is_refusal() {
                     // An item that no command can hold. The append protocol finds out which one.
                     for (lane, _, statement) in statements {
                         lane.tail = Tail::Look;

@@ -10,7 +10,7 @@ use crate::{
     Bucket, Error, Key, Ordinal, Result,
     command::{KeyScope, OPEN_INDEX, UNIQUE_INDEX},
     engine::{Patience, Tail},
-    error::{Kind, duplicate_index},
+    error::{Kind, duplicate_index, maybe_stored},
     id,
 };
 
@@ -193,6 +193,12 @@ impl<T: Bucket> Load<T> {
             (Some("_id_" | OPEN_INDEX), _) => {
                 take_back(lanes, at, chunk, chunks);
             }
+            // It must not be sent again.
+            _ if maybe_stored(&error) => {
+                let error = self.failed(error).with_key(&lanes[at].scope.label());
+                self.refused(chunk.held, &error);
+                self.give_up(&error);
+            }
             _ => self.item_by_item(lanes, at, chunk, chunks).await,
         }
     }
@@ -225,8 +231,8 @@ impl<T: Bucket> Load<T> {
         let base = chunk.held.first().and_then(|held| held.base(&lane.scope));
         let base = base.unwrap_or_default();
         chunks.push_front((at, chunk));
-        let moment = KeyScope::same_moment(&base);
-        let mut last = match self.engine.server.last_id(moment, None).await {
+        let moment = KeyScope::ids_of_moment(&base);
+        let mut last = match self.engine.server.last_id(&lane.scope, moment, None).await {
             Ok(last) => last,
             Err(error) => {
                 return self.give_up(&Error::read(error, self.engine.server.name()));

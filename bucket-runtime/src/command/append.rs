@@ -95,7 +95,7 @@ impl KeyScope {
     fn open_bucket(&self, items: &Items) -> Document {
         let elements = &items.elements;
         let mut filter = self.open_bucket_anywhere();
-        filter.extend(self.all());
+        filter.extend(self.ids());
         // The index holds what is below the capacity, so nothing above that may be asked for.
         let below = self.open.bound() + 1 - size(elements).max(1);
         filter.insert(self.spec.count, doc! { "$lt": below });

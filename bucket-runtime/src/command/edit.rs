@@ -36,13 +36,7 @@ pub(crate) struct Kept {
 impl KeyScope {
     /// The bucket with this id, as reads take it for the key's own.
     pub(crate) fn bucket(&self, id: &str) -> Document {
-        let mut filter = match self.spec.has_aliases() {
-            // A document that holds the key under its former name belongs to it all the same.
-            true => self.whole_key(),
-            false => self.equalities(),
-        };
-        filter.insert("_id", id);
-        filter
+        self.with_key(doc! { "_id": id })
     }
 
     /// The bucket of an item, provided that it is as it was read.

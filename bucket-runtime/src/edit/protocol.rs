@@ -5,13 +5,14 @@ use std::marker::PhantomData;
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, RawDocumentBuf, doc},
+    bson::{Bson, DateTime, Document, doc},
     error::Error as DriverError,
 };
 
+use super::found::{Found, Unread, moment};
 use crate::{
-    Bucket, BucketSpec, Error, Filter, Ordinal, Page, Result, bytes,
-    command::{Kept, OVERSIZE, Place, SEALED, Stored, before_all_windows},
+    Bucket, BucketSpec, Error, Filter, Ordinal, Result, bytes,
+    command::{Kept, OVERSIZE, SEALED, before_all_windows},
     element::value_size,
     engine::{Engine, Patience, TRIES, pause},
     error::Kind,
@@ -21,7 +22,6 @@ use crate::{
     rollup::Totals,
     server::whole,
     size::Budget,
-    stored,
 };
 
 /// One key of one collection, and which of its items is to be changed.
@@ -33,34 +33,13 @@ pub(super) struct Editor<T> {
     item: PhantomData<fn() -> T>,
 }
 
-/// What becomes of the item.
-pub(super) enum Change<'f, T> {
-    TakeOut,
-    Edit(&'f mut (dyn FnMut(&mut T) + Send)),
-}
-
-/// An item that was found, and what else was read with it.
-struct Found<T: Bucket> {
-    place: Place,
-    /// How many bytes the bucket's items take beyond their shares.
-    oversize: i64,
-    key: T::Key,
-    items: Vec<T>,
-    /// Which of the items it is.
-    at: usize,
-    /// Whether the bucket is open, as far as the capacity is known.
-    open: bool,
-}
-
 /// The update that changes the item.
-struct Step<T> {
+pub(super) struct Step {
     /// The bucket, provided that it is as it was read.
     unchanged: Document,
     pipeline: Vec<Document>,
     /// By which index it is found, if that matters.
     hint: Option<&'static str>,
-    /// The item that was taken out, or that will stand there.
-    item: T,
 }
 
 impl<T: Bucket> Editor<T> {
@@ -82,13 +61,12 @@ impl<T: Bucket> Editor<T> {
         }
     }
 
-    /// Changes the first item that matches, and gives the one that was taken out, or that stands
-    /// there now.
-    pub(super) async fn change(
+    /// Changes the first item that matches, and gives what the step to that gives besides.
+    pub(super) async fn change<O>(
         mut self,
-        mut change: Change<'_, T>,
+        mut step: impl FnMut(&Self, Found<T>) -> Result<(Step, O)>,
         mut session: Option<&mut ClientSession>,
-    ) -> Result<Option<T>> {
+    ) -> Result<Option<O>> {
         let mut patience = Patience::default();
         for tries in 0..TRIES {
             pause(tries).await;
@@ -97,15 +75,12 @@ impl<T: Bucket> Editor<T> {
                 return Ok(None);
             };
             let bucket = found.place.bucket.clone();
+            let (step, output) = step(&self, found)?;
             let Step {
                 unchanged,
                 pipeline,
                 hint,
-                item,
-            } = match &mut change {
-                Change::TakeOut => self.without(found)?,
-                Change::Edit(change) => self.with(found, change)?,
-            };
+            } = step;
             let Reader { server, scope } = &self.reader;
             let fields = doc! { "_id": 0, scope.spec.count: 1, SEALED: 1 };
             let changed = server
@@ -128,7 +103,7 @@ impl<T: Bucket> Editor<T> {
                 // The item is gone all the same.
                 deleted.map_err(|error| self.refused(error).in_doubt())?;
             }
-            return Ok(Some(item));
+            return Ok(Some(output));
         }
         Err(self.reader.fail(Kind::Contended(TRIES)))
     }
@@ -138,53 +113,28 @@ impl<T: Bucket> Editor<T> {
         let pipeline = self.query.place(Self::SPEC, scope, Self::KEEPS);
         let found = server.first(pipeline, session).await;
         match found.map_err(|error| self.reader.failed(error))? {
-            Some(row) => self.read(&row).map(Some),
+            Some(row) => Found::read(&self.reader, &row, Self::KEEPS).map(Some),
             None => Ok(None),
         }
     }
 
-    fn read(&self, row: &RawDocumentBuf) -> Result<Found<T>> {
-        let mut stored: Document =
-            bytes::read(row.as_bytes()).map_err(|error| self.reader.failed(error))?;
-        let id = stored.get("_id").and_then(Bson::as_str).unwrap_or_default();
-        let bucket = id.to_owned();
-        let page = bytes::read::<stored::Stored<T>>(row.as_bytes()).map_err(|error| {
-            (self.reader.fail(Kind::Deserialize(bucket.clone()))).with_driver(error)
-        })?;
-        let key = page.key.clone();
-        let page = Page::of(page, &self.reader.scope);
-        let page = page.map_err(|id| self.reader.fail(Kind::ForeignId(id)))?;
-        let before = stored.get(T::SPEC.count).and_then(whole).unwrap_or(0);
-        let before = usize::try_from(before).unwrap_or(0);
-        let open = stored.get_bool(SEALED).unwrap_or(false);
-        let oversize = stored.get(OVERSIZE).and_then(whole).unwrap_or(0);
-        let mut elements = match stored.remove(T::SPEC.items) {
-            Some(Bson::Array(elements)) => elements,
-            _ => Vec::new(),
-        };
-        let (at, stored) = match Self::KEEPS {
-            true => (before, Stored::Array(elements)),
-            // The pipeline has made an array of the item alone.
-            false => (0, Stored::Element(elements.pop().unwrap_or(Bson::Null))),
-        };
-        Ok(Found {
-            open,
-            oversize,
-            place: Place {
-                bucket,
-                at: before,
-                stored,
-            },
-            key,
-            items: page.items,
-            at,
-        })
+    /// What takes the item out of its bucket, and the item.
+    pub(super) fn without(&self, mut found: Found<T>) -> Result<(Step, T)> {
+        let time = found.time();
+        let item = found.take(&self.reader)?;
+        Ok((self.taking_out(found, time)?, item))
     }
 
-    /// What takes the item out of its bucket.
-    fn without(&self, mut found: Found<T>) -> Result<Step<T>> {
-        let item = found.items.remove(found.at);
-        let grown = (self.budget(&item)).map_or(0, |budget| -taken(&budget, &found.place));
+    /// What takes the item out of its bucket, and the item as it is stored.
+    pub(super) fn without_reading(&self, mut found: Found<T>) -> Result<(Step, Bson)> {
+        let (time, element) = (found.time(), found.element().clone());
+        drop(found.items.remove(found.at));
+        Ok((self.taking_out(found, time)?, element))
+    }
+
+    /// The items that are left are told; `time` is that of the other one.
+    fn taking_out(&self, found: Found<T>, time: Option<DateTime>) -> Result<Step> {
+        let grown = (self.budget(time)).map_or(0, |budget| -taken(&budget, &found));
         let kept = self.kept(&found.items, grown)?;
         let Reader { scope, .. } = &self.reader;
         let mut unchanged = scope.unchanged(&found.place);
@@ -198,18 +148,17 @@ impl<T: Bucket> Editor<T> {
             unchanged,
             pipeline: scope.take_out(&found.place, found.open, kept),
             hint,
-            item,
         })
     }
 
-    /// What puts the changed item in its place.
-    fn with(
+    /// What puts the changed item in its place, and the item as it will be read.
+    pub(super) fn with(
         &self,
         mut found: Found<T>,
-        change: &mut (dyn FnMut(&mut T) + Send),
-    ) -> Result<Step<T>> {
+        change: &mut (impl FnMut(&mut T) + Send),
+    ) -> Result<(Step, T)> {
         let Reader { scope, .. } = &self.reader;
-        let item = &mut found.items[found.at];
+        let item = found.item(&self.reader)?;
         let before = item::scope(item);
         let identity = |item: &T| item::identity(item, T::SPEC.unique?);
         let identity_before = identity(item);
@@ -228,11 +177,12 @@ impl<T: Bucket> Editor<T> {
             return Err(self.reader.fail(Kind::Moved("identity")));
         }
         let element = item::stored(item, &after, |kind| self.reader.fail(kind))?;
+        let time = item.time();
         let mut unchanged = scope.unchanged(&found.place);
         let mut grown = 0;
-        if let Some(budget) = self.budget(item) {
+        if let Some(budget) = self.budget(time) {
             let bytes = value_size(&element);
-            grown = budget.oversize(bytes) - taken(&budget, &found.place);
+            grown = budget.oversize(bytes) - taken(&budget, &found);
             if grown > 0 {
                 if !budget.takes(found.oversize, grown) {
                     return Err(self.reader.fail(Kind::NoRoom(bytes)));
@@ -241,17 +191,19 @@ impl<T: Bucket> Editor<T> {
             }
         }
         let kept = self.kept(&found.items, grown)?;
-        Ok(Step {
+        let item = self.read_back(found.key, &element)?;
+        let step = Step {
             unchanged,
             hint: None,
-            item: self.read_back(found.key, &element)?,
             pipeline: scope.replace(&found.place, element, kept),
-        })
+        };
+        Ok((step, item))
     }
 
-    /// How the bytes of the item's bucket are shared out, if that has to be looked at.
-    fn budget(&self, item: &T) -> Option<Budget> {
-        Budget::of(&item::scope(item).by(self.reader.scope.open))
+    /// How the bytes of the bucket of an item of this moment are shared out, if that has to be looked
+    /// at.
+    fn budget(&self, time: Option<DateTime>) -> Option<Budget> {
+        Budget::of(&self.reader.scope.clone().at(time))
     }
 
     /// The item with this element, as it will be read.
@@ -262,8 +214,9 @@ impl<T: Bucket> Editor<T> {
         Ok(T::from_parts(key, element))
     }
 
-    /// What the bucket keeps about these items, which are all that it will hold.
-    fn kept(&self, items: &[T], grown: i64) -> Result<Kept> {
+    /// What the bucket keeps about these items, which are all that it will hold. Of one that cannot be
+    /// read it keeps no rollup, and so says that these are not complete.
+    fn kept(&self, items: &[Result<T, Unread>], grown: i64) -> Result<Kept> {
         let mut kept = Kept {
             grown,
             ..Kept::default()
@@ -271,7 +224,7 @@ impl<T: Bucket> Editor<T> {
         if !T::SPEC.rollups.is_empty() {
             let mut totals = Totals::new(Self::SPEC);
             let told = |item: &T| totals.take(Self::SPEC, &item.rollup_values());
-            if !items.iter().all(told) {
+            if !items.iter().flatten().all(told) {
                 return Err(self.reader.fail(Kind::SumOverflow));
             }
             kept.totals = Some(totals);
@@ -279,7 +232,7 @@ impl<T: Bucket> Editor<T> {
         if T::SPEC.expire_after.is_some() {
             // Where none is left, a moment that any item will be newer than. Until then the server
             // may take the bucket away.
-            let newest = items.iter().filter_map(T::time).max();
+            let newest = items.iter().filter_map(moment).max();
             kept.newest = Some(newest.unwrap_or_else(|| before_all_windows(0)));
         }
         Ok(kept)
@@ -299,11 +252,7 @@ impl<T: Bucket> Editor<T> {
     }
 }
 
-/// How many bytes the item at this place takes beyond its share.
-fn taken(budget: &Budget, place: &Place) -> i64 {
-    let element = match &place.stored {
-        Stored::Element(element) => Some(element),
-        Stored::Array(elements) => elements.get(place.at),
-    };
-    element.map_or(0, |element| budget.oversize(value_size(element)))
+/// How many bytes the item takes beyond its share.
+fn taken<T: Bucket>(budget: &Budget, found: &Found<T>) -> i64 {
+    budget.oversize(value_size(found.element()))
 }

@@ -181,8 +181,8 @@ impl Batch {
     /// Among which ids the last one counts for the next one: the whole key's, or the moment's.
     pub(super) fn siblings(&self) -> mongodb::bson::Document {
         match self.front().and_then(|entry| entry.base.as_deref()) {
-            Some(base) => KeyScope::same_moment(base),
-            None => self.scope.all(),
+            Some(base) => KeyScope::ids_of_moment(base),
+            None => self.scope.ids(),
         }
     }
 

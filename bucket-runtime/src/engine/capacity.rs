@@ -5,7 +5,7 @@ use std::{sync::PoisonError, time::Duration};
 use tokio::time::Instant;
 
 use super::{Batch, Engine, Tail};
-use crate::{BucketSpec, Error, Result, error::Kind, open, open_index::OpenIndex};
+use crate::{BucketSpec, Error, Result, error::Kind, indexes, open_index::OpenIndex};
 
 /// How long an index that is not there is waited for: who changes the capacity makes it anew.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -80,7 +80,7 @@ impl Engine {
         let fail = |kind: Kind| Error::new(kind, server.name());
         let found = server.indexes().await;
         let found = found.map_err(|error| Error::read(error, server.name()))?;
-        let open = open::open_index(&found, spec).map_err(fail)?;
+        let open = indexes::open_index(&found, spec).map_err(fail)?;
         if let Some(open) = open {
             *self.open.lock().unwrap_or_else(PoisonError::into_inner) = open;
         }

@@ -6,7 +6,7 @@ use super::{Batch, Engine, Statement, Tail};
 use crate::{
     Result,
     command::{OPEN_INDEX, UNIQUE_INDEX},
-    error::{duplicate_index, is_impossible_id, is_missing_index},
+    error::{duplicate_index, is_impossible_id, is_killed, is_missing_index},
 };
 
 impl Engine {
@@ -43,9 +43,10 @@ impl Engine {
             }
             Err(error) => error,
         };
-        if is_missing_index(&error) {
+        let was_dropped = is_killed(&error) && self.server.breaks_off_before_writing();
+        if was_dropped || is_missing_index(&error) {
             batch.tail = Tail::Unknown;
-            batch.missing = Some(self.refused(&batch.scope, error));
+            batch.missing = Some(self.refused(&batch.scope, error).not_sent());
             return Ok(());
         }
         let single = batch.tail == Tail::Unknown && statement.carries == 1;

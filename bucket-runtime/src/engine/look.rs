@@ -72,7 +72,10 @@ impl Engine {
             let last = self.server.last_bucket(&batch.scope, session).await?;
             return Ok(Tail::by_last(last));
         }
-        let last = self.server.last_id(batch.siblings(), session).await?;
+        let last = self
+            .server
+            .last_id(&batch.scope, batch.siblings(), session)
+            .await?;
         Ok(Tail::Full { last })
     }
 

@@ -8,13 +8,13 @@ impl Error {
         self.0.kind == Kind::NoParent
     }
 
-    /// Whether a unique index of your own refused the item. Nothing was stored.
+    /// Whether a unique index of your own refused the item.
     pub fn is_duplicate(&self) -> bool {
         self.0.kind == Kind::Duplicate
     }
 
     /// Whether the index `bucket_open` is missing, or an index has the name of one that this library
-    /// makes and is another one. Nothing was stored.
+    /// makes and is another one.
     pub fn is_index(&self) -> bool {
         matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex { .. })
     }
@@ -121,6 +121,25 @@ impl Error {
     /// Whether the name of a view is taken by something else, or by a view that is made otherwise.
     pub fn is_name_taken(&self) -> bool {
         matches!(self.0.kind, Kind::NameTaken { .. })
+    }
+
+    /// Whether the server lacks something that the call needs: a standalone server has no transactions
+    /// and no change streams, and some servers that are not MongoDB lack what the protocol stands on.
+    /// Nothing was stored.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(
+            self.0.kind,
+            Kind::Standalone(_) | Kind::Unsupported(_) | Kind::NotSharded
+        )
+    }
+
+    /// Whether the collection is sharded by fields, or is to be, by which no shard could see whether a
+    /// key has an open bucket already.
+    pub fn is_shard_key(&self) -> bool {
+        matches!(
+            self.0.kind,
+            Kind::ShardKey { .. } | Kind::NoWindowShardKey(_)
+        )
     }
 
     /// Whether the collection has another validator than that of the struct.

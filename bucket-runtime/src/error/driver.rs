@@ -23,6 +23,19 @@ pub(crate) fn write_code(error: &DriverError) -> Option<(i32, &str)> {
     }
 }
 
+/// Whether the server answered with this code.
+pub(crate) fn is_code(error: &DriverError, code: i32) -> bool {
+    write_code(error).is_some_and(|(found, _)| found == code)
+}
+
+/// Whether the server does not know a command, or an option of it (BadValue, FailedToParse,
+/// CommandNotFound, InvalidOptions, CommandNotSupported, NotImplemented, unknown field; 303 is what
+/// Amazon DocumentDB answers).
+pub(crate) fn is_unknown(error: &DriverError) -> bool {
+    const CODES: [i32; 8] = [2, 9, 59, 72, 115, 238, 303, 40415];
+    write_code(error).is_some_and(|refusal| CODES.contains(&refusal.0) && !is_missing_hint(refusal))
+}
+
 /// Whether a command names an index that is not there.
 pub(super) fn is_missing_hint((code, message): (i32, &str)) -> bool {
     code == 2 && message.contains("hint provided")
@@ -40,6 +53,11 @@ pub(super) fn write_error(error: &DriverError) -> Option<&WriteError> {
         ErrorKind::Write(WriteFailure::WriteError(error)) => Some(error),
         _ => None,
     }
+}
+
+/// Whether the error is the answer to a single statement.
+pub(crate) fn is_statement_error(error: &DriverError) -> bool {
+    write_error(error).is_some()
 }
 
 /// Whether a document was to be made that can have no such id (InvalidIdField, or ImmutableField if
@@ -74,33 +92,10 @@ pub(crate) fn is_killed(error: &DriverError) -> bool {
     write_code(error).is_some_and(is_broken_off)
 }
 
-/// Whether a write that failed so may have been carried out nevertheless. Only what is known to
-/// mean "refused" or "never sent" is not in doubt.
-pub(crate) fn maybe_stored(error: &DriverError) -> bool {
-    match &*error.kind {
-        ErrorKind::Write(WriteFailure::WriteError(error)) => {
-            is_broken_off((error.code, &error.message))
-        }
-        ErrorKind::ServerSelection { .. }
-        | ErrorKind::DnsResolve { .. }
-        | ErrorKind::Authentication { .. }
-        | ErrorKind::InvalidArgument { .. }
-        | ErrorKind::InvalidTlsConfig { .. }
-        | ErrorKind::BsonSerialization(_)
-        | ErrorKind::IncompatibleServer { .. }
-        | ErrorKind::SessionsNotSupported
-        | ErrorKind::Transaction { .. } => false,
-        // The server refuses a whole command before it begins, unless it was interrupted (the
-        // codes of the drivers' retryable-writes specification, and maxTimeMSExpired).
-        ErrorKind::Command(command) => {
-            !error.contains_label("NoWritesPerformed")
-                && (error.contains_label("RetryableWriteError")
-                    || INTERRUPTIONS.contains(&command.code))
-        }
-        _ => true,
-    }
+/// The errors after which the driver repeats a write of its own.
+pub(crate) fn is_repeatable(error: &DriverError) -> bool {
+    matches!(
+        *error.kind,
+        ErrorKind::Io(_) | ErrorKind::ConnectionPoolCleared { .. }
+    ) || error.contains_label("RetryableWriteError")
 }
-
-const INTERRUPTIONS: [i32; 14] = [
-    6, 7, 50, 64, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
-];

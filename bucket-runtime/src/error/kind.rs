@@ -77,6 +77,19 @@ pub(crate) enum Kind {
     Overtaken,
     /// The name of a view is taken, by another view of the collection or by something else.
     NameTaken { name: String, view: bool },
+    /// The server is no member of a replica set, which this call needs.
+    Standalone(&'static str),
+    /// The server does not do this, which the protocol needs.
+    Unsupported(&'static str),
+    /// Collections are sharded behind a `mongos` only.
+    NotSharded,
+    /// The collection is sharded by these fields, if they could be read, and would have to be by those.
+    ShardKey {
+        found: Option<String>,
+        wanted: String,
+    },
+    /// Windows cannot be the shard key, and why.
+    NoWindowShardKey(&'static str),
     /// The collection has another validator than the struct's.
     OtherValidator {
         collection: String,
@@ -94,9 +107,11 @@ impl Kind {
     ) -> fmt::Result {
         match self {
             Self::Driver if maybe_stored => {
-                f.write_str("the write failed and may have been stored; look before you repeat it")
+                f.write_str("the write failed, and may have been carried out; look before you repeat it")
             }
-            Self::Driver => f.write_str("the server could not be asked, or refused"),
+            Self::Driver => f.write_str(
+                "the server refused, or could not be reached; remedy the cause, and repeat the call",
+            ),
             Self::Duplicate => f.write_str("a unique index of the collection refused the item"),
             Self::MissingIndex => write!(
                 f,
@@ -227,6 +242,35 @@ impl Kind {
                 f,
                 "the name `{name}` is taken by something that is no view of this collection; choose \
                  another name for the view"
+            ),
+            Self::Standalone(call) => write!(
+                f,
+                "`{call}` needs transactions or change streams, which a standalone server does not \
+                 have; nothing was changed: start mongod with `--replSet`, a single member will do"
+            ),
+            Self::Unsupported(what) => write!(
+                f,
+                "the server does not support {what}, without which two writers could open two buckets \
+                 of a key; use MongoDB 6.0 or later (Amazon DocumentDB, Azure Cosmos DB and FerretDB \
+                 lack it)"
+            ),
+            Self::NotSharded => f.write_str(
+                "a collection is sharded through a `mongos`, and this server is none; connect to the \
+                 cluster's `mongos`, or make the collection without `sharded`",
+            ),
+            Self::ShardKey { found, wanted } => {
+                f.write_str("the collection is sharded by ")?;
+                f.write_str(found.as_deref().unwrap_or("other fields"))?;
+                write!(
+                    f,
+                    ", so that no shard could refuse what another one holds; shard it by {wanted} with \
+                     db.adminCommand({{reshardCollection: \"{collection}\", key: {wanted}}})"
+                )
+            }
+            Self::NoWindowShardKey(why) => write!(
+                f,
+                "the collection cannot be sharded by its windows, since {why}; use `sharded` or \
+                 `sharded_hashed`"
             ),
             Self::OtherValidator {
                 collection,

@@ -116,6 +116,14 @@ impl<D: TimeField> Ordered<Date> for D {
     }
 }
 
+impl<D: TimeField> Ordered<Date> for Option<D> {
+    type Bound = D;
+
+    fn bound(value: &D) -> Bson {
+        value.to_datetime().into()
+    }
+}
+
 impl<V: Ordered> Ordered for Option<V> {
     type Bound = V::Bound;
 

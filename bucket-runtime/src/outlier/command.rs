@@ -123,7 +123,7 @@ impl ParentScope {
     /// reference and `_id` answers that without a look into the pages.
     pub(crate) fn unnumbered_extras(&self) -> Document {
         let mut filter = self.all_extras();
-        for (id, range) in self.extras.all() {
+        for (id, range) in self.extras.ids() {
             filter.insert(id, doc! { "$not": range });
         }
         filter
@@ -163,8 +163,10 @@ impl ParentScope {
     /// Puts items before those of an extras document.
     pub(crate) fn put_before(&self, id: Bson, items: Vec<Bson>) -> Update {
         let each = doc! { "$each": items, "$position": 0 };
+        let mut filter = self.all_extras();
+        filter.insert("_id", id);
         Update {
-            filter: doc! { "_id": id },
+            filter,
             update: doc! { "$push": { self.spec.extra_items: each } },
             upsert: false,
             hint: None,

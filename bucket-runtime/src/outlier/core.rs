@@ -23,6 +23,11 @@ impl Core {
         Error::write(error, self.parents.name()).with_key(&scope.extras.label())
     }
 
+    /// The same of a write of many documents.
+    pub(crate) fn refused_many(&self, scope: &ParentScope, error: DriverError) -> Error {
+        Error::write_of_many(error, self.parents.name()).with_key(&scope.extras.label())
+    }
+
     /// An error of a read, or of a step that stores no item.
     pub(crate) fn failed(&self, scope: &ParentScope, error: DriverError) -> Error {
         Error::read(error, self.parents.name()).with_key(&scope.extras.label())

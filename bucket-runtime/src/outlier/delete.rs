@@ -7,7 +7,7 @@ use mongodb::{ClientSession, bson::Bson};
 use serde::Serialize;
 
 use super::{command::ParentScope, core::Core};
-use crate::{Result, element::element, error::Kind};
+use crate::{Error, Result, element::element, error::Kind};
 
 /// A removal that waits to be awaited; see [`Outliers::remove`](crate::Outliers::remove).
 #[must_use = "nothing is removed until this is awaited"]
@@ -115,7 +115,10 @@ impl Core {
         let pulled = (self.extras.server)
             .update_many(filter, pipeline, session)
             .await;
-        let from_extras = pulled.map_err(|error| self.refused(scope, error))?;
+        let from_extras = pulled.map_err(|error| {
+            let error = self.refused_many(scope, error);
+            after(from_parent, error)
+        })?;
         Ok(from_parent || from_extras)
     }
 
@@ -136,7 +139,12 @@ impl Core {
             .server
             .delete_many(scope.all_extras(), session)
             .await;
-        extras.map_err(|error| self.refused(scope, error))?;
+        extras.map_err(|error| after(existed, self.refused_many(scope, error)))?;
         Ok(existed)
     }
+}
+
+/// The error of the second step. If the first one changed something, the call did.
+fn after(first: bool, error: Error) -> Error {
+    if first { error.in_doubt() } else { error }
 }

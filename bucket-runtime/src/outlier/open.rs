@@ -3,11 +3,15 @@
 use std::{future::IntoFuture, marker::PhantomData};
 
 use futures_util::future::BoxFuture;
-use mongodb::{Collection, bson::Document};
+use mongodb::{
+    Collection,
+    bson::{Document, doc},
+};
 
 use super::{extra::Extra, handle::Outliers};
 use crate::{
-    Bucket, Error, Outlier, Result, command, engine::Engine, indexes, open, server::Server,
+    Bucket, Error, Outlier, Result, command, engine::Engine, error::Kind, indexes, open,
+    server::Server,
 };
 
 /// The opening of two collections, which waits to be awaited; see [`Outlier::outliers`].
@@ -40,9 +44,10 @@ impl<T: Outlier> IntoFuture for OpenOutliers<T> {
             let keys = command::reference_index_keys(T::SPEC.reference);
             if !indexes.found.iter().any(|index| index.keys == keys) {
                 let created = extras.create_reference_index(T::SPEC.reference).await;
-                created.map_err(|error| Error::read(error, extras.name()))?;
+                created.map_err(|error| Error::write(error, extras.name()))?;
             }
             let parents = Server::new(self.parents);
+            check_shard_key(&parents).await?;
             if !T::SPEC.indexes.is_empty() {
                 let found = parents.indexes().await;
                 let found = found.map_err(|error| Error::read(error, parents.name()))?;
@@ -53,5 +58,24 @@ impl<T: Outlier> IntoFuture for OpenOutliers<T> {
             }
             Ok(Outliers::new(parents, Engine::new(extras, indexes.index)))
         })
+    }
+}
+
+/// Each shard sees only its own parents: unless they are sharded by their `_id`, two could have the same.
+async fn check_shard_key(parents: &Server) -> Result<()> {
+    let known = parents.deployment().await;
+    let known = known.map_err(|error| Error::read(error, parents.name()))?;
+    if !known.is_sharded() {
+        return Ok(());
+    }
+    match parents.shard_key().await {
+        Some(found) if !found.keys().eq(["_id"]) => {
+            let kind = Kind::ShardKey {
+                found: Some(found.to_string()),
+                wanted: doc! { "_id": 1 }.to_string(),
+            };
+            Err(Error::new(kind, parents.name()))
+        }
+        _ => Ok(()),
     }
 }

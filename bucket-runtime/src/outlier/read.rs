@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error, Outlier, Result,
     error::Kind,
-    rows::{RowError, Rows},
+    rows::{self, RowError, Rows},
     server::{Range, State},
 };
 
@@ -39,9 +39,11 @@ pub(crate) async fn next_parent<T: Outlier>(
             has_extras,
         })),
         Err(RowError::Driver(error)) => Err(Error::read(error, core.parents.name())),
-        Err(RowError::Decode(id, error)) => {
-            Err(Error::new(Kind::Deserialize(id), core.parents.name()).with_driver(error))
-        }
+        Err(RowError::Decode(row, error)) => Err(Error::new(
+            Kind::Deserialize(rows::id(&row)),
+            core.parents.name(),
+        )
+        .with_driver(error)),
     }
 }
 

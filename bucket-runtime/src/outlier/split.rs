@@ -76,6 +76,7 @@ impl<'p, T: Outlier> IntoFuture for SplitExisting<'p, T> {
                 mut progress,
             } = self;
             let core = outliers.core();
+            core.parents.needs_replica_set("split_existing").await?;
             let fail = |error| Error::read(error, core.parents.name());
             let too_large = too_large(&T::SPEC);
             let found = core.parents.count_documents(too_large.clone(), None).await;

@@ -17,7 +17,7 @@ use super::{command::ParentScope, core::Core, extra::Extra, read};
 use crate::{
     Error, Outlier, Parent, Result,
     error::Kind,
-    rows::{RowError, Rows},
+    rows::{self, RowError, Rows},
     server::Range,
     stored::Stored,
 };
@@ -93,9 +93,9 @@ impl Reader {
                 items: page.elements,
             })),
             Err(RowError::Driver(error)) => Err(self.error(Kind::Driver).with_driver(error)),
-            Err(RowError::Decode(id, error)) => {
-                Err(self.error(Kind::Deserialize(id)).with_driver(error))
-            }
+            Err(RowError::Decode(row, error)) => Err(self
+                .error(Kind::Deserialize(rows::id(&row)))
+                .with_driver(error)),
         }
     }
 

@@ -175,7 +175,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<(
         Problem::NoFlag { parent } => {
             let scope = scope(parent)?;
             let flagged = core.parents.modify(scope.set_flag(), None).await;
-            flagged.map_err(|error| core.failed(&scope, error))?;
+            flagged.map_err(|error| core.refused(&scope, error))?;
         }
         Problem::NoParent { parent, .. } => {
             let scope = scope(parent)?;
@@ -187,7 +187,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<(
                     .server
                     .delete_many(scope.all_extras(), None)
                     .await;
-                deleted.map_err(|error| core.failed(&scope, error))?;
+                deleted.map_err(|error| core.refused_many(&scope, error))?;
             }
         }
         Problem::WrongCount { extras } => {
@@ -196,7 +196,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<(
             let counted = server
                 .update_many(doc! { "_id": extras }, update, None)
                 .await;
-            counted.map_err(|error| Error::read(error, server.name()))?;
+            counted.map_err(|error| Error::write(error, server.name()))?;
         }
     }
     Ok(())

@@ -9,8 +9,7 @@ use crate::{
     Bucket, BucketSpec, Error, Key, Result,
     command::{OPEN_INDEX, SEALED},
     error::{Kind, duplicate_index, write_code},
-    indexes,
-    open::open_indexes,
+    indexes::{self, open_indexes},
     open_index::OpenIndex,
     server::Server,
     validator,
@@ -28,7 +27,7 @@ const TAKEN_AWAY: u32 = 10;
 /// new one is made, the server refuses all appends, and handles wait for it.
 pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
     let (spec, fail) = (const { &T::SPEC }, |error| {
-        Error::read(error, server.name())
+        Error::write(error, server.name())
     });
     let end = Instant::now() + PATIENCE;
     let (mut is_built, mut taken_away) = (false, 0);
@@ -81,7 +80,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             } else {
                 Kind::Driver
             };
-            return Err(Error::new(kind, server.name()).with_driver(error));
+            return Err(Error::write(error, server.name()).known_as(kind));
         }
     }
 }
@@ -99,12 +98,12 @@ async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result
     let sealed = server.update_many(full, seal(), None).await;
     sealed
         .map(drop)
-        .map_err(|error| Error::read(error, server.name()))
+        .map_err(|error| Error::write_of_many(error, server.name()))
 }
 
 /// Has the struct's validator follow, if the collection has the one of another capacity.
 async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
-    let fail = |error| Error::read(error, server.name());
+    let fail = |error| Error::write(error, server.name());
     let Some(found) = server.validator().await.map_err(fail)? else {
         return Ok(());
     };

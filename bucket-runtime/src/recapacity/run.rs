@@ -21,7 +21,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn filter(&self) -> Document {
+    pub(super) fn ids(&self) -> Document {
         doc! { "_id": { "$gte": &self.from, "$lt": id::successor(&self.scope.prefix) } }
     }
 

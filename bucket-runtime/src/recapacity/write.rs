@@ -20,7 +20,7 @@ use crate::{
     error::Kind,
     item,
     rollup::Totals,
-    rows::RowError,
+    rows::{self, RowError},
     server::{Open, Range, Server},
     size::{Pack, packs},
     stored::Stored,
@@ -97,7 +97,8 @@ impl<T: Bucket> Rewrite<T> {
         }
         done.replaced = found.ids.len() as u64;
         let ids = doc! { "_id": { "$in": &found.ids } };
-        let deleted = self.server.delete_many(ids, Some(&mut *session)).await;
+        let replaced = self.run.scope.with_key(ids);
+        let deleted = self.server.delete_many(replaced, Some(&mut *session)).await;
         deleted.map_err(|error| self.failed(error))?;
         // Unless there is another one beside those that are rewritten.
         let is_rewritten = |open: Open| found.ids.iter().any(|id| open.id.as_str() == Some(id));
@@ -137,7 +138,11 @@ impl<T: Bucket> Rewrite<T> {
         let sealed = self.server.modify(seal, Some(&mut *session)).await;
         if sealed.map_err(|error| self.failed(error))? {
             let unsealed = vec![doc! { "$unset": SEALED }];
-            let unsealed = (self.server).update_many(doc! { "_id": id }, unsealed, Some(session));
+            let unsealed = (self.server).update_many(
+                self.run.scope.with_key(doc! { "_id": id }),
+                unsealed,
+                Some(session),
+            );
             unsealed.await.map_err(|error| self.failed(error))?;
         }
         Ok(())
@@ -145,7 +150,8 @@ impl<T: Bucket> Rewrite<T> {
 
     async fn read(&self, session: &mut ClientSession) -> Result<Found<T>> {
         let range = Range::oldest_first();
-        let rows = (self.server).find::<Stored<T>>(self.run.filter(), range, Some(session));
+        let all = self.server.by_ids(&self.run.scope, self.run.ids());
+        let rows = (self.server).find::<Stored<T>>(all, range, Some(session));
         let mut rows = rows.await.map_err(|error| self.failed(error))?;
         let mut found = Found {
             ids: Vec::new(),
@@ -161,8 +167,10 @@ impl<T: Bucket> Rewrite<T> {
                 Ok(Some(bucket)) => bucket,
                 Ok(None) => return Ok(found),
                 Err(RowError::Driver(error)) => return Err(self.failed(error)),
-                Err(RowError::Decode(id, error)) => {
-                    return Err(self.fail(Kind::Deserialize(id)).with_driver(error));
+                Err(RowError::Decode(row, error)) => {
+                    return Err(self
+                        .fail(Kind::Deserialize(rows::id(&row)))
+                        .with_driver(error));
                 }
             };
             let id = stored.id.clone();

@@ -15,7 +15,7 @@ use crate::{
     engine::Engine,
     error::Kind,
     id, item,
-    rows::{RowError, Rows},
+    rows::{self, RowError, Rows},
     server::Server,
     size::Budget,
     transaction,
@@ -89,8 +89,8 @@ impl<T: Bucket> Gather<T> {
     async fn next(&self, rows: &mut Rows<'_, Row<T::Element>>) -> Result<Option<Row<T::Element>>> {
         rows.next().await.map_err(|error| match error {
             RowError::Driver(error) => Error::read(error, self.flat.name()),
-            RowError::Decode(id, error) => {
-                Error::new(Kind::FlatDocument(id), self.flat.name()).with_driver(error)
+            RowError::Decode(row, error) => {
+                Error::new(Kind::FlatDocument(rows::id(&row)), self.flat.name()).with_driver(error)
             }
         })
     }
@@ -164,8 +164,8 @@ impl<T: Bucket> Gather<T> {
                 let base = first.base(&scope);
                 let siblings = base
                     .as_deref()
-                    .map_or_else(|| scope.all(), KeyScope::same_moment);
-                let last = self.engine.server.last_id(siblings, None).await;
+                    .map_or_else(|| scope.ids(), KeyScope::ids_of_moment);
+                let last = self.engine.server.last_id(&scope, siblings, None).await;
                 let last = last.map_err(|error| Error::read(error, self.engine.server.name()))?;
                 Ids::behind(base, last)
             }

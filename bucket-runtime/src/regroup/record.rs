@@ -92,7 +92,7 @@ impl Record {
     }
 
     fn failed(&self, error: mongodb::error::Error) -> Error {
-        Error::read(error, self.server.name())
+        Error::write(error, self.server.name())
     }
 }
 

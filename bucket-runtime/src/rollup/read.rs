@@ -14,7 +14,7 @@ use mongodb::{
 
 use super::{Rollup, totals};
 use crate::{
-    Bucket, BucketSpec, Error, Result,
+    Bucket, BucketSpec, Error, Result, Windowed,
     command::KeyScope,
     error::Kind,
     rollup::Totals,
@@ -51,7 +51,10 @@ impl<T: Bucket> RollUp<'_, T> {
     ///
     /// Of a key this visits these windows alone; of all keys it does with an index of yours on the
     /// field `window`.
-    pub fn windows(mut self, range: impl RangeBounds<DateTime>) -> Self {
+    pub fn windows(mut self, range: impl RangeBounds<DateTime>) -> Self
+    where
+        T: Windowed,
+    {
         const {
             assert!(
                 T::SPEC.window_name().is_some(),

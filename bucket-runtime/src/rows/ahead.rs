@@ -8,7 +8,7 @@ use mongodb::bson::{RawDocument, RawDocumentBuf};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
-use super::{RowError, Rows, id};
+use super::{RowError, Rows};
 use crate::bytes;
 
 /// From how many bytes on a row is worth a task.
@@ -108,5 +108,5 @@ fn is_large(row: &RawDocument) -> bool {
 }
 
 fn decode<R: DeserializeOwned>(row: &RawDocument) -> Result<R, RowError> {
-    bytes::read(row.as_bytes()).map_err(|error| RowError::Decode(id(row), error))
+    bytes::read(row.as_bytes()).map_err(|error| RowError::Decode(row.to_owned(), error))
 }

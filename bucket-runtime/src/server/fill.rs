@@ -61,12 +61,14 @@ impl Server {
         }
     }
 
-    /// The greatest id that matches; see [`last`](Self::last).
+    /// The greatest of these ids of a key; see [`last`](Self::last).
     pub(crate) async fn last_id(
         &self,
-        filter: Document,
+        scope: &KeyScope,
+        ids: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<String>, DriverError> {
+        let filter = self.by_ids(scope, ids);
         let found = self.last(filter, doc! { "_id": 1 }, session).await?;
         Ok(found.and_then(|document| document.get_str("_id").ok().map(str::to_owned)))
     }
@@ -101,7 +103,8 @@ impl Server {
     ) -> Result<Option<Last>, DriverError> {
         let mut projection = filling(scope.spec);
         projection.insert(SEALED, 1_i32);
-        let found = self.last(scope.all(), projection, session).await?;
+        let all = self.by_ids(scope, scope.ids());
+        let found = self.last(all, projection, session).await?;
         let capacity = i64::from(scope.open.capacity);
         Ok(found.and_then(|bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole);

@@ -4,7 +4,9 @@ use std::{future::IntoFuture, time::Duration};
 
 use mongodb::{
     IndexModel,
+    bson::doc,
     error::{Error as DriverError, ErrorKind},
+    options::Hint,
 };
 
 use super::Server;
@@ -32,6 +34,15 @@ impl Server {
     /// being built already.
     pub(crate) async fn create_indexes(&self, models: Vec<IndexModel>) -> Result<(), DriverError> {
         self.collection.create_indexes(models).await.map(drop)
+    }
+
+    /// Tries an update of all documents with none of these ids, by the index of this name. One round
+    /// trip.
+    pub(crate) async fn try_hint(&self, name: &str) -> Result<(), DriverError> {
+        let none = doc! { "_id": { "$in": [] } };
+        let nothing = doc! { "$set": { "_": 0 } };
+        let action = self.collection.update_many(none, nothing);
+        action.hint(Hint::Name(name.to_owned())).await.map(drop)
     }
 
     /// Drops an index; one that is gone already is none to drop.

@@ -1,18 +1,17 @@
-//! Commands of several statements.
+//! Several statements in one command, each repeatable without being carried out twice.
 //!
-//! The driver sends one update per command, unless the server is 8.0 or later (`bulkWrite`). So
-//! these commands are built here, and numbered; see [`numbers`](super::numbers).
+//! A server from 8.0 on has `bulkWrite`, which the driver sends and repeats. Before 8.0, a replica set
+//! takes several updates in a command that is numbered here ([`numbered`](super::numbered)); where that
+//! is not possible, behind a `mongos` and on a standalone server, each update travels alone.
 
 use mongodb::{
-    ClientSession, Database,
-    bson::{Bson, Deserializer, Document, RawDocumentBuf},
-    error::{Error as DriverError, ErrorKind, WriteConcernError, WriteError, WriteFailure},
-    options::WriteConcern,
+    error::{Error as DriverError, ErrorKind, InsertManyError, WriteError, WriteFailure},
+    options::{BulkWriteOptions, UpdateOneModel},
 };
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap};
+use serde::Serialize;
 
 use super::Server;
-use crate::{command::Update, element::raw, error::is_broken_off};
+use crate::{bytes, command::Update};
 
 /// What became of the statements of a command, one by one. What follows a refusal in an ordered
 /// command was not carried out, whatever stands here.
@@ -21,163 +20,130 @@ pub(crate) type Results = Vec<Result<(), DriverError>>;
 impl Server {
     /// Carries out updates, each of which changes a document or is refused.
     ///
-    /// One round trip. If the connection breaks and the deployment is a replica set, the command is
-    /// sent once more, and the server carries out what it has not yet.
+    /// One round trip, or one for each update where the deployment cannot do better. A command whose
+    /// connection breaks is sent once more, and the server carries out what it has not yet.
     pub(crate) async fn update_all(
         &self,
         updates: Vec<Update>,
         ordered: bool,
     ) -> Result<Results, DriverError> {
-        let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
-        self.carry_out(["update", "updates"], &statements, ordered)
-            .await
+        let deployment = self.deployment().await?;
+        if deployment.has_bulk_write() {
+            self.bulk_write(updates, ordered).await
+        } else if deployment.takes_our_numbers() {
+            self.numbered(updates, ordered).await
+        } else {
+            self.one_by_one(updates, ordered).await
+        }
     }
 
-    /// Inserts documents. Round trips as [`update_all`](Self::update_all).
-    pub(crate) async fn insert_all<D: Serialize + Sync>(
+    /// Inserts documents, as a single command that the driver repeats.
+    pub(crate) async fn insert_all<D: Serialize + Send + Sync>(
         &self,
         documents: &[D],
         ordered: bool,
     ) -> Result<Results, DriverError> {
-        self.carry_out(["insert", "documents"], documents, ordered)
-            .await
+        let collection = self.collection.clone_with_type::<D>();
+        match collection.insert_many(documents).ordered(ordered).await {
+            Ok(_) => Ok(results([], documents.len())),
+            Err(error) => refused_inserts(error, documents.len()),
+        }
     }
 
-    /// What became of the last update of this session, which was broken off; tells whether it found
-    /// or made a document. If it has not, it is carried out now. `None` if the server cannot tell, as a
-    /// standalone one.
-    pub(super) async fn update_again(
+    async fn bulk_write(
         &self,
-        update: Update,
-        session: ClientSession,
-    ) -> Result<Option<bool>, DriverError> {
-        let statements = [update.into_statement()];
-        let command = self.command(["update", "updates"], &statements, true);
-        let db = self.db();
-        let Some(reply) = self.numbers.send_again(&db, &command, session).await? else {
-            return Ok(None);
-        };
-        let found = reply.n > 0;
-        let result = results(reply, 1)?.pop();
-        result.transpose().map(|_| Some(found))
-    }
-
-    async fn carry_out<S: Serialize + Sync>(
-        &self,
-        verb: [&'static str; 2],
-        statements: &[S],
+        updates: Vec<Update>,
         ordered: bool,
     ) -> Result<Results, DriverError> {
-        let command = self.command(verb, statements, ordered);
-        let reply = self.numbers.send(&self.db(), &command).await?;
-        results(reply, statements.len())
+        let statements = updates.len();
+        let namespace = self.collection.namespace();
+        let models = updates.into_iter().map(|update| {
+            UpdateOneModel::builder()
+                .namespace(namespace.clone())
+                .filter(update.filter)
+                .update(update.update)
+                .hint(update.hint.map(Into::into))
+                .upsert(update.upsert)
+                .build()
+        });
+        let mut options = BulkWriteOptions::default();
+        options.ordered = Some(ordered);
+        options.write_concern = self.collection.write_concern().cloned();
+        let action = self.collection.client().bulk_write(models);
+        match action.with_options(options).await {
+            Ok(_) => Ok(results([], statements)),
+            Err(error) => refused_updates(error, statements),
+        }
     }
 
-    fn command<'c, S>(
-        &'c self,
-        [verb, list]: [&'static str; 2],
-        statements: &'c [S],
+    async fn one_by_one(
+        &self,
+        updates: Vec<Update>,
         ordered: bool,
-    ) -> Command<'c, S> {
-        Command {
-            verb,
-            list,
-            collection: self.collection.name(),
-            statements,
-            ordered,
-            write_concern: self.collection.write_concern(),
+    ) -> Result<Results, DriverError> {
+        let mut results = Results::with_capacity(updates.len());
+        for update in updates {
+            let result = self.update(update, None).await;
+            // What the later ones will say does not matter: they are not sent.
+            let is_last = ordered && result.is_err();
+            results.push(result.map(drop));
+            if is_last {
+                break;
+            }
         }
-    }
-
-    fn db(&self) -> Database {
-        (self.collection.client()).database(&self.collection.namespace().db)
+        Ok(results)
     }
 }
 
-/// An `update` or an `insert`.
-pub(super) struct Command<'c, S> {
-    verb: &'static str,
-    list: &'static str,
-    pub(super) collection: &'c str,
-    statements: &'c [S],
-    ordered: bool,
-    write_concern: Option<&'c WriteConcern>,
-}
+/// What became of the updates of a `bulkWrite` that did not succeed as a whole.
+fn refused_updates(error: DriverError, statements: usize) -> Result<Results, DriverError> {
+    use std::error::Error;
 
-impl<S: Serialize> Command<'_, S> {
-    pub(super) fn numbered(&self, number: Option<i64>) -> Result<RawDocumentBuf, DriverError> {
-        let command = raw(&Numbered(self, number));
-        // Statements are BSON already: only a length beyond 32 bits can fail.
-        command.map_err(|error| DriverError::custom(error.to_string()))
-    }
-}
-
-struct Numbered<'c, S>(&'c Command<'c, S>, Option<i64>);
-
-impl<S: Serialize> Serialize for Numbered<'_, S> {
-    fn serialize<R: Serializer>(&self, serializer: R) -> Result<R::Ok, R::Error> {
-        let Self(command, number) = self;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry(command.verb, command.collection)?;
-        map.serialize_entry(command.list, command.statements)?;
-        map.serialize_entry("ordered", &command.ordered)?;
-        if let Some(concern) = command.write_concern {
-            map.serialize_entry("writeConcern", concern)?;
+    match &*error.kind {
+        // With a source the command was given up in the middle; with an error of the write concern
+        // all that was carried out may be lost again.
+        ErrorKind::BulkWrite(bulk)
+            if error.source().is_none() && bulk.write_concern_errors.is_empty() =>
+        {
+            let refused = bulk.write_errors.iter();
+            Ok(results(
+                refused.map(|(at, error)| (*at, error.clone())),
+                statements,
+            ))
         }
-        if let Some(number) = number {
-            map.serialize_entry("txnNumber", number)?;
-        }
-        map.end()
+        _ => Err(error),
     }
 }
 
-/// The server's answer.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Reply {
-    /// How many documents were found or made.
-    #[serde(default)]
-    n: i64,
-    #[serde(default)]
-    write_errors: Vec<Refused>,
-    write_concern_error: Option<WriteConcernError>,
-    #[serde(default)]
-    pub(super) error_labels: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Refused {
-    index: i64,
-    #[serde(flatten)]
-    error: WriteError,
-}
-
-impl Reply {
-    /// Whether a statement was broken off, and may have been carried out.
-    pub(super) fn is_broken_off(&self) -> bool {
-        let is = |refused: &Refused| is_broken_off((refused.error.code, &refused.error.message));
-        self.write_errors.iter().any(is)
-    }
-
-    pub(super) fn of(reply: Document) -> Result<Self, DriverError> {
-        let reply = Self::deserialize(Deserializer::new(Bson::Document(reply)));
-        reply.map_err(|error| DriverError::custom(error.to_string()))
-    }
-}
-
-fn results(reply: Reply, statements: usize) -> Result<Results, DriverError> {
-    // What was carried out may yet be lost if it is not where the write concern wants it.
-    if let Some(error) = reply.write_concern_error {
-        return Err(failure(WriteFailure::WriteConcernError(error)));
-    }
-    let mut refused = reply.write_errors.into_iter().peekable();
-    let result = |at| match refused.next_if(|refused| usize::try_from(refused.index) == Ok(at)) {
-        Some(refused) => Err(failure(WriteFailure::WriteError(refused.error))),
-        None => Ok(()),
+/// What became of the documents of an insert that did not succeed as a whole.
+fn refused_inserts(error: DriverError, documents: usize) -> Result<Results, DriverError> {
+    let ErrorKind::InsertMany(InsertManyError {
+        write_errors: Some(refused),
+        write_concern_error: None,
+        ..
+    }) = &*error.kind
+    else {
+        return Err(error);
     };
-    Ok((0..statements).map(result).collect())
+    // The driver has another type for the same thing that also tells the place.
+    let refused = refused.iter().map(|one| {
+        let error = bytes::write(one).ok()?;
+        Some((one.index, bytes::read::<WriteError>(&error).ok()?))
+    });
+    let refused: Option<Vec<_>> = refused.collect();
+    refused.map_or(Err(error), |refused| Ok(results(refused, documents)))
 }
 
-fn failure(failure: WriteFailure) -> DriverError {
-    ErrorKind::Write(failure).into()
+/// What became of so many statements, of which these were refused.
+pub(super) fn results(
+    refused: impl IntoIterator<Item = (usize, WriteError)>,
+    statements: usize,
+) -> Results {
+    let mut results: Results = (0..statements).map(|_| Ok(())).collect();
+    for (at, error) in refused {
+        if let Some(result) = results.get_mut(at) {
+            *result = Err(ErrorKind::Write(WriteFailure::WriteError(error)).into());
+        }
+    }
+    results
 }

@@ -7,7 +7,10 @@ use mongodb::{
 use serde::Serialize;
 
 use super::{Server, with_session};
-use crate::{command::Update, error::is_killed};
+use crate::{
+    command::Update,
+    error::{is_killed, is_statement_error},
+};
 
 impl Server {
     /// Carries out one update; tells whether it changed anything.
@@ -30,16 +33,18 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
         let found = |result: UpdateResult| result.matched_count > 0 || result.upserted_id.is_some();
-        if session.is_some() {
+        if session.is_some() || !self.deployment().await?.takes_our_numbers() {
             return self.send(update, session).await.map(found);
         }
         // One that is known, so that the server can be asked about it.
         let mut session = self.collection.client().start_session().await?;
         match self.send(update.clone(), Some(&mut session)).await {
-            Err(error) if is_killed(&error) => {
-                let found = self.update_again(update, session).await?;
-                found.ok_or(error)
-            }
+            Err(error) if is_killed(&error) => match self.update_again(update, session).await {
+                Ok(Some(found)) => Ok(found),
+                Err(answer) if is_statement_error(&answer) => Err(answer),
+                // It was not told, and what was broken off may have been carried out.
+                Ok(None) | Err(_) => Err(error),
+            },
             sent => sent.map(found),
         }
     }

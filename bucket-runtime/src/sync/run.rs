@@ -8,7 +8,7 @@ use crate::{
     Advice, AppendManyError, Appended, Bucket, BucketProblem, Buckets, ExtrasStream, FindStream,
     ItemStream, Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError,
     RecapacityProgress, RegroupProgress, Result, Rollup, SplitProgress, ValueStream, WatchStream,
-    action::*,
+    action::*, bson::Bson,
 };
 
 macro_rules! run {
@@ -46,6 +46,7 @@ run! {
     [] Count<'_> => Result<u64>;
     [T: Bucket] RollUp<'_, T> => Result<Rollup<T>>;
     [T: Bucket] RemoveItem<'_, T> => Result<Option<T>>;
+    [T: Bucket] RemoveStored<'_, T> => Result<Option<Bson>>;
     ['s, T: Bucket, F: FnMut(&mut T) + Send + 's] UpdateItem<'s, T, F> => Result<Option<T>>;
     [] RemoveKey<'_> => Result<u64>;
     [] CreateView<'_> => Result<()>;

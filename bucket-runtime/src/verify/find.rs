@@ -1,7 +1,7 @@
 //! What is wrong in a collection.
 
 use mongodb::{
-    bson::{Bson, Document, doc},
+    bson::{Bson, Document, RawDocument, RawDocumentBuf, doc},
     error::Error as DriverError,
 };
 use serde::Deserialize;
@@ -10,9 +10,11 @@ use super::{BucketProblem as Problem, command};
 use crate::{
     BucketSpec, Error, KeyPart, Ordinal, Result,
     command::KeyScope,
+    error::error_text,
     id, open,
     rows::Rows,
     server::{Server, whole},
+    unreadable::Unreadable,
 };
 
 /// A collection, and what the buckets in it should be.
@@ -21,6 +23,8 @@ pub(crate) struct Verifier {
     pub(crate) spec: &'static BucketSpec,
     /// The key of these stored values, or the index of the field that holds none.
     pub(crate) parts: fn(Vec<Bson>) -> Result<Vec<KeyPart>, usize>,
+    /// The items of this bucket that cannot be read.
+    pub(crate) unreadable: fn(&RawDocument) -> Vec<Unreadable>,
 }
 
 /// What of a bucket is looked at.
@@ -56,6 +60,25 @@ impl Verifier {
     pub(crate) async fn problems(&self) -> Result<Vec<Problem>> {
         let mut problems = self.of_single_buckets().await?;
         problems.extend(self.several_open().await?);
+        problems.extend(self.of_items().await?);
+        Ok(problems)
+    }
+
+    /// Which items cannot be read. Only the struct can tell, so all of them are sent.
+    async fn of_items(&self) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut buckets = self.survey([]).await?;
+        while let Some(row) = self.next::<RawDocumentBuf>(&mut buckets).await? {
+            let id = row.get("_id").ok().flatten();
+            let id = id.and_then(|id| Bson::try_from(id).ok());
+            let bucket = id.unwrap_or(Bson::Null);
+            let unreadable = (self.unreadable)(&row);
+            problems.extend(unreadable.into_iter().map(|item| Problem::Unreadable {
+                bucket: bucket.clone(),
+                place: item.place,
+                error: error_text(&item.error),
+            }));
+        }
         Ok(problems)
     }
 

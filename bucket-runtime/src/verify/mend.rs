@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, Document};
 
 use super::{BucketProblem as Problem, command, find::Verifier};
-use crate::Result;
+use crate::{Error, Result};
 
 /// How many buckets one command mends.
 const BUCKETS: usize = 1000;
@@ -50,6 +50,8 @@ impl Verifier {
 
     async fn mend(&self, filter: Document, pipeline: Vec<Document>) -> Result<()> {
         let mended = self.server.update_many(filter, pipeline, None).await;
-        mended.map(drop).map_err(|error| self.failed(error))
+        mended
+            .map(drop)
+            .map_err(|error| Error::write_of_many(error, self.server.name()))
     }
 }

@@ -61,6 +61,16 @@ pub enum BucketProblem {
         /// The stored name of the field.
         field: &'static str,
     },
+    /// G1: an item cannot be read as the struct. Reads of its bucket fail, unless they
+    /// [skip](crate::action::Items::skip_unreadable) it.
+    Unreadable {
+        /// The bucket's `_id`.
+        bucket: Bson,
+        /// How many items come before it in the bucket.
+        place: u64,
+        /// Why it cannot be read.
+        error: String,
+    },
     /// Two items of a bucket have the same value in the field that is `unique`.
     Twins {
         /// The bucket's `_id`.
@@ -112,6 +122,15 @@ impl fmt::Display for BucketProblem {
                 f,
                 "the rollup of `{field}` in bucket {bucket} is not about all of its items; move \
                  its items into another collection with `append_stream`"
+            ),
+            Self::Unreadable {
+                bucket,
+                place,
+                error,
+            } => write!(
+                f,
+                "G1: item {place} (from 0) of bucket {bucket} cannot be read: {error}; correct it, \
+                 or take it out with `remove_item(…).as_stored()`"
             ),
             Self::Twins { bucket, field } => write!(
                 f,

@@ -232,6 +232,11 @@ fn planted_faults_in_outliers_are_found() {
             extras
         }),
         ("G1: acknowledged is stored", parent(&[0, 6]), extras()),
+        ("G1: refused is not stored", parent(&[0, 1]), {
+            let mut extras = extras();
+            extras[1].items[1].n = 5;
+            extras
+        }),
         ("G3: one open bucket", parent(&[0, 1]), {
             let mut extras = extras();
             for page in &mut extras {

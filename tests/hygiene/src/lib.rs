@@ -93,7 +93,14 @@ pub mod absolute_path {
         #[bucket(min)]
         pub at: ::persistence::mongodb::bson::DateTime,
         #[bucket(sum)]
+        #[serde(skip_serializing_if = "is_zero", default)]
         pub fields: i32,
+        #[serde(with = "::persistence::bson_date")]
+        pub until: ::core::option::Option<::persistence::mongodb::bson::DateTime>,
+    }
+
+    fn is_zero(fields: &i32) -> bool {
+        *fields == 0
     }
 
     // Traits of these names are in scope by glob only, and are no use to the derive.
@@ -120,6 +127,16 @@ pub mod bare_path {
     pub struct InString {
         pub sensor: u32,
         pub value: f64,
+    }
+}
+
+/// The manifest tells the name.
+pub mod by_manifest {
+    #[derive(::persistence::Bucket)]
+    #[bucket(collection = "readings", id = "{sensor}_{at}", capacity = 100)]
+    pub struct Reading {
+        pub sensor: u32,
+        pub at: ::persistence::mongodb::bson::DateTime,
     }
 }
 
@@ -222,6 +239,28 @@ pub mod outliers {
         pub _id: Id,
         #[outlier(items)]
         pub items: ::std::vec::Vec<Item>,
+    }
+
+    #[derive(
+        ::persistence::__private::serde::Serialize,
+        ::persistence::__private::serde::Deserialize,
+        ::persistence::Outlier,
+    )]
+    #[serde(crate = "::persistence::__private::serde")]
+    #[outlier(
+        crate = ::persistence,
+        collection = "sales",
+        reference = "book",
+        threshold = 10
+    )]
+    pub struct Bounded {
+        pub _id: i64,
+        #[outlier(max_len = 10)]
+        pub title: ::std::string::String,
+        #[outlier(items, max_len = 10)]
+        pub readers: ::std::vec::Vec<::std::string::String>,
+        #[serde(default, skip_serializing_if = "::core::option::Option::is_none")]
+        pub note: ::core::option::Option<::std::string::String>,
     }
 
     fn shadowed(_: (Vec, String, OutlierSpec)) {}

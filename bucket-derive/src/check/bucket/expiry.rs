@@ -4,7 +4,7 @@ use crate::{
     errors::Errors,
     id_format::Ordinal,
     length::{self, Wrong},
-    model::bucket::Model,
+    model::{bucket::Model, guess},
 };
 
 /// The server takes seconds in 32 bits (MongoDB manual, "TTL Indexes").
@@ -44,10 +44,18 @@ fn check_has_time(model: &Model<'_>, errors: &mut Errors) {
         return;
     };
     let format = model.attr.id.as_ref().map(|id| id.value.value());
-    let by_time = format.unwrap_or_default().replace("{#}", "{date}");
+    let format = format.unwrap_or_default();
+    let help = match guess::time(&model.fields) {
+        Some(time) => {
+            let by_time = format.replace("{#}", &format!("{{{}}}", time.name));
+            format!("id = \"{by_time}\"")
+        }
+        None => "remove it, or add a field for the time of an item and end the id format in it"
+            .to_owned(),
+    };
     errors.push(
         &span.key,
         "`expire_after` needs the time of the items, and numbered buckets have none",
-        format_args!("end the id format in a time: id = \"{by_time}\""),
+        help,
     );
 }

@@ -1,16 +1,19 @@
 //! What an id format must be, so that ids sort as the buckets do and no two keys share one.
 
+mod text;
+
 use std::ops::Range;
 
-use proc_macro2::Span;
 use syn::LitStr;
 
+pub(super) use self::text::example;
+use self::text::{begins_well, separator, span_in};
 use crate::{
     attr::BucketAttr,
     errors::{Errors, did_you_mean},
     id_format::{Kind, Part, Suffix},
     length::{self, Wrong},
-    model::bucket::Model,
+    model::{bucket::Model, guess},
 };
 
 /// The units of a time ordinal, as the format spells them.
@@ -168,7 +171,13 @@ impl<'c> Rules<'c, '_> {
         let before = &parts[..parts.len().saturating_sub(1)];
         for part in before.iter().filter(|part| part.kind == Kind::Number) {
             let message = "`{#}` must be the end of the id format";
-            self.push(&part.at, message, "id = \"{field}_{#}\"");
+            let fields = self.fields().into_iter().map(|(_, name)| name);
+            let fields = Vec::from_iter(fields.filter(|name| !self.is_time(name)));
+            let help = match fields.is_empty() {
+                true => example(self.model),
+                false => format!("id = \"{{{}}}_{{#}}\"", fields.join("}_{")),
+            };
+            self.push(&part.at, message, help);
         }
     }
 
@@ -223,24 +232,30 @@ impl<'c> Rules<'c, '_> {
             .count();
         let whole = 0..self.text.len();
         let (message, help) = match parts.last().map(|part| &part.kind) {
-            None => ("the id format is empty".to_owned(), self.example()),
+            None => ("the id format is empty".to_owned(), example(self.model)),
             Some(_) if placeholders == 0 => (
                 format!("`{}` names no key field", self.text),
-                self.example(),
+                example(self.model),
             ),
             Some(Kind::Literal(text)) => (
                 format!("the id format ends in `{text}`, but must end in its ordinal"),
-                format!("id = \"{}{}{{#}}\"", self.text, separator(text)),
+                match self.ends_in_time() {
+                    true => format!("id = \"{}\"", self.text.trim_end_matches(text.as_str())),
+                    false => format!("id = \"{}{}{{#}}\"", self.text, separator(text)),
+                },
             ),
             Some(Kind::Number) if placeholders == 1 => (
                 "the id format names no key field before `{#}`".to_owned(),
-                self.example(),
+                example(self.model),
             ),
             Some(Kind::Field { name, .. }) if placeholders == 1 => (
                 format!(
                     "the id format has one placeholder, `{{{name}}}`, but needs a key and an ordinal"
                 ),
-                format!("id = \"{{{name}}}_{{#}}\""),
+                match (self.is_time(name), self.other(name)) {
+                    (true, Some(key)) => format!("id = \"{{{key}}}_{{{name}}}\""),
+                    _ => format!("id = \"{{{name}}}_{{#}}\""),
+                },
             ),
             Some(_) => return,
         };
@@ -263,42 +278,26 @@ impl<'c> Rules<'c, '_> {
             .to_owned()
     }
 
-    fn example(&self) -> String {
-        let first = self
-            .model
-            .fields
-            .first()
-            .map_or("field", |field| field.name.as_str());
-        format!("id = \"{{{first}}}_{{#}}\"")
+    /// Whether the last placeholder, which stands behind others, names what looks like a time.
+    fn ends_in_time(&self) -> bool {
+        match self.fields().as_slice() {
+            [_, .., (_, name)] => self.is_time(name),
+            _ => false,
+        }
+    }
+
+    fn is_time(&self, name: &str) -> bool {
+        self.model.field(name).is_some_and(guess::is_time)
+    }
+
+    /// A field that may be the key beside this one.
+    fn other(&self, name: &str) -> Option<&str> {
+        let key = guess::key(&self.model.fields)?;
+        (key.name != name).then_some(&key.name)
     }
 
     fn push(&mut self, at: &Range<usize>, message: impl AsRef<str>, help: impl AsRef<str>) {
         let span = span_in(self.literal, &self.text, at);
         self.errors.push_at(span, message.as_ref(), help.as_ref());
     }
-}
-
-fn begins_well(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_punctuation() && c != '%')
-}
-
-/// What to put between a literal and an ordinal.
-fn separator(text: &str) -> &'static str {
-    if text.ends_with(|c: char| c.is_ascii_punctuation()) {
-        ""
-    } else {
-        "_"
-    }
-}
-
-/// The place within the literal where the compiler tells it, else the whole literal.
-fn span_in(literal: &LitStr, text: &str, at: &Range<usize>) -> Span {
-    let token = literal.token();
-    let source = token.to_string();
-    // Where there are escapes, positions in the text are no positions in the source.
-    let part = source
-        .find(text)
-        .filter(|_| !at.is_empty())
-        .and_then(|start| token.subspan(start + at.start..start + at.end));
-    part.unwrap_or_else(|| literal.span())
 }

@@ -1,11 +1,16 @@
 //! Names in a bucket: each must be one that a field can have, and must be free.
 
+use syn::LitStr;
+
 use crate::{
     attr::Spanned,
     check::names::{check_distinct, name_tokens, not_a_field_name, rename},
     errors::Errors,
     id_format::Ordinal,
-    model::bucket::{Model, Role},
+    model::{
+        bucket::{Model, Role},
+        guess,
+    },
 };
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
@@ -61,14 +66,20 @@ fn check_window(model: &Model<'_>, errors: &mut Errors) {
     let attr = &model.attr;
     let Some(name) = model.window_name() else {
         if let (Some(window), Some(ordinal)) = (&attr.window, model.format.ordinal()) {
-            let field = match ordinal {
-                Ordinal::Time { field, .. } => field,
-                Ordinal::Number => "field",
+            let time = match ordinal {
+                Ordinal::Time { field, .. } => Some(field),
+                Ordinal::Number => guess::time(&model.fields).map(|time| time.name.as_str()),
+            };
+            let help = match time {
+                Some(time) => {
+                    format!("remove it, or end the id format in a window: `{{{time}/1h}}`")
+                }
+                None => "remove it".to_owned(),
             };
             errors.push(
                 &window.key,
                 "`window` names a field that only the buckets of time windows have",
-                format_args!("remove it, or end the id format in a window: `{{{field}/1h}}`"),
+                help,
             );
         }
         return;
@@ -102,6 +113,15 @@ fn check_key_names(model: &Model<'_>, errors: &mut Errors) {
                     at,
                     format_args!("the stored name `{name}` of a key field {wrong}"),
                     rename(key, "key"),
+                );
+            } else if let Some(given) = given(model, name).filter(|_| !is_fixed(model, name)) {
+                errors.push(
+                    &given.value,
+                    format_args!("`{name}` is the name of the key field `{}`", key.name),
+                    match given.key == name {
+                        true => format!("{} = \"its_{name}\"", given.key),
+                        false => format!("{} = \"{}\"", given.key, given.key),
+                    },
                 );
             } else if is_reserved(model, name) {
                 errors.push(
@@ -140,6 +160,14 @@ fn check_key_aliases(model: &Model<'_>, errors: &mut Errors) {
             }
         }
     }
+}
+
+/// Where the struct's attribute gives this name to a field of every bucket.
+fn given<'m>(model: &'m Model<'_>, name: &str) -> Option<&'m Spanned<LitStr>> {
+    let attr = &model.attr;
+    let names = [&attr.items, &attr.count, &attr.window, &attr.rollup];
+    let mut names = names.into_iter().flatten();
+    names.find(|given| given.value.value() == name)
 }
 
 fn is_reserved(model: &Model<'_>, name: &str) -> bool {

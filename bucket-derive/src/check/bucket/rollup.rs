@@ -68,7 +68,7 @@ fn check_name(model: &Model<'_>, errors: &mut Errors) {
         errors.push(
             &written.value,
             format_args!("`{name}` cannot name both {other} and the rollup"),
-            r#"rollup = "rollup""#,
+            format_args!("{} = \"{}\"", written.key, written.key),
         );
     }
 }

@@ -2,7 +2,11 @@
 
 use crate::{
     attr::BUCKET,
-    check::serde::{check_one_name, check_rename_rule, check_struct, name},
+    check::{
+        readback::{check_left_out, check_names},
+        serde::{check_one_name, check_rename_rule, check_struct, name},
+        serde_words::{check_field_words, check_struct_words},
+    },
     errors::Errors,
     model::{
         Field,
@@ -11,6 +15,7 @@ use crate::{
 };
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+    check_struct_words(&model.serde.entries, errors);
     check_struct(&model.serde, &BUCKET, errors);
     check_rename_rule(&model.serde, errors);
     for field in &model.fields {
@@ -22,8 +27,16 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
                 };
                 check_one_name(&model.serde, field, "a key field", help, errors);
             }
-            Role::Time => check_time(field, errors),
-            Role::Element => {}
+            Role::Time => {
+                check_field_words(&field.serde.entries, errors);
+                check_time(field, errors);
+                check_names(&model.serde, field, true, errors);
+            }
+            Role::Element => {
+                check_field_words(&field.serde.entries, errors);
+                check_left_out(&model.serde, field, errors);
+                check_names(&model.serde, field, false, errors);
+            }
         }
     }
 }

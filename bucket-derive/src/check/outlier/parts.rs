@@ -27,7 +27,9 @@ fn check_id(model: &Model<'_>, errors: &mut Errors) {
     }
     let message = "no field is stored as `_id`";
     let help = r#"#[serde(rename = "_id")]"#;
-    match model.fields.iter().find(|field| field.name == "id") {
+    // A rule for all names takes the underscore away.
+    let is_meant = |field: &&Field<'_, Marks>| field.name == "id" || field.name == "_id";
+    match model.fields.iter().find(is_meant) {
         Some(field) => errors.push(field.ident, message, help),
         None => errors.push(
             &model.input.ident,

@@ -2,7 +2,10 @@
 
 use crate::{
     attr::OUTLIER,
-    check::serde::{check_one_name, check_rename_rule, check_struct, name},
+    check::{
+        readback::{check_left_out, check_names},
+        serde::{check_one_name, check_rename_rule, check_struct, name},
+    },
     errors::Errors,
     model::{
         Field,
@@ -33,6 +36,20 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
         check_one_name(&model.serde, field, &format!("the {what}"), help, errors);
     }
     check_flag_default(model, errors);
+    for field in model.fields.iter().filter(|field| !field.part.is_id) {
+        let is_marked = field
+            .attr
+            .word("items")
+            .or(field.attr.word("flag"))
+            .is_some();
+        // Of items and flag the rest is said above.
+        if !is_marked {
+            check_names(&model.serde, field, false, errors);
+        }
+        if !is_marked || !field.is_left_out() {
+            check_left_out(&model.serde, field, errors);
+        }
+    }
 }
 
 /// A parent that has extras has the flag, too, which such a struct would refuse to read.

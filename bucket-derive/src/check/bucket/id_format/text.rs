@@ -1,0 +1,39 @@
+//! Texts of id formats: what is proposed, what may follow a key, and where in a literal a part stands.
+
+use std::ops::Range;
+
+use proc_macro2::Span;
+use syn::LitStr;
+
+use crate::model::{bucket::Model, guess};
+
+/// A format that most likely suits the struct.
+pub(crate) fn example(model: &Model<'_>) -> String {
+    let key = guess::key(&model.fields).map_or("field", |key| key.name.as_str());
+    format!("id = \"{{{key}}}_{{#}}\"")
+}
+
+pub(super) fn begins_well(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_punctuation() && c != '%')
+}
+
+/// What to put between a literal and an ordinal.
+pub(super) fn separator(text: &str) -> &'static str {
+    if text.ends_with(|c: char| c.is_ascii_punctuation()) {
+        ""
+    } else {
+        "_"
+    }
+}
+
+/// The place within the literal where the compiler tells it, else the whole literal.
+pub(super) fn span_in(literal: &LitStr, text: &str, at: &Range<usize>) -> Span {
+    let token = literal.token();
+    let source = token.to_string();
+    // Where there are escapes, positions in the text are no positions in the source.
+    let part = source
+        .find(text)
+        .filter(|_| !at.is_empty())
+        .and_then(|start| token.subspan(start + at.start..start + at.end));
+    part.unwrap_or_else(|| literal.span())
+}

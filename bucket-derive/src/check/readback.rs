@@ -1,0 +1,69 @@
+//! What is stored can be read. A value that serde leaves out, or writes under a name that it does not
+//! read, would otherwise take its whole document with it.
+
+use crate::{check::serde::name, errors::Errors, model::Field, serde_attr::Container};
+
+/// Where a value is left out, something has to stand in for it. Whether its type has that by itself,
+/// as an `Option` does, is for the compiler to say; a function of the user's is not even called.
+pub(super) fn check_left_out<Part>(
+    container: &Container,
+    field: &Field<'_, Part>,
+    errors: &mut Errors,
+) {
+    let (Some(left_out), Some(reader)) = (field.left_out(container), field.reader()) else {
+        return;
+    };
+    let (left_out_by, reader) = (name(left_out), name(reader));
+    let message = format!(
+        "`{}` is not always stored, and `{reader}` cannot read what is missing",
+        field.name
+    );
+    let help = match field.serde.has("flatten") {
+        true => format!("remove `{left_out_by}`"),
+        false => "#[serde(default)]".to_owned(),
+    };
+    errors.push(&left_out.tokens, message, help);
+}
+
+/// A value that is found under no name that is read is lost, and where it is required, so is all that
+/// stands beside it. With a default it is the user's choice, unless `is_needed`.
+pub(super) fn check_names<Part>(
+    container: &Container,
+    field: &Field<'_, Part>,
+    is_needed: bool,
+    errors: &mut Errors,
+) {
+    let Some(write) = &field.serde.write else {
+        return;
+    };
+    if field.serde.read.contains(write) {
+        return;
+    }
+    let alias = format!("#[serde(alias = {write:?})]");
+    let denied = container.find("deny_unknown_fields").is_some();
+    match field.serde.read.first() {
+        None if denied => errors.push(
+            field
+                .serde
+                .find("skip_deserializing")
+                .map(|entry| &entry.tokens),
+            format_args!(
+                "`{}` is written, and `deny_unknown_fields` refuses to read it",
+                field.name
+            ),
+            "write `skip`, or remove `deny_unknown_fields`",
+        ),
+        None => {}
+        Some(read) if denied || is_needed || !field.has_default(container) => {
+            let message = format!(
+                "`{}` is written as `{write}`, and not read under that name but as `{read}`",
+                field.name
+            );
+            match field.serde.find("rename") {
+                Some(rename) => errors.push(&rename.tokens, message, alias),
+                None => errors.push(field.ident, message, alias),
+            }
+        }
+        Some(_) => {}
+    }
+}

@@ -1,0 +1,173 @@
+//! Every help line that holds code holds when it is pasted: in each invalid fixture the mistake is then
+//! gone, and no other one has come.
+
+use std::{fs, path::Path};
+
+use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{
+    Attribute, Field, Ident, ItemStruct, Meta, MetaNameValue, Token, parse::Parser, parse_quote,
+    punctuated::Punctuated, spanned::Spanned, visit::Visit,
+};
+
+use crate::{bucket, outlier};
+
+/// A derive, by the name of its attribute.
+#[derive(Clone, Copy)]
+struct Derive(&'static str, fn(TokenStream) -> TokenStream);
+
+/// A mistake: where it begins, and what is said about it.
+struct Mistake {
+    at: LineColumn,
+    message: String,
+    help: String,
+}
+
+#[derive(Default)]
+struct Structs(Vec<ItemStruct>);
+
+impl<'ast> Visit<'ast> for Structs {
+    fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
+        self.0.push(item.clone());
+    }
+}
+
+#[test]
+fn help_lines_hold_when_pasted() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/invalid");
+    let (mut pasted, mut wrong) = (0, Vec::new());
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
+        let mut structs = Structs::default();
+        structs.visit_file(&file);
+        for item in &structs.0 {
+            for derive in derives(item) {
+                let before = mistakes(item, derive);
+                for mistake in &before {
+                    let Some(item) = paste(item, mistake, derive) else {
+                        continue;
+                    };
+                    pasted += 1;
+                    let after = mistakes(&item, derive);
+                    let is_new = |after: &Mistake| {
+                        before.iter().all(|before| before.message != after.message)
+                    };
+                    if after.len() >= before.len() || after.iter().any(is_new) {
+                        let left = Vec::from_iter(after.iter().map(|after| after.message.as_str()));
+                        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                        wrong.push(format!(
+                            "{name}: {}\n  help: {}\n  left: {left:#?}",
+                            mistake.message, mistake.help
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(pasted > 100, "{pasted} help lines hold code");
+}
+
+fn derives(item: &ItemStruct) -> Vec<Derive> {
+    let names = item
+        .attrs
+        .iter()
+        .filter(|attr| attr.path().is_ident("derive"));
+    let names = names
+        .map(|attr| attr.to_token_stream().to_string())
+        .collect::<String>();
+    let known = [
+        ("Bucket", Derive("bucket", bucket::derive)),
+        ("Outlier", Derive("outlier", outlier::derive)),
+    ];
+    let named = known.into_iter().filter(|(name, _)| names.contains(name));
+    named.map(|(_, derive)| derive).collect()
+}
+
+fn mistakes(item: &ItemStruct, derive: Derive) -> Vec<Mistake> {
+    let mut bare = item.clone();
+    bare.attrs.retain(|attr| !attr.path().is_ident("derive"));
+    let output = Vec::from_iter((derive.1)(bare.to_token_stream()));
+    // `:: core :: compile_error ! { "…" }`, whose first token stands where the mistake begins.
+    let errors = output.windows(8).filter_map(|trees| match trees {
+        [first, .., TokenTree::Ident(name), _, TokenTree::Group(text)]
+            if name == "compile_error" =>
+        {
+            let text: syn::LitStr = syn::parse2(text.stream()).ok()?;
+            let text = text.value();
+            let (message, help) = text.split_once("\nhelp: ")?;
+            Some(Mistake {
+                at: first.span().start(),
+                message: message.to_owned(),
+                help: help.to_owned(),
+            })
+        }
+        _ => None,
+    });
+    errors.collect()
+}
+
+/// The struct with the help line in it; nothing if that is prose.
+fn paste(item: &ItemStruct, mistake: &Mistake, derive: Derive) -> Option<ItemStruct> {
+    let mut item = item.clone();
+    let field = item
+        .fields
+        .iter_mut()
+        .find(|field| holds(field, mistake.at));
+    let is_on_field = field.is_some();
+    let onto = field.map_or(&mut item.attrs, |field| &mut field.attrs);
+    let attrs = match Attribute::parse_outer.parse_str(&mistake.help) {
+        Ok(attrs) => attrs,
+        Err(_) => {
+            let parser = Punctuated::<MetaNameValue, Token![,]>::parse_terminated;
+            let values = parser.parse_str(&mistake.help).ok()?;
+            let path = Ident::new(derive.0, Span::call_site());
+            vec![parse_quote!(#[#path(#values)])]
+        }
+    };
+    // What belongs on some field is no text to paste on the struct.
+    let own = attrs.first()?.path().is_ident(derive.0);
+    if !own && !is_on_field {
+        return None;
+    }
+    for attr in attrs {
+        replace(onto, attr)?;
+    }
+    Some(item)
+}
+
+fn holds(field: &Field, at: LineColumn) -> bool {
+    let first = field.attrs.first().map_or(field.span(), Spanned::span);
+    (first.start()..=field.ty.span().end()).contains(&at)
+}
+
+/// Puts an attribute in the place of those that say the same, or nothing that can be read.
+fn replace(attrs: &mut Vec<Attribute>, new: Attribute) -> Option<()> {
+    let added = entries(&new)?;
+    let name = new.path().get_ident()?.clone();
+    let others = std::mem::take(attrs).into_iter().filter_map(|attr| {
+        if !attr.path().is_ident(&name) {
+            return Some(attr);
+        }
+        let left = entries(&attr)?.into_iter().filter(|entry| {
+            let key = entry.path().get_ident();
+            // A field may have several.
+            key.is_some_and(|key| key == "alias")
+                || added.iter().all(|added| added.path().get_ident() != key)
+        });
+        let left = Vec::from_iter(left);
+        (!left.is_empty()).then(|| parse_quote!(#[#name(#(#left),*)]))
+    });
+    *attrs = others.collect();
+    attrs.push(new);
+    Some(())
+}
+
+fn entries(attr: &Attribute) -> Option<Vec<Meta>> {
+    let parser = Punctuated::<Meta, Token![,]>::parse_terminated;
+    Some(attr.parse_args_with(parser).ok()?.into_iter().collect())
+}

@@ -1,0 +1,220 @@
+//! Whether a write that failed may have been carried out nevertheless.
+
+use std::error::Error as _;
+
+use mongodb::{
+    bson::RawDocument,
+    error::{BulkWriteError, Error as DriverError, ErrorKind, WriteFailure},
+};
+
+use super::code::{refuses_command, refuses_statement};
+
+/// Whether a write that failed so may have been carried out nevertheless: unless the error proves that
+/// it was not sent, refused before it began, or refused as a whole.
+pub(crate) fn maybe_stored(error: &DriverError) -> bool {
+    let evidence = Evidence {
+        nothing_written: error.contains_label("NoWritesPerformed"),
+        // The server has given up the transaction of the command.
+        aborted: error.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR),
+        write_concern: error
+            .server_response()
+            .is_some_and(|reply| has_write_concern_error(reply)),
+        source: error.source().and_then(|source| source.downcast_ref()),
+    };
+    !evidence.proves_refusal(&error.kind)
+}
+
+/// What stands beside the kind of an error.
+#[derive(Debug, Default)]
+struct Evidence<'e> {
+    nothing_written: bool,
+    aborted: bool,
+    /// Whether the reply holds a write concern error.
+    write_concern: bool,
+    /// The error that ended a bulk write.
+    source: Option<&'e DriverError>,
+}
+
+impl Evidence<'_> {
+    fn proves_refusal(&self, kind: &ErrorKind) -> bool {
+        if self.write_concern {
+            return false;
+        }
+        match kind {
+            ErrorKind::ServerSelection { .. }
+            | ErrorKind::DnsResolve { .. }
+            | ErrorKind::Authentication { .. }
+            | ErrorKind::InvalidArgument { .. }
+            | ErrorKind::InvalidTlsConfig { .. }
+            | ErrorKind::BsonSerialization(_)
+            | ErrorKind::IncompatibleServer { .. }
+            | ErrorKind::SessionsNotSupported
+            | ErrorKind::Shutdown
+            | ErrorKind::Transaction { .. } => true,
+            ErrorKind::Command(error) => {
+                self.nothing_written || self.aborted || refuses_command(error.code)
+            }
+            ErrorKind::Write(WriteFailure::WriteError(error)) => {
+                self.nothing_written || self.aborted || refuses_statement(error.code)
+            }
+            ErrorKind::BulkWrite(error) => self.proves_refusal_of_all(error),
+            _ => false,
+        }
+    }
+
+    /// Whether no statement of a bulk write was carried out.
+    fn proves_refusal_of_all(&self, error: &BulkWriteError) -> bool {
+        let is_ended = |source| error.write_errors.is_empty() && !maybe_stored(source);
+        let is_refused = || {
+            let mut errors = error.write_errors.values();
+            !error.write_errors.is_empty() && errors.all(|error| refuses_statement(error.code))
+        };
+        error.partial_result.is_none()
+            && error.write_concern_errors.is_empty()
+            && self.source.map_or_else(is_refused, is_ended)
+    }
+}
+
+fn has_write_concern_error(reply: &RawDocument) -> bool {
+    !matches!(reply.get("writeConcernError"), Ok(None))
+}
+
+#[cfg(test)]
+mod tests {
+    use mongodb::{
+        bson::{Bson, Deserializer, Document, doc, rawdoc},
+        error::{CommandError, InsertManyError, WriteConcernError, WriteError},
+    };
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    fn part<T: DeserializeOwned>(reply: Document) -> T {
+        T::deserialize(Deserializer::new(Bson::Document(reply))).unwrap()
+    }
+
+    fn command(code: i32) -> ErrorKind {
+        let name = "a name";
+        let reply = doc! { "ok": 0.0, "code": code, "codeName": name, "errmsg": "it failed" };
+        ErrorKind::Command(part::<CommandError>(reply))
+    }
+
+    fn write_error(code: i32) -> WriteError {
+        part(doc! { "index": 0, "code": code, "errmsg": "it failed" })
+    }
+
+    fn statement(code: i32) -> ErrorKind {
+        ErrorKind::Write(WriteFailure::WriteError(write_error(code)))
+    }
+
+    fn write_concern() -> WriteConcernError {
+        part(doc! { "code": 64, "codeName": "WriteConcernTimeout", "errmsg": "waiting" })
+    }
+
+    fn doubt(kind: ErrorKind) -> bool {
+        maybe_stored(&kind.into())
+    }
+
+    /// Interruptions, lost primaries, exceeded times, networks.
+    const UNFINISHED: [i32; 16] = [
+        6, 7, 50, 64, 89, 91, 175, 189, 262, 9001, 10107, 11600, 11601, 11602, 13435, 13436,
+    ];
+
+    #[test]
+    fn a_command_is_in_doubt_unless_it_was_refused_before_it_began() {
+        for code in UNFINISHED.into_iter().chain([0, 112, 217, 251, 54_321]) {
+            assert!(doubt(command(code)), "{code}");
+        }
+        for code in [2, 9, 13, 14, 18, 59, 72, 73, 10334, 40415] {
+            assert!(!doubt(command(code)), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_refused_statement_was_not_carried_out_and_an_interrupted_one_may_have_been() {
+        for code in UNFINISHED {
+            assert!(doubt(statement(code)), "{code}");
+        }
+        for code in [2, 53, 66, 112, 121, 11000, 17419, 54_321] {
+            assert!(!doubt(statement(code)), "{code}");
+        }
+    }
+
+    #[test]
+    fn labels_prove_that_nothing_was_written() {
+        let nothing_written = Evidence {
+            nothing_written: true,
+            ..Evidence::default()
+        };
+        assert!(nothing_written.proves_refusal(&command(91)));
+        let aborted = Evidence {
+            aborted: true,
+            ..Evidence::default()
+        };
+        assert!(aborted.proves_refusal(&command(112)));
+        // The label of a lost connection, which the driver itself has put there.
+        let io = std::io::ErrorKind::ConnectionReset;
+        assert!(!aborted.proves_refusal(&io.into()));
+    }
+
+    #[test]
+    fn whatever_comes_with_a_write_concern_error_is_in_doubt() {
+        let reply = rawdoc! { "ok": 0.0, "code": 2, "writeConcernError": { "code": 11601 } };
+        assert!(has_write_concern_error(&reply));
+        assert!(!has_write_concern_error(&rawdoc! { "ok": 0.0, "code": 2 }));
+        let evidence = Evidence {
+            nothing_written: true,
+            write_concern: true,
+            ..Evidence::default()
+        };
+        for kind in [command(2), command(11601), statement(11000)] {
+            assert!(!evidence.proves_refusal(&kind), "{kind:?}");
+        }
+        let failure = WriteFailure::WriteConcernError(write_concern());
+        assert!(doubt(ErrorKind::Write(failure)));
+    }
+
+    /// Those before the refused one are inserted.
+    #[test]
+    fn an_insertion_of_several_documents_is_in_doubt() {
+        let errors = doc! { "writeErrors": [{ "index": 3, "code": 11000, "errmsg": "taken" }] };
+        assert!(doubt(ErrorKind::InsertMany(part::<InsertManyError>(
+            errors
+        ))));
+    }
+
+    fn bulk(codes: &[i32]) -> BulkWriteError {
+        let mut error = BulkWriteError::default();
+        let errors = codes.iter().map(|code| write_error(*code));
+        error.write_errors = errors.enumerate().collect();
+        error
+    }
+
+    #[test]
+    fn a_bulk_write_is_in_doubt_unless_all_of_it_was_refused() {
+        assert!(!doubt(ErrorKind::BulkWrite(bulk(&[11000, 53]))));
+        assert!(doubt(ErrorKind::BulkWrite(bulk(&[11000, 11601]))));
+        assert!(doubt(ErrorKind::BulkWrite(bulk(&[]))));
+        let mut unconfirmed = bulk(&[11000]);
+        unconfirmed.write_concern_errors.push(write_concern());
+        assert!(doubt(ErrorKind::BulkWrite(unconfirmed)));
+        for (code, refused) in [(13, true), (11601, false)] {
+            let source = DriverError::from(command(code));
+            let evidence = Evidence {
+                source: Some(&source),
+                ..Evidence::default()
+            };
+            let proven = evidence.proves_refusal(&ErrorKind::BulkWrite(bulk(&[])));
+            assert_eq!(proven, refused, "{code}");
+        }
+    }
+
+    #[test]
+    fn what_was_never_sent_was_not_carried_out() {
+        let never = [ErrorKind::SessionsNotSupported, ErrorKind::Shutdown];
+        for kind in never {
+            assert!(!doubt(kind));
+        }
+        assert!(doubt(std::io::ErrorKind::TimedOut.into()));
+    }
+}

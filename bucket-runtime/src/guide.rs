@@ -1,0 +1,4 @@
+//! The guide: one task a page.
+
+#[doc = include_str!("guide/sharding.md")]
+pub mod sharding {}

@@ -1,0 +1,102 @@
+//! What kind of deployment answers, which decides how commands are made repeatable.
+
+use mongodb::{
+    Client,
+    bson::{Document, doc},
+    error::Error as DriverError,
+};
+
+use super::whole;
+use crate::error::is_repeatable;
+
+/// The wire version of server 8.0, the first one with the command `bulkWrite`.
+const SERVER_8_0: i64 = 25;
+
+/// The wire version of server 8.2.
+const SERVER_8_2: i64 = 27;
+
+/// The kind of deployment, and the version of the server that answers for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Deployment {
+    topology: Topology,
+    wire_version: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Topology {
+    Standalone,
+    ReplicaSet,
+    /// A `mongos` answers.
+    Sharded,
+}
+
+impl Deployment {
+    /// Asks the server. One round trip, repeated once if the connection breaks.
+    pub(super) async fn ask(client: &Client) -> Result<Self, DriverError> {
+        let admin = client.database("admin");
+        let hello = match admin.run_command(doc! { "hello": 1 }).await {
+            Err(error) if is_repeatable(&error) => admin.run_command(doc! { "hello": 1 }).await,
+            answered => answered,
+        };
+        hello.map(|hello| Self::of(&hello))
+    }
+
+    fn of(hello: &Document) -> Self {
+        Self {
+            topology: match hello.get_str("msg") {
+                Ok("isdbgrid") => Topology::Sharded,
+                _ if hello.contains_key("setName") => Topology::ReplicaSet,
+                _ => Topology::Standalone,
+            },
+            wire_version: hello.get("maxWireVersion").and_then(whole).unwrap_or(0),
+        }
+    }
+
+    pub(crate) fn is_sharded(self) -> bool {
+        self.topology == Topology::Sharded
+    }
+
+    /// Whether there are no transactions and no change streams.
+    pub(crate) fn is_standalone(self) -> bool {
+        self.topology == Topology::Standalone
+    }
+
+    /// Whether the driver can send several updates in one command that it repeats.
+    pub(super) fn has_bulk_write(self) -> bool {
+        self.wire_version >= SERVER_8_0
+    }
+
+    /// Whether commands may be numbered by us: a `mongos` hands them on to shards with a memory each.
+    pub(super) fn takes_our_numbers(self) -> bool {
+        self.topology == Topology::ReplicaSet && !self.has_bulk_write()
+    }
+
+    /// Whether an update whose index was dropped meanwhile was not carried out. Server 6.0 may have
+    /// done so (`tests/live/server_claims_recapacity.rs` shows both).
+    pub(crate) fn breaks_off_before_writing(self) -> bool {
+        self.wire_version >= SERVER_8_2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(hello: Document) -> Deployment {
+        Deployment::of(&hello)
+    }
+
+    #[test]
+    fn hello_tells_the_topology_and_the_version() {
+        let mongos = of(doc! { "msg": "isdbgrid", "maxWireVersion": 27 });
+        assert!(mongos.is_sharded() && mongos.has_bulk_write() && !mongos.takes_our_numbers());
+        let old_mongos = of(doc! { "msg": "isdbgrid", "maxWireVersion": 17 });
+        assert!(!old_mongos.has_bulk_write() && !old_mongos.takes_our_numbers());
+        let old_set = of(doc! { "setName": "rs0", "maxWireVersion": 17 });
+        assert!(old_set.takes_our_numbers() && !old_set.breaks_off_before_writing());
+        let set = of(doc! { "setName": "rs0", "maxWireVersion": 25 });
+        assert!(set.has_bulk_write() && !set.takes_our_numbers() && !set.is_sharded());
+        let standalone = of(doc! { "maxWireVersion": 17 });
+        assert!(standalone.is_standalone() && !standalone.takes_our_numbers());
+    }
+}

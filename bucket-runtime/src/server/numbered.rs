@@ -1,0 +1,197 @@
+//! Commands of several updates that are made repeatable here, by a number.
+//!
+//! Only for replica sets below 8.0; a later server, or a `mongos`, never sees such a command.
+//!
+//! The server remembers which statements of a session's latest number it has carried out; when it
+//! is sent the command again, it carries out the others (MongoDB manual, "Retryable Writes"; seen
+//! on server 6.0). The driver does so for its own commands, but not for those it is given whole.
+
+mod command;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mongodb::{
+    ClientSession, Database,
+    bson::doc,
+    error::{Error as DriverError, ErrorKind},
+};
+
+use self::command::{Command, Reply};
+use super::{Server, many::Results};
+use crate::{
+    command::Update,
+    error::{is_repeatable, maybe_stored},
+};
+
+/// TransactionTooOld: the session has seen a number that is not below.
+const TOO_OLD: i32 = 225;
+
+/// How many numbers are left out before the first of ours. A write of the driver's whose future was
+/// dropped may still be on its way to the server, with a number that the server does not know yet.
+const GAP: i64 = 100;
+
+/// How often a command is sent again at most whose index is dropped, made, and dropped again.
+const BROKEN_OFF: u32 = 10;
+
+/// Sessions of our own that wait for their next command.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Numbers(Arc<Mutex<Vec<Numbered>>>);
+
+/// A session, and the number of its latest command.
+///
+/// The driver counts the numbers of a session, too, and goes on with its own count when the session
+/// is ours no longer. So its count must never be below ours: both advance together, and ours begins
+/// with what the server says.
+#[derive(Debug)]
+struct Numbered {
+    session: ClientSession,
+    number: i64,
+}
+
+impl Server {
+    /// Carries out updates as one command, which is sent twice at most, as the driver does.
+    pub(super) async fn numbered(
+        &self,
+        updates: Vec<Update>,
+        ordered: bool,
+    ) -> Result<Results, DriverError> {
+        let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
+        let command = Command::new(self, &statements, ordered);
+        let db = self.database();
+        let waiting = self.numbers.waiting().pop();
+        let mut numbered = match waiting {
+            Some(numbered) => numbered,
+            None => Numbered::new(&db, command.collection).await?,
+        };
+        numbered.advance().await?;
+        // After an error the session is left to the driver, which does not use it again if the
+        // connection broke.
+        let reply = numbered.send(&db, &command).await?;
+        self.numbers.waiting().push(numbered);
+        reply.results(statements.len())
+    }
+
+    /// What became of the last update of this session, which was broken off; tells whether it found
+    /// or made a document. If it has not, it is carried out now. `None` if the driver has not numbered
+    /// it.
+    pub(super) async fn update_again(
+        &self,
+        update: Update,
+        session: ClientSession,
+    ) -> Result<Option<bool>, DriverError> {
+        let statements = [update.into_statement()];
+        let command = Command::new(self, &statements, true);
+        let db = self.database();
+        let mut numbered = Numbered::at_latest(session, &db, command.collection).await?;
+        if numbered.number == 0 {
+            return Ok(None);
+        }
+        let reply = numbered.send(&db, &command).await?;
+        let found = reply.n > 0;
+        let result = reply.results(1)?.pop();
+        result.transpose().map(|_| Some(found))
+    }
+}
+
+impl Numbers {
+    fn waiting(&self) -> MutexGuard<'_, Vec<Numbered>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Numbered {
+    /// A session whose latest number is known. The driver may have used it before, and does not tell
+    /// how far it has counted, so the server is asked.
+    async fn new(db: &Database, collection: &str) -> Result<Self, DriverError> {
+        let session = db.client().start_session().await?;
+        let mut numbered = Self::at_latest(session, db, collection).await?;
+        for _ in 0..if numbered.number > 0 { GAP } else { 0 } {
+            numbered.advance().await?;
+        }
+        Ok(numbered)
+    }
+
+    /// The session with the latest number that the server has seen of it, or with 0.
+    ///
+    /// The server is sent an update that matches nothing and has a number that the driver never uses:
+    /// below all of a session that was used, it is refused in a message that names the latest.
+    async fn at_latest(
+        mut session: ClientSession,
+        db: &Database,
+        collection: &str,
+    ) -> Result<Self, DriverError> {
+        let mut repeated = false;
+        loop {
+            let nothing = doc! {
+                "update": collection,
+                "updates": [{ "q": { "_id": { "$in": [] } }, "u": { "$set": { "_": 0 } } }],
+                "txnNumber": 0_i64,
+            };
+            let number = match db.run_command(nothing).session(&mut session).await {
+                Ok(_) => 0,
+                Err(error) => match latest(&error) {
+                    Some(number) => number,
+                    None if !repeated && is_repeatable(&error) => {
+                        repeated = true;
+                        continue;
+                    }
+                    None => return Err(error),
+                },
+            };
+            return Ok(Self { session, number });
+        }
+    }
+
+    async fn send(&mut self, db: &Database, command: &Command<'_>) -> Result<Reply, DriverError> {
+        let mut first = None;
+        let mut broken_off = 0;
+        loop {
+            // Written again if it is sent again, which is rarer than that it is long.
+            let raw = command.with_number(self.number)?;
+            let sent = db.run_raw_command(raw).session(&mut self.session).await;
+            match (sent.and_then(Reply::of), first.take()) {
+                (Err(error), None) if is_repeatable(&error) => {
+                    first = Some(error);
+                }
+                (Ok(reply), None) if reply.is_interrupted() => {
+                    first = Some(ErrorKind::from(std::io::ErrorKind::Interrupted).into());
+                }
+                // Those that were not carried out will say that the index is missing.
+                (Ok(reply), before) if reply.is_broken_off() && broken_off < BROKEN_OFF => {
+                    broken_off += 1;
+                    first = before;
+                }
+                (Ok(reply), _) => return Ok(reply),
+                // What may have been stored by the first try may still have been.
+                (Err(error), Some(before)) if !maybe_stored(&error) => return Err(before),
+                (Err(error), _) => return Err(error),
+            }
+        }
+    }
+
+    /// Advances both numbers.
+    ///
+    /// A transaction that is begun and given up without a command is never sent, and what it leaves
+    /// behind is the next number.
+    async fn advance(&mut self) -> Result<(), DriverError> {
+        self.session.start_transaction().await?;
+        self.session.abort_transaction().await?;
+        self.number += 1;
+        Ok(())
+    }
+}
+
+/// The latest number of a session, which stands behind the last `txnNumber` in the message of a
+/// refusal.
+fn latest(error: &DriverError) -> Option<i64> {
+    let ErrorKind::Command(error) = &*error.kind else {
+        return None;
+    };
+    if error.code != TOO_OLD {
+        return None;
+    }
+    let (_, named) = error.message.rsplit_once("txnNumber")?;
+    let digits = named.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit());
+    digits[..end.unwrap_or(digits.len())].parse().ok()
+}

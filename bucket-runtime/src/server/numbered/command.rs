@@ -1,0 +1,100 @@
+//! A command of several updates, and what the server answers.
+
+use mongodb::{
+    bson::{Bson, Deserializer, Document, RawDocumentBuf},
+    error::{Error as DriverError, ErrorKind, WriteConcernError, WriteError, WriteFailure},
+    options::WriteConcern,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    element::raw,
+    error::is_broken_off,
+    server::{
+        Server,
+        many::{Results, results},
+    },
+};
+
+/// The command `update`.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Command<'c> {
+    #[serde(rename = "update")]
+    pub(super) collection: &'c str,
+    #[serde(rename = "updates")]
+    pub(super) statements: &'c [Document],
+    pub(super) ordered: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) write_concern: Option<&'c WriteConcern>,
+    pub(super) txn_number: i64,
+}
+
+impl<'c> Command<'c> {
+    /// It has no number yet.
+    pub(super) fn new(server: &'c Server, statements: &'c [Document], ordered: bool) -> Self {
+        Self {
+            collection: server.collection.name(),
+            statements,
+            ordered,
+            write_concern: server.collection.write_concern(),
+            txn_number: 0,
+        }
+    }
+
+    pub(super) fn with_number(self, txn_number: i64) -> Result<RawDocumentBuf, DriverError> {
+        let command = raw(&Self { txn_number, ..self });
+        // Statements are BSON already: only a length beyond 32 bits can fail.
+        command.map_err(|error| DriverError::custom(error.to_string()))
+    }
+}
+
+/// The server's answer.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reply {
+    /// How many documents were found or made.
+    #[serde(default)]
+    pub(super) n: i64,
+    #[serde(default)]
+    write_errors: Vec<Refused>,
+    write_concern_error: Option<WriteConcernError>,
+    #[serde(default)]
+    error_labels: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Refused {
+    index: usize,
+    #[serde(flatten)]
+    error: WriteError,
+}
+
+impl Reply {
+    pub(super) fn of(reply: Document) -> Result<Self, DriverError> {
+        let reply = Self::deserialize(Deserializer::new(Bson::Document(reply)));
+        reply.map_err(|error| DriverError::custom(error.to_string()))
+    }
+
+    /// Whether the server answered while it gave up being the primary.
+    pub(super) fn is_interrupted(&self) -> bool {
+        (self.error_labels.iter()).any(|label| label == "RetryableWriteError")
+    }
+
+    /// Whether a statement was broken off, and may have been carried out.
+    pub(super) fn is_broken_off(&self) -> bool {
+        let is = |refused: &Refused| is_broken_off((refused.error.code, &refused.error.message));
+        self.write_errors.iter().any(is)
+    }
+
+    /// What became of so many statements.
+    pub(super) fn results(self, statements: usize) -> Result<Results, DriverError> {
+        // What was carried out may yet be lost if it is not where the write concern wants it.
+        if let Some(error) = self.write_concern_error {
+            return Err(ErrorKind::Write(WriteFailure::WriteConcernError(error)).into());
+        }
+        let refused = self.write_errors.into_iter();
+        let refused = refused.map(|refused| (refused.index, refused.error));
+        Ok(results(refused, statements))
+    }
+}

@@ -1,0 +1,32 @@
+//! How a collection is spread over shards.
+
+use mongodb::{
+    IndexModel,
+    bson::{Document, doc},
+    error::Error as DriverError,
+};
+
+use super::Server;
+
+impl Server {
+    /// The fields that the collection is sharded by; `None` if it is not sharded, or if the user may not
+    /// read the cluster's metadata.
+    pub(crate) async fn shard_key(&self) -> Option<Document> {
+        let config = self.collection.client().database("config");
+        let collections = config.collection::<Document>("collections");
+        let found = collections.find_one(doc! { "_id": self.name() }).await;
+        let found = found.ok().flatten()?;
+        found.get_document("key").ok().cloned()
+    }
+
+    /// Shards the collection. Where it holds documents the server needs an index over the shard key
+    /// that holds all of them, so that one is made first. A collection that is sharded so already is
+    /// left as it is.
+    pub(crate) async fn shard(&self, shard_key: Document) -> Result<(), DriverError> {
+        let index = IndexModel::builder().keys(shard_key.clone()).build();
+        self.collection.create_index(index).await?;
+        let shard = doc! { "shardCollection": self.name(), "key": shard_key };
+        let admin = self.collection.client().database("admin");
+        admin.run_command(shard).await.map(drop)
+    }
+}

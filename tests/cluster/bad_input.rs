@@ -1,0 +1,90 @@
+//! Clusters that lack something: errors say what, and never that nothing was stored where it may be.
+
+use std::time::Duration;
+
+use bucket_runtime::{
+    Bucket,
+    mongodb::{Client, Database, options::ClientOptions},
+};
+use bucket_testkit::Cluster;
+use futures_util::TryStreamExt;
+
+use crate::support::{Timed, cluster, timed};
+
+/// A database through a client that does not wait long for a server.
+async fn impatient(cluster: &Cluster) -> Database {
+    let mut options = ClientOptions::parse(cluster.uri()).await.unwrap();
+    options.server_selection_timeout = Some(Duration::from_secs(2));
+    Client::with_options(options).unwrap().database("bad_input")
+}
+
+#[tokio::test]
+async fn a_cluster_without_shards_stores_nothing_and_says_so() {
+    if cluster().await.is_none() {
+        return;
+    }
+    let empty = Cluster::builder().shards(0).start().await.unwrap();
+    let db = impatient(&empty).await;
+    let error = Timed::buckets(&db).await.unwrap_err();
+    assert!(!error.is_maybe_stored(), "{error}");
+    assert!(error.to_string().contains("shard"), "{error}");
+    let error = Timed::create_collection(&db).sharded().await.unwrap_err();
+    assert!(error.to_string().contains("shard"), "{error}");
+}
+
+/// G1: one `mongos` is gone, then a shard, then the other `mongos`.
+#[tokio::test]
+async fn parts_that_are_gone_leave_appends_stored_or_in_doubt() {
+    if cluster().await.is_none() {
+        return;
+    }
+    let own = Cluster::start().await.unwrap();
+    let db = impatient(&own).await;
+    Timed::create_collection(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let trades = Timed::buckets(&db).await.unwrap();
+    for k in 0..20 {
+        trades.append(&timed(k, 0)).await.unwrap();
+    }
+
+    own.mongos()[0].kill().await.unwrap();
+    for k in 0..20 {
+        trades.append(&timed(k, 1)).await.unwrap();
+    }
+
+    let member = &own.shards()[0].members()[0];
+    member.kill().await.unwrap();
+    let patient = Duration::from_secs(3);
+    let (mut failed, mut stored) = (Vec::new(), Vec::new());
+    for k in 0..20 {
+        // A mongos waits longer for a shard than we do: what is dropped may be stored as well.
+        match tokio::time::timeout(patient, trades.append(&timed(k, 2)).into_future()).await {
+            Ok(Ok(_)) => stored.push(k),
+            Ok(Err(error)) => failed.push((k, error.is_maybe_stored())),
+            Err(_) => failed.push((k, true)),
+        }
+    }
+    assert!(!stored.is_empty(), "the other shard goes on");
+    assert!(!failed.is_empty(), "this one does not");
+    member.restart().await.unwrap();
+    // What is still under way comes to rest.
+    for k in 0..20 {
+        trades.append(&timed(k, 3)).await.unwrap();
+    }
+    for k in 0..20 {
+        let items: Vec<_> = trades.items(&k).await.unwrap().try_collect().await.unwrap();
+        let times = |n: i64| items.iter().filter(|item| item.n == n).count();
+        assert_eq!((times(0), times(1), times(3)), (1, 1, 1), "{k}");
+        match failed.iter().find(|(failed, _)| *failed == k) {
+            None => assert_eq!(times(2), 1, "{k}"),
+            Some((_, true)) => assert!(times(2) <= 1, "{k}"),
+            Some((_, false)) => assert_eq!(times(2), 0, "{k}"),
+        }
+    }
+
+    own.mongos()[1].kill().await.unwrap();
+    let error = trades.append(&timed(0, 4)).await.unwrap_err();
+    assert!(error.driver().is_some(), "{error}");
+}

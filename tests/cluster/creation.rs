@@ -1,0 +1,168 @@
+//! Collections are sharded by a call, before or after they are filled, as often as it is made.
+
+use bucket_runtime::{Bucket, Outlier, mongodb::bson::doc};
+use futures_util::TryStreamExt;
+
+use crate::support::{
+    Book, Timed, Windowed, database, documents_on_shards, stored, timed, windowed,
+};
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "unique", id = "{k}_{at/1h}", capacity = 10)]
+struct Unique {
+    k: i64,
+    at: bucket_runtime::mongodb::bson::DateTime,
+    #[bucket(unique)]
+    n: i64,
+}
+
+/// The fields that a collection is sharded by.
+async fn shard_key(db: &bucket_runtime::mongodb::Database, name: &str) -> String {
+    let config = db.client().database("config");
+    let collections = config.collection::<bucket_runtime::mongodb::bson::Document>("collections");
+    let id = format!("{}.{name}", db.name());
+    let found = collections.find_one(doc! { "_id": id }).await.unwrap();
+    found.unwrap().get_document("key").unwrap().to_string()
+}
+
+#[tokio::test]
+async fn a_new_collection_is_sharded_as_asked_for_and_again_without_harm() {
+    let Some(db) = database("created").await else {
+        return;
+    };
+    for _ in 0..2 {
+        Timed::create_collection(&db).sharded().await.unwrap();
+        Timed::buckets(&db).await.unwrap();
+    }
+    assert_eq!(
+        shard_key(&db, "timed").await,
+        Timed::shard_key().to_string()
+    );
+    for _ in 0..2 {
+        Windowed::create_collection(&db)
+            .sharded_by_window()
+            .await
+            .unwrap();
+        Windowed::buckets(&db).await.unwrap();
+    }
+    let key = doc! { "k": 1, "window": 1 };
+    assert_eq!(shard_key(&db, "windows").await, key.to_string());
+    for _ in 0..2 {
+        Book::create_collections(&db)
+            .sharded_hashed()
+            .await
+            .unwrap();
+        Book::outliers(&db).await.unwrap();
+    }
+    let hashed = |name: &str| doc! { name: "hashed" }.to_string();
+    assert_eq!(shard_key(&db, "books").await, hashed("_id"));
+    assert_eq!(shard_key(&db, "extra_books").await, hashed("book_id"));
+}
+
+#[tokio::test]
+async fn a_filled_collection_is_sharded_and_holds_what_it_held() {
+    let Some(db) = database("filled").await else {
+        return;
+    };
+    let trades = Timed::buckets(&db).await.unwrap();
+    let items = || (0..300).map(|n| timed(n % 20, n));
+    trades.append_many(items()).await.unwrap();
+    Timed::create_collection(&db).sharded().await.unwrap();
+    // A handle that was opened before goes on.
+    trades.append(&timed(3, 300)).await.unwrap();
+    let trades = Timed::buckets(&db).await.unwrap();
+    trades.append(&timed(3, 301)).await.unwrap();
+    assert_eq!(stored(&db, "timed", "items").await, Vec::from_iter(0..302));
+    let of_key: Vec<_> = trades.items(&3).await.unwrap().try_collect().await.unwrap();
+    assert_eq!(of_key.len(), 17);
+}
+
+#[tokio::test]
+async fn a_collection_that_is_sharded_otherwise_is_left_and_named() {
+    let Some(db) = database("otherwise").await else {
+        return;
+    };
+    Timed::create_collection(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let error = Timed::create_collection(&db).sharded().await.unwrap_err();
+    assert!(error.is_shard_key(), "{error}");
+    assert!(error.to_string().contains("hashed"), "{error}");
+}
+
+/// A unique value of a key would have to be looked for on all shards that hold windows of it.
+#[tokio::test]
+async fn windows_are_no_shard_key_where_they_cannot_be() {
+    let Some(db) = database("no_windows").await else {
+        return;
+    };
+    let sharded = Timed::create_collection(&db).sharded_by_window().await;
+    let error = sharded.unwrap_err();
+    assert!(error.is_shard_key(), "{error}");
+    let sharded = Unique::create_collection(&db).sharded_by_window().await;
+    let error = sharded.unwrap_err();
+    assert!(
+        error.is_shard_key() && error.to_string().contains("unique"),
+        "{error}"
+    );
+    let book = Book::create_collections(&db).sharded_by_window().await;
+    assert!(book.unwrap_err().is_shard_key());
+    assert_eq!(
+        db.list_collection_names().await.unwrap(),
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test]
+async fn windows_of_a_key_lie_on_several_shards() {
+    let Some(db) = database("hot_key").await else {
+        return;
+    };
+    Windowed::create_collection(&db)
+        .sharded_by_window()
+        .await
+        .unwrap();
+    let readings = Windowed::buckets(&db).await.unwrap();
+    readings
+        .append_many((0..400).map(|n| windowed(7, n)))
+        .await
+        .unwrap();
+    // The middle window begins a chunk of its own, which goes to the other shard.
+    let admin = db.client().database("admin");
+    let middle = doc! { "k": 7_i64, "window": windowed(7, 200).at };
+    let namespace = format!("{}.windows", db.name());
+    admin
+        .run_command(doc! { "split": &namespace, "middle": &middle })
+        .await
+        .unwrap();
+    let shards = crate::support::cluster().await.unwrap().shards();
+    for shard in shards {
+        // One of these is where it is already.
+        let to = doc! { "moveChunk": &namespace, "find": &middle, "to": shard.name() };
+        admin.run_command(to).await.unwrap();
+        let here = documents_on_shards(&db, "windows").await;
+        if here.iter().all(|count| *count > 0) {
+            break;
+        }
+    }
+    let here = documents_on_shards(&db, "windows").await;
+    assert!(here.iter().all(|count| *count > 0), "{here:?}");
+    for n in 400..440 {
+        readings.append(&windowed(7, n)).await.unwrap();
+        readings.append(&windowed(7, n - 400)).await.unwrap();
+    }
+    let items: Vec<_> = readings
+        .items(&7)
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(items.len(), 480);
+    assert!(items.is_sorted_by_key(|item| item.at.timestamp_millis() / 3_600_000));
+    let sum = readings.rollup(&7).await.unwrap();
+    let expected: i64 = (0..440).chain(0..40).sum();
+    assert_eq!(sum.n.sum(), i128::from(expected));
+    assert_eq!(Windowed::verify(&db).await.unwrap(), []);
+}

@@ -1,0 +1,125 @@
+//! A collection is opened only where each shard guards it.
+
+use bucket_runtime::{
+    Bucket, Outlier,
+    mongodb::bson::{DateTime, doc},
+};
+
+use crate::support::{Book, Timed, database, documents_on_shards, on_shards, timed};
+
+#[tokio::test]
+async fn a_collection_that_is_sharded_by_other_fields_is_refused_with_its_shard_key() {
+    for key in [
+        doc! { "_id": 1 },
+        doc! { "_id": "hashed" },
+        doc! { "k": 1, "_id": 1 },
+        doc! { "n": 1 },
+    ] {
+        let Some(db) = database("wrong_key").await else {
+            return;
+        };
+        let shard = doc! { "shardCollection": format!("{}.timed", db.name()), "key": &key };
+        db.client()
+            .database("admin")
+            .run_command(shard)
+            .await
+            .unwrap();
+        let error = Timed::buckets(&db).await.unwrap_err();
+        assert!(error.is_shard_key() && !error.is_maybe_stored(), "{error}");
+        let text = error.to_string();
+        for said in [
+            &key.to_string(),
+            "reshardCollection",
+            &Timed::shard_key().to_string(),
+        ] {
+            assert!(text.contains(said), "{text}");
+        }
+    }
+}
+
+/// Two shards could each have a parent with the same id.
+#[tokio::test]
+async fn parents_that_are_not_sharded_by_their_id_are_refused() {
+    let Some(db) = database("wrong_parents").await else {
+        return;
+    };
+    let shard = doc! { "shardCollection": format!("{}.books", db.name()), "key": { "title": 1 } };
+    db.client()
+        .database("admin")
+        .run_command(shard)
+        .await
+        .unwrap();
+    let error = Book::outliers(&db).await.unwrap_err();
+    assert!(error.is_shard_key(), "{error}");
+}
+
+/// G3. One shard cannot make its index, since a key has two open buckets there; the other one can, and
+/// a `mongos` may list that one's.
+#[tokio::test]
+async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
+    let Some(db) = database("unguarded").await else {
+        return;
+    };
+    Timed::create_collection(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let unguarded = db.collection("timed");
+    for k in 0..20_i64 {
+        let open = |n: i64| {
+            let at = DateTime::from_millis(n);
+            let id = format!("{k}_{:013}", n);
+            doc! { "_id": id, "k": k, "count": 1, "items": [{ "at": at, "n": n }] }
+        };
+        unguarded.insert_one(open(1)).await.unwrap();
+    }
+    assert!(
+        documents_on_shards(&db, "timed")
+            .await
+            .iter()
+            .all(|count| *count > 0)
+    );
+    // On one shard alone.
+    let second = doc! { "_id": "7_0000000000002", "k": 7_i64, "count": 0, "items": [] };
+    unguarded.insert_one(second).await.unwrap();
+    for _ in 0..3 {
+        let error = Timed::buckets(&db).await.unwrap_err();
+        assert!(error.is_several_open(), "{error}");
+    }
+    assert_eq!(Timed::repair(&db).await.unwrap(), []);
+    let trades = Timed::buckets(&db).await.unwrap();
+    for k in 0..20 {
+        trades.append(&timed(k, 3)).await.unwrap();
+    }
+    assert_eq!(Timed::verify(&db).await.unwrap(), []);
+}
+
+/// G3. Somebody has dropped the index on one shard, past the `mongos`.
+#[tokio::test]
+async fn a_shard_that_has_lost_its_index_gets_it_back() {
+    let Some(db) = database("lost").await else {
+        return;
+    };
+    Timed::create_collection(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let trades = Timed::buckets(&db).await.unwrap();
+    trades
+        .append_many((0..20).map(|k| timed(k, 1)))
+        .await
+        .unwrap();
+    for shard in on_shards(&db).await {
+        let drop = doc! { "dropIndexes": "timed", "index": "bucket_open" };
+        shard.run_command(drop).await.unwrap();
+        let trades = Timed::buckets(&db).await.unwrap();
+        for k in 0..20 {
+            trades.append(&timed(k, 2)).await.unwrap();
+        }
+    }
+    assert_eq!(Timed::verify(&db).await.unwrap(), []);
+    for shard in on_shards(&db).await {
+        let names = shard.collection::<Timed>("timed").list_index_names().await;
+        assert!(names.unwrap().contains(&"bucket_open".to_owned()));
+    }
+}

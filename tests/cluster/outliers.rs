@@ -1,0 +1,92 @@
+//! O1 to O5 where parents and extras lie on different shards.
+
+use bucket_runtime::{Outlier, mongodb::bson::doc};
+use futures_util::TryStreamExt;
+use tokio::task::JoinSet;
+
+use crate::support::{Book, database, documents, documents_on_shards};
+
+const WRITERS: i64 = 16;
+const EACH: i64 = 15;
+const BOOKS: i64 = 6;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn racing_pushes_to_parents_and_extras_on_several_shards() {
+    let Some(db) = database("outlier_race").await else {
+        return;
+    };
+    Book::create_collections(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let books = Book::outliers(&db).await.unwrap();
+    for id in 0..BOOKS {
+        books
+            .insert(&Book {
+                id,
+                buyers: Vec::new(),
+            })
+            .await
+            .unwrap();
+    }
+    let mut tasks = JoinSet::new();
+    for writer in 0..WRITERS {
+        let books = books.clone();
+        tasks.spawn(async move {
+            for n in 0..EACH {
+                books.push(&(n % BOOKS), writer * EACH + n).await.unwrap();
+            }
+        });
+    }
+    tasks.join_all().await;
+    let mut all = Vec::new();
+    for id in 0..BOOKS {
+        let items: Vec<i64> = books.items(&id).await.unwrap().try_collect().await.unwrap();
+        assert_eq!(books.count(&id).await.unwrap(), items.len() as u64);
+        // O5: of one writer, in the order in which they were acknowledged.
+        for writer in 0..WRITERS {
+            let of_writer = items.iter().filter(|item| **item / EACH == writer);
+            assert!(of_writer.is_sorted(), "{id}, {writer}");
+        }
+        all.extend(items);
+    }
+    all.sort_unstable();
+    assert_eq!(all, Vec::from_iter(0..WRITERS * EACH));
+    for parent in documents(&db, "books").await {
+        assert!(
+            parent.get_array("buyers").unwrap().len() <= 5,
+            "O2: {parent}"
+        );
+        assert_eq!(parent.get_bool("has_extras"), Ok(true), "O3: {parent}");
+    }
+    assert_eq!(books.verify().await.unwrap(), []);
+    let extras = documents_on_shards(&db, "extra_books").await;
+    assert!(extras.iter().all(|pages| *pages > 0), "{extras:?}");
+}
+
+#[tokio::test]
+async fn parents_that_are_too_large_are_split_across_shards() {
+    let Some(db) = database("outlier_split").await else {
+        return;
+    };
+    Book::create_collections(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let plain = db.collection("books");
+    for id in 0..10_i64 {
+        // The validator refuses so many, as it should; this is from before.
+        let book = doc! { "_id": id, "buyers": Vec::from_iter(0..30_i64) };
+        let insert = plain.insert_one(book).bypass_document_validation(true);
+        insert.await.unwrap();
+    }
+    let books = Book::outliers(&db).await.unwrap();
+    books.split_existing().await.unwrap();
+    for id in 0..10 {
+        let items: Vec<i64> = books.items(&id).await.unwrap().try_collect().await.unwrap();
+        assert_eq!(items, Vec::from_iter(0..30));
+        books.push(&id, 30).await.unwrap();
+        assert!(books.remove(&id, 3).await.unwrap());
+    }
+    assert_eq!(books.verify().await.unwrap(), []);
+}

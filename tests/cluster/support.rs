@@ -1,0 +1,123 @@
+//! One cluster for all tests, and what each shard holds and was asked.
+
+use bucket_runtime::mongodb::{
+    Client, Database,
+    bson::{Bson, DateTime, Document, doc},
+};
+use bucket_runtime::{Bucket, Outlier};
+use bucket_testkit::{Cluster, Server};
+use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "timed", id = "{k}_{at:millis}", capacity = 10)]
+pub(crate) struct Timed {
+    pub(crate) k: i64,
+    pub(crate) at: DateTime,
+    pub(crate) n: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "numbered", id = "{k}_{#}", capacity = 10)]
+pub(crate) struct Numbered {
+    pub(crate) k: i64,
+    pub(crate) n: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "windows", id = "{k}_{at/1h}", capacity = 10)]
+pub(crate) struct Windowed {
+    pub(crate) k: i64,
+    pub(crate) at: DateTime,
+    #[bucket(sum)]
+    pub(crate) n: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "books",
+    extras = "extra_books",
+    reference = "book_id",
+    threshold = 5,
+    extras_capacity = 10
+)]
+pub(crate) struct Book {
+    #[serde(rename = "_id")]
+    pub(crate) id: i64,
+    #[outlier(items)]
+    pub(crate) buyers: Vec<i64>,
+}
+
+/// The nth item of a key, a second after the one before.
+pub(crate) fn timed(k: i64, n: i64) -> Timed {
+    let at = DateTime::from_millis(1_700_000_000_000 + n * 1000);
+    Timed { k, at, n }
+}
+
+/// The nth item of a key, a quarter of an hour after the one before.
+pub(crate) fn windowed(k: i64, n: i64) -> Windowed {
+    let at = DateTime::from_millis(1_700_000_000_000 + n * 900_000);
+    Windowed { k, at, n }
+}
+
+/// The cluster of these tests, if they are to run on one.
+pub(crate) async fn cluster() -> Option<&'static Cluster> {
+    static SERVER: OnceCell<Server> = OnceCell::const_new();
+    let start = async || Server::start().await.unwrap();
+    if std::env::var("BUCKET_TESTKIT_SERVER").ok()? != "8.2-cluster" {
+        return None;
+    }
+    SERVER.get_or_init(start).await.cluster()
+}
+
+/// An empty database of the cluster, through a client of the test's own.
+pub(crate) async fn database(test: &str) -> Option<Database> {
+    let db = cluster().await?.database(test).await.unwrap();
+    db.drop().await.unwrap();
+    Some(db)
+}
+
+/// The same database as each shard has it, past the `mongos`.
+pub(crate) async fn on_shards(db: &Database) -> Vec<Database> {
+    let mut on_shards = Vec::new();
+    for shard in cluster().await.unwrap().shards() {
+        let client: Client = shard.client().await.unwrap();
+        on_shards.push(client.database(db.name()));
+    }
+    on_shards
+}
+
+/// How many documents of a collection each shard holds.
+pub(crate) async fn documents_on_shards(db: &Database, collection: &str) -> Vec<u64> {
+    let mut counts = Vec::new();
+    for shard in on_shards(db).await {
+        let here = shard.collection::<Document>(collection);
+        counts.push(here.count_documents(doc! {}).await.unwrap());
+    }
+    counts
+}
+
+pub(crate) async fn documents(db: &Database, collection: &str) -> Vec<Document> {
+    let found = db.collection::<Document>(collection).find(doc! {}).await;
+    found.unwrap().try_collect().await.unwrap()
+}
+
+/// The numbers in the arrays of all documents of a collection, sorted.
+pub(crate) async fn stored(db: &Database, collection: &str, array: &str) -> Vec<i64> {
+    let mut stored = Vec::new();
+    for document in documents(db, collection).await {
+        stored.extend(
+            document
+                .get_array(array)
+                .unwrap()
+                .iter()
+                .map(|item| match item {
+                    Bson::Document(item) => item.get_i64("n").unwrap(),
+                    item => item.as_i64().unwrap(),
+                }),
+        );
+    }
+    stored.sort_unstable();
+    stored
+}

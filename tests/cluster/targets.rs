@@ -1,0 +1,385 @@
+//! How many shards each call asks: one for each call of a key, as the shards' own profilers tell.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{
+    Bucket, Outlier, PageToken,
+    mongodb::{
+        Database,
+        bson::{Document, doc},
+    },
+};
+use futures_util::{Stream, TryStreamExt};
+
+use crate::support::{Book, Numbered, Timed, Windowed, database, on_shards, timed, windowed};
+
+/// What a call is to ask.
+const ONE: usize = 1;
+const ALL: usize = 2;
+
+struct Profiled {
+    db: Database,
+    shards: Vec<Database>,
+    wrong: Vec<String>,
+}
+
+impl Profiled {
+    async fn new(db: Database) -> Self {
+        let shards = on_shards(&db).await;
+        Self {
+            db,
+            shards,
+            wrong: Vec::new(),
+        }
+    }
+
+    /// Carries the call out twice (the first time a `mongos` may still learn where chunks are), and
+    /// notes it if the second time it asks another number of shards.
+    async fn asks<T>(&mut self, shards: usize, name: &str, call: impl AsyncFn() -> T) {
+        call().await;
+        for shard in &self.shards {
+            shard.run_command(doc! { "profile": 2 }).await.unwrap();
+        }
+        call().await;
+        let mut asked = BTreeMap::new();
+        for (n, shard) in self.shards.iter().enumerate() {
+            shard.run_command(doc! { "profile": 0 }).await.unwrap();
+            let profile = shard.collection::<Document>("system.profile");
+            let of_profiler = format!("{}.system.profile", self.db.name());
+            // A cursor that is closed early is closed on all shards that it was open on.
+            let others =
+                doc! { "ns": { "$ne": of_profiler }, "command.profile": { "$exists": false } };
+            let found: Vec<_> = profile
+                .find(others)
+                .await
+                .unwrap()
+                .try_collect()
+                .await
+                .unwrap();
+            for operation in found {
+                let namespace = operation.get_str("ns").unwrap().to_owned();
+                asked.entry(namespace).or_insert_with(Vec::new).push(n);
+            }
+            profile.drop().await.unwrap();
+        }
+        let most = asked.values_mut().map(|shards| {
+            shards.dedup();
+            shards.len()
+        });
+        if most.max() != Some(shards) {
+            self.wrong
+                .push(format!("{name} asks {asked:?}, not {shards}"));
+        }
+    }
+
+    fn assert_right(self) {
+        assert!(self.wrong.is_empty(), "{:#?}", self.wrong);
+    }
+}
+
+async fn drain<I, E: std::fmt::Debug>(stream: impl Stream<Item = Result<I, E>>) {
+    stream.try_collect::<Vec<_>>().await.unwrap();
+}
+
+#[tokio::test]
+async fn each_call_for_a_key_asks_one_shard() {
+    let Some(db) = database("targets").await else {
+        return;
+    };
+    Timed::create_collection(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let trades = Timed::buckets(&db).await.unwrap();
+    let alone = Timed::buckets(&db).combine(false).await.unwrap();
+    for k in 0..40 {
+        trades
+            .append_many((0..95).map(|n| timed(k, n)))
+            .await
+            .unwrap();
+    }
+    let next = std::sync::atomic::AtomicI64::new(1000);
+    let new = || timed(7, next.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    let token: PageToken = "1700000040000".parse().unwrap();
+    let large = || Timed::FIELDS.n.gte(20);
+    let mut profiled = Profiled::new(db.clone()).await;
+    profiled
+        .asks(ONE, "append", async || trades.append(&new()).await.unwrap())
+        .await;
+    profiled
+        .asks(ONE, "append alone", async || {
+            alone.append(&new()).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "append_many", async || {
+            trades.append_many((0..25).map(|_| new())).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "page", async || {
+            trades.page(&7, 4).await.unwrap().unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "latest", async || {
+            trades.latest(&7).await.unwrap().unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "after", async || {
+            trades.after(&7, &token).await.unwrap().unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "before", async || {
+            trades.before(&7, &token).await.unwrap().unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "pages", async || {
+            drain(trades.pages(&7).await.unwrap()).await
+        })
+        .await;
+    profiled
+        .asks(ONE, "items", async || {
+            drain(trades.items(&7).await.unwrap()).await
+        })
+        .await;
+    profiled
+        .asks(ONE, "items filtered", async || {
+            drain(trades.items(&7).filter(large()).await.unwrap()).await;
+        })
+        .await;
+    profiled
+        .asks(ONE, "items skipped", async || {
+            drain(trades.items(&7).skip(35).limit(20).await.unwrap()).await;
+        })
+        .await;
+    profiled
+        .asks(ONE, "items from the newest", async || {
+            drain(trades.items(&7).newest_first().limit(20).await.unwrap()).await;
+        })
+        .await;
+    profiled
+        .asks(ONE, "count", async || trades.count(&7).await.unwrap())
+        .await;
+    profiled
+        .asks(ONE, "page_count", async || {
+            trades.page_count(&7).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "update_item", async || {
+            trades
+                .update_item(&7, large(), |item| item.n += 1)
+                .await
+                .unwrap()
+                .unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "remove_item", async || {
+            trades.remove_item(&7, large()).await.unwrap().unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "remove_key", async || {
+            trades.remove_key(&9).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ALL, "all_items", async || {
+            drain(trades.all_items().await.unwrap()).await
+        })
+        .await;
+    profiled
+        .asks(ALL, "verify", async || Timed::verify(&db).await.unwrap())
+        .await;
+    profiled
+        .asks(ALL, "append_many of many keys", async || {
+            trades
+                .append_many((0..200).map(|k| timed(k, 9999)))
+                .await
+                .unwrap()
+        })
+        .await;
+    profiled.assert_right();
+}
+
+#[tokio::test]
+async fn each_call_for_a_numbered_key_asks_one_shard() {
+    let Some(db) = database("targets_numbered").await else {
+        return;
+    };
+    Numbered::create_collection(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let visits = Numbered::buckets(&db).await.unwrap();
+    for k in 0..40 {
+        visits
+            .append_many((0..95).map(|n| Numbered { k, n }))
+            .await
+            .unwrap();
+    }
+    let item = Numbered { k: 7, n: 1 };
+    let mut profiled = Profiled::new(db).await;
+    // Every way of opening a bucket is taken within ten of them.
+    profiled
+        .asks(ONE, "append", async || {
+            for _ in 0..10 {
+                visits.append(&item).await.unwrap();
+            }
+        })
+        .await;
+    profiled
+        .asks(ONE, "append_many", async || {
+            visits.append_many(vec![item.clone(); 35]).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "page", async || {
+            visits.page(&7, 4).await.unwrap().unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "items skipped", async || {
+            drain(visits.items(&7).skip(35).await.unwrap()).await;
+        })
+        .await;
+    profiled
+        .asks(ONE, "remove_item", async || {
+            visits
+                .remove_item(&7, Numbered::FIELDS.n.eq(1))
+                .await
+                .unwrap()
+                .unwrap()
+        })
+        .await;
+    profiled.assert_right();
+}
+
+/// Sharded by the key; with the window in the shard key it is as many as hold windows of the key.
+#[tokio::test]
+async fn each_call_for_a_key_with_windows_asks_one_shard() {
+    let Some(db) = database("targets_windows").await else {
+        return;
+    };
+    Windowed::create_collection(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let readings = Windowed::buckets(&db).await.unwrap();
+    for k in 0..40 {
+        readings
+            .append_many((0..95).map(|n| windowed(k, n)))
+            .await
+            .unwrap();
+    }
+    let since = || Windowed::FIELDS.at.gte(windowed(7, 40).at);
+    let mut profiled = Profiled::new(db).await;
+    profiled
+        .asks(ONE, "append", async || {
+            readings.append(&windowed(7, 5)).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "append_many", async || {
+            readings
+                .append_many((0..50).map(|n| windowed(7, n)))
+                .await
+                .unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "items since", async || {
+            drain(readings.items(&7).filter(since()).await.unwrap()).await;
+        })
+        .await;
+    profiled
+        .asks(ONE, "rollup", async || readings.rollup(&7).await.unwrap())
+        .await;
+    profiled
+        .asks(ALL, "rollup_all", async || {
+            readings.rollup_all().await.unwrap()
+        })
+        .await;
+    profiled.assert_right();
+}
+
+#[tokio::test]
+async fn each_call_for_a_parent_asks_one_shard() {
+    let Some(db) = database("targets_outliers").await else {
+        return;
+    };
+    Book::create_collections(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let books = Book::outliers(&db).await.unwrap();
+    for id in 0..40 {
+        let buyers = Vec::from_iter(0..id);
+        books.insert(&Book { id, buyers }).await.unwrap();
+    }
+    let next = std::sync::atomic::AtomicI64::new(100);
+    let mut profiled = Profiled::new(db).await;
+    profiled
+        .asks(ONE, "insert", async || {
+            let id = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            books
+                .insert(&Book {
+                    id,
+                    buyers: Vec::from_iter(0..30),
+                })
+                .await
+                .unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "push", async || books.push(&2, 7).await.unwrap())
+        .await;
+    profiled
+        .asks(ONE, "push to an outlier", async || {
+            books.push(&39, 7).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "push_many", async || {
+            books.push_many(&38, 0..25).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "get", async || books.get(&39).await.unwrap().unwrap())
+        .await;
+    profiled
+        .asks(ONE, "get_all", async || {
+            books.get_all(&39).await.unwrap().unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "items", async || {
+            drain(books.items(&39).await.unwrap()).await
+        })
+        .await;
+    profiled
+        .asks(ONE, "extras", async || {
+            drain(books.extras(&39).await.unwrap()).await
+        })
+        .await;
+    profiled
+        .asks(ONE, "count", async || books.count(&39).await.unwrap())
+        .await;
+    profiled
+        .asks(ONE, "remove", async || books.remove(&39, 7).await.unwrap())
+        .await;
+    profiled
+        .asks(ONE, "delete", async || books.delete(&39).await.unwrap())
+        .await;
+    profiled
+        .asks(ALL, "find", async || {
+            drain(books.find(doc! {}).await.unwrap()).await
+        })
+        .await;
+    profiled.assert_right();
+}

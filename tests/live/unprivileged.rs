@@ -1,0 +1,58 @@
+//! What opening a collection makes of a user who lacks a privilege, as MongoDB's own fail points answer.
+
+use bucket_runtime::{
+    Bucket,
+    mongodb::{
+        Database,
+        bson::{DateTime, doc},
+    },
+};
+use bucket_testkit::Server;
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "timed", id = "{k}_{at}", capacity = 10)]
+struct Timed {
+    k: i64,
+    at: DateTime,
+}
+
+/// A database through one server or `mongos`, since each has fail points of its own; none of a user's
+/// own server.
+async fn database(server: &Server, name: &str) -> Option<Database> {
+    let client = match server.cluster() {
+        Some(cluster) => cluster.mongos()[0].client().await,
+        None => server.client().await,
+    };
+    let is_ours = server.is_throw_away();
+    is_ours.then(|| client.unwrap().database(name))
+}
+
+/// The next command of this name is refused with this code.
+async fn refuse(db: &Database, name: &str, code: i32) {
+    let fail = doc! {
+        "configureFailPoint": "failCommand",
+        "mode": { "times": 1 },
+        "data": { "failCommands": [name], "errorCode": code },
+    };
+    db.client()
+        .database("admin")
+        .run_command(fail)
+        .await
+        .unwrap();
+}
+
+/// Behind a `mongos` the indexes are sent at each opening. Who may only read has no need of that.
+#[tokio::test]
+async fn a_user_who_may_not_make_indexes_opens_a_collection_that_has_them() {
+    let options = ["--setParameter", "enableTestCommands=1"];
+    let server = Server::start_with(&options).await.unwrap();
+    let Some(db) = database(&server, "read_only").await else {
+        return;
+    };
+    refuse(&db, "createIndexes", 13).await;
+    let error = Timed::buckets(&db).await.unwrap_err();
+    assert!(!error.is_unsupported(), "{error}");
+    Timed::buckets(&db).await.unwrap();
+    refuse(&db, "createIndexes", 13).await;
+    Timed::buckets(&db).await.unwrap();
+}
