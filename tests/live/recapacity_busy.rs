@@ -18,6 +18,7 @@ use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
+    outlier_events::end_transactions,
     recapacity::{
         Numbered7, Numbered10, Numbered25, Timed7, Timed10, Timed25, Trade, Windowed7, Windowed10,
         Windowed25, change, is_dense, is_sound,
@@ -51,10 +52,13 @@ async fn the_process_that_changes() {
 }
 
 fn start(db: &Database, to: &str, uri: &str) -> Child {
+    let separator = if uri.contains('?') { '&' } else { '?' };
     Command::new(env::current_exe().unwrap())
         .args(["recapacity_busy::the_process_that_changes", "--exact"])
+        // What it panics with stands on its standard error then.
+        .arg("--nocapture")
         .env(CALL, format!("{} {to}", db.name()))
-        .env("MONGODB_URI", uri)
+        .env("MONGODB_URI", format!("{uri}{separator}appName={CALL}"))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
@@ -69,6 +73,8 @@ async fn killed_and_called_again(db: &Database, to: &str, uri: &str) {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let _ = child.kill();
         child.wait().unwrap();
+        // The server would keep what its transaction has locked for a minute.
+        end_transactions(db.client(), CALL).await;
     }
     let mut child = start(db, to, uri);
     let status = tokio::task::block_in_place(|| child.wait());
@@ -88,9 +94,7 @@ async fn write<T: Trade>(trades: Buckets<T>, first: i64, end: Arc<AtomicBool>) -
 }
 
 async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items: i64) {
-    // What a killed process holds, the server lets go after this time, by default a minute.
-    let lifetime = ["--setParameter", "transactionLifetimeLimitSeconds=5"];
-    let server = Server::start_with(&lifetime).await.unwrap();
+    let server = Server::start().await.unwrap();
     let db = server.database(test).await.unwrap();
     let old = A::buckets(&db).await.unwrap();
     let load = (0..items).map(|n| A::new(n % CUSTOMERS, n));

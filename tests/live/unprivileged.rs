@@ -56,3 +56,20 @@ async fn a_user_who_may_not_make_indexes_opens_a_collection_that_has_them() {
     refuse(&db, "createIndexes", 13).await;
     Timed::buckets(&db).await.unwrap();
 }
+
+/// Amazon DocumentDB takes no `hint` in an update, and says so by one of these codes.
+#[tokio::test]
+async fn a_server_without_hinted_updates_is_refused_at_opening() {
+    let options = ["--setParameter", "enableTestCommands=1"];
+    let server = Server::start_with(&options).await.unwrap();
+    let Some(db) = database(&server, "no_hint").await else {
+        return;
+    };
+    for code in [9, 115, 238, 303] {
+        refuse(&db, "update", code).await;
+        let opened = Timed::buckets(&db).await;
+        let error = opened.expect_err(&format!("{code}"));
+        assert!(error.is_unsupported(), "{code}: {error}");
+    }
+    Timed::buckets(&db).await.unwrap();
+}
