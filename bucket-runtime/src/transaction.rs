@@ -9,7 +9,7 @@ use tokio::{task::JoinError, time::Instant};
 use crate::{
     Error, Result,
     command::OPEN_INDEX,
-    error::{Kind, duplicate_index},
+    error::{Kind, duplicate_index, is_aborted},
     server::Server,
 };
 
@@ -70,7 +70,7 @@ async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A:
             return Err(error);
         };
         let lost = matches!(duplicate_index(driver), Some(OPEN_INDEX | "_id_"));
-        let again = lost || driver.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR);
+        let again = lost || is_aborted(driver);
         if !again || Instant::now() > end {
             return Err(error);
         }

@@ -99,6 +99,31 @@ async fn an_index_that_is_being_built_is_waited_for() {
     is_sound::<Timed10>(&db).await;
 }
 
+/// The server ends a transaction for its age (290), and does not say that it may be begun again.
+#[tokio::test]
+async fn a_transaction_that_took_too_long_is_begun_again() {
+    let options = ["--setParameter", "enableTestCommands=1"];
+    let server = Server::start_with(&options).await.unwrap();
+    if !server.is_throw_away() || server.is_sharded() {
+        return;
+    }
+    let db = server.database("recap_old_transaction").await.unwrap();
+    let old = Timed25::buckets(&db).await.unwrap();
+    let all = (0..40).map(|n| Timed25::new(1, n));
+    old.append_many(all).await.unwrap();
+    let fail = doc! {
+        "configureFailPoint": "failCommand",
+        "mode": { "times": 2 },
+        "data": { "failCommands": ["delete"], "errorCode": 290 },
+    };
+    let admin = db.client().database("admin");
+    admin.run_command(fail).await.unwrap();
+    let done = Timed10::recapacity(&db).await.unwrap();
+    assert!(done.left.is_empty() && done.replaced > 0, "{done:?}");
+    let trades = is_sound::<Timed10>(&db).await;
+    assert_eq!(numbers(&trades, 1).await.len(), 40, "G1");
+}
+
 /// Who opens the collection just when it has no open index makes one of the capacity that he knows.
 #[tokio::test]
 async fn a_second_open_index_goes() {

@@ -28,6 +28,14 @@ pub(crate) fn is_code(error: &DriverError, code: i32) -> bool {
     write_code(error).is_some_and(|(found, _)| found == code)
 }
 
+/// Whether the server has given up the transaction of the command, so that it can be begun again. An
+/// operation that it ends because of its transaction's age has no label (290; seen on 6.0.5).
+pub(crate) fn is_aborted(error: &DriverError) -> bool {
+    const TRANSACTION_EXCEEDED_LIFETIME: i32 = 290;
+    error.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR)
+        || is_code(error, TRANSACTION_EXCEEDED_LIFETIME)
+}
+
 /// Whether the server does not know a command, or an option of it (BadValue, FailedToParse,
 /// CommandNotFound, InvalidOptions, CommandNotSupported, NotImplemented, unknown field; 303 is what
 /// Amazon DocumentDB answers).

@@ -6,7 +6,7 @@ use super::{RecapacityProgress, run::Run, write::Rewrite};
 use crate::{
     Bucket, Error, Result,
     command::KeyScope,
-    error::Kind,
+    error::{Kind, is_aborted},
     open_index::OpenIndex,
     server::Server,
     transaction,
@@ -158,14 +158,11 @@ impl Unit {
 
 /// Whether the error concerns this key alone.
 fn is_of_key(error: &Error) -> bool {
-    let is_transient = |error: &mongodb::error::Error| {
-        error.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR)
-    };
     error.is_deserialize()
         || error.is_out_of_range()
         || error.is_sum_overflow()
         || error.is(&Kind::KeyTooLarge)
-        || error.driver().is_some_and(is_transient)
+        || error.driver().is_some_and(is_aborted)
 }
 
 fn page(behind: &str) -> [Document; 3] {
