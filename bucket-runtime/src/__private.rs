@@ -11,7 +11,10 @@ pub use self::{
     probe::{Probe, Unknown, len_size},
     writer::ElementWriter,
 };
-use crate::{Field, KeyField, TooLong};
+use crate::{
+    protocol::field::Field,
+    schema::{key::KeyField, size::TooLong},
+};
 
 mod optional;
 mod probe;

@@ -7,13 +7,16 @@ use mongodb::{
 use serde::{Serializer, de::DeserializeOwned};
 
 use crate::{
-    BucketSpec, Key, RollupFields, TooLong, command,
-    create::{CreateCollections, NewCollection},
-    open::OpenBuckets,
-    recapacity::Recapacity,
-    validator,
-    verify::{RepairBuckets, VerifyBuckets, verifier},
-    view,
+    maintain::{
+        create::{CreateCollections, NewCollection},
+        open::OpenBuckets,
+        recapacity::Recapacity,
+        verify::{RepairBuckets, VerifyBuckets, verifier},
+    },
+    protocol::{command, validator},
+    read::view,
+    schema::{key::Key, size::TooLong, spec::BucketSpec},
+    value::rollup::RollupFields,
 };
 
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
@@ -110,7 +113,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     type Rollups: RollupFields;
 
     /// The values of the fields in [`BucketSpec::rollups`], in that order; see
-    /// [`RollupField::to_rollup`](crate::RollupField::to_rollup).
+    /// [`RollupField::to_rollup`](crate::value::rollup::RollupField::to_rollup).
     fn rollup_values(&self) -> Vec<Option<Bson>> {
         Vec::new()
     }
@@ -328,7 +331,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     ///
     /// Numbered buckets have to be rewritten up to the last one of the key in one transaction, as
     /// have those of one time window, or of one second: of more than 10,000 of them, or 64 MB, the
-    /// key is named in [`left`](crate::RecapacityProgress::left), and stays as it is.
+    /// key is named in [`left`](crate::maintain::recapacity::RecapacityProgress::left), and stays as it is.
     ///
     /// Appends to a key wait while the run is rewritten that has the key's open bucket in it.
     ///

@@ -6,19 +6,24 @@ use futures_util::{Stream, stream};
 use mongodb::{Collection, bson::Document};
 
 use crate::{
-    Bucket, BucketSpec, Key, KeyRef, PageToken,
-    append::{Append, Writer},
-    bulk::AppendMany,
-    command::KeyScope,
-    engine::Engine,
-    items::Items,
-    pages::Pages,
-    read::{Count, Counted, FindPage, Reader, nth},
-    regroup::Regroup,
-    remove::RemoveKey,
-    rollup::RollUp,
-    server::Range,
-    view::CreateView,
+    Bucket, KeyRef,
+    maintain::regroup::Regroup,
+    protocol::{command::KeyScope, range::Range},
+    read::{
+        items::Items,
+        page::PageToken,
+        pages::Pages,
+        reader::{Count, Counted, FindPage, Reader, nth},
+        rollup::RollUp,
+        view::CreateView,
+    },
+    schema::{key::Key, spec::BucketSpec},
+    write::{
+        append::{Append, Writer},
+        bulk::AppendMany,
+        engine::Engine,
+        remove::RemoveKey,
+    },
 };
 
 /// The buckets of one collection: append to it, page through it, stream it.
@@ -83,7 +88,7 @@ impl<T: Bucket> Buckets<T> {
     ///
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write
     /// concern says; the server's default is a majority of the replica set. With
-    /// `#[bucket(unique)]` it may have been stored [before](crate::Appended::AlreadyThere), and a
+    /// `#[bucket(unique)]` it may have been stored [before](crate::write::appended::Appended::AlreadyThere), and a
     /// call that failed may be repeated without a look; finding that takes one round trip more.
     ///
     /// A dropped future leaves the item stored or not stored, never a broken bucket. What was sent
@@ -271,7 +276,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn items(&self, key: KeyRef<'_, T>) -> Items<'static, T> {
-        Items::of_key(self.reader(key), self.engine())
+        Items::of_key(self.reader(key), self.engine().index)
     }
 
     /// The items of all keys, or those that a filter asks for, in the order of their buckets' ids:
@@ -428,6 +433,6 @@ impl<T: Bucket> Buckets<T> {
     }
 
     fn scope(&self, key: KeyRef<'_, T>) -> KeyScope {
-        KeyScope::new(Self::SPEC, T::Key::parts(key)).by(self.writer.engine.open())
+        KeyScope::new(Self::SPEC, T::Key::parts(key)).by(self.writer.engine.index.get())
     }
 }

@@ -17,7 +17,8 @@ pub(crate) use self::{
     doubt::maybe_stored,
     driver::{
         duplicate_index, is_aborted, is_broken_off, is_code, is_impossible_id, is_killed,
-        is_missing_index, is_repeatable, is_statement_error, is_unknown, write_code,
+        is_missing_index, is_repeatable, is_statement_error, is_there_already, is_unknown,
+        write_code,
     },
     kind::Kind,
 };

@@ -8,8 +8,15 @@ mod tests;
 use mongodb::bson::{Bson, DateTime};
 
 use crate::{
-    Bucket, IdFormat, Key, KeyPart, Ordinal, Page, PageToken, bytes, command::KeyScope, id,
-    stored::Stored,
+    Bucket,
+    protocol::command::KeyScope,
+    read::page::{Page, PageToken},
+    schema::{
+        id,
+        key::{Key, KeyPart},
+        spec::{IdFormat, Ordinal},
+    },
+    value::{bytes, stored_bucket::StoredBucket},
 };
 
 /// What stands between texts in an input.
@@ -158,7 +165,7 @@ pub fn documents(input: &[u8]) {
 }
 
 fn read<T: Bucket>(input: &[u8]) {
-    let Ok(bucket) = bytes::read::<Stored<T>>(input) else {
+    let Ok(bucket) = bytes::read::<StoredBucket<T>>(input) else {
         return;
     };
     let key = bucket.key.clone();

@@ -97,53 +97,22 @@
 //! [bucket pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/bucket-pattern/
 //! [outlier pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/outlier-pattern/
 
-mod append;
 mod bucket;
 mod buckets;
-mod bulk;
-mod bytes;
-mod combine;
-mod command;
-mod create;
-mod edit;
-mod element;
-mod engine;
 mod error;
-pub mod field;
-mod filter;
 pub mod guide;
-mod id;
-mod indexes;
-mod item;
-mod items;
-mod key;
-mod open;
-mod open_index;
+mod maintain;
 mod outlier;
-mod page;
-mod pages;
-mod query;
+mod protocol;
 mod read;
-mod recapacity;
-mod regroup;
-mod remove;
-mod rollup;
-mod rows;
-mod seek;
+#[cfg(test)]
+mod rooms;
+mod schema;
 mod server;
-mod size;
-mod span;
-mod spec;
-mod stored;
 #[cfg(feature = "sync")]
 pub mod sync;
-mod time;
-mod transaction;
-mod unreadable;
-mod validator;
-mod verify;
-mod view;
-mod watch;
+mod value;
+mod write;
 
 #[doc(hidden)]
 pub mod __private;
@@ -151,39 +120,43 @@ pub mod __private;
 #[doc(hidden)]
 pub mod fuzz;
 
+pub use crate::protocol::field;
 pub use mongodb;
 pub use mongodb::bson;
 
 pub use crate::{
-    append::Appended,
     bucket::{Bucket, KeyRef, Windowed},
     buckets::Buckets,
-    bulk::{AppendManyError, FailedItem},
     error::{Error, Result},
-    field::Field,
-    filter::Filter,
-    items::ItemStream,
-    key::{Key, KeyField, KeyPart},
+    maintain::{recapacity::RecapacityProgress, regroup::RegroupProgress, verify::BucketProblem},
     outlier::{
         Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, Outliers, Parent,
         ParentFilter, Problem, PushManyError, SplitProgress, ValueStream,
     },
-    page::{InvalidToken, Page, PageToken},
-    pages::PageStream,
-    recapacity::RecapacityProgress,
-    regroup::RegroupProgress,
-    rollup::{
+    protocol::{field::Field, filter::Filter},
+    read::{
+        items::ItemStream,
+        page::{InvalidToken, Page, PageToken},
+        pages::PageStream,
+        watch::{WatchStream, WatchToken},
+    },
+    schema::{
+        key::{Key, KeyField, KeyPart},
+        size::{BsonSize, LenField, TooLong, array_size, document_size, string_size},
+        spec::{
+            BucketSpec, DEFAULT_MAX_BYTES, IdFormat, KeyName, MAX_BYTES, MAX_CAPACITY, Ordinal,
+            OutlierSpec, RollupName,
+        },
+        time::{DateField, TimeField, bson_date},
+    },
+    value::rollup::{
         DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,
         SumField,
     },
-    size::{BsonSize, LenField, MAX_BYTES, TooLong, array_size, document_size, string_size},
-    spec::{
-        BucketSpec, DEFAULT_MAX_BYTES, IdFormat, KeyName, MAX_CAPACITY, Ordinal, OutlierSpec,
-        RollupName,
+    write::{
+        appended::Appended,
+        bulk::{AppendManyError, FailedItem},
     },
-    time::{DateField, TimeField, bson_date},
-    verify::BucketProblem,
-    watch::{WatchStream, WatchToken},
 };
 
 /// Derives [`trait@Bucket`] for a struct with named fields.
@@ -578,24 +551,30 @@ pub use bucket_derive::Outlier;
 /// The calls of [`Buckets`] as builders: they take a session, and are carried out when awaited.
 pub mod action {
     pub use crate::{
-        append::Append,
-        bulk::AppendMany,
-        create::CreateCollections,
-        edit::{RemoveItem, RemoveStored, UpdateItem},
-        items::Items,
-        open::OpenBuckets,
+        maintain::{
+            create::CreateCollections,
+            open::OpenBuckets,
+            recapacity::Recapacity,
+            regroup::Regroup,
+            verify::{RepairBuckets, VerifyBuckets},
+        },
         outlier::{
             Advise, CountValues, Delete, Extras, Find, Get, GetAll, Insert, OpenOutliers, Push,
             PushMany, Remove, Repair, SplitExisting, Values, Verify,
         },
-        pages::Pages,
-        read::{Count, FindPage},
-        recapacity::Recapacity,
-        regroup::Regroup,
-        remove::RemoveKey,
-        rollup::RollUp,
-        verify::{RepairBuckets, VerifyBuckets},
-        view::CreateView,
-        watch::Watch,
+        read::{
+            items::Items,
+            pages::Pages,
+            reader::{Count, FindPage},
+            rollup::RollUp,
+            view::CreateView,
+            watch::Watch,
+        },
+        write::{
+            append::Append,
+            bulk::AppendMany,
+            edit::{RemoveItem, RemoveStored, UpdateItem},
+            remove::RemoveKey,
+        },
     };
 }

@@ -15,6 +15,7 @@ mod pages;
 mod push;
 mod read;
 mod split;
+mod state;
 mod stream;
 mod verify;
 
@@ -37,9 +38,10 @@ pub use self::{
     verify::{Problem, Repair, Verify},
 };
 use crate::{
-    Bucket, KeyField, OutlierSpec, TooLong,
-    create::{CreateCollections, NewCollection},
-    validator,
+    Bucket,
+    maintain::create::{CreateCollections, NewCollection},
+    protocol::validator,
+    schema::{key::KeyField, size::TooLong, spec::OutlierSpec},
 };
 
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.

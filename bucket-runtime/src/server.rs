@@ -1,6 +1,8 @@
 //! The one place that talks to the server.
 
 mod create;
+pub(crate) mod current_index;
+pub(crate) mod cursor;
 mod deployment;
 mod edit;
 mod fill;
@@ -8,8 +10,8 @@ mod index;
 mod many;
 mod numbered;
 mod pipeline;
-mod range;
 mod shard;
+pub(crate) mod transaction;
 mod watch;
 mod write;
 
@@ -17,19 +19,22 @@ use std::sync::Arc;
 
 use mongodb::{
     ClientSession, Collection,
-    bson::{Bson, Document},
+    bson::Document,
     error::Error as DriverError,
     options::{ReadPreference, SelectionCriteria},
 };
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 
+pub(crate) use self::fill::{Last, Open};
 use self::{deployment::Deployment, numbered::Numbers};
-pub(crate) use self::{
-    fill::{Last, Open, State},
-    range::Range,
+use crate::{
+    Error,
+    error::Kind,
+    protocol::{command::KeyScope, range::Range},
+    server::cursor::Rows,
+    value::element::whole,
 };
-use crate::{Error, command::KeyScope, error::Kind, rows::Rows};
 
 /// Carries out an action of the driver's, in the session if there is one.
 macro_rules! with_session {
@@ -174,6 +179,21 @@ impl Server {
         with_session!(action, session)
     }
 
+    /// These fields of one of the documents that match; for a write as the primary has it.
+    pub(crate) async fn fields(
+        &self,
+        filter: Document,
+        fields: Document,
+        for_a_write: bool,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Document>, DriverError> {
+        let mut action = self.collection.find_one(filter).projection(fields);
+        if for_a_write {
+            action = action.selection_criteria(primary());
+        }
+        with_session!(action, session)
+    }
+
     /// The documents that a pipeline ends in, which may sort on disk.
     pub(crate) async fn scan<R: DeserializeOwned>(
         &self,
@@ -187,14 +207,4 @@ impl Server {
 /// For reads that belong to a write, whatever read preference the handle has.
 fn primary() -> SelectionCriteria {
     SelectionCriteria::ReadPreference(ReadPreference::Primary)
-}
-
-/// A whole number, whichever numeric type it has: other tools write others.
-pub(crate) fn whole(value: &Bson) -> Option<i64> {
-    match value {
-        Bson::Int32(int) => Some((*int).into()),
-        Bson::Int64(int) => Some(*int),
-        Bson::Double(float) if float.fract() == 0.0 => Some(*float as i64),
-        _ => None,
-    }
 }

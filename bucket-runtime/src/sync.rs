@@ -48,7 +48,7 @@ use futures_util::{Stream, StreamExt};
 use mongodb::{Client, ClientSession, error::Result};
 use tokio::runtime::Runtime;
 
-use crate::{WatchStream, WatchToken};
+use crate::read::watch::{WatchStream, WatchToken};
 
 /// Carries out what the calls leave to tasks. It is never shut down, as the driver's own is not, so
 /// that a handle works as long as the program does.

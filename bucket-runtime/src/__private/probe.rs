@@ -5,7 +5,10 @@
 use std::marker::PhantomData;
 
 use super::ItemsField;
-use crate::{BsonSize, KeyField, LenField};
+use crate::schema::{
+    key::KeyField,
+    size::{BsonSize, LenField},
+};
 
 /// `Probe::<T>::__SIZE`, with [`Unknown`] in scope.
 #[derive(Debug)]

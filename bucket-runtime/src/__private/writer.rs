@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use crate::{TimeField, bson_date};
+use crate::schema::time::{TimeField, bson_date};
 
 /// An element that is being written.
 #[derive(Debug)]

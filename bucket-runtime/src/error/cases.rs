@@ -1,6 +1,7 @@
 //! Which case an error is, for code.
 
-use super::{Error, Kind};
+use super::Kind;
+use crate::Error;
 
 impl Error {
     /// Whether there is no such parent. Nothing was stored.

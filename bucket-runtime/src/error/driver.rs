@@ -2,7 +2,7 @@
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteError, WriteFailure};
 
-use crate::{command::OPEN_INDEX, open_index::is_open_index};
+use crate::schema::{names::OPEN_INDEX, open_index::is_open_index};
 
 /// Whether the driver refused to send a message of more than 48 MB, or to insert a document of more
 /// than 16 MB.
@@ -34,6 +34,11 @@ pub(crate) fn is_aborted(error: &DriverError) -> bool {
     const TRANSACTION_EXCEEDED_LIFETIME: i32 = 290;
     error.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR)
         || is_code(error, TRANSACTION_EXCEEDED_LIFETIME)
+}
+
+/// Whether a collection or a view is there already (NamespaceExists).
+pub(crate) fn is_there_already(error: &DriverError) -> bool {
+    is_code(error, 48)
 }
 
 /// Whether the server does not know a command, or an option of it (BadValue, FailedToParse,

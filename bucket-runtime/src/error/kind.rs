@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use crate::{
-    MAX_BYTES, TooLong,
-    command::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
+use crate::schema::{
+    names::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
+    size::TooLong,
+    spec::MAX_BYTES,
 };
 
 /// What can go wrong.

@@ -12,12 +12,9 @@ use super::{
     advice::{Advice, Group},
     command::array_length,
 };
-use crate::{
-    Error, Result,
-    server::{Server, whole},
-};
+use crate::{Error, Result, server::Server, value::element::whole};
 
-/// An analysis that waits to be awaited; see [`Outlier::advise`](crate::Outlier::advise).
+/// An analysis that waits to be awaited; see [`Outlier::advise`](crate::outlier::Outlier::advise).
 #[must_use = "nothing is analysed until this is awaited"]
 pub struct Advise {
     server: Server,

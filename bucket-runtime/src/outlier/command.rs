@@ -3,10 +3,14 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    KeyPart, OutlierSpec,
-    command::{KeyScope, SEALED, Update, equality, size},
-    element::value_size,
-    size::{digits, field, signed},
+    protocol::command::{KeyScope, Update, equality, size},
+    schema::{
+        key::KeyPart,
+        names::SEALED,
+        size::layout::{digits, field, signed},
+        spec::OutlierSpec,
+    },
+    value::element::value_size,
 };
 
 /// One parent, ready to be put into commands.

@@ -3,7 +3,7 @@
 use mongodb::error::Error as DriverError;
 
 use super::{command::ParentScope, known::Known};
-use crate::{Error, engine::Engine, error::Kind, server::Server};
+use crate::{Error, error::Kind, server::Server, write::engine::Engine};
 
 /// The two collections, and what the handle has learned.
 #[derive(Clone)]

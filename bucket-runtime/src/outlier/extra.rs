@@ -5,7 +5,14 @@ use std::marker::PhantomData;
 use mongodb::bson::DateTime;
 use serde::{Serialize, Serializer};
 
-use crate::{Bucket, BucketSpec, KeyField, KeyName, KeyRef, Outlier};
+use crate::{
+    Bucket, KeyRef,
+    outlier::Outlier,
+    schema::{
+        key::KeyField,
+        spec::{BucketSpec, KeyName},
+    },
+};
 
 /// One value beyond a parent's threshold. The bucket engine stores it; nobody else sees it.
 pub(crate) struct Extra<T: Outlier> {

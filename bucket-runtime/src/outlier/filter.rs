@@ -2,7 +2,7 @@
 
 use mongodb::bson::Document;
 
-use crate::Filter;
+use crate::protocol::filter::Filter;
 
 /// A condition on parents: a [`Filter`] of typed fields, or a filter of the driver's.
 #[diagnostic::on_unimplemented(

@@ -22,7 +22,14 @@ use super::{
     verify::{Repair, Verify},
 };
 use crate::{
-    Bucket, BucketSpec, IdRef, Key, KeyField, Outlier, OutlierSpec, engine::Engine, server::Server,
+    Bucket,
+    outlier::{IdRef, Outlier},
+    schema::{
+        key::{Key, KeyField},
+        spec::{BucketSpec, OutlierSpec},
+    },
+    server::Server,
+    write::engine::Engine,
 };
 
 /// The parents of one collection and their extras in another: insert, push, read.

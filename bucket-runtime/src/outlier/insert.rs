@@ -10,12 +10,13 @@ use mongodb::{
 
 use super::{command::ParentScope, core::Core};
 use crate::{
-    Outlier, Result,
-    element::{document_size, element},
+    Result,
     error::Kind,
+    outlier::Outlier,
+    value::element::{document_size, element},
 };
 
-/// An insertion that waits to be awaited; see [`Outliers::insert`](crate::Outliers::insert).
+/// An insertion that waits to be awaited; see [`Outliers::insert`](crate::outlier::Outliers::insert).
 #[must_use = "a parent is inserted when this is awaited"]
 pub struct Insert<'s> {
     core: Core,

@@ -10,8 +10,13 @@ use mongodb::{
 
 use super::{extra::Extra, handle::Outliers};
 use crate::{
-    Bucket, Error, Outlier, Result, command, engine::Engine, error::Kind, indexes, open,
+    Bucket, Error, Result,
+    error::Kind,
+    maintain::open,
+    outlier::Outlier,
+    protocol::{command, indexes},
     server::Server,
+    write::engine::Engine,
 };
 
 /// The opening of two collections, which waits to be awaited; see [`Outlier::outliers`].

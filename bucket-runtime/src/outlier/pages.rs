@@ -4,10 +4,15 @@ use mongodb::bson::{Array, Bson, Document, doc};
 
 use super::command::ParentScope;
 use crate::{
-    command::{OVERSIZE, SEALED, size},
-    element::value_size,
-    id,
-    size::{Pack, packs},
+    protocol::{
+        command::size,
+        pack::{Pack, packs},
+    },
+    schema::{
+        id,
+        names::{OVERSIZE, SEALED},
+    },
+    value::element::value_size,
 };
 
 /// The pages of a parent that has none: numbered from 0, of which the last one stays open.

@@ -7,18 +7,18 @@ use mongodb::{ClientSession, bson::Bson};
 
 use super::{command::ParentScope, core::Core};
 use crate::{
-    Error, Outlier, Result,
-    element::{element, value_size},
-    engine::{Batch, Entry},
+    Error, Result,
     error::Kind,
-    server::State,
-    size::Budget,
+    outlier::{Outlier, state::State},
+    protocol::budget::Budget,
+    value::element::{element, value_size},
+    write::{engine::Batch, item::Entry},
 };
 
 /// How often the parent may change its state between two steps of one push.
 const TRIES: u32 = 100;
 
-/// A push that waits to be awaited; see [`Outliers::push`](crate::Outliers::push).
+/// A push that waits to be awaited; see [`Outliers::push`](crate::outlier::Outliers::push).
 #[must_use = "a push is sent when it is awaited"]
 pub struct Push<'s> {
     core: Core,
@@ -65,7 +65,7 @@ impl<'s> IntoFuture for Push<'s> {
 }
 
 /// A push of many items that waits to be awaited; see
-/// [`Outliers::push_many`](crate::Outliers::push_many).
+/// [`Outliers::push_many`](crate::outlier::Outliers::push_many).
 #[must_use = "a push is sent when it is awaited"]
 pub struct PushMany<'s, T: Outlier> {
     core: Core,
@@ -216,11 +216,7 @@ impl Core {
                 return self.append_extras(scope, elements, session).await;
             }
             // It has room, but less than was asked for; or it does not exist.
-            let found = self
-                .parents
-                .state(scope, true, session.as_deref_mut())
-                .await;
-            let found = found.map_err(|error| self.failed(scope, error))?;
+            let found = self.state(scope, true, session.as_deref_mut()).await?;
             state = found.ok_or_else(|| self.fail(scope, Kind::NoParent))?;
         }
         Err(self.fail(scope, Kind::Contended(TRIES)))

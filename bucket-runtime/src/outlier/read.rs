@@ -11,10 +11,11 @@ use super::{
     stream::{FindStream, open_extras},
 };
 use crate::{
-    Error, Outlier, Result,
+    Error, Result,
     error::Kind,
-    rows::{self, RowError, Rows},
-    server::{Range, State},
+    outlier::{Outlier, state::State},
+    protocol::range::Range,
+    server::cursor::{self, RowError, Rows},
 };
 
 /// A parent as it is stored.
@@ -40,7 +41,7 @@ pub(crate) async fn next_parent<T: Outlier>(
         })),
         Err(RowError::Driver(error)) => Err(Error::read(error, core.parents.name())),
         Err(RowError::Decode(row, error)) => Err(Error::new(
-            Kind::Deserialize(rows::id(&row)),
+            Kind::Deserialize(cursor::id(&row)),
             core.parents.name(),
         )
         .with_driver(error)),
@@ -63,7 +64,7 @@ pub(crate) async fn get<T: Outlier>(
     parent.map_err(|error| error.with_key(&scope.extras.label()))
 }
 
-/// A read of one parent that waits to be awaited; see [`Outliers::get`](crate::Outliers::get).
+/// A read of one parent that waits to be awaited; see [`Outliers::get`](crate::outlier::Outliers::get).
 #[must_use = "a parent is read when this is awaited"]
 pub struct Get<'s, T> {
     core: Core,
@@ -105,7 +106,7 @@ impl<'s, T: Outlier> IntoFuture for Get<'s, T> {
 }
 
 /// A read of one parent with all of its items that waits to be awaited; see
-/// [`Outliers::get_all`](crate::Outliers::get_all).
+/// [`Outliers::get_all`](crate::outlier::Outliers::get_all).
 #[must_use = "a parent is read when this is awaited"]
 pub struct GetAll<'s, T>(Get<'s, T>);
 
@@ -149,7 +150,7 @@ impl<'s, T: Outlier> IntoFuture for GetAll<'s, T> {
     }
 }
 
-/// A count of items that waits to be awaited; see [`Outliers::count`](crate::Outliers::count).
+/// A count of items that waits to be awaited; see [`Outliers::count`](crate::outlier::Outliers::count).
 #[must_use = "nothing is counted until this is awaited"]
 pub struct CountValues<'s> {
     core: Core,
@@ -189,11 +190,7 @@ impl<'s> IntoFuture for CountValues<'s> {
                 scope,
                 mut session,
             } = self;
-            let state = core
-                .parents
-                .state(&scope, false, session.as_deref_mut())
-                .await;
-            let state = state.map_err(|error| core.failed(&scope, error))?;
+            let state = core.state(&scope, false, session.as_deref_mut()).await?;
             let Some(State {
                 length, flagged, ..
             }) = state
@@ -209,7 +206,7 @@ impl<'s> IntoFuture for CountValues<'s> {
     }
 }
 
-/// A find over parents that waits to be awaited; see [`Outliers::find`](crate::Outliers::find).
+/// A find over parents that waits to be awaited; see [`Outliers::find`](crate::outlier::Outliers::find).
 #[must_use = "nothing is read until this is awaited"]
 pub struct Find<'s, T> {
     core: Core,

@@ -16,14 +16,15 @@ use super::{
     pages::{pages_before, pages_of},
 };
 use crate::{
-    Error, Outlier, Result,
-    element::document_size,
+    Error, Result,
     error::Kind,
-    server::Range,
-    transaction::{self, Attempt},
+    outlier::Outlier,
+    protocol::range::Range,
+    server::transaction::{self, Attempt},
+    value::element::document_size,
 };
 
-/// How far a [`split_existing`](crate::Outliers::split_existing) is.
+/// How far a [`split_existing`](crate::outlier::Outliers::split_existing) is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SplitProgress {
@@ -36,7 +37,7 @@ pub struct SplitProgress {
 }
 
 /// The splitting of all parents that are too large, which waits to be awaited; see
-/// [`Outliers::split_existing`](crate::Outliers::split_existing).
+/// [`Outliers::split_existing`](crate::outlier::Outliers::split_existing).
 #[must_use = "nothing is split until this is awaited"]
 pub struct SplitExisting<'p, T> {
     outliers: Outliers<T>,

@@ -15,11 +15,12 @@ use mongodb::{ClientSession, bson::Document};
 
 use super::{command::ParentScope, core::Core, extra::Extra, read};
 use crate::{
-    Error, Outlier, Parent, Result,
+    Error, Result,
     error::Kind,
-    rows::{self, RowError, Rows},
-    server::Range,
-    stored::Stored,
+    outlier::{Outlier, Parent},
+    protocol::range::Range,
+    server::cursor::{self, RowError, Rows},
+    value::stored_bucket::StoredBucket,
 };
 
 /// One extras document.
@@ -77,7 +78,7 @@ impl Reader {
         &self,
         filter: Document,
         session: Option<&'s mut ClientSession>,
-    ) -> Result<Rows<'s, Stored<Extra<T>>>> {
+    ) -> Result<Rows<'s, StoredBucket<Extra<T>>>> {
         let server = &self.core.extras.server;
         let rows = server.find(filter, Range::oldest_first(), session).await;
         rows.map_err(|error| self.error(Kind::Driver).with_driver(error))
@@ -85,7 +86,7 @@ impl Reader {
 
     async fn next<T: Outlier>(
         &self,
-        rows: &mut Rows<'_, Stored<Extra<T>>>,
+        rows: &mut Rows<'_, StoredBucket<Extra<T>>>,
     ) -> Result<Option<ExtrasPage<T::Item>>> {
         match rows.next().await {
             Ok(page) => Ok(page.map(|page| ExtrasPage {
@@ -94,7 +95,7 @@ impl Reader {
             })),
             Err(RowError::Driver(error)) => Err(self.error(Kind::Driver).with_driver(error)),
             Err(RowError::Decode(row, error)) => Err(self
-                .error(Kind::Deserialize(rows::id(&row)))
+                .error(Kind::Deserialize(cursor::id(&row)))
                 .with_driver(error)),
         }
     }
@@ -106,7 +107,7 @@ impl Reader {
 }
 
 /// A read of all extras of a parent that waits to be awaited; see
-/// [`Outliers::extras`](crate::Outliers::extras).
+/// [`Outliers::extras`](crate::outlier::Outliers::extras).
 #[must_use = "nothing is read until this is awaited"]
 pub struct Extras<'s, T> {
     core: Core,
@@ -148,7 +149,7 @@ impl<'s, T: Outlier> IntoFuture for Extras<'s, T> {
 }
 
 /// A read of all items of a parent that waits to be awaited; see
-/// [`Outliers::items`](crate::Outliers::items).
+/// [`Outliers::items`](crate::outlier::Outliers::items).
 #[must_use = "nothing is read until this is awaited"]
 pub struct Values<'s, T>(Extras<'s, T>);
 

@@ -11,7 +11,12 @@ use super::{
     handle::Outliers,
     split,
 };
-use crate::{Error, Outlier, OutlierSpec, Result, command::SEALED, error::Kind};
+use crate::{
+    Error, Result,
+    error::Kind,
+    outlier::Outlier,
+    schema::{names::SEALED, spec::OutlierSpec},
+};
 
 /// What breaks a guarantee.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +75,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A verification that waits to be awaited; see [`Outliers::verify`](crate::Outliers::verify).
+/// A verification that waits to be awaited; see [`Outliers::verify`](crate::outlier::Outliers::verify).
 #[must_use = "nothing is verified until this is awaited"]
 pub struct Verify<T>(Outliers<T>);
 
@@ -89,7 +94,7 @@ impl<T: Outlier> IntoFuture for Verify<T> {
     }
 }
 
-/// A repair that waits to be awaited; see [`Outliers::repair`](crate::Outliers::repair).
+/// A repair that waits to be awaited; see [`Outliers::repair`](crate::outlier::Outliers::repair).
 #[must_use = "nothing is repaired until this is awaited"]
 pub struct Repair<T>(Outliers<T>);
 
@@ -135,7 +140,10 @@ async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<Problem>> {
 
     let id = |found: &Document| found.get("_id").cloned().unwrap_or(Bson::Null);
     let n = |found: &Document| {
-        let n = found.get("n").and_then(crate::server::whole).unwrap_or(0);
+        let n = found
+            .get("n")
+            .and_then(crate::value::element::whole)
+            .unwrap_or(0);
         u64::try_from(n).unwrap_or(0)
     };
     let mut problems = Vec::new();
@@ -180,8 +188,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<(
         Problem::NoParent { parent, .. } => {
             let scope = scope(parent)?;
             // The id may have been inserted again since it was verified.
-            let state = core.parents.state(&scope, true, None).await;
-            if state.map_err(|error| core.failed(&scope, error))?.is_none() {
+            if core.state(&scope, true, None).await?.is_none() {
                 let deleted = core
                     .extras
                     .server

@@ -6,8 +6,7 @@ use mongodb::{
     error::Error as DriverError,
 };
 
-use super::whole;
-use crate::error::is_repeatable;
+use crate::{error::is_repeatable, value::element::whole};
 
 /// The wire version of server 8.0, the first one with the command `bulkWrite`.
 const SERVER_8_0: i64 = 25;

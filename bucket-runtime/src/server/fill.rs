@@ -7,11 +7,14 @@ use mongodb::{
     options::{Hint, ReadConcern},
 };
 
-use super::{Server, primary, whole, with_session};
+use super::{Server, primary, with_session};
 use crate::{
-    BucketSpec,
-    command::{KeyScope, OVERSIZE, SEALED, each_one},
-    outlier::command::ParentScope,
+    protocol::command::{KeyScope, each_one},
+    schema::{
+        names::{OVERSIZE, SEALED},
+        spec::BucketSpec,
+    },
+    value::element::whole,
 };
 
 /// An open bucket.
@@ -28,15 +31,6 @@ pub(crate) struct Last {
     pub(crate) room: usize,
     /// How many bytes its items take beyond their shares.
     pub(crate) oversize: i64,
-}
-
-/// How full a parent is.
-#[derive(Default)]
-pub(crate) struct State {
-    pub(crate) length: usize,
-    pub(crate) flagged: bool,
-    /// How many bytes it takes.
-    pub(crate) bytes: usize,
 }
 
 impl Server {
@@ -151,32 +145,6 @@ impl Server {
             found.push((key, open));
         }
         Ok(found)
-    }
-
-    /// How full a parent is, if there is one; for a write as the primary has it.
-    pub(crate) async fn state(
-        &self,
-        scope: &ParentScope,
-        for_a_write: bool,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<State>, DriverError> {
-        let mut action = self
-            .collection
-            .find_one(scope.parent())
-            .projection(scope.state());
-        if for_a_write {
-            action = action.selection_criteria(primary());
-        }
-        let found = with_session!(action, session)?;
-        Ok(found.map(|state| State {
-            length: (state.get("length").and_then(whole))
-                .and_then(|length| usize::try_from(length).ok())
-                .unwrap_or(0),
-            flagged: state.get_bool("flag").unwrap_or(false),
-            bytes: (state.get("bytes").and_then(whole))
-                .and_then(|bytes| usize::try_from(bytes).ok())
-                .unwrap_or(0),
-        }))
     }
 }
 

@@ -10,7 +10,7 @@ use mongodb::{
 };
 
 use super::Server;
-use crate::{command, error::write_code};
+use crate::{error::write_code, protocol::command};
 
 /// How long it is waited until it is asked again whether an index is built.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -11,7 +11,7 @@ use mongodb::{
 use serde::Serialize;
 
 use super::Server;
-use crate::{bytes, command::Update};
+use crate::{protocol::command::Update, value::bytes};
 
 /// What became of the statements of a command, one by one. What follows a refusal in an ordered
 /// command was not carried out, whatever stands here.

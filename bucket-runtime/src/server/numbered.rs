@@ -19,8 +19,8 @@ use mongodb::{
 use self::command::{Command, Reply};
 use super::{Server, many::Results};
 use crate::{
-    command::Update,
     error::{is_repeatable, maybe_stored},
+    protocol::command::Update,
 };
 
 /// TransactionTooOld: the session has seen a number that is not below.

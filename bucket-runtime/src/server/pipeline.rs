@@ -10,7 +10,7 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 
 use super::{Server, primary};
-use crate::{command::UNIQUE_INDEX, rows::Rows};
+use crate::{schema::names::UNIQUE_INDEX, server::cursor::Rows};
 
 impl Server {
     /// The documents that a pipeline ends in, as they come.

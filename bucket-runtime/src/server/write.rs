@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::{Server, with_session};
 use crate::{
-    command::Update,
     error::{is_killed, is_statement_error},
+    protocol::command::Update,
 };
 
 impl Server {

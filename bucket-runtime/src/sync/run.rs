@@ -5,10 +5,17 @@ use std::future::IntoFuture;
 
 use super::{Iter, RUNTIME};
 use crate::{
-    Advice, AppendManyError, Appended, Bucket, BucketProblem, Buckets, ExtrasStream, FindStream,
-    ItemStream, Outlier, Outliers, Page, PageStream, Parent, Problem, PushManyError,
-    RecapacityProgress, RegroupProgress, Result, Rollup, SplitProgress, ValueStream, WatchStream,
-    action::*, bson::Bson,
+    Bucket, Buckets, Result,
+    action::*,
+    bson::Bson,
+    maintain::{recapacity::RecapacityProgress, regroup::RegroupProgress, verify::BucketProblem},
+    outlier::{
+        Advice, ExtrasStream, FindStream, Outlier, Outliers, Parent, Problem, PushManyError,
+        SplitProgress, ValueStream,
+    },
+    read::{items::ItemStream, page::Page, pages::PageStream, watch::WatchStream},
+    value::rollup::Rollup,
+    write::{appended::Appended, bulk::AppendManyError},
 };
 
 macro_rules! run {

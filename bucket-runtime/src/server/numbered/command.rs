@@ -8,12 +8,12 @@ use mongodb::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    element::raw,
     error::is_broken_off,
     server::{
         Server,
         many::{Results, results},
     },
+    value::element::raw,
 };
 
 /// The command `update`.

@@ -1,0 +1,245 @@
+//! Making collections whose validator refuses what breaks the guarantees, whoever writes it.
+
+use std::future::IntoFuture;
+
+use futures_util::future::BoxFuture;
+use mongodb::{
+    Collection,
+    bson::{Document, doc},
+    options::CreateCollectionOptions,
+};
+
+use crate::{
+    Error, Result,
+    error::{Kind, is_there_already},
+    protocol::command::{hashed, shard_key, window_shard_key},
+    schema::spec::BucketSpec,
+    server::Server,
+};
+
+/// The making of collections, which waits to be awaited; see
+/// [`Bucket::create_collection`](crate::Bucket::create_collection) and
+/// [`Outlier::create_collections`](crate::outlier::Outlier::create_collections).
+#[must_use = "the collections are made when this is awaited"]
+pub struct CreateCollections {
+    collections: Vec<NewCollection>,
+    options: CreateCollectionOptions,
+    sharding: Option<Sharding>,
+}
+
+/// A collection that is to be made.
+pub(crate) struct NewCollection {
+    server: Server,
+    validator: Document,
+    shard_key: Document,
+    /// The key that spreads the windows of a key, or why there can be none.
+    window_shard_key: Result<Document, &'static str>,
+}
+
+/// How collections are spread over the shards of a cluster.
+#[derive(Clone, Copy)]
+enum Sharding {
+    Ranged,
+    Hashed,
+    ByWindow,
+}
+
+impl NewCollection {
+    /// One for buckets.
+    pub(crate) fn of_buckets(
+        collection: Collection<Document>,
+        validator: Document,
+        spec: &BucketSpec,
+    ) -> Self {
+        let window_shard_key = match spec.unique {
+            // Its index finds an item of a key whatever its window, and would have to be on one shard.
+            Some(_) => Err("a `unique` field has to be told apart within the whole key"),
+            None => window_shard_key(spec).ok_or("its buckets have no windows"),
+        };
+        Self {
+            server: Server::new(collection),
+            validator,
+            shard_key: shard_key(spec),
+            window_shard_key,
+        }
+    }
+
+    /// One for the parents of an outlier.
+    pub(crate) fn of_parents(collection: Collection<Document>, validator: Document) -> Self {
+        Self {
+            server: Server::new(collection),
+            validator,
+            shard_key: doc! { "_id": 1 },
+            window_shard_key: Err("parents have none"),
+        }
+    }
+
+    fn shard_key(&self, sharding: Sharding) -> Result<Document> {
+        match sharding {
+            Sharding::Ranged => Ok(self.shard_key.clone()),
+            Sharding::Hashed => Ok(hashed(self.shard_key.clone())),
+            Sharding::ByWindow => (self.window_shard_key.clone())
+                .map_err(|why| Error::new(Kind::NoWindowShardKey(why), self.server.name())),
+        }
+    }
+}
+
+impl CreateCollections {
+    pub(crate) fn new(collections: impl IntoIterator<Item = NewCollection>) -> Self {
+        Self {
+            collections: collections.into_iter().collect(),
+            options: CreateCollectionOptions::default(),
+            sharding: None,
+        }
+    }
+
+    /// Shards the collections, by ranges of the key fields
+    /// ([`Bucket::shard_key`](crate::Bucket::shard_key)); the parents of an outlier by their `_id`, the
+    /// extras by their reference.
+    ///
+    /// All buckets of a key lie on one shard, and neighbouring keys beside each other: right where
+    /// keys spread by themselves, or where you split ranges and assign zones. Keys that only grow, such
+    /// as counters or `ObjectId`s, all go to the last range:
+    /// [`sharded_hashed`](Self::sharded_hashed).
+    ///
+    /// A collection that is there already is sharded as it is, with one more index over the shard
+    /// key, which the server needs; the balancer then moves chunks while programs go on. To repeat the
+    /// call changes nothing. Three more round trips for each collection. The user needs the privilege
+    /// `enableSharding` on the collection, which the role `clusterManager` has.
+    ///
+    /// # Errors
+    ///
+    /// [`is_unsupported`](crate::Error::is_unsupported) if the server is no `mongos`, and
+    /// [`is_shard_key`](crate::Error::is_shard_key) if the collection is sharded otherwise.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// Trade::create_collection(&db).sharded().await?;
+    /// let trades = Trade::buckets(&db).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sharded(mut self) -> Self {
+        self.sharding = Some(Sharding::Ranged);
+        self
+    }
+
+    /// Shards the collections by the hash of the first key field, which spreads the keys evenly,
+    /// whatever their values. Otherwise like [`sharded`](Self::sharded).
+    pub fn sharded_hashed(mut self) -> Self {
+        self.sharding = Some(Sharding::Hashed);
+        self
+    }
+
+    /// Shards the collection by ranges of the key fields and the time window, for keys whose buckets
+    /// are more than one shard should hold. Writes for a window still go to one shard; reads of a key
+    /// ask the shards that hold windows of it. Otherwise like [`sharded`](Self::sharded).
+    ///
+    /// # Errors
+    ///
+    /// [`is_shard_key`](crate::Error::is_shard_key), before anything is sent, if the buckets have no
+    /// windows (`{date/1h}`), or a field is `unique`: its index has to see all items of a key.
+    pub fn sharded_by_window(mut self) -> Self {
+        self.sharding = Some(Sharding::ByWindow);
+        self
+    }
+
+    /// The driver's options for the collections that are made, such as another compressor. Their
+    /// validator is always that of the struct.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::{Database, bson::doc}};
+    /// # use bucket_runtime::mongodb::options::CreateCollectionOptions;
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let zstd = doc! { "wiredTiger": { "configString": "block_compressor=zstd" } };
+    /// let options = CreateCollectionOptions::builder().storage_engine(zstd).build();
+    /// Trade::create_collection(&db).options(options).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn options(mut self, options: CreateCollectionOptions) -> Self {
+        self.options = options;
+        self
+    }
+}
+
+impl IntoFuture for CreateCollections {
+    type Output = Result<()>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let sharding = self.sharding;
+            let keys = (self.collections.iter())
+                .map(|new| sharding.map(|sharding| new.shard_key(sharding)).transpose());
+            let keys = keys.collect::<Result<Vec<_>>>()?;
+            for (
+                NewCollection {
+                    server, validator, ..
+                },
+                key,
+            ) in self.collections.into_iter().zip(keys)
+            {
+                if key.is_some() {
+                    needs_mongos(&server).await?;
+                }
+                create(&server, validator, self.options.clone()).await?;
+                if let Some(key) = key {
+                    shard(&server, key).await?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+async fn create(
+    server: &Server,
+    validator: Document,
+    options: CreateCollectionOptions,
+) -> Result<()> {
+    let fail = |error| Error::write(error, server.name());
+    let Err(error) = server.create(validator.clone(), options).await else {
+        return Ok(());
+    };
+    if !is_there_already(&error) {
+        return Err(fail(error));
+    }
+    match server.validator().await.map_err(fail)? {
+        // It is a view, or gone again.
+        None => Err(fail(error)),
+        Some(there) if there == validator => Ok(()),
+        Some(there) if there.is_empty() => server.validate(validator).await.map_err(fail),
+        Some(_) => {
+            let kind = Kind::OtherValidator {
+                collection: server.collection().name().to_owned(),
+                validator: validator.to_string(),
+            };
+            Err(Error::new(kind, server.name()))
+        }
+    }
+}
+
+/// Before anything is made.
+async fn needs_mongos(server: &Server) -> Result<()> {
+    let known = server.deployment().await;
+    match known.map_err(|error| Error::read(error, server.name()))? {
+        known if known.is_sharded() => Ok(()),
+        _ => Err(Error::new(Kind::NotSharded, server.name())),
+    }
+}
+
+async fn shard(server: &Server, key: Document) -> Result<()> {
+    let Err(error) = server.shard(key.clone()).await else {
+        return Ok(());
+    };
+    let kind = match server.shard_key().await {
+        Some(found) if found != key => Kind::ShardKey {
+            found: Some(found.to_string()),
+            wanted: key.to_string(),
+        },
+        _ => Kind::Driver,
+    };
+    Err(Error::new(kind, server.name()).with_driver(error))
+}

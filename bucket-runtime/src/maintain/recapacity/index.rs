@@ -1,0 +1,137 @@
+//! The index with the new bound in place of the one with the old bound.
+
+use std::time::Duration;
+
+use mongodb::bson::{Document, doc};
+use tokio::time::Instant;
+
+use crate::{
+    Bucket, Error, Result,
+    error::{Kind, duplicate_index, write_code},
+    maintain::verify::{seal, verifier},
+    protocol::{
+        indexes::{self, open_indexes},
+        validator,
+    },
+    schema::{
+        key::Key,
+        names::{OPEN_INDEX, SEALED},
+        open_index::OpenIndex,
+        spec::BucketSpec,
+    },
+    server::Server,
+};
+
+/// How long it is tried again when unguarded writers open buckets meanwhile.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many indexes of other capacities a call takes away. Two calls that want different ones would
+/// go on for ever.
+const TAKEN_AWAY: u32 = 10;
+
+/// Gives the collection an index with the struct's capacity. An index cannot be changed: until the
+/// new one is made, the server refuses all appends, and handles wait for it.
+pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
+    let (spec, fail) = (const { &T::SPEC }, |error| {
+        Error::write(error, server.name())
+    });
+    let end = Instant::now() + PATIENCE;
+    let (mut is_built, mut taken_away) = (false, 0);
+    loop {
+        let found = server.indexes().await.map_err(fail)?;
+        let stored = open_indexes(&found, spec);
+        let stored = stored.map_err(|kind| Error::new(kind, server.name()))?;
+        let (ours, others): (Vec<_>, Vec<_>) =
+            (stored.into_iter()).partition(|index| index.capacity == spec.capacity);
+        let wanted = ours.first().copied();
+        let wanted = wanted.unwrap_or(OpenIndex::changed_to(spec.capacity));
+        // While there was none, a program that does not know the struct's capacity yet may have
+        // opened the collection, and made the old one again.
+        if is_built && !ours.is_empty() && others.is_empty() {
+            change_validator::<T>(server).await?;
+            return Ok(wanted);
+        }
+        for old in others {
+            taken_away += 1;
+            if taken_away > TAKEN_AWAY {
+                let (stored, derived) = (old.capacity.into(), spec.capacity);
+                let kind = Kind::CapacityMismatch { stored, derived };
+                return Err(Error::new(kind, server.name()));
+            }
+            if old.capacity < spec.capacity {
+                change_validator::<T>(server).await?;
+            }
+            // Nearly all of it is done while writers go on; the second pass seals what was filled
+            // since.
+            seal_full(server, spec, old).await?;
+            server.drop_index(old.name).await.map_err(fail)?;
+            seal_full(server, spec, old).await?;
+        }
+        // Found or not: for a call that was broken off the server may still be building it.
+        let made = server.create_indexes(vec![indexes::open(spec, wanted)]);
+        let Err(error) = made.await else {
+            is_built = true;
+            continue;
+        };
+        let is_conflict = matches!(write_code(&error), Some((85 | 86, _)));
+        let is_several = duplicate_index(&error) == Some(OPEN_INDEX);
+        if is_several && Instant::now() < end {
+            // An earlier call was broken off here, or somebody is not guarded by the index.
+            verifier::<T>(server.collection().clone())
+                .seal_all_but_newest()
+                .await?;
+        } else if !is_conflict || Instant::now() > end {
+            let kind = if is_several {
+                Kind::SeveralOpen
+            } else {
+                Kind::Driver
+            };
+            return Err(Error::write(error, server.name()).known_as(kind));
+        }
+    }
+}
+
+/// Seals what was full and would be open under a greater capacity: its key may have another one.
+async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result<()> {
+    let new = OpenIndex::changed_to(spec.capacity);
+    if new.capacity < old.capacity {
+        return Ok(());
+    }
+    let full = doc! {
+        spec.count: { "$gte": old.bound(), "$lt": new.bound() },
+        SEALED: { "$exists": false },
+    };
+    let sealed = server.update_many(full, seal(), None).await;
+    sealed
+        .map(drop)
+        .map_err(|error| Error::write_of_many(error, server.name()))
+}
+
+/// Has the struct's validator follow, if the collection has the one of another capacity.
+async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
+    let fail = |error| Error::write(error, server.name());
+    let Some(found) = server.validator().await.map_err(fail)? else {
+        return Ok(());
+    };
+    let Some(capacity) = capacity_of(&found, &T::SPEC) else {
+        return Ok(());
+    };
+    let mut old = T::SPEC;
+    old.capacity = capacity;
+    let is_ours = found == validator::of_bucket(&old, T::Key::BSON_TYPES);
+    if is_ours && capacity != T::SPEC.capacity {
+        server.validate(T::validator()).await.map_err(fail)?;
+    }
+    Ok(())
+}
+
+fn capacity_of(validator: &Document, spec: &BucketSpec) -> Option<u32> {
+    let schema = validator.get_document("$jsonSchema").ok()?;
+    let fields = schema.get_document("properties").ok()?;
+    let most = fields
+        .get_document(spec.items)
+        .ok()?
+        .get_i32("maxItems")
+        .ok()?;
+    u32::try_from(most).ok()
+}

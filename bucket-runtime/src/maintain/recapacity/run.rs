@@ -1,0 +1,88 @@
+//! Successive buckets of a key that are rewritten together, and the ids of those in their place.
+
+use mongodb::bson::{Document, doc};
+
+use crate::{
+    error::Kind,
+    protocol::command::KeyScope,
+    schema::{id, spec::Ordinal},
+    write::engine::next_number,
+};
+
+/// After so many buckets, or bytes, a run ends where it can.
+const BUCKETS: usize = 500;
+const BYTES: usize = 8 << 20;
+
+/// What one transaction rewrites at most.
+const MOST_BUCKETS: usize = 10_000;
+const MOST_BYTES: usize = 64 << 20;
+
+/// Successive buckets, from this one on.
+pub(super) struct Run {
+    pub(super) scope: KeyScope,
+    pub(super) from: String,
+    /// Whether it goes on beyond the moment of the first bucket.
+    pub(super) repack: bool,
+}
+
+impl Run {
+    pub(super) fn ids(&self) -> Document {
+        doc! { "_id": { "$gte": &self.from, "$lt": id::successor(&self.scope.prefix) } }
+    }
+
+    /// Whether the run can end, and is to end, between these two buckets. No id could be put between
+    /// two numbers, or two suffixes of a moment or a window.
+    ///
+    /// The open bucket, for which writers of the key wait, is left to a run of its own.
+    pub(super) fn ends_between(
+        &self,
+        last: &str,
+        next: &str,
+        is_next_open: bool,
+        buckets: usize,
+        bytes: usize,
+    ) -> bool {
+        let is_long = buckets >= BUCKETS || (buckets > 1 && (bytes >= BYTES || is_next_open));
+        let is_time = matches!(
+            self.scope.spec.id.ordinal,
+            Ordinal::Seconds | Ordinal::Millis
+        );
+        is_time && (is_long || !self.repack) && self.moment(last) != self.moment(next)
+    }
+
+    pub(super) fn check_size(&self, buckets: usize, bytes: usize) -> Result<(), Kind> {
+        match buckets <= MOST_BUCKETS && bytes <= MOST_BYTES {
+            true => Ok(()),
+            false => Err(Kind::KeyTooLarge),
+        }
+    }
+
+    /// The id without its suffix.
+    fn moment<'i>(&self, id: &'i str) -> &'i str {
+        let (prefix, ordinal) = id.split_at(self.scope.prefix.len());
+        &id[..prefix.len() + ordinal.find('_').unwrap_or(ordinal.len())]
+    }
+
+    /// The id behind `last`, of a bucket whose first item alone would have it begin at `base`. It
+    /// comes before that of the bucket which is `next` and stays, so that items keep their order.
+    pub(super) fn id_behind(
+        &self,
+        last: &str,
+        base: Option<&str>,
+        next: Option<&str>,
+    ) -> Result<String, Kind> {
+        let moment = self.moment(last);
+        let id = match base {
+            Some(base) if base > moment && next.is_none_or(|next| base < self.moment(next)) => {
+                return Ok(base.to_owned());
+            }
+            Some(_) => id::next_suffix(moment, Some(last)),
+            None => next_number(&self.scope, Some(last)),
+        };
+        match id {
+            Ok(Some(id)) => Ok(id),
+            Ok(None) => Err(Kind::IdsExhausted(last.to_owned())),
+            Err(()) => Err(Kind::ForeignId(last.to_owned())),
+        }
+    }
+}

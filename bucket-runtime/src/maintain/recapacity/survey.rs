@@ -1,0 +1,173 @@
+//! Which buckets are to be rewritten.
+
+use mongodb::bson::{Document, doc};
+
+use super::{RecapacityProgress, run::Run, write::Rewrite};
+use crate::{
+    Bucket, Error, Result,
+    error::{Kind, is_aborted},
+    maintain::verify::{Facts, Verifier, verifier},
+    protocol::command::KeyScope,
+    schema::open_index::OpenIndex,
+    server::{Server, transaction},
+};
+
+/// How many buckets are looked at in one command.
+const PAGE: usize = 1000;
+
+/// A pass over all buckets in the order of their ids, in which those of a key, and of a window, come
+/// one after the other.
+pub(super) struct Survey<'p, T> {
+    server: Server,
+    verifier: Verifier,
+    open: OpenIndex,
+    repack: bool,
+    report: Box<dyn FnMut(&RecapacityProgress) + Send + 'p>,
+    pub(super) progress: RecapacityProgress,
+    item: std::marker::PhantomData<fn() -> T>,
+}
+
+/// What is found of a key, or of a window of it.
+struct Unit {
+    scope: KeyScope,
+    /// The first bucket that is not full.
+    first: Option<String>,
+    /// Whether one is not as dense packing leaves it: too full, sealed with room, or followed by
+    /// another one that is not full.
+    loose: bool,
+    overfull: Vec<String>,
+}
+
+impl<'p, T: Bucket> Survey<'p, T> {
+    pub(super) fn new(
+        server: Server,
+        open: OpenIndex,
+        repack: bool,
+        report: Box<dyn FnMut(&RecapacityProgress) + Send + 'p>,
+    ) -> Self {
+        Self {
+            verifier: verifier::<T>(server.collection().clone()),
+            server,
+            open,
+            repack,
+            report,
+            progress: RecapacityProgress::default(),
+            item: std::marker::PhantomData,
+        }
+    }
+
+    pub(super) async fn run(&mut self) -> Result<()> {
+        let mut unit: Option<Unit> = None;
+        let mut at = String::new();
+        loop {
+            let page = self.verifier.facts(page(&at)).await?;
+            let is_last = page.len() < PAGE;
+            self.progress.seen += page.len() as u64;
+            for facts in page {
+                facts.id.as_str().unwrap_or_default().clone_into(&mut at);
+                // What is no bucket, `verify` lists.
+                let Ok(scope) = self.verifier.scope(&facts) else {
+                    continue;
+                };
+                if !self.verifier.is_own_id(&scope, &facts) {
+                    continue;
+                }
+                let same = unit.take_if(|unit| unit.scope.prefix == scope.prefix);
+                let mut of_key = match same {
+                    Some(same) => same,
+                    None => {
+                        self.rewrite(unit.take()).await?;
+                        Unit::new(scope, self.open)
+                    }
+                };
+                of_key.add(&at, &facts);
+                unit = Some(of_key);
+            }
+            if is_last {
+                self.rewrite(unit.take()).await?;
+                (self.report)(&self.progress);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Rewrites what has to be rewritten of a key, run by run.
+    async fn rewrite(&mut self, unit: Option<Unit>) -> Result<()> {
+        let Some(unit) = unit else { return Ok(()) };
+        let starts = match self.repack {
+            true => unit.first.filter(|_| unit.loose).into_iter().collect(),
+            false => unit.overfull,
+        };
+        let mut behind = String::new();
+        for start in starts {
+            let mut next = (start > behind).then_some(start);
+            while let Some(from) = next {
+                let run = Run {
+                    scope: unit.scope.clone(),
+                    from,
+                    repack: self.repack,
+                };
+                let rewritten =
+                    transaction::run(&self.server, Rewrite::<T>::new(&self.server, run));
+                match rewritten.await {
+                    Ok(done) => {
+                        self.progress.replaced += done.replaced;
+                        self.progress.written += done.written;
+                        (self.report)(&self.progress);
+                        behind = done.last;
+                        next = done.next.filter(|_| self.repack);
+                    }
+                    Err(error) if is_of_key(&error) => {
+                        self.progress.left.push(error);
+                        return Ok(());
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Unit {
+    fn new(scope: KeyScope, open: OpenIndex) -> Self {
+        Self {
+            scope: scope.by(open),
+            first: None,
+            loose: false,
+            overfull: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, id: &str, facts: &Facts) {
+        // Anything may stand behind one that is not full.
+        self.loose |= self.first.is_some();
+        let items = facts.items.unwrap_or(0);
+        if items == self.scope.open.capacity {
+            return;
+        }
+        if items > self.scope.open.capacity {
+            self.overfull.push(id.to_owned());
+            self.loose = true;
+        }
+        self.loose |= facts.own_seal.is_some();
+        self.first.get_or_insert_with(|| id.to_owned());
+    }
+}
+
+/// Whether the error concerns this key alone.
+fn is_of_key(error: &Error) -> bool {
+    error.is_deserialize()
+        || error.is_out_of_range()
+        || error.is_sum_overflow()
+        || error.is(&Kind::KeyTooLarge)
+        || error.driver().is_some_and(is_aborted)
+}
+
+fn page(behind: &str) -> [Document; 3] {
+    [
+        doc! { "$match": { "_id": { "$gt": behind } } },
+        doc! { "$sort": { "_id": 1 } },
+        doc! { "$limit": PAGE as i64 },
+    ]
+}

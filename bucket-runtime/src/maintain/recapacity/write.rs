@@ -1,0 +1,318 @@
+//! Rewriting a run of buckets, in one transaction.
+
+use std::{
+    marker::PhantomData,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use futures_util::future::BoxFuture;
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, RawDocument, doc},
+    error::Error as DriverError,
+};
+
+use super::run::Run;
+use crate::{
+    Bucket, Error, Result,
+    error::Kind,
+    protocol::{
+        pack::{Pack, packs},
+        range::Range,
+    },
+    schema::{
+        key::Key,
+        names::{NEWEST, OVERSIZE, SEALED},
+        spec::Ordinal,
+    },
+    server::{
+        Open, Server,
+        cursor::{self, RowError},
+        transaction::Attempt,
+    },
+    value::{element::value_size, rollup::Totals, stored_bucket::StoredBucket},
+    write::item,
+};
+
+/// The transaction.
+pub(super) struct Rewrite<T> {
+    server: Server,
+    run: Run,
+    /// Whether the open bucket, where writers are, was among what the last attempt rewrote.
+    met_open: AtomicBool,
+    item: PhantomData<fn() -> T>,
+}
+
+/// What it has done.
+pub(super) struct Done {
+    pub(super) replaced: u64,
+    pub(super) written: u64,
+    /// The last bucket that was read.
+    pub(super) last: String,
+    /// The bucket with which the next run begins, if there is more.
+    pub(super) next: Option<String>,
+}
+
+/// What is read.
+struct Found<T> {
+    ids: Vec<String>,
+    /// How many items each bucket holds, and whether it is sealed.
+    counts: Vec<(usize, bool)>,
+    /// Each element as it is stored, and as an item.
+    items: Vec<(Bson, T)>,
+    /// Whether the open bucket is among them.
+    open: bool,
+    /// The bucket behind the run.
+    next: Option<String>,
+}
+
+impl<T: Bucket> Rewrite<T> {
+    pub(super) fn new(server: &Server, run: Run) -> Self {
+        Self {
+            server: server.clone(),
+            run,
+            met_open: AtomicBool::new(false),
+            item: PhantomData,
+        }
+    }
+
+    async fn rewrite(&self, session: &mut ClientSession) -> Result<Done> {
+        if self.met_open.load(Ordering::Relaxed) {
+            self.hold(session).await?;
+        }
+        // By its index: once another call has changed the capacity again, this one must not write
+        // buckets any more.
+        let open = (self.server).open_bucket(&self.run.scope, Some(&mut *session));
+        let open = open.await.map_err(|error| self.failed(error))?;
+        let found = self.read(session).await?;
+        self.met_open.store(found.open, Ordering::Relaxed);
+        let mut done = Done {
+            replaced: 0,
+            written: 0,
+            last: found.ids.last().unwrap_or(&self.run.from).clone(),
+            next: found.next.clone(),
+        };
+        let sizes = found.items.iter().map(|(element, _)| value_size(element));
+        let packs = packs(&self.run.scope, sizes);
+        if self.is_packed(&found, &packs) {
+            if let (Some(pack), Some(_)) = (packs.last(), &found.next)
+                && pack.len < self.capacity()
+            {
+                done.next = Some(done.last.clone());
+            }
+            return Ok(done);
+        }
+        done.replaced = found.ids.len() as u64;
+        let ids = doc! { "_id": { "$in": &found.ids } };
+        let replaced = self.run.scope.with_key(ids);
+        let deleted = self.server.delete_many(replaced, Some(&mut *session)).await;
+        deleted.map_err(|error| self.failed(error))?;
+        // Unless there is another one beside those that are rewritten.
+        let is_rewritten = |open: Open| found.ids.iter().any(|id| open.id.as_str() == Some(id));
+        let may_be_open = found.next.is_none() && open.is_none_or(is_rewritten);
+        let (next, last_pack) = (found.next.is_some(), packs.last().copied());
+        let documents = self.documents(found, &packs, may_be_open);
+        let documents = documents.map_err(|kind| self.fail(kind))?;
+        if let (true, Some(pack)) = (next, last_pack)
+            && pack.len < self.capacity()
+        {
+            // The next run begins with what is left of this one.
+            done.next = (documents.last())
+                .and_then(|last| last.get_str("_id").ok())
+                .map(str::to_owned);
+        }
+        done.written = documents.len() as u64;
+        if !documents.is_empty() {
+            let inserted = self.server.insert_many(&documents, session).await;
+            inserted.map_err(|error| self.failed(error))?;
+        }
+        Ok(done)
+    }
+
+    /// Has the writers of the key wait for the end of this transaction, by a change of its open bucket
+    /// that is taken back. Otherwise who writes more often than a run takes would have it begin anew
+    /// each time.
+    async fn hold(&self, session: &mut ClientSession) -> Result<()> {
+        // Outside of the transaction, which reads as of its first command: the change.
+        let open = (self.server).open_bucket(&self.run.scope, None).await;
+        let Some(Bson::String(id)) = open
+            .map_err(|error| self.failed(error))?
+            .map(|open| open.id)
+        else {
+            return Ok(());
+        };
+        let seal = self.run.scope.seal(&id);
+        let sealed = self.server.modify(seal, Some(&mut *session)).await;
+        if sealed.map_err(|error| self.failed(error))? {
+            let unsealed = vec![doc! { "$unset": SEALED }];
+            let unsealed = (self.server).update_many(
+                self.run.scope.with_key(doc! { "_id": id }),
+                unsealed,
+                Some(session),
+            );
+            unsealed.await.map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+
+    async fn read(&self, session: &mut ClientSession) -> Result<Found<T>> {
+        let range = Range::oldest_first();
+        let all = self.server.by_ids(&self.run.scope, self.run.ids());
+        let rows = (self.server).find::<StoredBucket<T>>(all, range, Some(session));
+        let mut rows = rows.await.map_err(|error| self.failed(error))?;
+        let mut found = Found {
+            ids: Vec::new(),
+            counts: Vec::new(),
+            items: Vec::new(),
+            open: false,
+            next: None,
+        };
+        let mut bytes = 0;
+        loop {
+            let look = |raw: &RawDocument| (raw.as_bytes().len(), Document::try_from(raw));
+            let (stored, (size, document)) = match rows.next_with(look).await {
+                Ok(Some(bucket)) => bucket,
+                Ok(None) => return Ok(found),
+                Err(RowError::Driver(error)) => return Err(self.failed(error)),
+                Err(RowError::Decode(row, error)) => {
+                    return Err(self
+                        .fail(Kind::Deserialize(cursor::id(&row)))
+                        .with_driver(error));
+                }
+            };
+            let id = stored.id.clone();
+            let Ok(Some(Bson::Array(elements))) =
+                document.map(|mut document| document.remove(T::SPEC.items))
+            else {
+                return Err(self.fail(Kind::Deserialize(id)));
+            };
+            let is_open = !stored.sealed && elements.len() < self.capacity();
+            if let Some(last) = found.ids.last()
+                && (self.run).ends_between(last, &id, is_open, found.ids.len(), bytes)
+            {
+                found.next = Some(id);
+                return Ok(found);
+            }
+            if T::Key::parts(stored.key.borrowed()) != self.run.scope.parts {
+                return Err(self.fail(Kind::ForeignId(id)));
+            }
+            bytes += size;
+            found.open |= is_open;
+            found.ids.push(id);
+            found.counts.push((elements.len(), stored.sealed));
+            found
+                .items
+                .extend(elements.into_iter().zip(stored.into_items()));
+            let fits = self.run.check_size(found.ids.len(), bytes);
+            fits.map_err(|kind| self.fail(kind))?;
+        }
+    }
+
+    /// Whether the buckets are as they would be written.
+    fn is_packed(&self, found: &Found<T>, packs: &[Pack]) -> bool {
+        let is_packed = |(n, (count, sealed)): (usize, &(usize, bool))| {
+            let is_end = n + 1 == packs.len() && found.next.is_none();
+            packs.get(n).is_some_and(|pack| pack.len == *count)
+                && (*count == self.capacity() || *sealed != is_end)
+        };
+        packs.len() == found.counts.len() && found.counts.iter().enumerate().all(is_packed)
+    }
+
+    fn documents(
+        &self,
+        found: Found<T>,
+        packs: &[Pack],
+        may_be_open: bool,
+    ) -> Result<Vec<Document>, Kind> {
+        let scope = &self.run.scope;
+        let next = found.next.as_deref();
+        let mut ids: Vec<String> = Vec::new();
+        let mut next_id = |base: Option<&str>| -> Result<String, Kind> {
+            let id = match ids.last() {
+                Some(last) => self.run.id_behind(last, base, next)?,
+                None => found.ids[0].clone(),
+            };
+            ids.push(id.clone());
+            Ok(id)
+        };
+        let mut documents = Vec::new();
+        let mut items = found.items.into_iter();
+        for (n, pack) in packs.iter().enumerate() {
+            let items: Vec<_> = items.by_ref().take(pack.len).collect();
+            let base = item::base(scope, items[0].1.time())?;
+            let id = next_id(base.as_deref())?;
+            let is_open = n + 1 == packs.len() && may_be_open;
+            let sealed = pack.len < self.capacity() && !is_open;
+            documents.push(self.document(id, items, pack.oversize, sealed)?);
+        }
+        // A writer that has read the greatest number, and is about to take the next one, must find
+        // that a bucket is open: or else there would be a gap.
+        let is_full = packs.last().is_none_or(|pack| pack.len == self.capacity());
+        let is_numbered = scope.spec.id.ordinal == Ordinal::Number;
+        if is_numbered && may_be_open && is_full && documents.len() < found.ids.len() {
+            documents.push(self.document(next_id(None)?, Vec::new(), 0, false)?);
+        }
+        Ok(documents)
+    }
+
+    /// A bucket. The elements are what they were, also where the struct does not know a field.
+    fn document(
+        &self,
+        id: String,
+        items: Vec<(Bson, T)>,
+        oversize: i64,
+        sealed: bool,
+    ) -> Result<Document, Kind> {
+        let spec = self.run.scope.spec;
+        let mut totals = Totals::new(spec);
+        let told = (items.iter()).all(|(_, item)| totals.take(spec, &item.rollup_values()));
+        let newest = items.iter().filter_map(|(_, item)| item.time()).max();
+        let count = i32::try_from(items.len()).unwrap_or(i32::MAX);
+        let elements: Vec<_> = items.into_iter().map(|(element, _)| element).collect();
+
+        let mut document = doc! { "_id": &id };
+        let fields = self.run.scope.fields();
+        document.extend(fields.map(|(name, value)| (name.to_owned(), value)));
+        document.insert(spec.count, count);
+        document.insert(spec.items, elements);
+        if !spec.rollups.is_empty() {
+            if !told {
+                return Err(Kind::SumOverflow);
+            }
+            document.insert(spec.rollup, totals.document(spec));
+        }
+        if let (Some(_), Some(newest)) = (spec.expire_after, newest) {
+            document.insert(NEWEST, newest);
+        }
+        if oversize > 0 {
+            document.insert(OVERSIZE, oversize);
+        }
+        if sealed {
+            document.insert(SEALED, id);
+        }
+        Ok(document)
+    }
+
+    fn capacity(&self) -> usize {
+        self.run.scope.open.capacity as usize
+    }
+
+    fn failed(&self, error: DriverError) -> Error {
+        // In a transaction, which is not committed.
+        Error::write(error, self.server.name())
+            .with_key(&self.run.scope.label())
+            .not_sent()
+    }
+
+    fn fail(&self, kind: Kind) -> Error {
+        Error::new(kind, self.server.name()).with_key(&self.run.scope.label())
+    }
+}
+
+impl<T: Bucket> Attempt for Rewrite<T> {
+    type Output = Done;
+
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<Done>> {
+        Box::pin(self.rewrite(session))
+    }
+}

@@ -1,0 +1,110 @@
+//! Regrouping: a flat collection, one document per item, is written into buckets.
+
+mod gather;
+mod read;
+mod record;
+mod store;
+
+use std::future::IntoFuture;
+
+use futures_util::future::BoxFuture;
+use mongodb::{Collection, bson::Document};
+
+use self::{gather::Gather, record::Record};
+use crate::{Bucket, Result, error::Kind, server::Server, write::engine::Engine};
+
+/// How often another run may be seen to go on with the same work before this one gives up. A call
+/// that was dropped may have left one transaction behind.
+const OVERTAKEN: u32 = 3;
+
+/// How far a [`regroup`](crate::Buckets::regroup) is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RegroupProgress {
+    /// How many items the flat collection held when the call began.
+    pub found: u64,
+    /// How many of them are in buckets so far, those of earlier calls included.
+    pub stored: u64,
+}
+
+/// The regrouping of a flat collection, which waits to be awaited; see
+/// [`Buckets::regroup`](crate::Buckets::regroup).
+#[must_use = "nothing is regrouped until this is awaited"]
+pub struct Regroup<'p, T> {
+    engine: Engine,
+    flat: Collection<Document>,
+    sort: Option<Document>,
+    progress: Box<dyn FnMut(RegroupProgress) + Send + 'p>,
+    item: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: Bucket> Regroup<'static, T> {
+    pub(crate) fn new(engine: Engine, flat: Collection<Document>) -> Self {
+        Self {
+            engine,
+            flat,
+            sort: None,
+            progress: Box::new(|_| ()),
+            item: std::marker::PhantomData,
+        }
+    }
+}
+
+impl<'p, T: Bucket> Regroup<'p, T> {
+    /// Puts the items of a key in the order of these fields of the flat documents, as
+    /// `doc! { "date": 1 }`, and not in that of their time; with `{#}` it is otherwise that of
+    /// their `_id`. With time windows the time comes first in any case, and these fields tell in which
+    /// order items of the same moment are.
+    ///
+    /// A regrouping that is taken up again must be given the same order.
+    pub fn sort(mut self, fields: Document) -> Self {
+        self.sort = Some(fields);
+        self
+    }
+
+    /// Calls this at the beginning and after each command.
+    pub fn on_progress<'q>(
+        self,
+        progress: impl FnMut(RegroupProgress) + Send + 'q,
+    ) -> Regroup<'q, T> {
+        Regroup {
+            engine: self.engine,
+            flat: self.flat,
+            sort: self.sort,
+            progress: Box::new(progress),
+            item: self.item,
+        }
+    }
+}
+
+impl<'p, T: Bucket> IntoFuture for Regroup<'p, T> {
+    type Output = Result<RegroupProgress>;
+    type IntoFuture = BoxFuture<'p, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self {
+                engine,
+                flat,
+                sort,
+                mut progress,
+                ..
+            } = self;
+            let flat = Server::new(flat);
+            engine.server.needs_replica_set("regroup").await?;
+            let order = read::order(&T::SPEC, sort);
+            let mut overtaken = 0;
+            loop {
+                let record = Record::begin::<T>(&engine, &flat, &order).await?;
+                let mut gather = Gather::<T>::new(&engine, &flat, record).await?;
+                let done = gather.run(&order, &mut progress).await;
+                match done {
+                    Err(error) if error.is(&Kind::Overtaken) && overtaken < OVERTAKEN => {
+                        overtaken += 1;
+                    }
+                    done => return done,
+                }
+            }
+        })
+    }
+}

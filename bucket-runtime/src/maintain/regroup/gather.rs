@@ -1,0 +1,229 @@
+//! Gathering the items of each key into buckets.
+
+use mongodb::bson::{Bson, Document};
+
+use super::{
+    RegroupProgress,
+    read::{self, Row},
+    record::Record,
+    store::Ready,
+};
+use crate::{
+    Bucket, Error, Result,
+    error::Kind,
+    protocol::{budget::Budget, command::KeyScope},
+    schema::{id, key::Key},
+    server::{
+        Server,
+        cursor::{self, RowError, Rows},
+        transaction,
+    },
+    write::{
+        bulk::{self, Chunk, Held, Ids},
+        engine::Engine,
+        item,
+    },
+};
+
+/// How many buckets are written by one transaction at most.
+const BUCKETS: usize = 1000;
+
+/// How many bytes of items are written by one transaction at most, unless one bucket is longer.
+const BYTES: usize = 4 << 20;
+
+/// One run over the flat collection.
+pub(super) struct Gather<T> {
+    engine: Engine,
+    flat: Server,
+    record: Record,
+    found: u64,
+    /// The key, or the window, whose items come, and those that make up no bucket yet.
+    current: Option<Current<T>>,
+    ready: Ready<T>,
+}
+
+struct Current<T> {
+    scope: KeyScope,
+    held: Vec<Held<T>>,
+    /// How many bytes they take beyond their shares.
+    oversize: i64,
+    bytes: usize,
+    ids: Ids,
+    /// What the last of them is sorted by.
+    at: Vec<Bson>,
+}
+
+impl<T: Bucket> Gather<T> {
+    pub(super) async fn new(engine: &Engine, flat: &Server, record: Record) -> Result<Self> {
+        let found = flat.count_documents(Document::new(), None).await;
+        Ok(Self {
+            engine: engine.clone(),
+            found: found.map_err(|error| Error::read(error, flat.name()))?,
+            flat: flat.clone(),
+            record,
+            current: None,
+            ready: Ready::default(),
+        })
+    }
+
+    /// Stores all that is not stored yet.
+    pub(super) async fn run(
+        &mut self,
+        order: &Document,
+        progress: &mut (dyn FnMut(RegroupProgress) + Send),
+    ) -> Result<RegroupProgress> {
+        progress(self.progress());
+        let stages = read::pipeline(&T::SPEC, order, self.record.at.as_deref());
+        let rows = self.flat.scan::<Row<T::Element>>(stages).await;
+        let mut rows = rows.map_err(|error| Error::read(error, self.flat.name()))?;
+        while let Some(row) = self.next(&mut rows).await? {
+            self.take(row).await?;
+            if self.ready.len() >= BUCKETS || self.ready.bytes >= BYTES {
+                self.store().await?;
+                progress(self.progress());
+            }
+        }
+        self.end_bucket(false);
+        self.store().await?;
+        progress(self.progress());
+        self.record.end().await?;
+        Ok(self.progress())
+    }
+
+    async fn next(&self, rows: &mut Rows<'_, Row<T::Element>>) -> Result<Option<Row<T::Element>>> {
+        rows.next().await.map_err(|error| match error {
+            RowError::Driver(error) => Error::read(error, self.flat.name()),
+            RowError::Decode(row, error) => {
+                Error::new(Kind::FlatDocument(cursor::id(&row)), self.flat.name())
+                    .with_driver(error)
+            }
+        })
+    }
+
+    fn progress(&self) -> RegroupProgress {
+        RegroupProgress {
+            found: self.found,
+            stored: self.record.stored,
+        }
+    }
+
+    /// Puts an item to the others of its key, which come one after the other.
+    async fn take(&mut self, Row { at, element }: Row<T::Element>) -> Result<()> {
+        let key = T::Key::from_values(at[..T::SPEC.key.len()].to_vec()).map_err(|field| {
+            let id = at.last().map_or_else(String::new, Bson::to_string);
+            let field = T::SPEC.key[field].name;
+            let source = format!("the key field `{field}` is missing or of another type");
+            Error::new(Kind::FlatDocument(id), self.flat.name()).with_source(source.into())
+        })?;
+        let item = T::from_parts(key, element);
+        bulk::check(&self.engine, &item)?;
+        let element = item::element(&item).map_err(|refusal| {
+            let failed = (self.engine).fail(&item::scope(&item), Kind::Serialize);
+            failed.with_source(refusal)
+        })?;
+        let bytes = element.size();
+        let scope = item::scope(&item).by(self.engine.index.get());
+        let budget = Budget::of(&scope);
+        let oversize = match budget {
+            None => 0,
+            Some(budget) => {
+                let fits = budget.check(element.value_size());
+                fits.map_err(|kind| self.engine.fail(&scope, kind))?;
+                budget.oversize(element.value_size())
+            }
+        };
+        let held = Held { index: 0, item };
+        let current = self.current.as_ref();
+        if current.is_none_or(|current| current.scope.prefix != scope.prefix) {
+            self.end_bucket(false);
+            self.current = Some(self.begin_key(scope, &held).await?);
+        }
+        let is_cramped = |current: &Current<T>| {
+            !current.held.is_empty()
+                && budget.is_some_and(|budget| !budget.takes(current.oversize, oversize))
+        };
+        if self.current.as_ref().is_some_and(is_cramped) {
+            self.end_bucket(true);
+        }
+        if let Some(current) = &mut self.current {
+            current.held.push(held);
+            current.bytes += bytes;
+            current.oversize += oversize;
+            current.at = at;
+            if current.held.len() == self.engine.index.get().capacity as usize {
+                self.end_bucket(false);
+            }
+        }
+        Ok(())
+    }
+
+    /// The key, or the window, of a first item. That is a key of which nothing is stored, or a
+    /// further window of one; or, where a regrouping is taken up, the one in the middle of which it
+    /// was left, behind a full bucket.
+    async fn begin_key(&mut self, scope: KeyScope, first: &Held<T>) -> Result<Current<T>> {
+        let current = self.current.as_ref().map(|current| &current.scope.prefix);
+        let before = current.or(self.record.left_in.as_ref());
+        let key = id::prefix(&T::SPEC.id, &scope.parts);
+        let ids = match before {
+            Some(before) if *before == scope.prefix => {
+                let base = first.base(&scope);
+                let siblings = base
+                    .as_deref()
+                    .map_or_else(|| scope.ids(), KeyScope::ids_of_moment);
+                let last = self.engine.server.last_id(&scope, siblings, None).await;
+                let last = last.map_err(|error| Error::read(error, self.engine.server.name()))?;
+                Ids::behind(base, last)
+            }
+            Some(before) if before.starts_with(&key) => Ids::behind(None, None),
+            _ => {
+                self.ready.begin_key(scope.clone());
+                Ids::behind(None, None)
+            }
+        };
+        Ok(Current {
+            scope,
+            held: Vec::new(),
+            oversize: 0,
+            bytes: 0,
+            ids,
+            at: Vec::new(),
+        })
+    }
+
+    /// Makes a bucket of the items that are held; one that takes no more is sealed.
+    fn end_bucket(&mut self, sealed: bool) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        let Some(first) = current.held.first() else {
+            return;
+        };
+        let base = first.base(&current.scope);
+        // Without an id it goes the way of those whose id is taken.
+        let id = current.ids.next(base, &current.scope).unwrap_or_default();
+        let held = std::mem::take(&mut current.held);
+        let chunk = Chunk {
+            id,
+            held,
+            sealed,
+            oversize: std::mem::take(&mut current.oversize),
+        };
+        self.ready.bytes += std::mem::take(&mut current.bytes);
+        (self.ready).push(current.scope.clone(), chunk, current.at.clone());
+    }
+
+    /// Writes the buckets that are ready.
+    async fn store(&mut self) -> Result<()> {
+        let ready = std::mem::take(&mut self.ready);
+        let Some(store) = ready.into_store(&self.engine, &self.record) else {
+            return Ok(());
+        };
+        let (items, at) = (store.items(), store.at().to_vec());
+        let left_in = store.left_in().to_owned();
+        transaction::run(&self.engine.server, store).await?;
+        self.record.stored += items;
+        self.record.at = Some(at);
+        self.record.left_in = Some(left_in);
+        Ok(())
+    }
+}

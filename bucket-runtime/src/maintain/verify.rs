@@ -1,0 +1,85 @@
+//! Verifying buckets against G2 to G5, and mending what can be mended without guessing.
+
+mod command;
+mod find;
+mod mend;
+mod problem;
+
+use std::future::IntoFuture;
+
+use futures_util::future::BoxFuture;
+use mongodb::{
+    Collection,
+    bson::{Bson, Document},
+};
+
+pub use self::problem::BucketProblem;
+pub(crate) use self::{
+    command::seal,
+    find::{Facts, Verifier},
+};
+use crate::{
+    Bucket, Result,
+    schema::key::{Key, KeyPart},
+    server::Server,
+    value::unreadable::unreadable,
+};
+
+/// A verification that waits to be awaited; see [`Bucket::verify`](crate::Bucket::verify).
+#[must_use = "nothing is verified until this is awaited"]
+pub struct VerifyBuckets(Verifier);
+
+impl VerifyBuckets {
+    pub(crate) fn new(verifier: Verifier) -> Self {
+        Self(verifier)
+    }
+}
+
+impl IntoFuture for VerifyBuckets {
+    type Output = Result<Vec<BucketProblem>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            self.0.check_indexes().await?;
+            self.0.problems().await
+        })
+    }
+}
+
+/// A repair that waits to be awaited; see [`Bucket::repair`](crate::Bucket::repair).
+#[must_use = "nothing is repaired until this is awaited"]
+pub struct RepairBuckets(Verifier);
+
+impl RepairBuckets {
+    pub(crate) fn new(verifier: Verifier) -> Self {
+        Self(verifier)
+    }
+}
+
+impl IntoFuture for RepairBuckets {
+    type Output = Result<Vec<BucketProblem>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            self.0.check_indexes().await?;
+            self.0.repair().await
+        })
+    }
+}
+
+/// What verifies a collection.
+pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier {
+    Verifier {
+        server: Server::new(collection),
+        spec: const { &T::SPEC },
+        parts: parts::<T>,
+        unreadable: unreadable::<T>,
+    }
+}
+
+/// The key of these stored values, or the index of the field that holds none.
+fn parts<T: Bucket>(values: Vec<Bson>) -> Result<Vec<KeyPart>, usize> {
+    T::Key::from_values(values).map(|key| T::Key::parts(key.borrowed()))
+}

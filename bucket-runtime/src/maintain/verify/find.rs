@@ -1,0 +1,235 @@
+//! What is wrong in a collection.
+
+use mongodb::{
+    bson::{Bson, Document, RawDocument, RawDocumentBuf, doc},
+    error::Error as DriverError,
+};
+use serde::Deserialize;
+
+use super::{BucketProblem as Problem, command};
+use crate::{
+    Error, Result,
+    error::error_text,
+    maintain::open,
+    protocol::command::KeyScope,
+    schema::{
+        id,
+        key::KeyPart,
+        spec::{BucketSpec, Ordinal},
+    },
+    server::{Server, cursor::Rows},
+    value::{element::whole, unreadable::Unreadable},
+};
+
+/// A collection, and what the buckets in it should be.
+pub(crate) struct Verifier {
+    pub(crate) server: Server,
+    pub(crate) spec: &'static BucketSpec,
+    /// The key of these stored values, or the index of the field that holds none.
+    pub(crate) parts: fn(Vec<Bson>) -> Result<Vec<KeyPart>, usize>,
+    /// The items of this bucket that cannot be read.
+    pub(crate) unreadable: fn(&RawDocument) -> Vec<Unreadable>,
+}
+
+/// What of a bucket is looked at.
+#[derive(Deserialize)]
+pub(crate) struct Facts {
+    #[serde(rename = "_id")]
+    pub(crate) id: Bson,
+    key: Vec<Bson>,
+    window: Bson,
+    count: Bson,
+    /// The length of the array, if it is one.
+    pub(crate) items: Option<u32>,
+    /// Whether it is sealed, and by its own id.
+    pub(crate) own_seal: Option<bool>,
+    /// The counts of the rollups.
+    rolled: Vec<Bson>,
+    /// Whether two items have the same identity.
+    twins: bool,
+}
+
+/// The open buckets of a key that has several.
+#[derive(Deserialize)]
+struct Group {
+    ids: Vec<Bson>,
+}
+
+impl Verifier {
+    /// An error if an index says something else than the struct.
+    pub(crate) async fn check_indexes(&self) -> Result<()> {
+        open::check_indexes(&self.server, self.spec).await.map(drop)
+    }
+
+    pub(crate) async fn problems(&self) -> Result<Vec<Problem>> {
+        let mut problems = self.of_single_buckets().await?;
+        problems.extend(self.several_open().await?);
+        problems.extend(self.of_items().await?);
+        Ok(problems)
+    }
+
+    /// Which items cannot be read. Only the struct can tell, so all of them are sent.
+    async fn of_items(&self) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut buckets = self.survey([]).await?;
+        while let Some(row) = self.next::<RawDocumentBuf>(&mut buckets).await? {
+            let id = row.get("_id").ok().flatten();
+            let id = id.and_then(|id| Bson::try_from(id).ok());
+            let bucket = id.unwrap_or(Bson::Null);
+            let unreadable = (self.unreadable)(&row);
+            problems.extend(unreadable.into_iter().map(|item| Problem::Unreadable {
+                bucket: bucket.clone(),
+                place: item.place,
+                error: error_text(&item.error),
+            }));
+        }
+        Ok(problems)
+    }
+
+    /// What of those buckets is looked at that a pipeline ends in.
+    pub(crate) async fn facts(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+    ) -> Result<Vec<Facts>> {
+        let stages = pipeline.into_iter().chain([command::facts(self.spec)]);
+        let mut rows = self.survey(stages).await?;
+        let mut found = Vec::new();
+        while let Some(facts) = self.next(&mut rows).await? {
+            found.push(facts);
+        }
+        Ok(found)
+    }
+
+    /// What is to be seen in a bucket by itself.
+    pub(crate) async fn of_single_buckets(&self) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        let mut buckets = self.survey([command::facts(self.spec)]).await?;
+        while let Some(facts) = self.next::<Facts>(&mut buckets).await? {
+            problems.extend(self.of_bucket(&facts));
+        }
+        Ok(problems)
+    }
+
+    /// Which keys have several open buckets at one moment. While writers are active, one that was
+    /// found open may have been filled before the next one was opened. But open buckets never
+    /// become open again: those that still are were so all along.
+    pub(crate) async fn several_open(&self) -> Result<Vec<Problem>> {
+        let mut several = Vec::new();
+        let mut groups = self.survey(command::several_open(self.spec)).await?;
+        while let Some(Group { ids }) = self.next(&mut groups).await? {
+            let still = doc! { "$match": command::open_among(self.spec, &ids) };
+            let mut open = Vec::new();
+            for facts in self.facts([still]).await? {
+                // Who lacks a key is a problem of another kind.
+                if let Ok(scope) = self.scope(&facts) {
+                    let is_own = self.is_own_id(&scope, &facts);
+                    let text = facts.id.as_str().map(str::to_owned);
+                    open.push((is_own, text, scope.label(), facts.id));
+                }
+            }
+            if open.len() > 1 {
+                // The newest one that reads find comes last.
+                open.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+                several.push(Problem::SeveralOpen {
+                    key: open[open.len() - 1].2.clone(),
+                    buckets: open.into_iter().map(|(.., id)| id).collect(),
+                });
+            }
+        }
+        Ok(several)
+    }
+
+    fn of_bucket(&self, facts: &Facts) -> Vec<Problem> {
+        let bucket = facts.id.clone();
+        let scope = match self.scope(facts) {
+            Ok(scope) => scope,
+            Err(field) => return vec![Problem::NoKey { bucket, field }],
+        };
+        let Some(items) = facts.items else {
+            return vec![Problem::NoArray { bucket }];
+        };
+        let mut problems = Vec::new();
+        if !self.is_own_id(&scope, facts) {
+            problems.push(Problem::ForeignId {
+                bucket: bucket.clone(),
+            });
+        }
+        if whole(&facts.count) != Some(items.into()) {
+            problems.push(Problem::WrongCount {
+                bucket: bucket.clone(),
+                items: items.into(),
+            });
+        }
+        if items > self.spec.capacity {
+            problems.push(Problem::OverFull {
+                bucket: bucket.clone(),
+                items: items.into(),
+            });
+        }
+        if facts.own_seal == Some(false) {
+            problems.push(Problem::WrongSeal {
+                bucket: bucket.clone(),
+            });
+        }
+        let rollups = self.spec.rollups.iter().enumerate();
+        problems.extend(rollups.filter_map(|(n, field)| {
+            let rolled = facts.rolled.get(n).and_then(whole);
+            (rolled != Some(items.into())).then(|| Problem::IncompleteRollup {
+                bucket: bucket.clone(),
+                field: field.name,
+            })
+        }));
+        let twins = self.spec.unique.filter(|_| facts.twins);
+        problems.extend(twins.map(|field| Problem::Twins { bucket, field }));
+        problems
+    }
+
+    /// Whose bucket it is, or the name of the field that does not tell.
+    pub(crate) fn scope(&self, facts: &Facts) -> Result<KeyScope, &'static str> {
+        let parts = (self.parts)(facts.key.clone()).map_err(|field| self.spec.key[field].name)?;
+        let scope = KeyScope::new(self.spec, parts);
+        let Some(name) = self.spec.window_name() else {
+            return Ok(scope);
+        };
+        let scope = scope.at(facts.window.as_datetime().copied());
+        match scope.window {
+            Some(start) if Bson::from(start) == facts.window => Ok(scope),
+            _ => Err(name),
+        }
+    }
+
+    pub(crate) fn is_own_id(&self, scope: &KeyScope, facts: &Facts) -> bool {
+        let (Bson::String(id), ordinal) = (&facts.id, self.spec.id.ordinal) else {
+            return false;
+        };
+        match (id.strip_prefix(&scope.prefix), ordinal) {
+            (None, _) => false,
+            (Some(suffix), Ordinal::Window { .. }) => id::is_suffix(suffix),
+            (Some(rest), _) => id::is_ordinal_of(ordinal, rest),
+        }
+    }
+
+    async fn survey<R: serde::de::DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+    ) -> Result<Rows<'static, R>> {
+        let rows = self.server.survey(pipeline).await;
+        rows.map_err(|error| self.failed(error))
+    }
+
+    async fn next<R: serde::de::DeserializeOwned>(
+        &self,
+        rows: &mut Rows<'static, R>,
+    ) -> Result<Option<R>> {
+        let row = match rows.advance().await {
+            Ok(true) => rows.decode().map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        row.map_err(|error| self.failed(error))
+    }
+
+    pub(crate) fn failed(&self, error: DriverError) -> Error {
+        Error::read(error, self.server.name())
+    }
+}

@@ -1,0 +1,47 @@
+//! How full a parent is.
+
+use mongodb::{ClientSession, bson::Document};
+
+use super::{command::ParentScope, core::Core};
+use crate::{Result, value::element::whole};
+
+/// How full a parent is.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) length: usize,
+    pub(crate) flagged: bool,
+    /// How many bytes it takes.
+    pub(crate) bytes: usize,
+}
+
+impl State {
+    /// From the fields of [`ParentScope::state`].
+    fn of(fields: &Document) -> Self {
+        let size = |name| {
+            let size = fields.get(name).and_then(whole);
+            size.and_then(|size| usize::try_from(size).ok())
+                .unwrap_or(0)
+        };
+        Self {
+            length: size("length"),
+            flagged: fields.get_bool("flag").unwrap_or(false),
+            bytes: size("bytes"),
+        }
+    }
+}
+
+impl Core {
+    /// How full a parent is, if there is one; for a write as the primary has it.
+    pub(crate) async fn state(
+        &self,
+        scope: &ParentScope,
+        for_a_write: bool,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<State>> {
+        let fields = self
+            .parents
+            .fields(scope.parent(), scope.state(), for_a_write, session);
+        let fields = fields.await.map_err(|error| self.failed(scope, error))?;
+        Ok(fields.as_ref().map(State::of))
+    }
+}

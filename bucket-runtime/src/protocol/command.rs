@@ -1,0 +1,259 @@
+//! The commands, as pure functions from facts to documents. Nothing here talks to a server.
+
+mod append;
+mod edit;
+mod identity;
+mod index;
+mod shard_key;
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+pub(crate) use self::{
+    append::{Items, size},
+    edit::{Kept, Place, Stored},
+    identity::{has_twins, identity, identity_path},
+    index::{
+        before_all_windows, open_index_filter, open_index_keys, reference_index_keys,
+        unique_index_filter, unique_index_keys,
+    },
+    shard_key::{allows, hashed, shard_key, window_shard_key},
+};
+use crate::{
+    Bucket,
+    schema::{
+        id,
+        key::{Key, KeyPart},
+        names::{NEWEST, SEALED},
+        open_index::OpenIndex,
+        spec::{BucketSpec, Ordinal},
+    },
+    value::stored_bucket::StoredBucket,
+};
+
+/// One key of one collection, or one time window of a key, ready to be put into commands.
+#[derive(Debug, Clone)]
+pub(crate) struct KeyScope {
+    pub(crate) spec: &'static BucketSpec,
+    /// The collection's open index, as far as is known.
+    pub(crate) open: OpenIndex,
+    pub(crate) parts: Vec<KeyPart>,
+    /// The window's start. Writing treats it as one more part of the key, reading knows only keys.
+    pub(crate) window: Option<DateTime>,
+    /// What the ids of all buckets of the key, or of the window, begin with.
+    pub(crate) prefix: String,
+}
+
+/// One statement of an `update` command.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Update {
+    pub(crate) filter: Document,
+    pub(crate) update: Document,
+    pub(crate) upsert: bool,
+    pub(crate) hint: Option<&'static str>,
+}
+
+impl Update {
+    /// The same, with the time of the newest of the items that it carries.
+    pub(crate) fn with_newest(mut self, newest: DateTime) -> Self {
+        // There is one `$max` for all fields.
+        let mut max = (self.update.get_document("$max").cloned()).unwrap_or_default();
+        max.insert(NEWEST, newest);
+        self.update.insert("$max", max);
+        self
+    }
+
+    /// It as one of the statements of an `update` command.
+    pub(crate) fn into_statement(self) -> Document {
+        let mut statement = doc! { "q": self.filter, "u": self.update, "upsert": self.upsert };
+        if let Some(hint) = self.hint {
+            statement.insert("hint", hint);
+        }
+        statement
+    }
+}
+
+impl KeyScope {
+    pub(crate) fn new(spec: &'static BucketSpec, parts: Vec<KeyPart>) -> Self {
+        let prefix = id::prefix(&spec.id, &parts);
+        Self {
+            spec,
+            open: OpenIndex::first(spec.capacity),
+            parts,
+            window: None,
+            prefix,
+        }
+    }
+
+    /// The same, by the open index that the collection has.
+    pub(crate) fn by(mut self, open: OpenIndex) -> Self {
+        self.open = open;
+        self
+    }
+
+    /// How many bytes a bucket takes at most, if that has to be seen to: what the compiler has proven
+    /// is true of the capacity that it knew.
+    pub(crate) fn max_bytes(&self) -> Option<u32> {
+        let is_bounded = self.spec.is_bounded && self.open.capacity <= self.spec.capacity;
+        (!is_bounded).then_some(self.spec.max_bytes)
+    }
+
+    /// Where an item of this moment is written to: its window, if buckets have one. A moment that no
+    /// id can hold has none; [`item::base`](crate::write::item::base) refuses it.
+    pub(crate) fn at(mut self, time: Option<DateTime>) -> Self {
+        let ordinal = self.spec.id.ordinal;
+        if let (Ordinal::Window { .. }, Some(time)) = (ordinal, time)
+            && let Some(start) = id::window_start(ordinal, time.timestamp_millis())
+        {
+            self.window = Some(DateTime::from_millis(start));
+            self.prefix.extend(id::time(ordinal, start));
+        }
+        self
+    }
+
+    /// The fields that a bucket has at its top because of whose it is.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, Bson)> {
+        let window = self.spec.window_name().zip(self.window);
+        let window = window.map(|(name, start)| (name, start.into()));
+        self.key_fields().chain(window)
+    }
+
+    /// The fields of the key.
+    fn key_fields(&self) -> impl Iterator<Item = (&'static str, Bson)> {
+        let key = self.spec.key_names().zip(&self.parts);
+        key.map(|(name, part)| (name, part.value.clone()))
+    }
+
+    /// The fields of all buckets of the key, or of the window, as conditions.
+    pub(crate) fn equalities(&self) -> Document {
+        conditions(self.fields())
+    }
+
+    /// The ids of all buckets of the key, or of the window: a range, which the `_id` index answers alone.
+    /// Never a regex.
+    pub(crate) fn ids(&self) -> Document {
+        doc! { "_id": { "$gte": &self.prefix, "$lt": id::successor(&self.prefix) } }
+    }
+
+    /// All buckets of the key, or of the window.
+    pub(crate) fn all(&self) -> Document {
+        self.with_key(self.ids())
+    }
+
+    /// The buckets with these ids that have the fields of the key: none that another program put among
+    /// them, but also those that have a field under an older name. A `mongos` asks one shard for them,
+    /// unless a field may have an older name.
+    pub(crate) fn with_key(&self, mut ids: Document) -> Document {
+        let mut renamed = Vec::new();
+        for (key, part) in self.spec.key.iter().zip(&self.parts) {
+            if key.aliases.is_empty() {
+                ids.insert(key.name, equality(&part.value));
+                continue;
+            }
+            let names = std::iter::once(&key.name).chain(key.aliases);
+            let any = names.map(|name| doc! { *name: equality(&part.value) });
+            renamed.push(doc! { "$or": any.collect::<Vec<_>>() });
+        }
+        let window = self.spec.window_name().zip(self.window);
+        ids.extend(window.map(|(name, start)| (name.to_owned(), start.into())));
+        if !renamed.is_empty() {
+            ids.insert("$and", renamed);
+        }
+        ids
+    }
+
+    /// The bucket with this ordinal text.
+    pub(crate) fn exact(&self, ordinal: &str) -> Document {
+        self.with_key(doc! { "_id": self.id(ordinal) })
+    }
+
+    /// The buckets of the key after this ordinal text.
+    pub(crate) fn after(&self, ordinal: &str) -> Document {
+        let ids = doc! { "$gt": self.id(ordinal), "$lt": id::successor(&self.prefix) };
+        self.with_key(doc! { "_id": ids })
+    }
+
+    /// The buckets of the key before this ordinal text.
+    pub(crate) fn before(&self, ordinal: &str) -> Document {
+        let ids = doc! { "$gte": &self.prefix, "$lt": self.id(ordinal) };
+        self.with_key(doc! { "_id": ids })
+    }
+
+    /// The ids of buckets that began at the moment of `base`, an id without a suffix.
+    pub(crate) fn ids_of_moment(base: &str) -> Document {
+        doc! { "_id": { "$gte": base, "$lte": id::last_suffix(base) } }
+    }
+
+    pub(crate) fn id(&self, ordinal: &str) -> String {
+        format!("{}{ordinal}", self.prefix)
+    }
+
+    /// The key as text for people: its fields, parted by commas.
+    pub(crate) fn label(&self) -> String {
+        let fields: Vec<_> = (self.parts.iter())
+            .map(|part| part.text.chars().take(100).collect::<String>())
+            .collect();
+        format!("{:?}", fields.join(", "))
+    }
+
+    /// Whether the bucket belongs to the key. Among the key's ids, only a program that does not know the
+    /// format stores one that does not.
+    pub(crate) fn holds<T: Bucket, E>(&self, bucket: &StoredBucket<T, E>) -> bool {
+        T::Key::parts(bucket.key.borrowed()) == self.parts && bucket.id.starts_with(&self.prefix)
+    }
+
+    /// The open bucket of the key, also if its id is none of the key's.
+    pub(crate) fn open_bucket_anywhere(&self) -> Document {
+        let mut filter = self.equalities();
+        filter.insert(SEALED, doc! { "$exists": false });
+        filter.insert(self.spec.count, doc! { "$lt": self.open.bound() });
+        filter
+    }
+
+    /// The open buckets of these keys.
+    pub(crate) fn open_buckets_anywhere(scopes: &[&Self]) -> Document {
+        let [first, others @ ..] = scopes else {
+            return doc! { "_id": { "$in": [] } };
+        };
+        let ([name], None) = (first.spec.key, first.window) else {
+            let each = scopes.iter().map(|scope| scope.open_bucket_anywhere());
+            return doc! { "$or": each.collect::<Vec<_>>() };
+        };
+        // One index scan instead of one for each key.
+        let mut filter = first.open_bucket_anywhere();
+        if !others.is_empty() {
+            let values = scopes.iter().map(|scope| scope.parts[0].value.clone());
+            filter.insert(name.name, doc! { "$in": values.collect::<Vec<_>>() });
+        }
+        filter
+    }
+}
+
+/// A filter for these very values.
+fn conditions<'n>(fields: impl Iterator<Item = (&'n str, Bson)>) -> Document {
+    fields
+        .map(|(name, value)| (name.to_owned(), equality(&value)))
+        .collect()
+}
+
+/// A filter for this very value. Documents and regular expressions would be read as operators.
+pub(crate) fn equality(value: &Bson) -> Bson {
+    match value {
+        Bson::Document(_) | Bson::RegularExpression(_) => doc! { "$eq": value.clone() }.into(),
+        scalar => scalar.clone(),
+    }
+}
+
+/// The sum of the counts of the buckets that match.
+pub(crate) fn count_items(spec: &BucketSpec, filter: Document) -> [Document; 2] {
+    [
+        doc! { "$match": filter },
+        doc! { "$group": { "_id": null, "items": { "$sum": format!("${}", spec.count) } } },
+    ]
+}
+
+/// Keys of an index, or a projection.
+pub(crate) fn each_one<'n>(names: impl Iterator<Item = &'n str>) -> Document {
+    names
+        .map(|name| (name.to_owned(), Bson::Int32(1)))
+        .collect()
+}

@@ -1,0 +1,280 @@
+//! Typed fields: a stored name, the Rust type behind it, and how its values are stored.
+
+mod ordered;
+mod value;
+
+use std::{fmt, marker::PhantomData};
+
+use mongodb::bson::{Bson, Document, Serializer, doc};
+use serde::Serialize;
+
+pub use self::{
+    ordered::{Custom, Date, Ordered, Plain},
+    value::{List, Value},
+};
+use crate::{
+    protocol::filter::{Filter, Leaf, Node},
+    schema::{
+        key::KeyField,
+        time::{TimeField, bson_date},
+    },
+    value::element::element,
+};
+
+type SerializeError = <Serializer as serde::Serializer>::Error;
+
+/// A field of `T` with values of type `V`, which are stored as `S` says.
+///
+/// The derives make one for each field: `Trade::FIELDS.quantity`. Its methods are conditions, with
+/// the meaning that the server's match language gives them:
+///
+/// - Values compare by their kind: numbers of any type with numbers, text with text; a field of
+///   another kind does not match.
+/// - `ne` and `!` match where the field is missing, all others do not, except for `eq(None)`, which
+///   matches `null` and missing alike.
+/// - On an array, `eq`, `ne` and `is_in` match the whole array or one of its items;
+///   [`contains`](Self::contains) matches an item.
+/// - A field that serde left out (`skip_serializing_if`) equals the value that it was left out for,
+///   but is neither less nor greater than another value.
+///
+/// - Documents are equal if they have the same fields in the same order, so a `HashMap` hardly ever is.
+/// - A field is found under the name that it is written under now, not under an `alias`.
+///
+/// Values are written as the field writes them, `#[serde(with = "…")]` included. A value that could
+/// not be stored equals nothing.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, Filter, bson::{DateTime, Document, doc}};
+/// # #[derive(Bucket)]
+/// # #[serde(rename_all = "camelCase")]
+/// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+/// # struct Trade { customer_id: i64, date: DateTime, ticker: String, #[serde(rename = "qty")] quantity: i32 }
+/// const TRADE: <Trade as Bucket>::Fields = Trade::FIELDS;
+///
+/// let large: Filter<Trade> = TRADE.ticker.eq("MDB").and(TRADE.quantity.gte(100));
+/// let document = Document::from(large);
+/// assert_eq!(
+///     document,
+///     doc! { "$and": [{ "ticker": { "$eq": "MDB" } }, { "qty": { "$gte": 100_i64 } }] },
+/// );
+/// ```
+pub struct Field<T, V, S = Plain> {
+    name: &'static str,
+    write: Write<V>,
+    left_out: fn(&V) -> bool,
+    is_date: bool,
+    /// The value's text in an `_id`: key fields have one.
+    id_text: Option<fn(&V) -> String>,
+    of: PhantomData<fn() -> (T, S)>,
+}
+
+/// How a value is stored.
+enum Write<V> {
+    Plain(fn(&V) -> Option<Bson>),
+    With(fn(&V, Serializer) -> Result<Bson, SerializeError>),
+}
+
+impl<V> Clone for Write<V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V> Copy for Write<V> {}
+
+impl<V> Write<V> {
+    /// The stored value, if there can be one.
+    fn stored(self, value: &V) -> Option<Bson> {
+        match self {
+            Self::Plain(write) => write(value),
+            Self::With(write) => write(value, Serializer::new()).ok(),
+        }
+    }
+}
+
+impl<T, V, S> Clone for Field<T, V, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, V, S> Copy for Field<T, V, S> {}
+
+impl<T, V, S> fmt::Debug for Field<T, V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Field").field(&self.name).finish()
+    }
+}
+
+impl<T, V: Serialize> Field<T, V> {
+    /// A field that serde stores under this name.
+    pub const fn new(name: &'static str) -> Self {
+        Self::written(name, Write::Plain(|value| element(value).ok()))
+    }
+}
+
+impl<T, V: KeyField> Field<T, V> {
+    /// A key field of this name.
+    pub const fn key(name: &'static str) -> Self {
+        let write = Write::Plain(|value: &V| Some(V::to_bson(value.borrowed())));
+        let mut field = Self::written(name, write);
+        field.id_text = Some(|value| V::id_text(value.borrowed()).into_owned());
+        field
+    }
+}
+
+impl<T, V: TimeField> Field<T, V, Date> {
+    /// A field that [`bson_date`] stores under this name.
+    pub const fn date(name: &'static str) -> Self {
+        let mut field = Self::with(name, |value, serializer| {
+            bson_date::serialize(value, serializer)
+        });
+        field.is_date = true;
+        field
+    }
+}
+
+impl<T, V, S> Field<T, V, S> {
+    /// A field that a function of its own stores under this name, in a form that is `S`. Values that
+    /// such a function writes in another form for people than for machines cannot be found.
+    pub const fn with(
+        name: &'static str,
+        write: fn(&V, Serializer) -> Result<Bson, SerializeError>,
+    ) -> Self {
+        Self::written(name, Write::With(write))
+    }
+
+    const fn written(name: &'static str, write: Write<V>) -> Self {
+        Self {
+            name,
+            write,
+            left_out: |_| false,
+            is_date: false,
+            id_text: None,
+            of: PhantomData,
+        }
+    }
+
+    /// A field of a struct that could not be derived.
+    pub(crate) const fn nothing() -> Self {
+        Self::written("", Write::Plain(|_| None))
+    }
+
+    /// Tells which values are left out (`skip_serializing_if`).
+    #[must_use]
+    pub const fn left_out_if(mut self, left_out: fn(&V) -> bool) -> Self {
+        self.left_out = left_out;
+        self
+    }
+
+    /// The stored name, as serde resolves it.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The field equals this value.
+    pub fn eq(self, value: impl Value<V>) -> Filter<T> {
+        let value = value.into_value();
+        match self.id_text {
+            None => self.one_of(self.stored(&value)),
+            Some(text) => Filter::of(Node::Leaf(Leaf {
+                id_text: Some(text(&value)),
+                ..self.leaf(equals(self.stored(&value)))
+            })),
+        }
+    }
+
+    /// The field does not equal this value, or is missing.
+    pub fn ne(self, value: impl Value<V>) -> Filter<T> {
+        !self.eq(value)
+    }
+
+    /// The field equals one of these values.
+    pub fn is_in<I: Value<V>>(self, values: impl IntoIterator<Item = I>) -> Filter<T> {
+        let values = values.into_iter().map(I::into_value);
+        self.one_of(values.flat_map(|value| self.stored(&value)).collect())
+    }
+
+    /// The field is there, if only with `null`, or it is not.
+    pub fn exists(self, exists: bool) -> Filter<T> {
+        self.is(doc! { "$exists": exists })
+    }
+
+    /// The field satisfies operators of the server's match language that have no method here.
+    ///
+    /// ```
+    /// # use bucket_runtime::{Bucket, Filter, bson::doc};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String }
+    /// let nasdaq: Filter<Trade> = Trade::FIELDS.ticker.is(doc! { "$regex": "^M" });
+    /// ```
+    pub fn is(self, operators: Document) -> Filter<T> {
+        Filter::of(Node::Leaf(self.leaf(operators)))
+    }
+
+    fn leaf(&self, test: Document) -> Leaf {
+        Leaf {
+            name: self.name,
+            is_key: self.id_text.is_some(),
+            is_date: self.is_date,
+            test,
+            id_text: None,
+        }
+    }
+
+    /// Inside `$in` a regular expression would be a pattern.
+    fn one_of(&self, values: Vec<Bson>) -> Filter<T> {
+        let is_regex = |value: &Bson| matches!(value, Bson::RegularExpression(_));
+        if values.len() > 1 && values.iter().any(is_regex) {
+            let each = values.into_iter();
+            let each = each.map(|value| Node::Leaf(self.leaf(equals(vec![value]))));
+            return Filter::of(Node::Or(each.collect()));
+        }
+        Filter::of(Node::Leaf(self.leaf(equals(values))))
+    }
+
+    /// What stands for this value in documents: nothing if it cannot be stored, and for a value that
+    /// is left out `null`, which to the server equals missing.
+    fn stored(&self, value: &V) -> Vec<Bson> {
+        let written = self.write.stored(value);
+        let missing = (self.left_out)(value).then_some(Bson::Null);
+        let missing = missing.filter(|_| written != Some(Bson::Null));
+        written.into_iter().chain(missing).collect()
+    }
+}
+
+/// Conditions on the items of an array.
+impl<T, V, S> Field<T, V, S> {
+    /// The array has an item that equals this value.
+    ///
+    /// ```
+    /// # use bucket_runtime::{Bucket, Filter};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, tags: Vec<String> }
+    /// let urgent: Filter<Trade> = Trade::FIELDS.tags.contains("urgent");
+    /// ```
+    pub fn contains(self, item: impl Value<V::Item>) -> Filter<T>
+    where
+        V: List,
+    {
+        let list = V::of(item.into_value());
+        let item = match self.write.stored(&list) {
+            Some(Bson::Array(mut items)) if items.len() == 1 => items.pop(),
+            _ => None,
+        };
+        match item {
+            Some(item) => self.is(doc! { "$elemMatch": { "$eq": item } }),
+            None => self.one_of(Vec::new()),
+        }
+    }
+}
+
+/// The operator for one of these values.
+fn equals(mut values: Vec<Bson>) -> Document {
+    match values.len() {
+        1 => doc! { "$eq": values.remove(0) },
+        _ => doc! { "$in": values },
+    }
+}

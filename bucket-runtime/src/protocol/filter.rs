@@ -1,0 +1,233 @@
+//! Conditions: how they are combined, and what they are on flat documents and on buckets.
+
+use std::{fmt, marker::PhantomData, ops::Not};
+
+use mongodb::bson::{Bson, Document, doc};
+
+use crate::schema::{id, key::KeyPart, spec::BucketSpec};
+
+/// A condition on the fields of `T`, made by the methods of [`Field`](crate::Field).
+///
+/// [`and`](Self::and), [`or`](Self::or) and `!` combine conditions (`&&` and `||` take nothing but
+/// `bool`). The default one matches everything.
+///
+/// It converts into the driver's [`Document`], which is the filter for a flat collection of `T`s: a
+/// collection of your own, a view that [`create_view`](crate::Buckets::create_view) made, the
+/// parents of an [`Outlier`](crate::Outlier), or a `$match` after [`unwind`](crate::Bucket::unwind).
+///
+/// ```
+/// # use bucket_runtime::{Bucket, Filter, bson::{Document, doc}};
+/// # #[derive(Bucket)]
+/// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+/// # struct Trade { customer: i64, ticker: String }
+/// fn search(tickers: &[String]) -> Filter<Trade> {
+///     let mut filter = Filter::default();
+///     for ticker in tickers {
+///         filter = filter.and(!Trade::FIELDS.ticker.eq(ticker));
+///     }
+///     filter
+/// }
+///
+/// assert_eq!(Document::from(search(&[])), doc! {});
+/// ```
+#[must_use = "a condition does nothing by itself: give it to a read, or combine it by `and` or `or`"]
+pub struct Filter<T> {
+    pub(crate) node: Node,
+    of: PhantomData<fn() -> T>,
+}
+
+/// A condition, the same for all structs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Node {
+    Leaf(Leaf),
+    /// Of none: everything.
+    And(Vec<Node>),
+    /// Of none: nothing.
+    Or(Vec<Node>),
+    Not(Box<Node>),
+}
+
+/// A condition on one field.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Leaf {
+    pub(crate) name: &'static str,
+    /// Whether the field stands at the top of a bucket.
+    pub(crate) is_key: bool,
+    /// Whether the field is stored as a date by this library.
+    pub(crate) is_date: bool,
+    /// The operators.
+    pub(crate) test: Document,
+    /// If a key field has to equal a value: that value's text in ids.
+    pub(crate) id_text: Option<String>,
+}
+
+impl<T> Filter<T> {
+    /// Both conditions hold.
+    #[doc(alias = "&&")]
+    pub fn and(self, other: Self) -> Self {
+        Self::of(self.node.and(other.node))
+    }
+
+    /// At least one of the conditions holds.
+    #[doc(alias = "||")]
+    pub fn or(self, other: Self) -> Self {
+        Self::of(Node::Or(vec![self.node, other.node]))
+    }
+
+    pub(crate) fn of(node: Node) -> Self {
+        Self {
+            node,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T> Not for Filter<T> {
+    type Output = Self;
+
+    /// The condition does not hold. It then matches also where the field is missing.
+    fn not(self) -> Self {
+        Self::of(Node::Not(Box::new(self.node)))
+    }
+}
+
+impl<T> Default for Filter<T> {
+    fn default() -> Self {
+        Self::of(Node::And(Vec::new()))
+    }
+}
+
+impl<T> Clone for Filter<T> {
+    fn clone(&self) -> Self {
+        Self::of(self.node.clone())
+    }
+}
+
+/// As the [`Document`] that it converts into.
+impl<T> fmt::Debug for Filter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.node.flat(""))
+    }
+}
+
+impl<T> From<Filter<T>> for Document {
+    fn from(filter: Filter<T>) -> Self {
+        filter.node.flat("")
+    }
+}
+
+impl Node {
+    /// Both, without one `And` inside another.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let mut all = self.conjuncts();
+        all.extend(other.conjuncts());
+        match all.len() {
+            1 => all.remove(0),
+            _ => Self::And(all),
+        }
+    }
+
+    fn conjuncts(self) -> Vec<Self> {
+        match self {
+            Self::And(nodes) => nodes,
+            node => vec![node],
+        }
+    }
+
+    pub(crate) fn is_everything(&self) -> bool {
+        matches!(self, Self::And(all) if all.is_empty())
+    }
+
+    /// The condition in the match language. The fields that are no key fields stand below `path`.
+    pub(crate) fn flat(&self, path: &str) -> Document {
+        let all = |nodes: &[Self]| Vec::from_iter(nodes.iter().map(|node| node.flat(path)));
+        match self {
+            Self::Leaf(leaf) if leaf.is_key => doc! { leaf.name: leaf.test.clone() },
+            Self::Leaf(leaf) => doc! { format!("{path}{}", leaf.name): leaf.test.clone() },
+            Self::And(nodes) if nodes.is_empty() => doc! {},
+            Self::And(nodes) => doc! { "$and": all(nodes) },
+            // The server refuses an empty `$or`.
+            Self::Or(nodes) if nodes.is_empty() => doc! { "$nor": [{}] },
+            Self::Or(nodes) => doc! { "$or": all(nodes) },
+            Self::Not(node) => doc! { "$nor": [node.flat(path)] },
+        }
+    }
+
+    /// What a bucket has to satisfy to hold an item that matches: a condition on key fields itself,
+    /// and on the others that some element satisfies them.
+    ///
+    /// A necessary condition, and not a sufficient one: the elements that satisfy two conditions
+    /// need not be the same if one of the two has key fields in it.
+    pub(crate) fn of_bucket(&self, items: &str) -> Document {
+        match (self.mentions(true), self.mentions(false)) {
+            // Everything, or nothing, is the same for a bucket as for an item.
+            (_, false) => self.flat(""),
+            (false, true) => doc! { items: { "$elemMatch": self.flat("") } },
+            (true, true) => self.of_bucket_by_parts(items),
+        }
+    }
+
+    fn of_bucket_by_parts(&self, items: &str) -> Document {
+        let each = |nodes: &[Self]| Vec::from_iter(nodes.iter().map(|node| node.of_bucket(items)));
+        match self {
+            Self::Leaf(_) => self.flat(""),
+            Self::And(nodes) => {
+                // What concerns elements only concerns one and the same element.
+                let (elements, others): (Vec<_>, Vec<_>) =
+                    nodes.iter().cloned().partition(|node| !node.mentions(true));
+                let mut all = each(&others);
+                if !elements.is_empty() {
+                    all.push(Self::And(elements).of_bucket(items));
+                }
+                doc! { "$and": all }
+            }
+            Self::Or(nodes) => doc! { "$or": each(nodes) },
+            Self::Not(node) => node.negated().of_bucket(items),
+        }
+    }
+
+    /// The opposite, with `not` one level further down.
+    fn negated(&self) -> Self {
+        let each = |nodes: &[Self]| {
+            let not = |node: &Self| Self::Not(Box::new(node.clone()));
+            Vec::from_iter(nodes.iter().map(not))
+        };
+        match self {
+            Self::Leaf(_) => Self::Not(Box::new(self.clone())),
+            Self::And(nodes) => Self::Or(each(nodes)),
+            Self::Or(nodes) => Self::And(each(nodes)),
+            Self::Not(node) => (**node).clone(),
+        }
+    }
+
+    /// Whether the condition is about key fields, or about others.
+    fn mentions(&self, key: bool) -> bool {
+        match self {
+            Self::Leaf(leaf) => leaf.is_key == key,
+            Self::And(nodes) | Self::Or(nodes) => nodes.iter().any(|node| node.mentions(key)),
+            Self::Not(node) => node.mentions(key),
+        }
+    }
+
+    /// What the ids of all buckets begin with that can match, if the condition says what the first
+    /// key fields equal.
+    pub(crate) fn id_prefix(&self, spec: &BucketSpec) -> Option<String> {
+        let conjuncts = match self {
+            Self::And(nodes) => nodes.as_slice(),
+            node => std::slice::from_ref(node),
+        };
+        let value = |name: &str| {
+            conjuncts.iter().find_map(|node| match node {
+                Self::Leaf(leaf) if leaf.is_key && leaf.name == name => leaf.id_text.clone(),
+                _ => None,
+            })
+        };
+        let part = |text| KeyPart {
+            text,
+            value: Bson::Null,
+        };
+        let known = spec.key.iter().map_while(|key| value(key.name).map(part));
+        let known = Vec::from_iter(known);
+        (!known.is_empty()).then(|| id::prefix(&spec.id, &known))
+    }
+}

@@ -1,0 +1,272 @@
+//! Which indexes a collection needs, and whether those that are there will do.
+
+use std::time::Duration;
+
+use mongodb::{
+    IndexModel,
+    bson::{Bson, DateTime, Document, doc},
+    options::IndexOptions,
+};
+
+use crate::{
+    error::Kind,
+    protocol::command,
+    schema::{
+        names::{EXPIRY_INDEX, NEWEST, UNIQUE_INDEX},
+        open_index::{OpenIndex, is_open_index},
+        spec::{BucketSpec, Ordinal},
+    },
+    value::element::whole,
+};
+
+/// The index that every guarantee stands on.
+pub(crate) fn open(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
+    let options = IndexOptions::builder()
+        .name(open.name.to_owned())
+        .unique(true)
+        .partial_filter_expression(command::open_index_filter(spec, open))
+        .build();
+    model(command::open_index_keys(spec), options)
+}
+
+/// Which indexes are to be made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Needed {
+    /// Those that are not listed.
+    IfMissing,
+    /// Those that guard something, listed or not.
+    OnEachShard,
+}
+
+/// The indexes that a struct asks for by its attributes, as far as they are to be made.
+pub(crate) fn asked_for(
+    found: &[IndexModel],
+    spec: &BucketSpec,
+    needed: Needed,
+) -> Result<Vec<IndexModel>, Kind> {
+    let paths = spec.indexes.iter().map(|name| {
+        let is_key = spec.key.iter().any(|key| key.name == *name);
+        match is_key {
+            true => (*name).to_owned(),
+            false => format!("{}.{name}", spec.items),
+        }
+    });
+    let mut missing = plain(found, paths)?;
+    missing.extend(unique(found, spec, needed)?);
+    missing.extend(expiry(found, spec, needed)?);
+    Ok(missing)
+}
+
+/// Indexes over these fields, as far as there is none that serves for them.
+pub(crate) fn plain(
+    found: &[IndexModel],
+    paths: impl IntoIterator<Item = String>,
+) -> Result<Vec<IndexModel>, Kind> {
+    let mut missing = Vec::new();
+    for path in paths {
+        if found.iter().any(|index| serves(index, &path)) {
+            continue;
+        }
+        // As the shell and the driver call it.
+        let ours = format!("{path}_1");
+        if let Some(index) = named(found, &ours) {
+            return Err(foreign(index));
+        }
+        missing.push(IndexModel::builder().keys(doc! { path: 1 }).build());
+    }
+    Ok(missing)
+}
+
+pub(crate) fn named<'f>(found: &'f [IndexModel], name: &str) -> Option<&'f IndexModel> {
+    found.iter().find(|index| self::name(index) == Some(name))
+}
+
+/// The index is in the way of ours.
+pub(crate) fn foreign(index: &IndexModel) -> Kind {
+    let mut is = format!("on {}", index.keys);
+    if let Some(options) = &index.options {
+        if let Some(filter) = &options.partial_filter_expression {
+            is += &format!(", where {filter}");
+        }
+        let kinds = [
+            (options.sparse, "sparse"),
+            (options.unique, "unique"),
+            (options.hidden, "hidden"),
+        ];
+        for (_, kind) in kinds.iter().filter(|(is_so, _)| *is_so == Some(true)) {
+            is += &format!(", {kind}");
+        }
+    }
+    Kind::ForeignIndex {
+        name: name(index).unwrap_or_default().to_owned(),
+        is,
+    }
+}
+
+/// Whether the index finds all documents by this field, whatever else it does.
+fn serves(index: &IndexModel, path: &str) -> bool {
+    let first = index.keys.iter().next();
+    let is_over = first.is_some_and(|(name, kind)| {
+        name == path && matches!(kind, Bson::Int32(_) | Bson::Int64(_) | Bson::Double(_))
+    });
+    let options = index.options.clone().unwrap_or_default();
+    is_over && is_plain(&options) && options.sparse != Some(true) && options.hidden != Some(true)
+}
+
+/// Whether the index holds all documents, and compares text as queries do.
+fn is_plain(options: &IndexOptions) -> bool {
+    options.partial_filter_expression.is_none() && options.collation.is_none()
+}
+
+/// The index by which each item of a key is stored once, if it is to be made.
+fn unique(
+    found: &[IndexModel],
+    spec: &BucketSpec,
+    needed: Needed,
+) -> Result<Option<IndexModel>, Kind> {
+    let Some(field) = spec.unique else {
+        return Ok(None);
+    };
+    let keys = command::unique_index_keys(spec, field);
+    let filter = command::unique_index_filter(spec);
+    let options = IndexOptions::builder()
+        .name(UNIQUE_INDEX.to_owned())
+        .unique(true)
+        .partial_filter_expression(filter.clone())
+        .build();
+    let ours = Some(model(keys.clone(), options));
+    let Some(index) = named(found, UNIQUE_INDEX) else {
+        return Ok(ours);
+    };
+    let options = index.options.clone().unwrap_or_default();
+    let is_ours = options.unique == Some(true)
+        && options.collation.is_none()
+        && options.hidden != Some(true)
+        && index.keys.keys().eq(keys.keys())
+        && (options.partial_filter_expression)
+            .is_some_and(|of| of.to_string() == filter.to_string());
+    match is_ours {
+        true => Ok(ours.filter(|_| needed == Needed::OnEachShard)),
+        false => Err(foreign(index)),
+    }
+}
+
+/// The index by which the server removes buckets, if it is to be made.
+///
+/// If one is there and the struct does not say so, its writers would let the time of a bucket's
+/// newest item grow old, and the server would remove items too early.
+fn expiry(
+    found: &[IndexModel],
+    spec: &BucketSpec,
+    needed: Needed,
+) -> Result<Option<IndexModel>, Kind> {
+    let keys = doc! { NEWEST: 1 };
+    let ours = spec.expire_after.map(|seconds| {
+        let options = IndexOptions::builder()
+            .name(EXPIRY_INDEX.to_owned())
+            .expire_after(Duration::from_secs(seconds.into()))
+            .build();
+        model(keys.clone(), options)
+    });
+    let Some(index) = named(found, EXPIRY_INDEX) else {
+        return Ok(ours);
+    };
+    let options = index.options.clone().unwrap_or_default();
+    match options.expire_after {
+        Some(stored) if index.keys.keys().eq(keys.keys()) && is_plain(&options) => {
+            let derived = spec.expire_after.map(u64::from);
+            match derived == Some(stored.as_secs()) {
+                true => Ok(ours.filter(|_| needed == Needed::OnEachShard)),
+                false => Err(Kind::ExpiryMismatch {
+                    stored: stored.as_secs(),
+                    derived,
+                }),
+            }
+        }
+        _ => Err(foreign(index)),
+    }
+}
+
+pub(crate) fn name(index: &IndexModel) -> Option<&str> {
+    index.options.as_ref()?.name.as_deref()
+}
+
+fn model(keys: Document, options: IndexOptions) -> IndexModel {
+    IndexModel::builder().keys(keys).options(options).build()
+}
+
+/// The open index of a collection, if there is one.
+pub(crate) fn open_index(
+    found: &[IndexModel],
+    spec: &BucketSpec,
+) -> Result<Option<OpenIndex>, Kind> {
+    open_indexes(found, spec).map(|open| open.first().copied())
+}
+
+/// The open indexes of a collection. There is one, except while its capacity is changed.
+pub(crate) fn open_indexes(
+    found: &[IndexModel],
+    spec: &BucketSpec,
+) -> Result<Vec<OpenIndex>, Kind> {
+    if has_collation(found) {
+        return Err(Kind::Collation);
+    }
+    let names = found
+        .iter()
+        .filter_map(|index| Some((index, self::name(index)?)));
+    let open = names.filter(|(_, name)| is_open_index(name));
+    open.map(|(index, name)| check(index, name, spec)).collect()
+}
+
+/// Whether the collection compares text by a locale. The index on `_id` tells, since it always has
+/// the collation of its collection.
+fn has_collation(found: &[IndexModel]) -> bool {
+    named(found, "_id_")
+        .and_then(|index| index.options.as_ref())
+        .is_some_and(|options| options.collation.is_some())
+}
+
+/// Whether an index of the right name is the right index, for whichever capacity.
+fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex, Kind> {
+    let options = index.options.clone().unwrap_or_default();
+    let filter = options.partial_filter_expression.unwrap_or_default();
+    let foreign = || foreign(index);
+    // A query with the simple collation cannot use an index with another one.
+    if options.unique != Some(true)
+        || options.collation.is_some()
+        || options.hidden == Some(true)
+        || !index.keys.keys().eq(command::open_index_keys(spec).keys())
+    {
+        return Err(foreign());
+    }
+    let bound = filter
+        .get_document(spec.count)
+        .ok()
+        .and_then(|count| count.get("$lt"));
+    if let Ordinal::Window { seconds } = spec.id.ordinal {
+        let bound = filter.get_document(spec.window);
+        let bound = bound.and_then(|window| window.get_datetime("$gte"));
+        let stored = window_of(*bound.map_err(|_| foreign())?);
+        if stored != i64::from(seconds) {
+            return Err(Kind::WindowMismatch {
+                stored,
+                derived: seconds,
+            });
+        }
+    }
+    let capacity = bound
+        .and_then(whole)
+        .and_then(|bound| u32::try_from(bound).ok());
+    let open = capacity.and_then(|capacity| OpenIndex::found(name, capacity));
+    let open = open.ok_or_else(foreign)?;
+    match filter.len() == command::open_index_filter(spec, open).len() {
+        true => Ok(open),
+        false => Err(foreign()),
+    }
+}
+
+/// How many seconds long the windows are of an index with this bound.
+fn window_of(bound: DateTime) -> i64 {
+    let none = command::before_all_windows(0);
+    (none.timestamp_millis() - bound.timestamp_millis()) / 1000
+}

@@ -1,0 +1,165 @@
+//! What is asked of items, and the pipeline that answers it.
+
+mod place;
+
+use mongodb::bson::{Bson, Document, doc};
+
+use crate::{
+    protocol::{command::KeyScope, filter::Node, range::Range, time_bounds::Span},
+    schema::{id, spec::BucketSpec},
+};
+
+/// Which items, and in which order.
+#[derive(Debug, Clone)]
+pub(crate) struct Query {
+    pub(crate) filter: Node,
+    pub(crate) newest_first: bool,
+    pub(crate) skip: u64,
+    pub(crate) limit: Option<u64>,
+}
+
+/// Where the first item of a query is: what a search for it has found.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Start {
+    /// The bucket that holds it.
+    pub(crate) id: String,
+    /// How many items come before it in this bucket.
+    pub(crate) skip: u64,
+    /// How many buckets hold as many items as are asked for.
+    pub(crate) buckets: Option<u64>,
+}
+
+impl Query {
+    pub(crate) fn everything() -> Self {
+        Self {
+            filter: Node::And(Vec::new()),
+            newest_first: false,
+            skip: 0,
+            limit: None,
+        }
+    }
+
+    /// Whether all items of the buckets are wanted, but for so many of the first one. Sending whole
+    /// buckets then costs a third of sending items.
+    pub(crate) fn takes_whole_buckets(&self, spec: &BucketSpec, skip: u64) -> bool {
+        self.filter.is_everything() && self.limit.is_none() && skip < u64::from(spec.capacity)
+    }
+
+    /// Whether the first item can be found by counting buckets. It cannot if items have to match, nor
+    /// if the open index may not know a bucket by the key's present name.
+    pub(crate) fn skips_whole_buckets(&self, spec: &BucketSpec) -> bool {
+        self.skip >= u64::from(spec.capacity) && self.filter.is_everything() && !spec.has_aliases()
+    }
+
+    /// The order of the buckets.
+    pub(crate) fn order(&self) -> Range {
+        match self.newest_first {
+            true => Range::newest_first(),
+            false => Range::oldest_first(),
+        }
+    }
+
+    /// 1, or -1 from the end.
+    pub(crate) fn direction(&self) -> i32 {
+        if self.newest_first { -1 } else { 1 }
+    }
+
+    /// The items of a key, or of all keys, each as a bucket with one item.
+    ///
+    /// Conditions are decided by the match language alone, on each element once it stands by itself:
+    /// expressions such as `$filter` compare otherwise (they know no kinds of values, and do not
+    /// look into arrays).
+    pub(crate) fn pipeline(
+        &self,
+        spec: &BucketSpec,
+        scope: Option<&KeyScope>,
+        start: Option<&Start>,
+    ) -> Vec<Document> {
+        let items = format!("${}", spec.items);
+        let mut stages = vec![
+            doc! { "$match": self.buckets(spec, scope, start) },
+            doc! { "$sort": { "_id": self.direction() } },
+        ];
+        stages.extend(start.and_then(|start| limit(start.buckets?)));
+        if self.newest_first {
+            stages.push(doc! { "$set": { spec.items: { "$reverseArray": &items } } });
+        }
+        stages.push(doc! { "$unwind": &items });
+        if !self.filter.is_everything() {
+            let path = format!("{}.", spec.items);
+            stages.push(doc! { "$match": self.filter.flat(&path) });
+        }
+        let skip = start.map_or(self.skip, |start| start.skip);
+        if skip > 0 {
+            stages.push(doc! { "$skip": clamped(skip) });
+        }
+        stages.extend(self.limit.and_then(limit));
+        stages.push(doc! { "$project": projection(spec) });
+        stages
+    }
+
+    /// The buckets that can hold items which match.
+    pub(crate) fn buckets(
+        &self,
+        spec: &BucketSpec,
+        scope: Option<&KeyScope>,
+        start: Option<&Start>,
+    ) -> Document {
+        let span = Span::of(&self.filter, spec);
+        let mut all = Vec::new();
+        match (scope, start) {
+            (Some(scope), Some(start)) => all.push(scope.from(&start.id, self.newest_first)),
+            (Some(scope), None) => all.push(scope.within(span)),
+            (None, _) => {
+                all.extend(self.filter.id_prefix(spec).map(|prefix| range(&prefix)));
+                all.extend(span.windows(spec));
+            }
+        }
+        if !self.filter.is_everything() {
+            all.push(self.filter.of_bucket(spec.items));
+        }
+        match all.len() {
+            0 => Document::new(),
+            1 => all.remove(0),
+            _ => doc! { "$and": all },
+        }
+    }
+}
+
+impl KeyScope {
+    /// The bucket with this id and those after it in the order of a query.
+    fn from(&self, id: &str, newest_first: bool) -> Document {
+        let ids = match newest_first {
+            true => doc! { "$gte": &self.prefix, "$lte": id },
+            false => doc! { "$gte": id, "$lt": id::successor(&self.prefix) },
+        };
+        self.with_key(doc! { "_id": ids })
+    }
+}
+
+fn range(prefix: &str) -> Document {
+    doc! { "_id": { "$gte": prefix, "$lt": id::successor(prefix) } }
+}
+
+/// What reading needs of a bucket: its id, its key, and its item as an array.
+fn projection(spec: &BucketSpec) -> Document {
+    let key = spec.key.iter().flat_map(|key| {
+        let names = std::iter::once(&key.name).chain(key.aliases);
+        names.map(|name| ((*name).to_owned(), Bson::Int32(1)))
+    });
+    let mut projection: Document = key.collect();
+    projection.insert(spec.items, vec![format!("${}", spec.items)]);
+    projection
+}
+
+/// None for more items than there can be.
+fn limit(items: u64) -> Option<Document> {
+    i64::try_from(items)
+        .ok()
+        .map(|items| doc! { "$limit": items })
+}
+
+/// The server counts in signed numbers.
+fn clamped(items: u64) -> i64 {
+    i64::try_from(items).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,55 @@
+//! Where the first item is that a condition asks for.
+
+use mongodb::bson::{Bson, Document, doc};
+
+use super::{Query, projection};
+use crate::{
+    protocol::command::KeyScope,
+    schema::{
+        names::{OVERSIZE, SEALED},
+        spec::BucketSpec,
+    },
+};
+
+impl Query {
+    /// The first item of a key that matches, as a bucket with this item alone, or with all items of
+    /// its bucket. In the place of the count stands how many items come before it there: a name that
+    /// no condition and no key field can have, as is the other one. That of the seal says whether the
+    /// bucket is open.
+    pub(crate) fn place(
+        &self,
+        spec: &BucketSpec,
+        scope: &KeyScope,
+        with_all: bool,
+    ) -> Vec<Document> {
+        let items = format!("${}", spec.items);
+        let mut buckets = self.buckets(spec, Some(scope), None);
+        if spec.unique.is_some() {
+            // The index by which items are unique holds no others, and serves only who says so.
+            buckets = doc! { "$and": [buckets, { spec.count: { "$gt": 0 } }] };
+        }
+        let mut stages = vec![doc! { "$match": buckets }, doc! { "$sort": { "_id": 1 } }];
+        let is_unsealed = doc! { "$eq": [{ "$type": format!("${SEALED}") }, "missing"] };
+        let has_room = doc! { "$lt": [{ "$size": &items }, scope.open.bound()] };
+        let mut kept = doc! { "open": { "$and": [is_unsealed, has_room] } };
+        if with_all {
+            kept.insert("items", &items);
+        }
+        stages.push(doc! { "$set": { SEALED: kept } });
+        stages.push(doc! { "$unwind": { "path": items, "includeArrayIndex": spec.count } });
+        if !self.filter.is_everything() {
+            let path = format!("{}.", spec.items);
+            stages.push(doc! { "$match": self.filter.flat(&path) });
+        }
+        let mut projection = projection(spec);
+        projection.insert(spec.count, Bson::Int32(1));
+        projection.insert(OVERSIZE, Bson::Int32(1));
+        projection.insert(SEALED, format!("${SEALED}.open"));
+        if with_all {
+            projection.insert(spec.items, format!("${SEALED}.items"));
+        }
+        stages.push(doc! { "$limit": 1 });
+        stages.push(doc! { "$project": projection });
+        stages
+    }
+}

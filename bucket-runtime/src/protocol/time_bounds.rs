@@ -1,0 +1,191 @@
+//! Between which moments the items lie that a condition asks for, and which windows these are in.
+
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use crate::{
+    protocol::{command::KeyScope, filter::Node},
+    schema::{id, spec::BucketSpec},
+};
+
+/// Two moments, both included, in milliseconds. What is unbounded ends where numbers do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    from: i64,
+    to: i64,
+}
+
+impl Span {
+    const ALWAYS: Self = Self {
+        from: i64::MIN,
+        to: i64::MAX,
+    };
+
+    /// The span that all items lie in which match: a necessary condition, and not a sufficient one.
+    /// Only windows can make use of it; a bucket's id tells nothing else of all its items.
+    pub(crate) fn of(filter: &Node, spec: &BucketSpec) -> Self {
+        match (spec.window_name(), spec.time) {
+            (Some(_), Some(time)) => Self::of_node(filter, time),
+            _ => Self::ALWAYS,
+        }
+    }
+
+    fn of_node(node: &Node, time: &str) -> Self {
+        let each =
+            |nodes: &[Node]| Vec::from_iter(nodes.iter().map(|node| Self::of_node(node, time)));
+        match node {
+            Node::Leaf(leaf) if leaf.is_date && leaf.name == time => Self::of_operators(&leaf.test),
+            Node::Leaf(_) | Node::Not(_) => Self::ALWAYS,
+            Node::And(nodes) => each(nodes).into_iter().fold(Self::ALWAYS, Self::both),
+            Node::Or(nodes) => each(nodes)
+                .into_iter()
+                .reduce(Self::either)
+                .unwrap_or(Self::ALWAYS),
+        }
+    }
+
+    /// The span of the moments that satisfy these operators.
+    pub(crate) fn of_operators(test: &Document) -> Self {
+        let operators = test.iter().map(|(operator, operand)| {
+            let moments = match operand {
+                Bson::DateTime(date) => vec![date.timestamp_millis()],
+                Bson::Array(dates) if operator == "$in" => {
+                    let millis = |date: &Bson| Some(date.as_datetime()?.timestamp_millis());
+                    dates
+                        .iter()
+                        .map(millis)
+                        .collect::<Option<_>>()
+                        .unwrap_or_default()
+                }
+                _ => Vec::new(),
+            };
+            let (first, last) = (moments.iter().min(), moments.iter().max());
+            let (Some(&first), Some(&last)) = (first, last) else {
+                return Self::ALWAYS;
+            };
+            match operator.as_str() {
+                "$eq" | "$in" => Self {
+                    from: first,
+                    to: last,
+                },
+                "$gt" => Self::since(first.saturating_add(1)),
+                "$gte" => Self::since(first),
+                "$lt" => Self::until(last.saturating_sub(1)),
+                "$lte" => Self::until(last),
+                _ => Self::ALWAYS,
+            }
+        });
+        operators.fold(Self::ALWAYS, Self::both)
+    }
+
+    fn since(from: i64) -> Self {
+        Self {
+            from,
+            ..Self::ALWAYS
+        }
+    }
+
+    fn until(to: i64) -> Self {
+        Self { to, ..Self::ALWAYS }
+    }
+
+    fn both(self, other: Self) -> Self {
+        Self {
+            from: self.from.max(other.from),
+            to: self.to.min(other.to),
+        }
+    }
+
+    fn either(self, other: Self) -> Self {
+        Self {
+            from: self.from.min(other.from),
+            to: self.to.max(other.to),
+        }
+    }
+
+    /// A condition on the start of a bucket's window; nothing for all.
+    pub(crate) fn windows(self, spec: &BucketSpec) -> Option<Document> {
+        let name = spec.window_name()?;
+        let start = id::window_start(spec.id.ordinal, self.from);
+        let start = start.map(|start| ("$gte".to_owned(), DateTime::from_millis(start).into()));
+        let end = (self.to < i64::MAX).then(|| DateTime::from_millis(self.to));
+        let end = end.map(|end| ("$lte".to_owned(), Bson::from(end)));
+        let bounds: Document = start.into_iter().chain(end).collect();
+        (!bounds.is_empty()).then(|| doc! { name: bounds })
+    }
+}
+
+impl KeyScope {
+    /// The buckets of the key in whose windows this span lies: a range of ids.
+    pub(crate) fn within(&self, span: Span) -> Document {
+        let id = |millis| id::time(self.spec.id.ordinal, millis).map(|text| self.id(&text));
+        let mut range = self.ids();
+        if let Ok(ids) = range.get_document_mut("_id")
+            && self.spec.window_name().is_some()
+        {
+            ids.extend(id(span.from).map(|first| ("$gte".to_owned(), first.into())));
+            ids.extend(id(span.to).map(|last| ("$lt".to_owned(), id::successor(&last).into())));
+        }
+        self.with_key(range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        protocol::{field::Field, filter::Filter},
+        schema::spec::{IdFormat, KeyName, Ordinal},
+    };
+
+    const SPEC: BucketSpec = BucketSpec::new(
+        "readings",
+        IdFormat::new("", &["_"], Ordinal::Window { seconds: 3600 }),
+        4,
+        &[KeyName::new("k")],
+    )
+    .time("at");
+
+    const AT: Field<(), DateTime, crate::protocol::field::Date> = Field::date("at");
+
+    fn at(millis: i64) -> DateTime {
+        DateTime::from_millis(millis)
+    }
+
+    fn span(filter: Filter<()>) -> (i64, i64) {
+        let Span { from, to } = Span::of(&filter.node, &SPEC);
+        (from, to)
+    }
+
+    #[test]
+    fn conditions_on_the_time_bound_the_span() {
+        let (min, max) = (i64::MIN, i64::MAX);
+        assert_eq!(span(Filter::default()), (min, max));
+        assert_eq!(span(AT.between(at(3)..at(9))), (3, 8));
+        assert_eq!(span(AT.eq(at(3))), (3, 3));
+        assert_eq!(span(AT.is_in([at(5), at(3)])), (3, 5));
+        assert_eq!(span(AT.is_in(Vec::<DateTime>::new())), (min, max));
+        assert_eq!(span(AT.gt(at(3)).and(AT.lte(at(4)))), (4, 4));
+        assert_eq!(span(AT.eq(at(3)).or(AT.gte(at(7)))), (3, max));
+        assert_eq!(span(!AT.gte(at(7))), (min, max));
+        assert_eq!(span(AT.exists(true)), (min, max));
+        // Other fields say nothing, and one that something else writes is no date for sure.
+        let other: Field<(), DateTime, crate::protocol::field::Date> = Field::date("end");
+        assert_eq!(span(other.eq(at(3))), (min, max));
+        let custom: Field<(), i64> = Field::new("at");
+        assert_eq!(span(custom.eq(3)), (min, max));
+        assert_eq!(span(custom.eq(3).or(AT.eq(at(3)))), (min, max));
+    }
+
+    #[test]
+    fn a_span_without_end_is_bounded_by_nothing() {
+        let scope = KeyScope::new(
+            &SPEC,
+            vec![crate::KeyPart {
+                text: "a".into(),
+                value: "a".into(),
+            }],
+        );
+        assert_eq!(scope.within(Span::ALWAYS), scope.all());
+        assert_eq!(Span::ALWAYS.windows(&SPEC), None);
+    }
+}

@@ -1,0 +1,326 @@
+//! Streams over items: of a key or of all keys, all of them or those that a condition asks for.
+
+mod stream;
+
+use std::{future::IntoFuture, marker::PhantomData};
+
+use futures_util::{
+    future::BoxFuture,
+    stream::{empty, try_unfold},
+};
+use mongodb::ClientSession;
+
+pub use self::stream::ItemStream;
+use crate::{
+    Bucket, Error, Result,
+    error::Kind,
+    protocol::{
+        command::KeyScope,
+        filter::Filter,
+        query::{Query, Start},
+    },
+    read::{offset::seek, reader::Reader},
+    schema::spec::BucketSpec,
+    server::{
+        Server,
+        current_index::{CurrentIndex, IndexDeadline},
+        cursor::{self, RowError, Rows},
+    },
+    value::{
+        stored_bucket::StoredBucket,
+        unreadable::{Tell, sift},
+    },
+};
+
+/// A read of the items of a key, or of all keys, which waits to be awaited. Its output is an
+/// [`ItemStream`].
+///
+/// One round trip per batch. With a filter or a limit the server takes the buckets apart, and sends
+/// the items that are asked for and no others; else it sends whole buckets.
+///
+/// ```no_run
+/// # use bucket_runtime::{Bucket, bson::DateTime};
+/// # #[derive(Bucket)]
+/// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+/// # struct Trade { customer_id: i64, date: DateTime, ticker: String, quantity: i32 }
+/// # async fn example(db: bucket_runtime::mongodb::Database, from: DateTime, to: DateTime) -> bucket_runtime::Result<()> {
+/// use futures_util::TryStreamExt;
+///
+/// let trades = Trade::buckets(&db).await?;
+/// let large = Trade::FIELDS.quantity.gte(100).and(Trade::FIELDS.date.between(from..to));
+/// let mut newest = trades.items(&123).filter(large).newest_first().limit(20).await?;
+/// while let Some(trade) = newest.try_next().await? {
+///     println!("{} {}", trade.quantity, trade.ticker);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "nothing is read until this is awaited"]
+pub struct Items<'s, T> {
+    source: Source,
+    query: Query,
+    session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
+    item: PhantomData<fn() -> T>,
+}
+
+/// The buckets whose items are read.
+enum Source {
+    /// Of one key, by the open index that it has.
+    Key(Reader, CurrentIndex),
+    All(Server),
+}
+
+impl<T: Bucket> Items<'static, T> {
+    pub(crate) fn of_key(reader: Reader, index: CurrentIndex) -> Self {
+        Self::new(Source::Key(reader, index))
+    }
+
+    pub(crate) fn of_all_keys(server: Server) -> Self {
+        Self::new(Source::All(server))
+    }
+
+    fn new(source: Source) -> Self {
+        Self {
+            source,
+            query: Query::everything(),
+            session: None,
+            tell: None,
+            item: PhantomData,
+        }
+    }
+}
+
+impl<'s, T: Bucket> Items<'s, T> {
+    /// The spec as a `static`, which promotion alone does not give in generic code.
+    const SPEC: &'static BucketSpec = &T::SPEC;
+
+    /// Gives only the items that match; called again, those that match both conditions.
+    ///
+    /// The server visits the buckets of the key, or, where conditions on key fields tell the first
+    /// ones with `eq`, the buckets of these keys; with an index of your own on the key and a field
+    /// of the items (`{ customerId: 1, "history.ticker": 1 }`) only those that hold a match. It
+    /// takes apart only buckets that hold a match.
+    ///
+    /// With time windows (`{date/1h}`), a condition on their field bounds what is visited: of a key,
+    /// only the buckets of those windows in which a matching item can lie, by their ids. With another
+    /// time ordinal a bucket's id is the time of its first item, and the others may be earlier as
+    /// well as later, so a range of times leaves out no bucket.
+    pub fn filter(mut self, filter: Filter<T>) -> Self {
+        self.query.filter = self.query.filter.and(filter.node);
+        self
+    }
+
+    /// Gives the items in the reverse order: the last bucket first, and in it the last item.
+    pub fn newest_first(mut self) -> Self {
+        self.query.newest_first = true;
+        self
+    }
+
+    /// Steps over the first items (of those that match).
+    ///
+    /// Without a filter the items of a key are not counted one by one: two more round trips find
+    /// the bucket to begin with, by the number of full buckets before it and the counts of those
+    /// that are not full, reading one key of the `_id` index per bucket that is skipped and, of the
+    /// buckets before, only those that are not full; with time windows that may be one for each
+    /// window of the key. It takes `capacity` for what a full bucket
+    /// holds, which it is not in a collection whose capacity was lowered. If somebody appends
+    /// between these round trips, a read from the newest may begin some items off.
+    pub fn skip(mut self, items: u64) -> Self {
+        self.query.skip = items;
+        self
+    }
+
+    /// Ends after so many items.
+    pub fn limit(mut self, items: u64) -> Self {
+        self.query.limit = Some(items);
+        self
+    }
+
+    /// Reads in this session, which the stream borrows.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Leaves out the items that cannot be read as the struct, and calls the closure for each: other
+    /// programs may have written them, or an earlier version of the struct. Without it, the first one
+    /// ends the stream with its error. They count for [`skip`](Self::skip) and
+    /// [`limit`](Self::limit).
+    ///
+    /// The stream borrows what the closure does. [`verify`](crate::Bucket::verify) lists these items
+    /// by bucket and place, and
+    /// [`remove_item(…).as_stored()`](crate::action::RemoveItem::as_stored) takes one out.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut unreadable = Vec::new();
+    /// let readable = trades.items(alice).skip_unreadable(|error| unreadable.push(error)).await?;
+    /// let readable: Vec<Trade> = readable.try_collect().await?;
+    /// println!("{} trades, and {} that cannot be read", readable.len(), unreadable.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
+    }
+}
+
+impl<'s, T: Bucket> IntoFuture for Items<'s, T> {
+    type Output = Result<ItemStream<'s, T>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let Self {
+            source,
+            query,
+            session,
+            tell,
+            ..
+        } = self;
+        Box::pin(source.read(Self::SPEC, query, session, tell))
+    }
+}
+
+impl Source {
+    async fn read<'s, T: Bucket>(
+        mut self,
+        spec: &'static BucketSpec,
+        query: Query,
+        mut session: Option<&'s mut ClientSession>,
+        tell: Option<Tell<'s>>,
+    ) -> Result<ItemStream<'s, T>> {
+        if query.limit == Some(0) {
+            return Ok(ItemStream::new(empty()));
+        }
+        let mut start = None;
+        if let Self::Key(reader, index) = &mut self
+            && query.skips_whole_buckets(spec)
+        {
+            start = seek_by(reader, index, &query, session.as_deref_mut()).await?;
+            if start.is_none() {
+                return Ok(ItemStream::new(empty()));
+            }
+        }
+        let skip = start.as_ref().map_or(query.skip, |start| start.skip);
+        // Among those that are left, the first ones could not be counted any more.
+        let counts_here = skip > 0 && tell.is_some();
+        let whole = query.takes_whole_buckets(spec, skip) && !counts_here;
+        let rows = match whole {
+            true => {
+                let filter = query.buckets(spec, self.scope(), start.as_ref());
+                self.server().find(filter, query.order(), session).await
+            }
+            false => {
+                let pipeline = query.pipeline(spec, self.scope(), start.as_ref());
+                self.server().stream(pipeline, None, session).await
+            }
+        };
+        let rows = rows.map_err(|error| self.failed(error))?;
+        let rest = match whole {
+            true => Rest {
+                reversed: query.newest_first,
+                skip: usize::try_from(skip).unwrap_or(usize::MAX),
+            },
+            false => Rest::default(),
+        };
+        let state = (self, rows, rest, tell);
+        let items = try_unfold(state, async |(source, mut rows, mut rest, mut tell)| {
+            let items = source.next(&mut rows, tell.as_mut()).await?;
+            Ok(items.map(|items| (rest.of(items), (source, rows, rest, tell))))
+        });
+        Ok(ItemStream::new(items))
+    }
+
+    /// The items of the next row.
+    async fn next<T: Bucket>(
+        &self,
+        rows: &mut Rows<'_, StoredBucket<T>>,
+        tell: Option<&mut Tell<'_>>,
+    ) -> Result<Option<Vec<T>>> {
+        match self {
+            Self::Key(reader, _) => Ok(reader.next(rows, tell).await?.map(|page| page.items)),
+            Self::All(server) => match rows.next().await {
+                Ok(bucket) => Ok(bucket.map(StoredBucket::into_items)),
+                Err(RowError::Driver(error)) => Err(self.failed(error)),
+                Err(RowError::Decode(row, error)) => {
+                    let bucket = sift(&row, error, tell, |error| {
+                        let kind = Kind::Deserialize(cursor::id(&row));
+                        Error::new(kind, server.name()).with_driver(error)
+                    });
+                    Ok(Some(bucket?.into_items()))
+                }
+            },
+        }
+    }
+
+    fn server(&self) -> &Server {
+        match self {
+            Self::Key(reader, _) => &reader.server,
+            Self::All(server) => server,
+        }
+    }
+
+    fn scope(&self) -> Option<&KeyScope> {
+        match self {
+            Self::Key(reader, _) => Some(&reader.scope),
+            Self::All(_) => None,
+        }
+    }
+
+    fn failed(&self, error: mongodb::error::Error) -> Error {
+        match self {
+            Self::Key(reader, _) => reader.failed(error),
+            Self::All(server) => Error::read(error, server.name()),
+        }
+    }
+}
+
+/// Finds where the items of a query begin, by the open index that the collection has.
+async fn seek_by(
+    reader: &mut Reader,
+    index: &CurrentIndex,
+    query: &Query,
+    mut session: Option<&mut ClientSession>,
+) -> Result<Option<Start>> {
+    let mut deadline = IndexDeadline::default();
+    loop {
+        // Another handle may have changed the capacity since this read was made.
+        reader.scope.open = index.get();
+        let found = seek(&reader.server, &reader.scope, query, session.as_deref_mut()).await;
+        match found.map_err(|error| reader.failed(error)) {
+            Err(error) if error.is(&Kind::MissingIndex) => {
+                let spec = reader.scope.spec;
+                let is_in_session = session.is_some();
+                index
+                    .wait_unless_in_session(spec, &mut deadline, error, is_in_session)
+                    .await?;
+            }
+            found => return found,
+        }
+    }
+}
+
+/// What is left to do with the items of whole buckets.
+#[derive(Default)]
+struct Rest {
+    reversed: bool,
+    skip: usize,
+}
+
+impl Rest {
+    fn of<T>(&mut self, mut items: Vec<T>) -> std::vec::IntoIter<T> {
+        if self.reversed {
+            items.reverse();
+        }
+        let skipped = self.skip.min(items.len());
+        self.skip -= skipped;
+        let mut items = items.into_iter();
+        items.by_ref().take(skipped).for_each(drop);
+        items
+    }
+}

@@ -1,0 +1,212 @@
+//! Finding where the nth item of a key is, without reading those before it.
+//!
+//! The open index knows the few buckets that are not full. All others hold `capacity` items, so a
+//! bucket's place among the ids tells how many items come before it, however the buckets that are
+//! not full are spread.
+
+use mongodb::{
+    ClientSession,
+    bson::{Document, doc},
+    error::Error as DriverError,
+};
+use serde::Deserialize;
+
+use crate::{
+    protocol::{
+        command::{KeyScope, open_index_filter},
+        query::{Query, Start},
+        range::Range,
+    },
+    server::Server,
+    value::element::whole,
+};
+
+#[derive(Deserialize)]
+struct Id {
+    #[serde(rename = "_id")]
+    id: String,
+}
+
+/// A bucket that is not full, and how many items it has room for.
+struct NotFull {
+    id: String,
+    room: u64,
+}
+
+/// Where the items of a query without conditions begin; `None` if there are no more than it skips.
+///
+/// Two round trips. The first one examines a key and a document for each bucket that is not full,
+/// the second one keys alone, one for each bucket that is skipped.
+pub(crate) async fn seek(
+    server: &Server,
+    scope: &KeyScope,
+    query: &Query,
+    mut session: Option<&mut ClientSession>,
+) -> Result<Option<Start>, DriverError> {
+    let pipeline = not_full(scope, query.direction());
+    let found = server.collect(pipeline, Some(scope.open.name), session.as_deref_mut());
+    let found: Vec<Document> = found.await?;
+    let not_full = Vec::from_iter(found.iter().filter_map(|found| read(scope, found)));
+    let places = places(scope, query, &not_full);
+    let all = server.by_ids(scope, scope.ids());
+    let mut rows = server.find(all, ids(query, &places), session).await?;
+    let mut ids = Vec::new();
+    while rows.advance().await? {
+        let Id { id } = rows.decode()?;
+        ids.push(id);
+    }
+    Ok(start(scope, query, &not_full, places.first, &ids))
+}
+
+/// The buckets of a key that are not full, in the order of the query. A sealed one that is full
+/// counts as any other that is.
+fn not_full(scope: &KeyScope, direction: i32) -> [Document; 3] {
+    let mut filter = scope.equalities();
+    filter.extend(open_index_filter(scope.spec, scope.open));
+    filter.extend(scope.ids());
+    [
+        doc! { "$match": filter },
+        doc! { "$project": { scope.spec.count: 1 } },
+        doc! { "$sort": { "_id": direction } },
+    ]
+}
+
+fn read(scope: &KeyScope, found: &Document) -> Option<NotFull> {
+    let count = found.get(scope.spec.count).and_then(whole).unwrap_or(0);
+    let capacity = u64::from(scope.open.capacity);
+    Some(NotFull {
+        id: found.get_str("_id").ok()?.to_owned(),
+        room: capacity.saturating_sub(u64::try_from(count).unwrap_or(0)),
+    })
+}
+
+/// The places among the ids of the key, from 0, at which the bucket can be.
+struct Places {
+    first: u64,
+    number: u64,
+}
+
+/// The first place is the right one if no bucket before it has room; each room moves it back.
+fn places(scope: &KeyScope, query: &Query, not_full: &[NotFull]) -> Places {
+    let capacity = u64::from(scope.open.capacity);
+    let room: u64 = not_full.iter().map(|bucket| bucket.room).sum();
+    let first = query.skip / capacity;
+    Places {
+        first,
+        number: query.skip.saturating_add(room) / capacity - first + 1,
+    }
+}
+
+/// The ids at these places: nothing but keys of the `_id` index.
+fn ids(query: &Query, places: &Places) -> Range {
+    Range {
+        projection: Some(doc! { "_id": 1 }),
+        // The server counts in signed numbers.
+        skip: places.first.min(i64::MAX as u64),
+        limit: i64::try_from(places.number).ok(),
+        ..query.order()
+    }
+}
+
+/// The last of these places before which there are no more items than the query skips.
+fn start(
+    scope: &KeyScope,
+    query: &Query,
+    not_full: &[NotFull],
+    first: u64,
+    ids: &[String],
+) -> Option<Start> {
+    let capacity = u64::from(scope.open.capacity);
+    let is_before = |a: &str, b: &str| if query.newest_first { a > b } else { a < b };
+    let mut rooms = not_full.iter().peekable();
+    let mut room_before = 0;
+    let mut room_left: u64 = not_full.iter().map(|bucket| bucket.room).sum();
+    let mut start = None;
+    for (id, place) in ids.iter().zip(first..) {
+        while let Some(bucket) = rooms.next_if(|bucket| is_before(&bucket.id, id)) {
+            room_before += bucket.room;
+            room_left -= bucket.room;
+        }
+        let items_before = (place * capacity).saturating_sub(room_before);
+        if items_before > query.skip {
+            break;
+        }
+        let skip = query.skip - items_before;
+        let wanted = query.limit.map(|limit| limit.saturating_add(skip));
+        start = Some(Start {
+            id: id.to_owned(),
+            skip,
+            buckets: wanted.map(|wanted| wanted.saturating_add(room_left).div_ceil(capacity)),
+        });
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        protocol::filter::Node,
+        schema::{
+            key::KeyPart,
+            spec::{BucketSpec, IdFormat, KeyName, Ordinal},
+        },
+    };
+
+    static SPEC: BucketSpec = BucketSpec::new(
+        "lines",
+        IdFormat::new("", &["_"], Ordinal::Number),
+        4,
+        &[KeyName::new("k")],
+    );
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn the_start_is_where_counting_item_by_item_comes_to(
+            counts in proptest::collection::vec(prop_oneof![3 => Just(4_u64), 1 => 0..4_u64], 0..12),
+            newest_first: bool,
+            skip in 0..50_u64,
+            limit in proptest::option::of(1..20_u64),
+        ) {
+            let part = KeyPart { text: "a".into(), value: "a".into() };
+            let scope = KeyScope::new(&SPEC, vec![part]);
+            let mut buckets: Vec<_> = counts.iter().enumerate()
+                .map(|(n, count)| (format!("a_{n:010}"), *count))
+                .collect();
+            if newest_first {
+                buckets.reverse();
+            }
+            let query = Query { filter: Node::And(vec![]), newest_first, skip, limit };
+            let not_full = Vec::from_iter(buckets.iter().filter(|(_, count)| *count < 4)
+                .map(|(id, count)| NotFull { id: id.clone(), room: 4 - count }));
+            let places = places(&scope, &query, &not_full);
+            let ids = Vec::from_iter(buckets.iter().map(|(id, _)| id.clone())
+                .skip(places.first as usize).take(places.number as usize));
+            let start = start(&scope, &query, &not_full, places.first, &ids);
+
+            let all: Vec<_> = buckets.iter()
+                .flat_map(|(id, count)| (0..*count).map(move |n| (id.as_str(), n)))
+                .collect();
+            let expected = Vec::from_iter(all.iter().skip(skip as usize)
+                .take(limit.map_or(usize::MAX, |limit| limit as usize)));
+            let Some(start) = start else {
+                prop_assert!(expected.is_empty());
+                return Ok(());
+            };
+            let at = buckets.iter().position(|(id, _)| *id == start.id).unwrap();
+            let read = buckets[at..].iter()
+                .take(start.buckets.map_or(usize::MAX, |buckets| buckets as usize))
+                .flat_map(|(id, count)| (0..*count).map(move |n| (id.as_str(), n)));
+            let read: Vec<_> = read.skip(start.skip as usize)
+                .take(limit.map_or(usize::MAX, |limit| limit as usize))
+                .collect();
+            prop_assert_eq!(read.iter().collect::<Vec<_>>(), expected);
+            // No more than one bucket's items are read in vain.
+            prop_assert!(read.is_empty() || start.skip < 4);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! A page: one bucket, read.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::{
+    Bucket,
+    protocol::command::KeyScope,
+    schema::id,
+    value::{
+        rollup::{Rollup, Totals},
+        stored_bucket::StoredBucket,
+    },
+};
+
+/// One bucket: a ready page of the application.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, Page};
+/// # fn show<T: Bucket + std::fmt::Debug>(page: Page<T>) {
+/// for item in &page.items {
+///     println!("{item:?}");
+/// }
+/// println!("next: /trades?after={}", page.token());
+/// # }
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Page<T> {
+    /// The items, in the order in which they were appended.
+    pub items: Vec<T>,
+    id: String,
+    ordinal_at: usize,
+    open: bool,
+    left_out: usize,
+    totals: Option<Totals>,
+}
+
+impl<T> Page<T> {
+    /// The bucket's `_id`.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Where the page stands among the pages of its key, for
+    /// [`after`](crate::Buckets::after) and [`before`](crate::Buckets::before).
+    pub fn token(&self) -> PageToken {
+        PageToken(self.id[self.ordinal_at..].to_owned())
+    }
+
+    /// Whether the bucket had room for further items when it was read.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+}
+
+impl<T> IntoIterator for Page<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<'p, T> IntoIterator for &'p Page<T> {
+    type Item = &'p T;
+    type IntoIter = std::slice::Iter<'p, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+impl<T: Bucket> Page<T> {
+    /// The page that a stored bucket is for a reader of this key; the bucket's id if its key is
+    /// another one, which only a writer who does not know the format can bring about.
+    pub(crate) fn of(bucket: StoredBucket<T>, scope: &KeyScope) -> Result<Self, String> {
+        if !scope.holds(&bucket) {
+            return Err(bucket.id);
+        }
+        let StoredBucket {
+            id,
+            key,
+            elements,
+            left_out,
+            sealed,
+            totals,
+        } = bucket;
+        Ok(Self {
+            open: !sealed && elements.len() + left_out < scope.open.capacity as usize,
+            left_out,
+            items: (elements.into_iter())
+                .map(|element| T::from_parts(key.clone(), element))
+                .collect(),
+            ordinal_at: scope.prefix.len(),
+            id,
+            totals,
+        })
+    }
+
+    /// What the bucket keeps about its items (`#[bucket(sum, min, max)]`); `None` if it does not keep
+    /// that of all of them, since another program wrote some.
+    pub fn rollup(&self) -> Option<Rollup<T>> {
+        let totals = match T::SPEC.rollups {
+            [] => Some(Totals::new(&T::SPEC)),
+            _ => self.totals.clone(),
+        };
+        Rollup::read((self.items.len() + self.left_out) as u64, totals?)
+    }
+}
+
+/// A place among the pages of a key, as text that can stand in a URL: digits, `_` and `-` only.
+///
+/// It holds no key: whoever changes a token gets another page of the same key, never another key's
+/// data. Tokens stay valid as long as the collection keeps its id format, whether or not their page
+/// still exists.
+///
+/// ```
+/// use bucket_runtime::PageToken;
+///
+/// let token: PageToken = "1698335223_000001".parse()?;
+/// assert_eq!(token.to_string(), "1698335223_000001");
+/// assert!("1698335223' || '1'=='1".parse::<PageToken>().is_err());
+/// # Ok::<(), bucket_runtime::InvalidToken>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageToken(String);
+
+impl PageToken {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PageToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for PageToken {
+    type Err = InvalidToken;
+
+    fn from_str(text: &str) -> Result<Self, InvalidToken> {
+        if id::is_ordinal(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidToken("`Page::token`"))
+        }
+    }
+}
+
+impl Serialize for PageToken {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for PageToken {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
+    }
+}
+
+/// A text that is no [`PageToken`], or no [`WatchToken`](crate::WatchToken).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidToken(pub(crate) &'static str);
+
+impl fmt::Display for InvalidToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not such a token; take it from {}", self.0)
+    }
+}
+
+impl std::error::Error for InvalidToken {}

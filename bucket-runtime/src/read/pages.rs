@@ -1,0 +1,99 @@
+//! Streams over the pages of a key, in bounded memory.
+
+use std::{
+    future::IntoFuture,
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::{
+    future::BoxFuture,
+    stream::{BoxStream, Stream, StreamExt, try_unfold},
+};
+use mongodb::ClientSession;
+
+use crate::{
+    Bucket, Error, Result,
+    protocol::range::Range,
+    read::{page::Page, reader::Reader},
+    value::unreadable::Tell,
+};
+
+/// A read of all pages of a key, which waits to be awaited. Its output is a [`PageStream`].
+#[must_use = "nothing is read until this is awaited"]
+pub struct Pages<'s, T> {
+    reader: Reader,
+    session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T: Bucket> Pages<'static, T> {
+    pub(crate) fn new(reader: Reader) -> Self {
+        Self {
+            reader,
+            session: None,
+            tell: None,
+            item: PhantomData,
+        }
+    }
+}
+
+impl<'s, T: Bucket> Pages<'s, T> {
+    /// Reads in this session, which the stream borrows.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Leaves out the items that cannot be read, and tells of each, as
+    /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream borrows what
+    /// the closure does.
+    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
+    }
+}
+
+impl<'s, T: Bucket> IntoFuture for Pages<'s, T> {
+    type Output = Result<PageStream<'s, T>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self {
+                reader,
+                session,
+                tell,
+                ..
+            } = self;
+            let rows = reader
+                .server
+                .find(reader.scope.all(), Range::oldest_first(), session)
+                .await;
+            let rows = rows.map_err(|error| reader.failed(error))?;
+            let pages = try_unfold(
+                (reader, rows, tell),
+                async |(reader, mut rows, mut tell)| {
+                    let page = reader.next(&mut rows, tell.as_mut()).await?;
+                    Ok(page.map(|page| (page, (reader, rows, tell))))
+                },
+            );
+            Ok(PageStream(pages.boxed()))
+        })
+    }
+}
+
+/// The pages of a key, in the order of their ids.
+///
+/// It holds one batch of the driver's at a time. Dropping it closes the server's cursor.
+pub struct PageStream<'s, T>(BoxStream<'s, Result<Page<T>>>);
+
+impl<T> Stream for PageStream<'_, T> {
+    type Item = Result<Page<T>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_next_unpin(cx)
+    }
+}

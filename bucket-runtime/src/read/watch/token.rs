@@ -1,0 +1,151 @@
+//! A place in the stream of what happens to a collection, as text.
+
+use std::{fmt, str::FromStr};
+
+use mongodb::{
+    bson::{Binary, Document, doc, spec::BinarySubtype},
+    change_stream::event::ResumeToken,
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::{read::page::InvalidToken, value::bytes};
+
+/// A place in a [`WatchStream`](crate::WatchStream), to be stored and resumed from: text of letters,
+/// digits, `-` and `.` only.
+///
+/// It holds the server's own resume token, and how many items were given of the command that came
+/// after that. It belongs to one key of one collection.
+///
+/// ```
+/// use bucket_runtime::WatchToken;
+///
+/// let token: WatchToken = "8265A1F2C3000000012B0229296E04.2".parse()?;
+/// assert_eq!(token.to_string(), "8265A1F2C3000000012B0229296E04.2");
+/// assert!("page 7".parse::<WatchToken>().is_err());
+/// # Ok::<(), bucket_runtime::InvalidToken>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WatchToken {
+    /// The server's token of the last event of which all items were given: its hexadecimal text.
+    data: String,
+    /// What the server needs besides to tell numbers of different types apart, of a sharded key.
+    type_bits: Vec<u8>,
+    /// How many items were given of the next event that has any.
+    pub(super) given: usize,
+}
+
+impl WatchToken {
+    /// The place after an event; `None` if its token is none that this library knows.
+    pub(super) fn after(token: &ResumeToken) -> Option<Self> {
+        let token: Document = bytes::read(&bytes::write(token).ok()?).ok()?;
+        let type_bits = token.get_binary_generic("_typeBits").ok();
+        Some(Self {
+            data: token.get_str("_data").ok()?.to_owned(),
+            type_bits: type_bits.cloned().unwrap_or_default(),
+            given: 0,
+        })
+    }
+
+    /// As the driver takes it.
+    pub(super) fn resume_token(&self) -> Option<ResumeToken> {
+        let mut token = doc! { "_data": &self.data };
+        if !self.type_bits.is_empty() {
+            let bits = Binary {
+                subtype: BinarySubtype::Generic,
+                bytes: self.type_bits.clone(),
+            };
+            token.insert("_typeBits", bits);
+        }
+        bytes::read(&bytes::write(&token).ok()?).ok()
+    }
+}
+
+impl fmt::Display for WatchToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.data)?;
+        if !self.type_bits.is_empty() {
+            f.write_str("-")?;
+            (self.type_bits.iter()).try_for_each(|byte| write!(f, "{byte:02X}"))?;
+        }
+        if self.given > 0 {
+            write!(f, ".{}", self.given)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for WatchToken {
+    type Err = InvalidToken;
+
+    fn from_str(text: &str) -> Result<Self, InvalidToken> {
+        parse(text).ok_or(InvalidToken("`WatchStream::token`"))
+    }
+}
+
+fn parse(text: &str) -> Option<WatchToken> {
+    let (text, given) = match text.split_once('.') {
+        Some((text, given)) => (text, given.parse().ok().filter(|given| *given > 0)?),
+        None => (text, 0),
+    };
+    let (data, type_bits) = match text.split_once('-') {
+        Some((data, bits)) => (data, Some(bits)),
+        None => (text, None),
+    };
+    let is_data = !data.is_empty() && data.bytes().all(|byte| byte.is_ascii_hexdigit());
+    Some(WatchToken {
+        data: is_data.then(|| data.to_owned())?,
+        type_bits: type_bits.map_or(Some(Vec::new()), of_hex)?,
+        given,
+    })
+}
+
+fn of_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = Vec::from_iter(text.chars().map(|digit| digit.to_digit(16)));
+    let bytes = digits.chunks(2).map(|pair| match pair {
+        [Some(high), Some(low)] => u8::try_from(high * 16 + low).ok(),
+        _ => None,
+    });
+    bytes.collect()
+}
+
+impl Serialize for WatchToken {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for WatchToken {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_the_servers_and_back() {
+        for text in ["82FF", "82ff.12", "82FF-80", "82FF-8A01.3"] {
+            let token: WatchToken = text.parse().unwrap();
+            assert_eq!(token.to_string(), text);
+            let server = token.resume_token().unwrap();
+            let back = WatchToken::after(&server).unwrap();
+            assert_eq!(
+                (&back.data, &back.type_bits),
+                (&token.data, &token.type_bits)
+            );
+        }
+    }
+
+    #[test]
+    fn another_text_is_no_token() {
+        for text in [
+            "", ".1", "82.0", "82.-1", "82.1.1", "8 2", "82-8", "82-8G", "$where",
+        ] {
+            assert!(text.parse::<WatchToken>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Facts and types, known when the program is compiled: what a struct's attributes say, keys, times, the
+//! text of ids, sizes, and the names of fields and indexes. Nothing here knows a command.
+
+pub(crate) mod id;
+pub(crate) mod key;
+pub(crate) mod names;
+pub(crate) mod open_index;
+pub(crate) mod size;
+pub(crate) mod spec;
+pub(crate) mod time;

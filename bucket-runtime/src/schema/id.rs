@@ -1,0 +1,305 @@
+//! Id text: how keys and ordinals are written so that ids sort as their ordinals do and no two
+//! keys ever meet.
+
+use std::fmt::Write;
+
+use crate::schema::{
+    key::KeyPart,
+    spec::{IdFormat, Ordinal},
+};
+
+/// How many digits the suffix has that tells apart buckets of one key and one moment.
+const SUFFIX_WIDTH: usize = 6;
+const LAST_SUFFIX: u32 = 999_999;
+
+/// The text that the ids of one key begin with, and that no other key's ids begin with.
+pub(crate) fn prefix(format: &IdFormat, key: &[KeyPart]) -> String {
+    let mut prefix = String::new();
+    write_prefix(format, &mut prefix, |each| {
+        key.iter().for_each(|part| each(&part.text));
+    });
+    prefix
+}
+
+/// Writes that text, for a key whose fields' texts `key` tells one after the other.
+pub(crate) fn write_prefix(
+    format: &IdFormat,
+    out: &mut String,
+    key: impl FnOnce(&mut dyn FnMut(&str)),
+) {
+    out.push_str(format.head);
+    let mut after_key = format.after_key.iter();
+    key(&mut |text| {
+        escape(text, format.after_key, out);
+        out.push_str(after_key.next().copied().unwrap_or_default());
+    });
+}
+
+/// Percent-encodes what could end the key text early: `%` itself, control characters, and the
+/// first character of each literal that follows a key placeholder.
+fn escape(text: &str, literals: &[&str], out: &mut String) {
+    for c in text.chars() {
+        if c == '%' || c.is_control() || literals.iter().any(|literal| literal.starts_with(c)) {
+            for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                // Writing to a `String` cannot fail.
+                let _ = write!(out, "%{byte:02X}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+}
+
+/// The least text that is greater than every text that begins with `prefix`, in the order of the
+/// server's simple collation: by bytes, which for UTF-8 is by code point.
+pub(crate) fn successor(prefix: &str) -> String {
+    let mut text = prefix.to_owned();
+    while let Some(last) = text.pop() {
+        // A range of `char`s steps over the surrogates by itself.
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            text.push(next);
+            return text;
+        }
+    }
+    // Only a prefix of nothing but U+10FFFF comes here, and a prefix ends in a literal that begins
+    // with ASCII punctuation.
+    text
+}
+
+/// How wide an ordinal's number is.
+pub(crate) const fn width(ordinal: Ordinal) -> usize {
+    match ordinal {
+        Ordinal::Seconds | Ordinal::Window { .. } | Ordinal::Number => 10,
+        Ordinal::Millis => 13,
+    }
+}
+
+/// Whether a time has a text.
+pub(crate) fn fits(ordinal: Ordinal, millis: i64) -> bool {
+    let limit = 10_i64.pow(width(ordinal) as u32);
+    (-limit..limit).contains(&value(ordinal, millis))
+}
+
+/// The text of a time: zero-padded; before 1970 `-` and the complement, which sorts before every
+/// digit and in the order of time. `None` past the width.
+pub(crate) fn time(ordinal: Ordinal, millis: i64) -> Option<String> {
+    padded(width(ordinal), value(ordinal, millis))
+}
+
+fn value(ordinal: Ordinal, millis: i64) -> i64 {
+    match ordinal {
+        Ordinal::Millis => millis,
+        Ordinal::Window { seconds } => {
+            let seconds = i64::from(seconds);
+            millis.div_euclid(1000).div_euclid(seconds) * seconds
+        }
+        Ordinal::Seconds | Ordinal::Number => millis.div_euclid(1000),
+    }
+}
+
+/// When the window of this moment starts, in milliseconds; `None` if ids cannot hold that.
+pub(crate) fn window_start(ordinal: Ordinal, millis: i64) -> Option<i64> {
+    fits(ordinal, millis).then(|| value(ordinal, millis) * 1000)
+}
+
+fn padded(width: usize, value: i64) -> Option<String> {
+    let limit = 10_i64.pow(width as u32);
+    if (0..limit).contains(&value) {
+        Some(format!("{value:0width$}"))
+    } else if (-limit..0).contains(&value) {
+        Some(format!("-{:0width$}", limit + value))
+    } else {
+        None
+    }
+}
+
+/// The text of a number, which may be below zero, or `None` past the width.
+pub(crate) fn signed(n: i64) -> Option<String> {
+    padded(width(Ordinal::Number), n)
+}
+
+/// The number in an ordinal text of `{#}`.
+pub(crate) fn parse_signed(text: &str) -> Option<i64> {
+    let width = width(Ordinal::Number);
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.len() != width || !is_digits(digits) {
+        return None;
+    }
+    let value: i64 = digits.parse().ok()?;
+    Some(match text.starts_with('-') {
+        true => value - 10_i64.pow(width as u32),
+        false => value,
+    })
+}
+
+/// The text of a bucket's number, or `None` past the width.
+pub(crate) fn number(n: u64) -> Option<String> {
+    i64::try_from(n).ok().and_then(signed)
+}
+
+/// The id after `last` among the buckets that began at the moment of `base`: `base` itself, then
+/// `base_000001`, and so on. `Err` if `last` is none of these, `Ok(None)` if there is none left.
+pub(crate) fn next_suffix(base: &str, last: Option<&str>) -> Result<Option<String>, ()> {
+    let Some(last) = last else {
+        return Ok(Some(base.to_owned()));
+    };
+    let suffix = last.strip_prefix(base).ok_or(())?;
+    let used = if suffix.is_empty() {
+        0
+    } else {
+        parse_suffix(suffix).ok_or(())?
+    };
+    Ok((used < LAST_SUFFIX).then(|| format!("{base}_{:0SUFFIX_WIDTH$}", used + 1)))
+}
+
+/// The last id that a bucket of the moment of `base` may have.
+pub(crate) fn last_suffix(base: &str) -> String {
+    format!("{base}_{LAST_SUFFIX}")
+}
+
+/// Whether this is an ordinal as this library writes it, for whichever [`Ordinal`].
+pub(crate) fn is_ordinal(text: &str) -> bool {
+    let (digits, suffix) = parted(text);
+    matches!(digits.len(), 10 | 13) && is_digits(digits) && is_suffix(suffix)
+}
+
+/// Whether this is how a bucket of this kind is named within its key.
+pub(crate) fn is_ordinal_of(ordinal: Ordinal, text: &str) -> bool {
+    let (digits, suffix) = parted(text);
+    let is_suffixed = match ordinal {
+        Ordinal::Number => suffix.is_empty(),
+        _ => is_suffix(suffix),
+    };
+    digits.len() == width(ordinal) && is_digits(digits) && is_suffixed
+}
+
+/// The digits of an ordinal text, and what is behind them.
+fn parted(text: &str) -> (&str, &str) {
+    let (number, suffix) = text.split_at(text.find('_').unwrap_or(text.len()));
+    (number.strip_prefix('-').unwrap_or(number), suffix)
+}
+
+/// Whether this is what tells apart buckets of one moment, or of one window: nothing, or a number.
+pub(crate) fn is_suffix(text: &str) -> bool {
+    text.is_empty() || parse_suffix(text).is_some()
+}
+
+fn parse_suffix(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix('_')?;
+    (digits.len() == SUFFIX_WIDTH && is_digits(digits))
+        .then(|| digits.parse().ok())
+        .flatten()
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Text in which everything that is special to some format is frequent.
+    fn hostile() -> impl Strategy<Value = String> {
+        prop_oneof!["[_%.|x0-9-]{0,6}", any::<String>(), "[\u{0}-\u{ff}]{0,4}"]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn g4_the_range_of_a_prefix_is_the_texts_that_begin_with_it(a in hostile(), b in hostile()) {
+            prop_assume!(!a.is_empty());
+            let in_range = a <= b && b < successor(&a);
+            prop_assert_eq!(in_range, b.starts_with(&a));
+        }
+
+        #[test]
+        fn a_window_holds_its_moments_and_no_others(
+            millis in -10_000_000_000_000..10_000_000_000_000_i64,
+            seconds in prop_oneof![1..u32::MAX, Just(60), Just(86_400)],
+        ) {
+            let ordinal = Ordinal::Window { seconds };
+            let length = i64::from(seconds) * 1000;
+            if let Some(start) = window_start(ordinal, millis) {
+                prop_assert!(start <= millis && millis < start + length);
+                prop_assert_eq!(start.rem_euclid(length), 0);
+                prop_assert_eq!(time(ordinal, start), time(ordinal, millis));
+                prop_assert_eq!(time(ordinal, millis), time(Ordinal::Seconds, start));
+            } else {
+                prop_assert_eq!(time(ordinal, millis), None);
+                prop_assert!(millis - length < -10_000_000_000_000);
+            }
+        }
+
+        #[test]
+        fn g5_a_suffix_sorts_between_its_neighbours(second in -9_999_999_998..9_999_999_998_i64, n in 1..LAST_SUFFIX) {
+            let of = |second: i64| time(Ordinal::Seconds, second * 1000).expect("in range");
+            let mut last = of(second);
+            prop_assert_eq!(next_suffix(&last, None), Ok(Some(last.clone())));
+            last = next_suffix(&of(second), Some(&last)).expect("ours").expect("one is left");
+            prop_assert!(last > of(second));
+            let nth = format!("{}_{n:06}", of(second));
+            let next = next_suffix(&of(second), Some(&nth)).expect("ours").expect("one is left");
+            prop_assert!(nth < next && next <= last_suffix(&of(second)) && next < of(second + 1));
+            prop_assert!(is_ordinal(&next));
+        }
+    }
+
+    #[test]
+    fn times_at_the_limits_of_the_width() {
+        let seconds = |seconds: i64| time(Ordinal::Seconds, seconds * 1000);
+        assert_eq!(seconds(1_698_335_223).as_deref(), Some("1698335223"));
+        assert_eq!(seconds(999_999_999).as_deref(), Some("0999999999"));
+        assert_eq!(seconds(-1).as_deref(), Some("-9999999999"));
+        assert_eq!(time(Ordinal::Seconds, -1).as_deref(), Some("-9999999999"));
+        assert_eq!(seconds(9_999_999_999).as_deref(), Some("9999999999"));
+        assert_eq!(seconds(10_000_000_000), None);
+        assert_eq!(seconds(-10_000_000_000).as_deref(), Some("-0000000000"));
+        assert_eq!(seconds(-10_000_000_001), None);
+        assert_eq!(
+            time(Ordinal::Millis, 1_698_335_223_434).as_deref(),
+            Some("1698335223434")
+        );
+        assert_eq!(time(Ordinal::Millis, i64::MIN), None);
+    }
+
+    #[test]
+    fn numbers_end_with_their_width() {
+        assert_eq!(number(0).as_deref(), Some("0000000000"));
+        assert_eq!(number(9_999_999_999).as_deref(), Some("9999999999"));
+        assert_eq!(number(10_000_000_000), None);
+        assert_eq!(signed(-1).as_deref(), Some("-9999999999"));
+        for n in [0, 42, 9_999_999_999, -1, -42, -10_000_000_000] {
+            assert_eq!(signed(n).as_deref().and_then(parse_signed), Some(n));
+        }
+        for text in ["42", "+000000042", "--999999999", "-99999999999", ""] {
+            assert_eq!(parse_signed(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn suffixes_run_out_and_foreign_ids_are_noticed() {
+        assert_eq!(next_suffix("a_1", Some("a_1_999999")), Ok(None));
+        for foreign in ["a_1_99", "a_1_0000001", "a_1x", "a_10", "b"] {
+            assert_eq!(next_suffix("a_1", Some(foreign)), Err(()), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn tokens_of_other_shapes_are_refused() {
+        for token in [
+            "",
+            "-",
+            "1",
+            "_000001",
+            "1698335223_",
+            "1698335223_00001",
+            "169833522３",
+        ] {
+            assert!(!is_ordinal(token), "{token}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! What may be part of a key: the rule for a key field's type, and keys of several fields.
+
+use std::borrow::Cow;
+
+use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
+
+/// A type that a key field may have.
+///
+/// Implemented for the integers, [`String`], [`bool`], [`ObjectId`] and the driver's [`Uuid`].
+/// A newtype of yours implements it by handing on to the type inside:
+///
+/// ```
+/// use std::borrow::Cow;
+/// use bucket_runtime::{KeyField, mongodb::bson::Bson};
+///
+/// #[derive(Debug, Clone, PartialEq)]
+/// struct CustomerId(i64);
+///
+/// impl KeyField for CustomerId {
+///     type Borrowed = Self;
+///     const BSON_TYPE: Option<&'static str> = i64::BSON_TYPE;
+///     fn borrowed(&self) -> &Self {
+///         self
+///     }
+///     fn id_text(key: &Self) -> Cow<'_, str> {
+///         i64::id_text(&key.0)
+///     }
+///     fn to_bson(key: &Self) -> Bson {
+///         i64::to_bson(&key.0)
+///     }
+///     fn from_bson(value: Bson) -> Option<Self> {
+///         i64::from_bson(value).map(CustomerId)
+///     }
+/// }
+/// ```
+///
+/// An implementation of your own must keep three rules, or keys get mixed up:
+/// - two keys have the same [`id_text`](Self::id_text) only if they are equal;
+/// - two keys have [`to_bson`](Self::to_bson) values that the server takes for equal only if they
+///   are equal;
+/// - `from_bson(to_bson(key))` is the key again.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a key field or an id",
+    label = "this type names no key",
+    note = "help: use an integer, `String`, `bool`, `ObjectId` or `Uuid`, or implement `bucket_runtime::KeyField` for a newtype of yours"
+)]
+pub trait KeyField: Clone + Send + Sync + 'static {
+    /// What callers pass a reference to: `str` for `String`, the type itself for others.
+    type Borrowed: ?Sized;
+
+    /// The type of the stored field by the name that `$jsonSchema` has for it as a `bsonType`, such
+    /// as `"string"`, or `"number"` for all numeric types. A [validator](crate::Bucket::validator)
+    /// asks for it; with `None` only for the field.
+    const BSON_TYPE: Option<&'static str> = None;
+
+    /// How many bytes [`id_text`](Self::id_text) has at most, if that is known. The stored value then
+    /// takes at most 16 bytes more. With it the compiler [proves](crate::schema::spec::BucketSpec::bounded) that a
+    /// full bucket fits into a document.
+    const MAX_TEXT: Option<u32> = None;
+
+    /// The value as callers pass it.
+    fn borrowed(&self) -> &Self::Borrowed;
+
+    /// The text that stands for the value in `_id`; the runtime escapes it where necessary.
+    fn id_text(key: &Self::Borrowed) -> Cow<'_, str>;
+
+    /// The value as it is stored in the bucket's own field, and as filters compare it.
+    fn to_bson(key: &Self::Borrowed) -> Bson;
+
+    /// The value of a stored field, or `None` if the field cannot hold such a value.
+    fn from_bson(value: Bson) -> Option<Self>;
+}
+
+/// One key: a tuple of [`KeyField`]s, in the order in which the id format names them.
+///
+/// Callers pass it as [`Key::Ref`]: a reference for one field (`&123`, `"alice"`), a tuple of
+/// references for several (`("XETRA", &123)`).
+pub trait Key: Clone + Send + Sync + 'static {
+    /// The key as callers pass it.
+    type Ref<'k>: Copy;
+
+    /// The [stored types](KeyField::BSON_TYPE) of the fields, in their order.
+    const BSON_TYPES: &'static [Option<&'static str>] = &[];
+
+    /// The key as callers pass it.
+    fn borrowed(&self) -> Self::Ref<'_>;
+
+    /// Calls this with the text of each field, which [`parts`](Self::parts) holds with more besides.
+    fn texts(key: Self::Ref<'_>, each: impl FnMut(&str));
+
+    /// The text and the stored value of each field.
+    fn parts(key: Self::Ref<'_>) -> Vec<KeyPart>;
+
+    /// The key from the stored values of its fields, or the index of the field that cannot be read.
+    fn from_values(values: Vec<Bson>) -> Result<Self, usize>;
+}
+
+/// One field of a key, as text for `_id` and as a stored value.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct KeyPart {
+    /// The text, not escaped.
+    pub text: String,
+    /// The stored value.
+    pub value: Bson,
+}
+
+impl KeyPart {
+    fn of<F: KeyField>(key: &F::Borrowed) -> Self {
+        Self {
+            text: F::id_text(key).into_owned(),
+            value: F::to_bson(key),
+        }
+    }
+}
+
+impl<A: KeyField> Key for (A,) {
+    type Ref<'k> = &'k A::Borrowed;
+
+    const BSON_TYPES: &'static [Option<&'static str>] = &[A::BSON_TYPE];
+
+    fn borrowed(&self) -> Self::Ref<'_> {
+        self.0.borrowed()
+    }
+
+    fn texts(key: Self::Ref<'_>, mut each: impl FnMut(&str)) {
+        each(&A::id_text(key));
+    }
+
+    fn parts(key: Self::Ref<'_>) -> Vec<KeyPart> {
+        vec![KeyPart::of::<A>(key)]
+    }
+
+    fn from_values(values: Vec<Bson>) -> Result<Self, usize> {
+        let mut values = values.into_iter();
+        Ok((read(&mut values, 0)?,))
+    }
+}
+
+macro_rules! keys_of_several_fields {
+    ($(($($field:ident $n:tt),+))+) => {$(
+        impl<$($field: KeyField),+> Key for ($($field,)+) {
+            type Ref<'k> = ($(&'k $field::Borrowed,)+);
+
+            const BSON_TYPES: &'static [Option<&'static str>] = &[$($field::BSON_TYPE),+];
+
+            fn borrowed(&self) -> Self::Ref<'_> {
+                ($(self.$n.borrowed(),)+)
+            }
+
+            fn texts(key: Self::Ref<'_>, mut each: impl FnMut(&str)) {
+                $(each(&$field::id_text(key.$n));)+
+            }
+
+            fn parts(key: Self::Ref<'_>) -> Vec<KeyPart> {
+                vec![$(KeyPart::of::<$field>(key.$n)),+]
+            }
+
+            fn from_values(values: Vec<Bson>) -> Result<Self, usize> {
+                let mut values = values.into_iter();
+                Ok(($(read::<$field>(&mut values, $n)?,)+))
+            }
+        }
+    )+};
+}
+
+keys_of_several_fields! {
+    (A 0, B 1)
+    (A 0, B 1, C 2)
+    (A 0, B 1, C 2, D 3)
+    (A 0, B 1, C 2, D 3, E 4)
+    (A 0, B 1, C 2, D 3, E 4, F 5)
+}
+
+fn read<F: KeyField>(values: &mut impl Iterator<Item = Bson>, index: usize) -> Result<F, usize> {
+    values.next().and_then(F::from_bson).ok_or(index)
+}
+
+macro_rules! integers {
+    ($($int:ty),+) => {$(
+        impl KeyField for $int {
+            type Borrowed = Self;
+
+            // The shell writes doubles and 32 bits, and all are compared by value.
+            const BSON_TYPE: Option<&'static str> = Some("number");
+            const MAX_TEXT: Option<u32> = Some(20);
+
+            fn borrowed(&self) -> &Self {
+                self
+            }
+
+            fn id_text(key: &Self) -> Cow<'_, str> {
+                Cow::Owned(key.to_string())
+            }
+
+            fn to_bson(key: &Self) -> Bson {
+                stored_integer(*key as i128)
+            }
+
+            fn from_bson(value: Bson) -> Option<Self> {
+                integer(value)?.try_into().ok()
+            }
+        }
+    )+};
+}
+
+integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
+
+/// An integer as BSON: as 64 bits, or, above `i64::MAX`, as the decimal number that it is.
+///
+/// One type for all integer widths lets a field grow from `i32` to `i64` without a migration; the
+/// server compares numbers by value whatever their type (MongoDB manual, "Comparison/Sort Order").
+pub(crate) fn stored_integer(value: i128) -> Bson {
+    match i64::try_from(value) {
+        Ok(small) => Bson::Int64(small),
+        Err(_) => value
+            .to_string()
+            .parse::<Decimal128>()
+            .map_or(Bson::Null, Bson::Decimal128),
+    }
+}
+
+/// The integer that a stored number is, whatever its type: the shell writes doubles and 32 bits.
+fn integer(value: Bson) -> Option<i128> {
+    match value {
+        Bson::Int32(int) => Some(int.into()),
+        Bson::Int64(int) => Some(int.into()),
+        // Beyond 2^53 a double may stand for several integers.
+        Bson::Double(float) if float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0 => {
+            Some(float as i128)
+        }
+        Bson::Decimal128(decimal) => decimal.to_string().parse().ok(),
+        _ => None,
+    }
+}
+
+impl KeyField for String {
+    type Borrowed = str;
+
+    const BSON_TYPE: Option<&'static str> = Some("string");
+
+    fn borrowed(&self) -> &str {
+        self
+    }
+
+    fn id_text(key: &str) -> Cow<'_, str> {
+        Cow::Borrowed(key)
+    }
+
+    fn to_bson(key: &str) -> Bson {
+        Bson::String(key.to_owned())
+    }
+
+    fn from_bson(value: Bson) -> Option<Self> {
+        match value {
+            Bson::String(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl KeyField for bool {
+    type Borrowed = Self;
+
+    const BSON_TYPE: Option<&'static str> = Some("bool");
+    const MAX_TEXT: Option<u32> = Some(5);
+
+    fn borrowed(&self) -> &Self {
+        self
+    }
+
+    fn id_text(key: &Self) -> Cow<'_, str> {
+        Cow::Borrowed(if *key { "true" } else { "false" })
+    }
+
+    fn to_bson(key: &Self) -> Bson {
+        Bson::Boolean(*key)
+    }
+
+    fn from_bson(value: Bson) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl KeyField for ObjectId {
+    type Borrowed = Self;
+
+    const BSON_TYPE: Option<&'static str> = Some("objectId");
+    const MAX_TEXT: Option<u32> = Some(24);
+
+    fn borrowed(&self) -> &Self {
+        self
+    }
+
+    fn id_text(key: &Self) -> Cow<'_, str> {
+        Cow::Owned(key.to_hex())
+    }
+
+    fn to_bson(key: &Self) -> Bson {
+        Bson::ObjectId(*key)
+    }
+
+    fn from_bson(value: Bson) -> Option<Self> {
+        value.as_object_id()
+    }
+}
+
+impl KeyField for Uuid {
+    type Borrowed = Self;
+
+    const BSON_TYPE: Option<&'static str> = Some("binData");
+    const MAX_TEXT: Option<u32> = Some(36);
+
+    fn borrowed(&self) -> &Self {
+        self
+    }
+
+    fn id_text(key: &Self) -> Cow<'_, str> {
+        Cow::Owned(key.to_string())
+    }
+
+    fn to_bson(key: &Self) -> Bson {
+        Bson::from(*key)
+    }
+
+    fn from_bson(value: Bson) -> Option<Self> {
+        match value {
+            Bson::Binary(binary) => binary.to_uuid().ok(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! How large a full bucket can be, told by the compiler.
+
+use crate::schema::{
+    size::layout::{digits, field},
+    spec::{BucketSpec, OutlierSpec},
+};
+
+/// The longest ordinal: a sign, thirteen digits, and a suffix.
+pub(crate) const ORDINAL: u64 = 1 + 13 + 7;
+
+impl BucketSpec {
+    /// States how large items can be: how many bytes the text of each key field has at most
+    /// ([`KeyField::MAX_TEXT`](crate::schema::key::KeyField::MAX_TEXT)), and the stored name of each field of an
+    /// element with how many bytes its value takes at most ([`BsonSize::MAX`](crate::schema::size::BsonSize::MAX)).
+    ///
+    /// If all of that is known, a full bucket keeps within [`max_bytes`](Self#structfield.max_bytes),
+    /// so that nothing has to be checked when items are appended.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: if a full bucket could take more. The message names the
+    /// capacity that would fit.
+    ///
+    /// ```
+    /// use bucket_runtime::{BsonSize, BucketSpec, IdFormat, KeyField, KeyName, Ordinal};
+    ///
+    /// const ID: IdFormat = IdFormat::new("", &["_"], Ordinal::Number);
+    /// const SPEC: BucketSpec = BucketSpec::new("readings", ID, 1000, &[KeyName::new("sensor")])
+    ///     .bounded(&[<i64 as KeyField>::MAX_TEXT], &[("celsius", Some(<f64 as BsonSize>::MAX))]);
+    /// assert!(SPEC.is_bounded);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn bounded(
+        mut self,
+        key_texts: &[Option<u32>],
+        fields: &[(&str, Option<u64>)],
+    ) -> Self {
+        let (Some(head), Some(element)) = (self.head(key_texts), element(fields)) else {
+            return self;
+        };
+        let max = self.max_bytes as u64;
+        let size = head + elements(self.capacity, element);
+        if size > max {
+            too_large(
+                "a full bucket",
+                size,
+                max,
+                "capacity",
+                fitting(head, element, max),
+            );
+        }
+        self.is_bounded = true;
+        self
+    }
+
+    /// How many bytes a bucket takes without its elements, whoever it belongs to.
+    const fn head(&self, key_texts: &[Option<u32>]) -> Option<u64> {
+        // What is escaped takes three bytes for one.
+        let mut id = self.id.head.len() as u64 + ORDINAL;
+        let mut head = 5 + field(self.count, 8) + field(self.items, 5);
+        let mut n = 0;
+        while n < self.key.len() {
+            let Some(text) = key_texts[n] else {
+                return None;
+            };
+            id += 3 * text as u64 + self.id.after_key[n].len() as u64;
+            head += field(self.key[n].name, text as u64 + 16);
+            n += 1;
+        }
+        // `_id`, and `sealed` with the same value.
+        head += field("_id", 5 + id) + field("sealed", 5 + id);
+        Some(head + self.kept())
+    }
+
+    /// How many bytes that takes which a bucket keeps about its items.
+    pub(crate) const fn kept(&self) -> u64 {
+        let mut bytes = 0;
+        if let Some(window) = self.window_name() {
+            bytes += field(window, 8);
+        }
+        if self.expire_after.is_some() {
+            bytes += field("newest", 8);
+        }
+        if !self.rollups.is_empty() {
+            bytes += field(self.rollup, 5);
+        }
+        let mut n = 0;
+        while n < self.rollups.len() {
+            let value = crate::document_size(&[
+                ("count", 8),
+                ("missing", 8),
+                ("sum", 16),
+                ("min", 16),
+                ("max", 16),
+            ]);
+            bytes += field(self.rollups[n].name, value);
+            n += 1;
+        }
+        bytes
+    }
+}
+
+impl OutlierSpec {
+    /// States how large parents can be: the stored name of each field beside the array with how many
+    /// bytes its value takes at most ([`BsonSize::MAX`](crate::schema::size::BsonSize::MAX)), and how many an item
+    /// takes.
+    ///
+    /// If all of that is known, parents keep within [`max_bytes`](Self#structfield.max_bytes), so that
+    /// nothing has to be checked when items are pushed to them.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: if a full parent could take more. The message names the
+    /// threshold that would fit.
+    ///
+    /// ```
+    /// use bucket_runtime::{BsonSize, OutlierSpec};
+    ///
+    /// const SPEC: OutlierSpec = OutlierSpec::new("runs", "more_runs", "run", "laps", "more_laps", 50)
+    ///     .bounded(&[("_id", Some(<i64 as BsonSize>::MAX))], Some(<f64 as BsonSize>::MAX));
+    /// assert!(SPEC.is_bounded);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn bounded(mut self, fields: &[(&str, Option<u64>)], item: Option<u64>) -> Self {
+        let (Some(fields), Some(item)) = (element(fields), item) else {
+            return self;
+        };
+        let max = self.max_bytes as u64;
+        let head = fields + field(self.flag, 1) + field(self.items, 5);
+        let size = head + elements(self.threshold, item);
+        if size > max {
+            let fitting = fitting(head, item, max);
+            too_large("a full parent", size, max, "threshold", fitting);
+        }
+        self.is_bounded = true;
+        self
+    }
+
+    /// The same for extras documents: how many bytes the text of the parent's id has at most
+    /// ([`KeyField::MAX_TEXT`](crate::schema::key::KeyField::MAX_TEXT)), and how many an item takes.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: if a full extras document could take more. The message
+    /// names the capacity that would fit.
+    ///
+    /// ```
+    /// use bucket_runtime::{BsonSize, KeyField, OutlierSpec};
+    ///
+    /// const SPEC: OutlierSpec = OutlierSpec::new("runs", "more_runs", "run", "laps", "more_laps", 50)
+    ///     .bounded_extras(<i64 as KeyField>::MAX_TEXT, Some(<f64 as BsonSize>::MAX));
+    /// assert!(SPEC.are_extras_bounded);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    pub const fn bounded_extras(mut self, id_text: Option<u32>, item: Option<u64>) -> Self {
+        let (Some(id_text), Some(item)) = (id_text, item) else {
+            return self;
+        };
+        let max = self.max_bytes as u64;
+        // What is escaped takes three bytes for one.
+        let id = 5 + 3 * id_text as u64 + 1 + ORDINAL;
+        let mut head = 5 + field("_id", id) + field("sealed", id);
+        head += field(self.reference, id_text as u64 + 16);
+        head += field("count", 8) + field(self.extra_items, 5);
+        let size = head + elements(self.extras_capacity, item);
+        if size > max {
+            let fitting = fitting(head, item, max);
+            too_large(
+                "a full extras document",
+                size,
+                max,
+                "extras_capacity",
+                fitting,
+            );
+        }
+        self.are_extras_bounded = true;
+        self
+    }
+}
+
+/// How many bytes an element takes.
+const fn element(fields: &[(&str, Option<u64>)]) -> Option<u64> {
+    let mut bytes = 5;
+    let mut n = 0;
+    while n < fields.len() {
+        let (name, Some(value)) = fields[n] else {
+            return None;
+        };
+        bytes += field(name, value);
+        n += 1;
+    }
+    Some(bytes)
+}
+
+/// How many bytes so many elements take in their array.
+const fn elements(count: u32, element: u64) -> u64 {
+    count as u64 * (2 + digits(count as u64) + element)
+}
+
+/// The largest capacity with which a full bucket fits.
+const fn fitting(head: u64, element: u64, max: u64) -> u32 {
+    let (mut fits, mut exceeds) = (0, crate::MAX_CAPACITY + 1);
+    while exceeds - fits > 1 {
+        let middle = fits + (exceeds - fits) / 2;
+        if head + elements(middle, element) <= max {
+            fits = middle;
+        } else {
+            exceeds = middle;
+        }
+    }
+    fits
+}
+
+#[track_caller]
+const fn too_large(what: &str, size: u64, max: u64, key: &str, fitting: u32) -> ! {
+    let message = Message::new()
+        .text(what)
+        .text(" can take ")
+        .number(size)
+        .text(" bytes, and `max_bytes` is ")
+        .number(max);
+    let message = match fitting {
+        0 => message.text(": not even one item is sure to fit; raise `max_bytes`, or bound the fields by a smaller `max_len`"),
+        _ => (message.text("\nhelp: ").text(key).text(" = ")).number(fitting as u64),
+    };
+    panic!("{}", message.as_str())
+}
+
+/// A text that is put together while compiling.
+struct Message {
+    bytes: [u8; 256],
+    len: usize,
+}
+
+impl Message {
+    const fn new() -> Self {
+        Self {
+            bytes: [0; 256],
+            len: 0,
+        }
+    }
+
+    const fn text(mut self, text: &str) -> Self {
+        let text = text.as_bytes();
+        let mut n = 0;
+        while n < text.len() {
+            self.bytes[self.len] = text[n];
+            self.len += 1;
+            n += 1;
+        }
+        self
+    }
+
+    const fn number(mut self, number: u64) -> Self {
+        let last = self.len + digits(number + 1) as usize;
+        let (mut at, mut rest) = (last, number);
+        while at > self.len {
+            at -= 1;
+            self.bytes[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        self.len = last;
+        self
+    }
+
+    const fn as_str(&self) -> &str {
+        match std::str::from_utf8(self.bytes.split_at(self.len).0) {
+            Ok(text) => text,
+            Err(_) => panic!("a text that was put together of texts"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_capacity_that_is_named_is_the_largest_that_fits(
+            head in 0_u64..1 << 10,
+            element in 5_u64..1 << 16,
+            max in 1_u64 << 10..1 << 24,
+        ) {
+            let fits = |capacity| head + elements(capacity, element) <= max;
+            let named = fitting(head, element, max);
+            prop_assert!(named == 0 || fits(named));
+            prop_assert!(named == crate::MAX_CAPACITY || !fits(named + 1));
+        }
+
+        #[test]
+        fn numbers_are_spelled_as_usual(number in 0..u64::MAX, shift in 0_u32..64) {
+            let number = number >> shift;
+            let message = Message::new().text("<").number(number).text(">");
+            prop_assert_eq!(message.as_str(), format!("<{number}>"));
+        }
+
+        #[test]
+        fn digits_are_those_of_the_last_index(len in 1_u64..1_000_000) {
+            prop_assert_eq!(digits(len), (len - 1).to_string().len() as u64);
+        }
+    }
+}

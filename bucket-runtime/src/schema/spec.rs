@@ -1,0 +1,381 @@
+//! The facts that a derive states about a struct, as `const` data.
+
+mod id_format;
+mod rollup;
+
+pub use self::{
+    id_format::{IdFormat, KeyName, Ordinal},
+    rollup::RollupName,
+};
+
+/// The largest capacity that a bucket may have.
+///
+/// A document holds at most 16 MB (MongoDB manual, "MongoDB Limits and Thresholds"), and no useful
+/// element takes fewer than 16 bytes, so a larger capacity could never be reached.
+pub const MAX_CAPACITY: u32 = 1_000_000;
+
+/// The most bytes that a bucket may take, 15 MiB: a document holds 16 MiB, and the command that
+/// appends to it has to be one, too.
+pub const MAX_BYTES: u32 = 15 << 20;
+
+/// How many bytes a bucket takes at most, unless the struct says otherwise: 4 MiB.
+///
+/// The server writes a document anew with each item that it takes, and a page is read as a whole. On
+/// MongoDB 6.0.5 an append to a bucket of 4 MiB takes 3.5 times as long as one to 64 KiB, and a page of
+/// it 14 times as long, 7 ms each; at 14 MiB it is 11 and 40 times, 30 and 23 ms. (To repeat it:
+/// `cargo bench -- size_`.) So 4 MiB are about the most that an append should have to carry.
+pub const DEFAULT_MAX_BYTES: u32 = 4 << 20;
+
+/// The least that a bucket can be bounded by: its id, its key and some items have to fit.
+const MIN_BYTES: u32 = 1 << 10;
+
+/// How one struct is stored: everything that the runtime needs to know besides the values.
+///
+/// `#[derive(Bucket)]` writes it; by hand it is built with [`BucketSpec::new`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BucketSpec {
+    /// The collection that [`Bucket::buckets`](crate::Bucket::buckets) opens.
+    pub collection: &'static str,
+    /// How `_id` is written.
+    pub id: IdFormat,
+    /// How many items a bucket holds at most.
+    pub capacity: u32,
+    /// The key fields, in the order in which the id format names them.
+    pub key: &'static [KeyName],
+    /// The name of the array of elements.
+    pub items: &'static str,
+    /// The name of the field that holds the array's length.
+    pub count: &'static str,
+    /// With a time ordinal, the stored name of the item's time.
+    pub time: Option<&'static str>,
+    /// With a window ordinal, the name of the field that holds the window's start.
+    pub window: &'static str,
+    /// The fields of which buckets keep sums, least and greatest values.
+    pub rollups: &'static [RollupName],
+    /// The name of the field that holds these.
+    pub rollup: &'static str,
+    /// The names of the fields that elements have; `None` if they may have others, too.
+    pub fields: Option<&'static [&'static str]>,
+    /// The stored names of the fields, of the key or of the items, that have an index.
+    pub indexes: &'static [&'static str],
+    /// The stored name of the field that tells the items of a key apart, if one does.
+    pub unique: Option<&'static str>,
+    /// How many seconds after the time of its newest item a bucket is removed, if ever.
+    pub expire_after: Option<u32>,
+    /// How many bytes a bucket takes at most.
+    pub max_bytes: u32,
+    /// Whether a full bucket cannot take more than that ([`bounded`](Self::bounded)); appends see to it
+    /// otherwise.
+    pub is_bounded: bool,
+}
+
+impl BucketSpec {
+    /// A spec with the default names `items`, `count`, `window` and `rollup`.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless the capacity lies between 1 and
+    /// [`MAX_CAPACITY`], and the id format has as many key placeholders as there are key names.
+    ///
+    /// ```
+    /// use bucket_runtime::{BucketSpec, IdFormat, KeyName, Ordinal};
+    ///
+    /// // `{customer_id}_{date}`
+    /// const ID: IdFormat = IdFormat::new("", &["_"], Ordinal::Seconds);
+    /// const TRADES: BucketSpec =
+    ///     BucketSpec::new("trades", ID, 10, &[KeyName::new("customerId")]).items("history");
+    /// assert_eq!(TRADES.count, "count");
+    /// ```
+    pub const fn new(
+        collection: &'static str,
+        id: IdFormat,
+        capacity: u32,
+        key: &'static [KeyName],
+    ) -> Self {
+        assert!(
+            capacity >= 1 && capacity <= MAX_CAPACITY,
+            "capacity must be between 1 and 1000000"
+        );
+        assert!(
+            key.len() == id.after_key.len() && !key.is_empty(),
+            "the id format must have one placeholder per key field, and at least one"
+        );
+        Self {
+            collection,
+            id,
+            capacity,
+            key,
+            items: "items",
+            count: "count",
+            time: None,
+            window: "window",
+            rollups: &[],
+            rollup: "rollup",
+            fields: None,
+            indexes: &[],
+            unique: None,
+            expire_after: None,
+            max_bytes: DEFAULT_MAX_BYTES,
+            is_bounded: false,
+        }
+    }
+
+    /// Sets how many bytes a bucket takes at most.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1024 and
+    /// [`MAX_BYTES`](crate::MAX_BYTES).
+    #[must_use]
+    pub const fn max_bytes(mut self, bytes: u32) -> Self {
+        assert_max_bytes(bytes);
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Names the array of elements.
+    #[must_use]
+    pub const fn items(mut self, name: &'static str) -> Self {
+        self.items = name;
+        self
+    }
+
+    /// Names the field of an item that holds its time.
+    #[must_use]
+    pub const fn time(mut self, name: &'static str) -> Self {
+        self.time = Some(name);
+        self
+    }
+
+    /// Names the field that holds the start of a bucket's window.
+    #[must_use]
+    pub const fn window(mut self, name: &'static str) -> Self {
+        self.window = name;
+        self
+    }
+
+    /// Names the field that holds the array's length.
+    #[must_use]
+    pub const fn count(mut self, name: &'static str) -> Self {
+        self.count = name;
+        self
+    }
+
+    /// Names the fields of which buckets keep sums, least and greatest values.
+    #[must_use]
+    pub const fn rollups(mut self, fields: &'static [RollupName]) -> Self {
+        self.rollups = fields;
+        self
+    }
+
+    /// Names the field that holds these.
+    #[must_use]
+    pub const fn rollup(mut self, name: &'static str) -> Self {
+        self.rollup = name;
+        self
+    }
+
+    /// Names all fields that elements have, so that [`unwind`](crate::Bucket::unwind) can name them.
+    #[must_use]
+    pub const fn fields(mut self, names: &'static [&'static str]) -> Self {
+        self.fields = Some(names);
+        self
+    }
+
+    /// Names fields of the key or of the items that have an index.
+    #[must_use]
+    pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
+        self.indexes = names;
+        self
+    }
+
+    /// Names the field of the items that tells those of a key apart, so that each is stored once.
+    #[must_use]
+    pub const fn unique(mut self, name: &'static str) -> Self {
+        self.unique = Some(name);
+        self
+    }
+
+    /// Has the server remove a bucket so many seconds after the time of its newest item. Only
+    /// items that have a [`time`](crate::Bucket::time) expire.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1 and 2147483647, and the
+    /// ordinal is a time.
+    #[must_use]
+    pub const fn expire_after(mut self, seconds: u32) -> Self {
+        assert!(
+            seconds >= 1 && seconds <= i32::MAX as u32,
+            "expire_after must be between 1 and 2147483647 seconds"
+        );
+        assert!(
+            !matches!(self.id.ordinal, Ordinal::Number),
+            "numbered buckets cannot expire"
+        );
+        self.expire_after = Some(seconds);
+        self
+    }
+
+    /// The names of the key fields.
+    pub(crate) fn key_names(&self) -> impl Iterator<Item = &'static str> {
+        self.key.iter().map(|key| key.name)
+    }
+
+    /// The name of the field with the window's start, if buckets have one.
+    pub(crate) const fn window_name(&self) -> Option<&'static str> {
+        match self.id.ordinal {
+            Ordinal::Window { .. } => Some(self.window),
+            _ => None,
+        }
+    }
+
+    /// Whether a bucket may hold a key field under a former name.
+    pub(crate) fn has_aliases(&self) -> bool {
+        self.key.iter().any(|key| !key.aliases.is_empty())
+    }
+}
+
+/// How a struct that derives `Outlier` is stored.
+///
+/// `#[derive(Outlier)]` writes it; by hand it is built with [`OutlierSpec::new`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutlierSpec {
+    /// The collection of the parents.
+    pub collection: &'static str,
+    /// The collection of the extras.
+    pub extras: &'static str,
+    /// The field of an extras document that holds its parent's `_id`.
+    pub reference: &'static str,
+    /// The stored name of the parent's array.
+    pub items: &'static str,
+    /// The name of the array in an extras document.
+    pub extra_items: &'static str,
+    /// The field that says that a parent has extras.
+    pub flag: &'static str,
+    /// How many items a parent holds at most.
+    pub threshold: u32,
+    /// How many items an extras document holds at most.
+    pub extras_capacity: u32,
+    /// The stored names of the parents' fields that have an index.
+    pub indexes: &'static [&'static str],
+    /// How many bytes a parent takes at most, and an extras document.
+    pub max_bytes: u32,
+    /// Whether a parent cannot take more than that ([`bounded`](Self::bounded)); pushes see to it
+    /// otherwise.
+    pub is_bounded: bool,
+    /// Whether an extras document cannot either ([`bounded_extras`](Self::bounded_extras)).
+    pub are_extras_bounded: bool,
+}
+
+impl OutlierSpec {
+    /// A spec with the flag `has_extras` and extras documents of up to 1,000 items.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless the threshold lies between 1 and
+    /// [`MAX_CAPACITY`].
+    ///
+    /// ```
+    /// use bucket_runtime::OutlierSpec;
+    ///
+    /// const BOOKS: OutlierSpec = OutlierSpec::new(
+    ///     "sales",
+    ///     "extra_sales",
+    ///     "book_id",
+    ///     "customers_purchased",
+    ///     "customers_purchased_extra",
+    ///     50,
+    /// );
+    /// assert_eq!(BOOKS.flag, "has_extras");
+    /// assert_eq!(BOOKS.extras_capacity, 1000);
+    /// ```
+    pub const fn new(
+        collection: &'static str,
+        extras: &'static str,
+        reference: &'static str,
+        items: &'static str,
+        extra_items: &'static str,
+        threshold: u32,
+    ) -> Self {
+        assert!(
+            threshold >= 1 && threshold <= MAX_CAPACITY,
+            "threshold must be between 1 and 1000000"
+        );
+        Self {
+            collection,
+            extras,
+            reference,
+            items,
+            extra_items,
+            flag: "has_extras",
+            threshold,
+            extras_capacity: 1000,
+            indexes: &[],
+            max_bytes: DEFAULT_MAX_BYTES,
+            is_bounded: false,
+            are_extras_bounded: false,
+        }
+    }
+
+    /// The extras documents, as buckets of their parents' ids.
+    pub(crate) const fn of_extras(&self, key: &'static [KeyName]) -> BucketSpec {
+        let id = IdFormat::new("", &["_"], Ordinal::Number);
+        let mut extras = BucketSpec::new(self.extras, id, self.extras_capacity, key);
+        extras.items = self.extra_items;
+        extras.max_bytes = self.max_bytes;
+        extras.is_bounded = self.are_extras_bounded;
+        extras
+    }
+
+    /// Sets how many bytes a parent takes at most, and an extras document.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1024 and
+    /// [`MAX_BYTES`](crate::MAX_BYTES).
+    #[must_use]
+    pub const fn max_bytes(mut self, bytes: u32) -> Self {
+        assert_max_bytes(bytes);
+        self.max_bytes = bytes;
+        self
+    }
+
+    /// Names the flag.
+    #[must_use]
+    pub const fn flag(mut self, name: &'static str) -> Self {
+        self.flag = name;
+        self
+    }
+
+    /// Names fields of the parents that have an index.
+    #[must_use]
+    pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
+        self.indexes = names;
+        self
+    }
+
+    /// Sets how many items an extras document holds at most.
+    ///
+    /// # Panics
+    ///
+    /// At compile time if used in a `const`: unless it lies between 1 and [`MAX_CAPACITY`].
+    #[must_use]
+    pub const fn extras_capacity(mut self, capacity: u32) -> Self {
+        assert!(
+            capacity >= 1 && capacity <= MAX_CAPACITY,
+            "extras_capacity must be between 1 and 1000000"
+        );
+        self.extras_capacity = capacity;
+        self
+    }
+}
+
+const fn assert_max_bytes(bytes: u32) {
+    assert!(
+        bytes >= MIN_BYTES && bytes <= MAX_BYTES,
+        "max_bytes must be between 1024 and 15728640"
+    );
+}

@@ -1,0 +1,110 @@
+//! The open index that a collection has now. Another process may change the capacity, and the index
+//! with it.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::{
+    Error, Result,
+    error::Kind,
+    protocol::indexes,
+    schema::{open_index::OpenIndex, spec::BucketSpec},
+    server::Server,
+};
+
+/// How long a call waits for a missing index: a change of the capacity drops it before it makes the
+/// next one.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+
+/// The pause before the index is looked up again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A collection's open index, as it was last read. All clones of a handle share it.
+#[derive(Debug, Clone)]
+pub(crate) struct CurrentIndex {
+    server: Server,
+    last_read: Arc<Mutex<OpenIndex>>,
+}
+
+/// When a call stops waiting for a missing index. It starts with the first look-up.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct IndexDeadline(Option<Instant>);
+
+impl IndexDeadline {
+    fn is_over(&mut self) -> bool {
+        let now = Instant::now();
+        now >= *self.0.get_or_insert(now + LONGEST_WAIT)
+    }
+}
+
+impl CurrentIndex {
+    pub(crate) fn new(server: Server, index: OpenIndex) -> Self {
+        Self {
+            server,
+            last_read: Arc::new(Mutex::new(index)),
+        }
+    }
+
+    /// The index as it was last read.
+    pub(crate) fn get(&self) -> OpenIndex {
+        *self
+            .last_read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the collection has an open index. `error` says why a command was refused, and is
+    /// given back if no index comes in time.
+    pub(crate) async fn wait(
+        &self,
+        spec: &BucketSpec,
+        deadline: &mut IndexDeadline,
+        error: Error,
+    ) -> Result<()> {
+        loop {
+            if deadline.is_over() {
+                return Err(error);
+            }
+            if self.read(spec).await? {
+                return Ok(());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Waits as [`wait`](Self::wait), but not in a session: the refused command may have aborted its
+    /// transaction. The next transaction goes by the new index.
+    pub(crate) async fn wait_unless_in_session(
+        &self,
+        spec: &BucketSpec,
+        deadline: &mut IndexDeadline,
+        error: Error,
+        is_in_session: bool,
+    ) -> Result<()> {
+        if is_in_session {
+            let _ = self.read(spec).await;
+            return Err(error);
+        }
+        self.wait(spec, deadline, error).await
+    }
+
+    /// Reads the collection's indexes; tells whether the open index is among them.
+    pub(crate) async fn read(&self, spec: &BucketSpec) -> Result<bool> {
+        let server = &self.server;
+        let found = server.indexes().await;
+        let found = found.map_err(|error| Error::read(error, server.name()))?;
+        let open = indexes::open_index(&found, spec);
+        let open = open.map_err(|kind: Kind| Error::new(kind, server.name()))?;
+        if let Some(open) = open {
+            *self
+                .last_read
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = open;
+        }
+        Ok(open.is_some())
+    }
+}

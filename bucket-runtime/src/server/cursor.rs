@@ -1,0 +1,106 @@
+//! Rows as they come from the server.
+
+mod prefetch;
+
+use mongodb::{
+    ClientSession, Cursor, SessionCursor,
+    bson::{Bson, RawDocument, RawDocumentBuf},
+    error::Error as DriverError,
+};
+use serde::de::DeserializeOwned;
+
+use self::prefetch::Ahead;
+
+/// A cursor, with or without a session.
+pub(crate) struct Rows<'s, R> {
+    cursor: AnyCursor<'s, R>,
+    ahead: Ahead<R>,
+}
+
+enum AnyCursor<'s, R> {
+    Plain(Cursor<R>),
+    Session(SessionCursor<R>, &'s mut ClientSession),
+}
+
+/// Why the next row could not be had.
+pub(crate) enum RowError {
+    /// The server failed.
+    Driver(DriverError),
+    /// This row could not be decoded.
+    Decode(RawDocumentBuf, DriverError),
+}
+
+impl<R> From<Cursor<R>> for Rows<'_, R> {
+    fn from(cursor: Cursor<R>) -> Self {
+        Self {
+            cursor: AnyCursor::Plain(cursor),
+            ahead: Ahead::default(),
+        }
+    }
+}
+
+impl<'s, R> From<(SessionCursor<R>, &'s mut ClientSession)> for Rows<'s, R> {
+    fn from((cursor, session): (SessionCursor<R>, &'s mut ClientSession)) -> Self {
+        Self {
+            cursor: AnyCursor::Session(cursor, session),
+            ahead: Ahead::default(),
+        }
+    }
+}
+
+impl<'s, R: DeserializeOwned> Rows<'s, R> {
+    /// The next row, and what else is to be seen in it.
+    pub(crate) async fn next_with<X>(
+        &mut self,
+        look: impl FnOnce(&RawDocument) -> X,
+    ) -> Result<Option<(R, X)>, RowError> {
+        if !self.advance().await.map_err(RowError::Driver)? {
+            return Ok(None);
+        }
+        match self.decode() {
+            Ok(row) => Ok(Some((row, look(self.raw())))),
+            Err(error) => Err(RowError::Decode(self.raw().to_owned(), error)),
+        }
+    }
+
+    /// Goes to the next row, if there is one.
+    pub(crate) async fn advance(&mut self) -> Result<bool, DriverError> {
+        match &mut self.cursor {
+            AnyCursor::Plain(cursor) => cursor.advance().await,
+            AnyCursor::Session(cursor, session) => cursor.advance(session).await,
+        }
+    }
+
+    /// The row that [`advance`](Self::advance) went to.
+    pub(crate) fn decode(&self) -> Result<R, DriverError> {
+        match &self.cursor {
+            AnyCursor::Plain(cursor) => cursor.deserialize_current(),
+            AnyCursor::Session(cursor, _) => cursor.deserialize_current(),
+        }
+    }
+
+    /// The session, for another read.
+    pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
+        match self.cursor {
+            AnyCursor::Plain(_) => None,
+            AnyCursor::Session(_, session) => Some(session),
+        }
+    }
+
+    fn raw(&self) -> &RawDocument {
+        match &self.cursor {
+            AnyCursor::Plain(cursor) => cursor.current(),
+            AnyCursor::Session(cursor, _) => cursor.current(),
+        }
+    }
+}
+
+/// A row's `_id`, as text for people.
+pub(crate) fn id(row: &RawDocument) -> String {
+    let id = row.get("_id").ok().flatten();
+    match id.and_then(|id| Bson::try_from(id).ok()) {
+        Some(Bson::String(text)) => text,
+        Some(other) => other.to_string(),
+        None => "missing".to_owned(),
+    }
+}

@@ -1,0 +1,112 @@
+//! Decoding ahead: while the caller deals with one large row, the next ones are decoded by tasks.
+//!
+//! To turn a bucket of 1,000 items into structs takes longer than all else in reading it.
+
+use std::collections::VecDeque;
+
+use mongodb::bson::{RawDocument, RawDocumentBuf};
+use serde::de::DeserializeOwned;
+use tokio::task::JoinHandle;
+
+use super::{RowError, Rows};
+use crate::value::bytes;
+
+/// From how many bytes on a row is worth a task.
+const LARGE: usize = 16 << 10;
+
+/// How many rows are in work at most.
+const ROWS: usize = 4;
+
+/// The rows that were taken from the cursor.
+pub(super) struct Ahead<R> {
+    rows: VecDeque<Row<R>>,
+    /// Whether the cursor has no more.
+    is_last: bool,
+}
+
+enum Row<R> {
+    Raw(RawDocumentBuf),
+    Task(Task<R>),
+    Failed(RowError),
+}
+
+/// A row that is being decoded; not any more once this is dropped.
+struct Task<R>(JoinHandle<Result<R, RowError>>);
+
+impl<R> Default for Ahead<R> {
+    fn default() -> Self {
+        Self {
+            rows: VecDeque::new(),
+            is_last: false,
+        }
+    }
+}
+
+impl<R: DeserializeOwned + Send + 'static> Rows<'_, R> {
+    /// The next row, decoded straight from the bytes that the server sent.
+    pub(crate) async fn next(&mut self) -> Result<Option<R>, RowError> {
+        while !self.ahead.is_last && self.ahead.rows.len() < ROWS {
+            match self.advance().await {
+                Ok(true) if self.ahead.rows.is_empty() && !is_large(self.raw()) => {
+                    return decode(self.raw()).map(Some);
+                }
+                Ok(true) => {
+                    let row = self.raw().to_owned();
+                    self.ahead.push(row);
+                }
+                Ok(false) => self.ahead.is_last = true,
+                Err(error) => {
+                    self.ahead.is_last = true;
+                    let failed = Row::Failed(RowError::Driver(error));
+                    self.ahead.rows.push_back(failed);
+                }
+            }
+        }
+        match self.ahead.rows.pop_front() {
+            Some(Row::Raw(row)) => decode(&row).map(Some),
+            Some(Row::Task(task)) => task.decoded().await.map(Some),
+            Some(Row::Failed(error)) => Err(error),
+            None => Ok(None),
+        }
+    }
+}
+
+impl<R: DeserializeOwned + Send + 'static> Ahead<R> {
+    /// The caller decodes the first one itself, which is all there is to do for a single row.
+    fn push(&mut self, row: RawDocumentBuf) {
+        self.rows.push_back(match self.rows.is_empty() {
+            true => Row::Raw(row),
+            false => Row::Task(Task(tokio::spawn(async move { decode(&row) }))),
+        });
+    }
+}
+
+impl<R> Task<R> {
+    async fn decoded(mut self) -> Result<R, RowError> {
+        match (&mut self.0).await {
+            Ok(decoded) => decoded,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime is shutting down.
+                Err(cancelled) => {
+                    let source = std::io::Error::other(cancelled);
+                    Err(RowError::Driver(source.into()))
+                }
+            },
+        }
+    }
+}
+
+impl<R> Drop for Task<R> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+fn is_large(row: &RawDocument) -> bool {
+    row.as_bytes().len() >= LARGE
+}
+
+fn decode<R: DeserializeOwned>(row: &RawDocument) -> Result<R, RowError> {
+    bytes::read(row.as_bytes()).map_err(|error| RowError::Decode(row.to_owned(), error))
+}

@@ -1,0 +1,93 @@
+//! Transactions of our own.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use mongodb::{ClientSession, error::Error as DriverError};
+use tokio::{task::JoinError, time::Instant};
+
+use crate::{
+    Error, Result,
+    error::{Kind, duplicate_index, is_aborted},
+    schema::names::OPEN_INDEX,
+    server::Server,
+};
+
+/// How long a transaction is begun again and again; the server gives up one that is not committed
+/// after 60 seconds (`transactionLifetimeLimitSeconds`).
+const PATIENCE: Duration = Duration::from_secs(150);
+
+/// The longest pause before it is begun again.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What a transaction does between its begin and its commit.
+pub(crate) trait Attempt: Send + Sync + 'static {
+    type Output: Send;
+
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession)
+    -> BoxFuture<'s, Result<Self::Output>>;
+}
+
+/// Begins a transaction anew until it is committed. It is begun again after a write that lost a
+/// race, also one for an id.
+///
+/// A task of its own does it. A transaction whose commit was dropped before it was sent would keep
+/// its documents locked until the server ends it, which by default takes a minute.
+pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Output> {
+    let task = tokio::spawn({
+        let server = server.clone();
+        async move { begin_until_done(&server, &attempt).await }
+    });
+    match task.await.map_err(JoinError::try_into_panic) {
+        Ok(done) => done,
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // The tokio runtime is shutting down.
+        Err(Err(cancelled)) => {
+            let error = Error::new(Kind::Driver, server.name()).in_doubt();
+            Err(error.with_source(Box::new(cancelled)))
+        }
+    }
+}
+
+async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A::Output> {
+    let fail = |error: DriverError| Error::read(error, server.name());
+    let session = server.collection().client().start_session().await;
+    let mut session = session.map_err(fail)?;
+    let end = Instant::now() + PATIENCE;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        session.start_transaction().await.map_err(fail)?;
+        let error = match attempt.attempt(&mut session).await {
+            Ok(done) => match commit(&mut session).await {
+                Ok(()) => return Ok(done),
+                Err(error) => Error::write(error, server.name()),
+            },
+            Err(error) => error,
+        };
+        // The server ends the transaction by itself when it is not told to.
+        let _ = session.abort_transaction().await;
+        let Some(driver) = error.driver() else {
+            return Err(error);
+        };
+        let lost = matches!(duplicate_index(driver), Some(OPEN_INDEX | "_id_"));
+        let again = lost || is_aborted(driver);
+        if !again || Instant::now() > end {
+            return Err(error);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE);
+    }
+}
+
+/// A commit whose answer got lost is sent again: the server carries it out once.
+async fn commit(session: &mut ClientSession) -> Result<(), DriverError> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match session.commit_transaction().await {
+            Err(error)
+                if Instant::now() < end
+                    && error.contains_label(mongodb::error::UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}
+            done => return done,
+        }
+    }
+}

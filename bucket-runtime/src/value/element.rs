@@ -1,0 +1,132 @@
+//! Values on their way to the server.
+
+use std::error::Error;
+
+use mongodb::bson::{Bson, Document, RawBsonRef, RawDocumentBuf};
+use serde::Serialize;
+
+use crate::{schema::size::layout::digits, value::bytes};
+
+pub(crate) type Refusal = Box<dyn Error + Send + Sync>;
+
+/// One value in the form in which it is sent: a document with it as its only field, since BSON has
+/// no other way to hold a value of any type.
+#[derive(Debug, Clone)]
+pub(crate) struct Element(RawDocumentBuf);
+
+impl Element {
+    /// Writes a value as BSON, or tells why it cannot be that.
+    ///
+    /// Whatever is refused here is refused before anything is sent. The driver would notice a name
+    /// with a NUL as well, but with an error that does not tell whether something was sent.
+    pub(crate) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, Refusal> {
+        #[derive(Serialize)]
+        struct Only<'v, T: ?Sized> {
+            value: &'v T,
+        }
+        let document = raw(&Only { value })?;
+        // An element that serde leaves out altogether is no value.
+        match document.iter().next() {
+            Some(Ok(_)) => Ok(Self(document)),
+            _ => Err("it has no value".into()),
+        }
+    }
+
+    pub(crate) fn value(&self) -> RawBsonRef<'_> {
+        match self.0.iter().next() {
+            Some(Ok((_, value))) => value,
+            // `of` has looked.
+            _ => RawBsonRef::Null,
+        }
+    }
+
+    /// How many bytes it takes in a document.
+    pub(crate) fn size(&self) -> usize {
+        self.0.as_bytes().len()
+    }
+
+    /// How many of them are the value's own: what is around it is a document with one field.
+    pub(crate) fn value_size(&self) -> usize {
+        self.size() - (4 + 1 + "value\0".len() + 1)
+    }
+}
+
+/// How many bytes a document takes.
+pub(crate) fn document_size(document: &Document) -> usize {
+    let fields = document.iter();
+    let sizes = fields.map(|(name, value)| 2 + name.len() + value_size(value));
+    5 + sizes.sum::<usize>()
+}
+
+/// How many bytes a value takes in a document, without its name.
+pub(crate) fn value_size(value: &Bson) -> usize {
+    match value {
+        Bson::Double(_) | Bson::Int64(_) | Bson::DateTime(_) | Bson::Timestamp(_) => 8,
+        Bson::Int32(_) => 4,
+        Bson::Boolean(_) => 1,
+        Bson::Null | Bson::Undefined | Bson::MinKey | Bson::MaxKey => 0,
+        Bson::ObjectId(_) => 12,
+        Bson::Decimal128(_) => 16,
+        Bson::String(text) => text.len() + 5,
+        Bson::Array(values) => {
+            let indexes = values.iter().enumerate();
+            let sizes =
+                indexes.map(|(n, value)| 2 + digits(n as u64 + 1) as usize + value_size(value));
+            5 + sizes.sum::<usize>()
+        }
+        Bson::Document(document) => document_size(document),
+        // They are rare, and some have fields of another form in each version of `bson`.
+        other => Element::of(other).map_or(0, |element| element.value_size()),
+    }
+}
+
+/// A value as BSON, or why it cannot be that.
+pub(crate) fn element<T: Serialize + ?Sized>(value: &T) -> Result<Bson, Refusal> {
+    Ok(Bson::try_from(Element::of(value)?.value())?)
+}
+
+/// A value as the bytes of a document, or why it cannot be that.
+pub(crate) fn raw<T: Serialize + ?Sized>(value: &T) -> Result<RawDocumentBuf, Refusal> {
+    Ok(RawDocumentBuf::from_bytes(bytes::write(value)?)?)
+}
+
+/// A whole number, whichever numeric type it has: other tools write others.
+pub(crate) fn whole(value: &Bson) -> Option<i64> {
+    match value {
+        Bson::Int32(int) => Some((*int).into()),
+        Bson::Int64(int) => Some(*int),
+        Bson::Double(float) if float.fract() == 0.0 => Some(*float as i64),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, net::IpAddr};
+
+    use mongodb::bson::doc;
+
+    use super::*;
+
+    /// The driver reads values as bytes, so they are written as bytes, too: types such as `IpAddr`
+    /// have another form for people.
+    #[test]
+    fn a_value_is_written_in_the_form_in_which_it_is_read() {
+        let address: IpAddr = "127.0.0.1".parse().unwrap();
+        let written = element(&doc! { "n": 1 }).unwrap();
+        assert_eq!(written, Bson::Document(doc! { "n": 1 }));
+        assert!(!matches!(element(&address).unwrap(), Bson::String(_)));
+    }
+
+    #[test]
+    fn a_name_with_a_nul_is_refused() {
+        let map = BTreeMap::from([("a\0b", 1)]);
+        assert!(element(&map).is_err());
+        assert!(element(&vec![map]).is_err());
+    }
+
+    #[test]
+    fn a_number_beyond_64_bits_is_refused() {
+        assert!(element(&u64::MAX).is_err());
+    }
+}

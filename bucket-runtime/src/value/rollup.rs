@@ -1,0 +1,237 @@
+//! Rollups: what buckets keep about their items, and what is added up from it.
+
+mod arithmetic;
+mod field;
+pub(crate) mod totals;
+
+use std::{fmt, marker::PhantomData, ops::Deref};
+
+use mongodb::bson::Bson;
+
+pub use self::field::{DecimalSum, RollupField, SumField};
+use self::totals::FieldTotals;
+pub(crate) use self::totals::Totals;
+use crate::Bucket;
+
+/// What is kept about the items of a bucket, of a key, of some time windows, or of all: how many
+/// there are, and for each field that is marked with `#[bucket(sum, min, max)]` a [`FieldRollup`]
+/// under the field's name.
+///
+/// ```
+/// # use bucket_runtime::{Bucket, Rollup};
+/// # #[derive(Bucket)]
+/// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+/// # struct Trade { customer: i64, #[bucket(sum, min, max)] quantity: i32 }
+/// fn show(rollup: &Rollup<Trade>) {
+///     println!("{} trades of {} shares", rollup.count(), rollup.quantity.sum());
+///     println!("{:?} on average, at most {:?}", rollup.quantity.mean(), rollup.quantity.max());
+/// }
+/// ```
+pub struct Rollup<T: Bucket> {
+    count: u64,
+    fields: T::Rollups,
+}
+
+impl<T: Bucket> Rollup<T> {
+    /// How many items there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// `None` if something is not what the fields' types say.
+    pub(crate) fn read(items: u64, totals: Totals) -> Option<Self> {
+        let mut fields = RollupReader(totals.into_fields().into_iter());
+        Some(Self {
+            count: items,
+            fields: T::Rollups::read(&mut fields)?,
+        })
+    }
+}
+
+impl<T: Bucket> Deref for Rollup<T> {
+    type Target = T::Rollups;
+
+    fn deref(&self) -> &T::Rollups {
+        &self.fields
+    }
+}
+
+impl<T: Bucket> Clone for Rollup<T> {
+    fn clone(&self) -> Self {
+        Self {
+            count: self.count,
+            fields: self.fields.clone(),
+        }
+    }
+}
+
+impl<T: Bucket> fmt::Debug for Rollup<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rollup")
+            .field("count", &self.count)
+            .field("fields", &self.fields)
+            .finish()
+    }
+}
+
+/// A struct of [`FieldRollup`]s: what [`Bucket::Rollups`] is. `()` for none.
+pub trait RollupFields: Clone + fmt::Debug + Send + Sync + 'static {
+    /// Reads the fields in the order of [`BucketSpec::rollups`](crate::BucketSpec); `None` if one is
+    /// not what its type says.
+    fn read(fields: &mut RollupReader) -> Option<Self>;
+}
+
+impl RollupFields for () {
+    fn read(_: &mut RollupReader) -> Option<Self> {
+        Some(())
+    }
+}
+
+/// The fields of a [`Rollup`], one after the other.
+#[derive(Debug)]
+pub struct RollupReader(std::vec::IntoIter<FieldTotals>);
+
+impl RollupReader {
+    /// The next field, of which no sum is kept.
+    pub fn field<V: RollupField, const MIN: bool, const MAX: bool>(
+        &mut self,
+    ) -> Option<FieldRollup<V, false, MIN, MAX>> {
+        self.next()
+    }
+
+    /// The next field, of which the sum is kept.
+    pub fn sum_field<V: SumField, const MIN: bool, const MAX: bool>(
+        &mut self,
+    ) -> Option<FieldRollup<V, true, MIN, MAX>> {
+        let field: FieldRollup<_, true, MIN, MAX> = self.next()?;
+        let fits = field.sum.iter().all(|sum| V::from_sum(sum).is_some());
+        fits.then_some(field)
+    }
+
+    fn next<V: RollupField, const SUM: bool, const MIN: bool, const MAX: bool>(
+        &mut self,
+    ) -> Option<FieldRollup<V, SUM, MIN, MAX>> {
+        let FieldTotals {
+            count,
+            missing,
+            sum,
+            min,
+            max,
+        } = self.0.next()?;
+        let count = u64::try_from(count - missing).ok()?;
+        // What is kept of values is there if there are values.
+        let is_kept = |keeps: bool, value: &Option<Bson>| !keeps || count == 0 || value.is_some();
+        let fits = is_kept(SUM, &sum) && is_kept(MIN, &min) && is_kept(MAX, &max);
+        let mut ends = min.iter().chain(&max);
+        (fits && ends.all(|end| V::from_rollup(end).is_some())).then_some(FieldRollup {
+            count,
+            sum,
+            min,
+            max,
+            of: PhantomData,
+        })
+    }
+}
+
+/// What is kept about a field of type `V`: the sum, the least and the greatest value, each only if
+/// the field is marked so.
+///
+/// - Floats are added in the order in which the server comes to them, so the last bits of a sum can
+///   differ from those of another order. `Decimal128` and integers are exact, up to 34 digits.
+/// - NaN is as on the server: it makes the sum NaN, and is less than all other numbers, so it is the
+///   least value, and the greatest one only if there is no other.
+/// - A `None` counts for nothing.
+pub struct FieldRollup<V, const SUM: bool, const MIN: bool, const MAX: bool> {
+    count: u64,
+    sum: Option<Bson>,
+    min: Option<Bson>,
+    max: Option<Bson>,
+    of: PhantomData<fn() -> V>,
+}
+
+impl<V, const SUM: bool, const MIN: bool, const MAX: bool> FieldRollup<V, SUM, MIN, MAX> {
+    /// How many items have a value.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+}
+
+impl<V, const SUM: bool, const MIN: bool, const MAX: bool> FieldRollup<V, SUM, MIN, MAX> {
+    /// The sum of the values; of none, zero.
+    pub fn sum(&self) -> V::Sum
+    where
+        Marked<SUM>: Kept,
+        V: SumField,
+    {
+        // That it is one was looked at when it was read.
+        (self.sum.as_ref().and_then(V::from_sum)).unwrap_or_default()
+    }
+
+    /// The sum divided by the number of values, rounded to a float; `None` if there is no value.
+    pub fn mean(&self) -> Option<f64>
+    where
+        Marked<SUM>: Kept,
+        V: SumField,
+    {
+        (self.count > 0).then(|| V::to_float(&self.sum()) / self.count as f64)
+    }
+
+    /// The least value; `None` if there is none.
+    pub fn min(&self) -> Option<V::Value>
+    where
+        Marked<MIN>: Kept,
+        V: RollupField,
+    {
+        self.min.as_ref().and_then(V::from_rollup)
+    }
+
+    /// The greatest value; `None` if there is none.
+    pub fn max(&self) -> Option<V::Value>
+    where
+        Marked<MAX>: Kept,
+        V: RollupField,
+    {
+        self.max.as_ref().and_then(V::from_rollup)
+    }
+}
+
+/// Whether a field is marked with a word.
+#[derive(Debug)]
+pub enum Marked<const IS: bool> {}
+
+/// What buckets keep: that which a field is [`Marked`] with.
+#[diagnostic::on_unimplemented(
+    message = "buckets do not keep this of the field",
+    label = "the field is not marked so",
+    note = "help: mark it in the struct with what is to be kept: `#[bucket(sum, min, max)]`"
+)]
+pub trait Kept {}
+
+impl Kept for Marked<true> {}
+
+impl<V, const SUM: bool, const MIN: bool, const MAX: bool> Clone for FieldRollup<V, SUM, MIN, MAX> {
+    fn clone(&self) -> Self {
+        Self {
+            count: self.count,
+            sum: self.sum.clone(),
+            min: self.min.clone(),
+            max: self.max.clone(),
+            of: PhantomData,
+        }
+    }
+}
+
+impl<V, const SUM: bool, const MIN: bool, const MAX: bool> fmt::Debug
+    for FieldRollup<V, SUM, MIN, MAX>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("FieldRollup");
+        debug.field("count", &self.count);
+        for (name, value) in [("sum", &self.sum), ("min", &self.min), ("max", &self.max)] {
+            if let Some(value) = value {
+                debug.field(name, &format_args!("{value}"));
+            }
+        }
+        debug.finish()
+    }
+}

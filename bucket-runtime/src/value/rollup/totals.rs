@@ -1,0 +1,198 @@
+//! What a bucket keeps about its items, as it is added up and as it is stored.
+
+use std::cmp::Ordering;
+
+use mongodb::bson::{Bson, Document, doc};
+
+use super::arithmetic::{add, compare};
+use crate::{
+    schema::spec::{BucketSpec, RollupName},
+    value::element::whole,
+};
+
+/// What is kept about some items, field by field.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Totals {
+    fields: Vec<FieldTotals>,
+}
+
+/// What is kept about one field.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct FieldTotals {
+    /// How many items there are.
+    pub(super) count: i64,
+    /// How many of them have no value.
+    pub(super) missing: i64,
+    pub(super) sum: Option<Bson>,
+    pub(super) min: Option<Bson>,
+    pub(super) max: Option<Bson>,
+}
+
+const COUNT: &str = "count";
+const MISSING: &str = "missing";
+
+impl Totals {
+    pub(crate) fn new(spec: &BucketSpec) -> Self {
+        Self {
+            fields: vec![FieldTotals::default(); spec.rollups.len()],
+        }
+    }
+
+    /// Takes in the values of one more item; tells whether it could. If not, because a sum is none
+    /// that can be told here, nothing is changed.
+    pub(crate) fn take(&mut self, spec: &BucketSpec, values: &[Option<Bson>]) -> bool {
+        let fields = self.fields.iter().zip(spec.rollups).zip(values);
+        let with = fields.map(|((totals, field), value)| totals.with(field, value.as_ref()));
+        match with.collect() {
+            Some(with) => {
+                self.fields = with;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Adds the operators that take these items in to an update.
+    pub(crate) fn add_to(&self, spec: &BucketSpec, update: &mut Document) {
+        for (field, totals) in spec.rollups.iter().zip(&self.fields) {
+            let path = |what: &str| format!("{}.{}.{what}", spec.rollup, field.name);
+            let mut put = |operator: &str, what: &str, value: Option<Bson>| {
+                let Some(value) = value else { return };
+                let operator = update
+                    .entry(operator.to_owned())
+                    .or_insert_with(|| doc! {}.into());
+                if let Bson::Document(operands) = operator {
+                    operands.insert(path(what), value);
+                }
+            };
+            put("$inc", COUNT, Some(totals.count.into()));
+            put(
+                "$inc",
+                MISSING,
+                (totals.missing > 0).then(|| totals.missing.into()),
+            );
+            put("$inc", "sum", totals.sum.clone());
+            put("$min", "min", totals.min.clone());
+            put("$max", "max", totals.max.clone());
+        }
+    }
+
+    /// As a new bucket stores it.
+    pub(crate) fn document(&self, spec: &BucketSpec) -> Document {
+        let fields = spec.rollups.iter().zip(&self.fields);
+        let stored = fields.map(|(field, totals)| {
+            let mut stored = doc! { COUNT: totals.count };
+            let missing = (totals.missing > 0).then(|| totals.missing.into());
+            for (name, value) in [
+                (MISSING, missing),
+                ("sum", totals.sum.clone()),
+                ("min", totals.min.clone()),
+                ("max", totals.max.clone()),
+            ] {
+                stored.extend(value.map(|value| (name.to_owned(), value)));
+            }
+            (field.name.to_owned(), stored.into())
+        });
+        stored.collect()
+    }
+
+    /// What is stored, if it is about all items of the bucket.
+    pub(crate) fn read(spec: &BucketSpec, stored: &Document, items: u64) -> Option<Self> {
+        let fields = spec.rollups.iter().map(|field| {
+            let totals = FieldTotals::read(field, stored.get_document(field.name).ok()?);
+            (u64::try_from(totals.count) == Ok(items)).then_some(totals)
+        });
+        let fields = fields.collect::<Option<_>>()?;
+        Some(Self { fields })
+    }
+
+    pub(super) fn into_fields(self) -> Vec<FieldTotals> {
+        self.fields
+    }
+}
+
+impl FieldTotals {
+    /// Those of one more item; `None` if a sum or an order cannot be told here.
+    fn with(&self, field: &RollupName, value: Option<&Bson>) -> Option<Self> {
+        let mut with = self.clone();
+        with.count += 1;
+        let Some(value) = value else {
+            with.missing += 1;
+            return Some(with);
+        };
+        if field.sum {
+            with.sum = Some(match &self.sum {
+                Some(sum) => add(sum, value)?,
+                None => value.clone(),
+            });
+        }
+        for (keeps, kept, better) in [
+            (field.min, &mut with.min, Ordering::Less),
+            (field.max, &mut with.max, Ordering::Greater),
+        ] {
+            let is_better = match kept {
+                Some(kept) => compare(value, kept)? == better,
+                None => true,
+            };
+            if keeps && is_better {
+                *kept = Some(value.clone());
+            }
+        }
+        Some(with)
+    }
+
+    pub(super) fn read(field: &RollupName, stored: &Document) -> Self {
+        let number = |name: &str| stored.get(name).and_then(whole).unwrap_or(0);
+        let value = |keeps: bool, name: &str| {
+            let value = stored.get(name).filter(|value| **value != Bson::Null);
+            value.filter(|_| keeps).cloned()
+        };
+        Self {
+            count: number(COUNT),
+            missing: number(MISSING),
+            sum: value(field.sum, "sum"),
+            min: value(field.min, "min"),
+            max: value(field.max, "max"),
+        }
+    }
+}
+
+/// The stages that add up what the buckets keep that match: one document, with the names that a
+/// bucket has, the number of items, and that of the buckets which keep less than is asked for.
+///
+/// Whole numbers are added as decimals, which hold any sum of them: as they are, the server would go
+/// over to floats where 64 bits end, and say nothing.
+pub(crate) fn pipeline(spec: &BucketSpec, filter: Document) -> [Document; 3] {
+    let count = format!("${}", spec.count);
+    let mut group = doc! { "_id": null, "items": { "$sum": &count } };
+    let mut incomplete = Vec::new();
+    let mut rollup = Document::new();
+    for (n, field) in spec.rollups.iter().enumerate() {
+        let path = |what: &str| format!("${}.{}.{what}", spec.rollup, field.name);
+        incomplete.push(doc! { "$ne": [path(COUNT), &count] });
+        let sum = path("sum");
+        let is_whole = doc! { "$in": [{ "$type": &sum }, ["int", "long"]] };
+        let sum = doc! { "$cond": [is_whole, { "$toDecimal": &sum }, &sum] };
+        let mut totals = Document::new();
+        for (keeps, name, total) in [
+            (true, COUNT, doc! { "$sum": path(COUNT) }),
+            (true, MISSING, doc! { "$sum": path(MISSING) }),
+            (field.sum, "sum", doc! { "$sum": sum }),
+            (field.min, "min", doc! { "$min": path("min") }),
+            (field.max, "max", doc! { "$max": path("max") }),
+        ] {
+            if keeps {
+                group.insert(format!("{name}{n}"), total);
+                totals.insert(name, format!("${name}{n}"));
+            }
+        }
+        rollup.insert(field.name, totals);
+    }
+    let incomplete = doc! { "$cond": [{ "$or": incomplete }, 1, 0] };
+    group.insert("incomplete", doc! { "$sum": incomplete });
+    [
+        doc! { "$match": filter },
+        doc! { "$group": group },
+        doc! { "$project": { "_id": 0, "items": 1, "incomplete": 1, "rollup": rollup } },
+    ]
+}

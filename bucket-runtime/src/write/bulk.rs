@@ -1,0 +1,154 @@
+//! Bulk: many items of many keys, in bounded memory.
+
+mod failed;
+mod fill;
+mod lane;
+mod load;
+mod measure;
+mod plan;
+mod sizes;
+mod store;
+
+use std::{future::IntoFuture, pin::Pin};
+
+use futures_util::{Stream, StreamExt, future::BoxFuture};
+use tokio::{
+    sync::mpsc,
+    task::{JoinError, JoinSet},
+};
+
+pub use self::failed::{AppendManyError, FailedItem};
+pub(crate) use self::{
+    lane::Held,
+    plan::{Chunk, Ids, NewBucket, has_twins},
+};
+use self::{lane::Lanes, load::Load};
+use crate::{
+    Bucket, Result,
+    error::Kind,
+    schema::id,
+    write::{engine::Engine, item},
+};
+
+/// How many bytes of items are held back at most, unless the caller says otherwise.
+const BUFFER: usize = 64 << 20;
+
+/// How many commands are under way at most.
+const CONCURRENCY: usize = 4;
+
+/// An append of many items, which waits to be awaited; see
+/// [`Buckets::append_many`](crate::Buckets::append_many).
+///
+/// Its output is the number of items that it has stored: all of them, but for those with an identity
+/// (`#[bucket(unique)]`) that were there already.
+#[must_use = "items are appended when this is awaited"]
+pub struct AppendMany<'i, T> {
+    engine: Engine,
+    items: Pin<Box<dyn Stream<Item = T> + Send + 'i>>,
+    buffer: usize,
+    progress: Progress<'i>,
+}
+
+type Progress<'p> = Box<dyn FnMut(u64) + Send + 'p>;
+
+impl<'i, T: Bucket> AppendMany<'i, T> {
+    pub(crate) fn new(engine: Engine, items: impl Stream<Item = T> + Send + 'i) -> Self {
+        Self {
+            engine,
+            items: Box::pin(items),
+            buffer: BUFFER,
+            progress: Box::new(|_| ()),
+        }
+    }
+
+    /// How many bytes of items are held back at most before they are sent; 64 MB unless this is
+    /// called. The more, the fuller the buckets that are written at once.
+    pub fn buffer(mut self, bytes: usize) -> Self {
+        self.buffer = bytes;
+        self
+    }
+
+    /// Calls this after each command, with the number of items that are stored so far.
+    pub fn on_progress(mut self, progress: impl FnMut(u64) + Send + 'i) -> Self {
+        self.progress = Box::new(progress);
+        self
+    }
+}
+
+impl<'i, T: Bucket> IntoFuture for AppendMany<'i, T> {
+    type Output = Result<u64, AppendManyError<T>>;
+    type IntoFuture = BoxFuture<'i, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Self {
+                engine,
+                mut items,
+                buffer,
+                mut progress,
+            } = self;
+            let load = Load::new(engine);
+            let mut lanes = Lanes::default();
+            let mut index = 0;
+            while let Some(item) = items.next().await {
+                let has_failed = match check(&load.engine, &item) {
+                    Ok(()) => {
+                        lanes.push(index, item);
+                        false
+                    }
+                    Err(error) => {
+                        load.fail([FailedItem { index, item, error }]);
+                        true
+                    }
+                };
+                index += 1;
+                let is_full = lanes.bytes() >= buffer;
+                if is_full {
+                    flush(&load, &mut lanes, &mut progress).await;
+                }
+                // To ask this of every item would take as long as all else that is done here.
+                if (is_full || has_failed) && load.is_over(buffer) {
+                    break;
+                }
+            }
+            flush(&load, &mut lanes, &mut progress).await;
+            load.finish()
+        })
+    }
+}
+
+/// Sends all that is held back. The keys are shared out to as many commands as may be under way;
+/// those of one key follow each other.
+///
+/// Each part is a task, so that one is written as BSON while another one is on its way. They end
+/// with this future.
+async fn flush<T: Bucket>(load: &Load<T>, lanes: &mut Lanes<T>, progress: &mut Progress<'_>) {
+    let (report, mut reports) = mpsc::unbounded_channel();
+    let mut parts = JoinSet::new();
+    for lanes in lanes.take_parts(CONCURRENCY) {
+        let part = load.part(report.clone());
+        parts.spawn(async move { part.store(lanes).await });
+    }
+    drop(report);
+    // Until all parts have ended.
+    while let Some(stored) = reports.recv().await {
+        progress(stored);
+    }
+    while let Some(ended) = parts.join_next().await {
+        if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+/// An error if no bucket can begin at the item's time, or a value is too long.
+pub(crate) fn check<T: Bucket>(engine: &Engine, item: &T) -> Result<()> {
+    item::check_lengths(item).map_err(|kind| engine.fail(&item::scope(item), kind))?;
+    match item.time() {
+        Some(time) if !id::fits(T::SPEC.id.ordinal, time.timestamp_millis()) => {
+            let kind = Kind::TimeOutOfRange(time.to_string());
+            Err(engine.fail(&item::scope(item), kind))
+        }
+        _ => Ok(()),
+    }
+}

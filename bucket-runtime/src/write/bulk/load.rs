@@ -1,0 +1,158 @@
+//! One call's bookkeeping: what is stored, what is not, and whether to go on.
+
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::{
+    failed::{AppendManyError, FailedItem},
+    lane::{Held, Lane},
+};
+use crate::{
+    Bucket, Error,
+    protocol::command::KeyScope,
+    write::{
+        appended::Appended,
+        engine::{Batch, Engine},
+        item::Entry,
+    },
+};
+
+/// One call, of which each part of it has a clone.
+pub(super) struct Load<T> {
+    pub(super) engine: Engine,
+    state: Arc<Mutex<State<T>>>,
+    /// Where it is told how many items are stored.
+    reports: Option<UnboundedSender<u64>>,
+}
+
+struct State<T> {
+    stored: u64,
+    failed: Vec<FailedItem<T>>,
+    /// An error that concerns all that is not sent yet.
+    over: Option<Error>,
+}
+
+impl<T: Bucket> Load<T> {
+    pub(super) fn new(engine: Engine) -> Self {
+        let state = State {
+            stored: 0,
+            failed: Vec::new(),
+            over: None,
+        };
+        Self {
+            engine,
+            state: Arc::new(Mutex::new(state)),
+            reports: None,
+        }
+    }
+
+    /// The same call for a part of it.
+    pub(super) fn part(&self, reports: UnboundedSender<u64>) -> Self {
+        Self {
+            engine: self.engine.clone(),
+            state: Arc::clone(&self.state),
+            reports: Some(reports),
+        }
+    }
+
+    pub(super) fn stored(&self, items: usize) {
+        let mut state = self.state();
+        state.stored += items as u64;
+        if let Some(reports) = &self.reports {
+            // Nobody listens any more if the call was dropped.
+            let _ = reports.send(state.stored);
+        }
+    }
+
+    pub(super) fn fail(&self, failed: impl IntoIterator<Item = FailedItem<T>>) {
+        self.state().failed.extend(failed);
+    }
+
+    /// Notes that these items were not stored for this reason.
+    pub(super) fn refused(&self, held: impl IntoIterator<Item = Held<T>>, error: &Error) {
+        self.fail(held.into_iter().map(|held| held.failed(error.clone())));
+    }
+
+    /// After an error that is not about single items nothing more is sent.
+    pub(super) fn give_up(&self, error: &Error) {
+        self.state().over = Some(error.clone().not_sent());
+    }
+
+    pub(super) fn over(&self) -> Option<Error> {
+        self.state().over.clone()
+    }
+
+    /// Whether no further items are to be taken: nothing more is sent, or more have failed than may
+    /// be held.
+    pub(super) fn is_over(&self, buffer: usize) -> bool {
+        let state = self.state();
+        state.over.is_some() || state.failed.len() * mem::size_of::<FailedItem<T>>() > buffer
+    }
+
+    pub(super) fn finish(self) -> Result<u64, AppendManyError<T>> {
+        let mut state = self.state();
+        match AppendManyError::new(state.stored, mem::take(&mut state.failed)) {
+            Some(error) => Err(error),
+            None => Ok(state.stored),
+        }
+    }
+
+    /// Appends items of one key with the append protocol, which finds out which item is to blame
+    /// for a refusal.
+    pub(super) async fn append(&self, lane: Lane<T>) {
+        /// So many are turned into documents at once.
+        const PART: usize = 1000;
+
+        let Lane { scope, held, .. } = lane;
+        let mut held = held.into_iter().peekable();
+        while held.peek().is_some() {
+            let part: Vec<_> = held.by_ref().take(PART).collect();
+            let (mut part, entries) = self.entries(&scope, part);
+            if self.over().is_none() {
+                let tell = |place: usize, result: Result<_, Error>| {
+                    match (part[place].take(), result) {
+                        (_, Ok(Appended::Stored)) => self.stored(1),
+                        (_, Ok(Appended::AlreadyThere)) => {}
+                        (Some(held), Err(error)) => {
+                            if error.is_fatal() {
+                                self.give_up(&error);
+                            }
+                            self.refused([held], &error);
+                        }
+                        (None, Err(_)) => {}
+                    }
+                    self.over().is_none()
+                };
+                let mut batch = Batch::new(scope.clone(), entries);
+                self.engine.append_each(&mut batch, tell).await;
+            }
+            if let Some(error) = self.over() {
+                self.refused(part.into_iter().flatten(), &error);
+            }
+        }
+    }
+
+    /// The items with what the append protocol carries of them, but for those that cannot be
+    /// written as BSON.
+    fn entries(&self, scope: &KeyScope, held: Vec<Held<T>>) -> (Vec<Option<Held<T>>>, Vec<Entry>) {
+        let entries = held.into_iter().filter_map(|held| {
+            let entry = held.entry(&self.engine, scope);
+            match entry {
+                Ok(entry) => Some((Some(held), entry)),
+                Err(error) => {
+                    self.refused([held], &error);
+                    None
+                }
+            }
+        });
+        entries.unzip()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

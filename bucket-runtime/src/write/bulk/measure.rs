@@ -1,0 +1,159 @@
+//! Whole buckets as documents, and whether these keep within their bytes.
+
+use mongodb::bson::{RawBsonRef, RawDocument, RawDocumentBuf};
+
+use super::{
+    Held,
+    lane::Lane,
+    plan::{Chunk, NewBucket},
+    store::{Chunks, STATEMENTS},
+};
+use crate::{
+    Bucket,
+    protocol::{budget::Budget, command::KeyScope},
+    schema::spec::MAX_BYTES,
+    value::element::raw,
+    write::engine::{COMMAND_BYTES, Tail},
+};
+
+/// The first buckets as documents, as many as go into one command; none if the first one is no
+/// document that may be stored.
+pub(super) fn documents<T: Bucket>(
+    lanes: &mut [Lane<T>],
+    chunks: &mut Chunks<T>,
+) -> Vec<RawDocumentBuf> {
+    let mut documents = Vec::new();
+    let mut bytes = 0;
+    while documents.len() < STATEMENTS.min(chunks.len()) {
+        let n = documents.len();
+        let (at, chunk) = &mut chunks[n];
+        let lane = &mut lanes[*at];
+        match document(&lane.scope, chunk) {
+            Some(document) => {
+                let size = document.as_bytes().len();
+                bytes += size;
+                if bytes > COMMAND_BYTES && bytes != size {
+                    break;
+                }
+                lane.note_oversize(chunk);
+                documents.push(document);
+            }
+            None if chunk.can_be_cut(&lane.scope) => {
+                let (at, whole) = (*at, chunks.remove(n));
+                let parts = whole.map(|(_, whole)| whole.cut(&lanes[at].scope));
+                let parts = parts.unwrap_or_default();
+                let are_smaller = parts.len() > 1;
+                for (further, part) in parts.into_iter().enumerate() {
+                    chunks.insert(n + further, (at, part));
+                }
+                if !are_smaller {
+                    break;
+                }
+            }
+            None => break,
+        }
+    }
+    documents
+}
+
+/// A bucket as a document; `None` if it cannot be one, or would exceed its bytes.
+fn document<T: Bucket>(scope: &KeyScope, chunk: &mut Chunk<T>) -> Option<RawDocumentBuf> {
+    let document = raw(&NewBucket { scope, chunk }).ok()?;
+    let size = document.as_bytes().len();
+    let Some(budget) = Budget::of(scope) else {
+        return (size <= MAX_BYTES as usize).then_some(document);
+    };
+    let takes_more = !chunk.sealed && chunk.held.len() < scope.open.capacity as usize;
+    if !takes_more || chunk.held.len() == 1 {
+        budget.is_document(size, chunk.sealed).then_some(())?;
+    }
+    if !takes_more || budget.oversize(size) == 0 {
+        return Some(document);
+    }
+    let oversize = oversizes(&document, scope, &budget)?.into_iter().sum();
+    if !(budget.takes(oversize, 0) || chunk.held.len() == 1) {
+        return None;
+    }
+    if oversize == 0 {
+        return Some(document);
+    }
+    chunk.oversize = oversize;
+    raw(&NewBucket { scope, chunk }).ok()
+}
+
+/// How many bytes each element takes beyond its share.
+fn oversizes(document: &RawDocument, scope: &KeyScope, budget: &Budget) -> Option<Vec<i64>> {
+    let RawBsonRef::Array(items) = document.get(scope.spec.items).ok()?? else {
+        return None;
+    };
+    let oversize =
+        |element: RawBsonRef<'_>| Some(budget.oversize(element.as_document()?.as_bytes().len()));
+    let elements = items.into_iter();
+    elements.map(|element| oversize(element.ok()?)).collect()
+}
+
+impl<T: Bucket> Lane<T> {
+    /// What goes into the last bucket later has to know how large its items are.
+    fn note_oversize(&mut self, chunk: &Chunk<T>) {
+        if let Tail::Open { id, oversize, .. } = &mut self.tail
+            && *id == chunk.id
+        {
+            *oversize = chunk.oversize;
+        }
+    }
+}
+
+impl<T: Bucket> Chunk<T> {
+    /// Whether the bucket can be several ones, none of which takes anything more. Where buckets are
+    /// counted those behind it would need other ids; one that is to take more is left to the append
+    /// protocol, and so is one with an item that never fits, without which the others may.
+    fn can_be_cut(&self, scope: &KeyScope) -> bool {
+        let is_shut = self.sealed || self.held.len() == scope.open.capacity as usize;
+        let is_named = self.held.iter().all(|held| held.base(scope).is_some());
+        let all_fit = || {
+            let budget = Budget::of(scope);
+            let fits = |held: &Held<T>| budget.is_none_or(|b| b.check(held.size()).is_ok());
+            self.held.iter().all(fits)
+        };
+        is_shut && self.held.len() > 1 && is_named && !scope.spec.id.ordinal.counts() && all_fit()
+    }
+
+    /// Buckets that keep within their bytes, sealed, each named after its own first item. Should such
+    /// an id be taken, it is changed when that is found out.
+    fn cut(self, scope: &KeyScope) -> Vec<Self> {
+        let budget = Budget::of(scope);
+        let mut parts: Vec<Self> = Vec::new();
+        let mut bytes = 0;
+        for held in self.held {
+            let size = held.size();
+            bytes += budget.map_or(size, |budget| budget.cost(size));
+            match parts.last_mut() {
+                Some(part) if budget.is_none_or(|budget| budget.holds(bytes)) => {
+                    part.held.push(held);
+                }
+                last => {
+                    let id = match last {
+                        None => Some(self.id.clone()),
+                        Some(_) => held.base(scope),
+                    };
+                    bytes = budget.map_or(size, |budget| budget.cost(size));
+                    parts.push(Self {
+                        id: id.unwrap_or_default(),
+                        held: vec![held],
+                        sealed: true,
+                        oversize: 0,
+                    });
+                }
+            }
+        }
+        parts
+    }
+}
+
+impl<T: Bucket> Held<T> {
+    /// How many bytes the item takes; one that cannot be written is refused when it is to be sent.
+    fn size(&self) -> usize {
+        let element = crate::write::item::element(&self.item);
+        element.map_or(0, |element| element.value_size())
+    }
+}

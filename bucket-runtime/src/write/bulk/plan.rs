@@ -1,0 +1,211 @@
+//! Which buckets the items of a key are written as.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{
+    Serialize, Serializer,
+    ser::{Error as _, SerializeMap},
+};
+
+use super::lane::{Held, Lane};
+use crate::{
+    Bucket,
+    protocol::command::KeyScope,
+    schema::{
+        id,
+        names::{NEWEST, OVERSIZE, SEALED},
+    },
+    value::rollup::Totals,
+    write::{
+        engine::{Tail, comparable, next_number},
+        item::{self, Fields},
+    },
+};
+
+/// A bucket that is written as a whole.
+#[derive(Debug)]
+pub(crate) struct Chunk<T> {
+    pub(crate) id: String,
+    pub(crate) held: Vec<Held<T>>,
+    /// Whether it takes nothing more, although it has room by count.
+    pub(crate) sealed: bool,
+    /// If it takes more, how many bytes its items take beyond their shares.
+    pub(crate) oversize: i64,
+}
+
+impl<T: Bucket> Chunk<T> {
+    /// What the bucket keeps about its items; `None` if that cannot be told here.
+    pub(crate) fn totals(&self) -> Option<Totals> {
+        let mut totals = Totals::new(&T::SPEC);
+        let mut values = self.held.iter().map(|held| held.item.rollup_values());
+        let told =
+            T::SPEC.rollups.is_empty() || values.all(|values| totals.take(&T::SPEC, &values));
+        told.then_some(totals)
+    }
+}
+
+/// Whether two of the items of a bucket are the same one: the unique index compares items of
+/// different buckets only.
+pub(crate) fn has_twins<T: Bucket>(held: &[Held<T>]) -> bool {
+    let Some(field) = T::SPEC.unique else {
+        return false;
+    };
+    let mut identities = HashSet::new();
+    let identity = |held: &Held<T>| item::identity(&held.item, field);
+    (held.iter().filter_map(identity)).any(|identity| !identities.insert(comparable(&identity)))
+}
+
+impl<T: Bucket> Lane<T> {
+    /// The buckets that come next, in the order in which they must be written; `None` if they have
+    /// to be written item by item. An item that stays in the lane is to be pushed afterwards.
+    ///
+    /// While these are written another writer may open a bucket. With `{#}` it takes one of their
+    /// numbers, and what is behind that one is refused; so it is in a window. With a time ordinal the
+    /// last bucket is written first, with room left: as long as it is open no other can be opened,
+    /// so all that others append comes after it.
+    pub(crate) fn chunks(&mut self) -> Option<Vec<Chunk<T>>> {
+        let capacity = self.capacity();
+        let guard = !self.scope.spec.id.ordinal.counts() && capacity > 1;
+        let mut ids = Ids::behind(
+            self.scope.window.map(|_| self.scope.prefix.clone()),
+            match &self.tail {
+                Tail::Full { last } => last.clone(),
+                _ => None,
+            },
+        );
+        let begins = (self.held.chunks(capacity))
+            .map(|held| ids.next(held[0].base(&self.scope), &self.scope));
+        let ids: Vec<_> = begins.collect::<Option<_>>()?;
+        if self.held.chunks(capacity).any(has_twins) {
+            return None;
+        }
+        // Should an id turn out to be taken, the others of its moment change. That of the bucket
+        // which is there already could not, and it must remain the last one.
+        let begin_of_last = self.held.chunks(capacity).next_back()?.first()?;
+        if guard && ids.last() != begin_of_last.base(&self.scope).as_ref() {
+            return None;
+        }
+        let last = self.held.split_off(match self.held.len() % capacity {
+            0 if guard => self.held.len() - 1,
+            _ => self.held.len(),
+        });
+        let mut held = std::mem::replace(&mut self.held, last).into_iter();
+        let mut chunks: Vec<_> = (ids.into_iter())
+            .map(|id| {
+                let held = held.by_ref().take(capacity).collect();
+                Chunk {
+                    id,
+                    held,
+                    sealed: false,
+                    oversize: 0,
+                }
+            })
+            .collect();
+        if let Some(last) = chunks.last() {
+            let id = last.id.clone();
+            self.tail = match capacity - last.held.len() {
+                0 => Tail::Full { last: Some(id) },
+                room => Tail::Open {
+                    id,
+                    room,
+                    oversize: 0,
+                },
+            };
+        }
+        if guard {
+            chunks.rotate_right(1);
+        }
+        Some(chunks)
+    }
+
+    /// Takes back buckets that were not written, with all that is behind them.
+    pub(crate) fn take_back(&mut self, chunks: impl IntoIterator<Item = Chunk<T>>) {
+        (self.held).extend(chunks.into_iter().flat_map(|chunk| chunk.held));
+        self.held.sort_unstable_by_key(|held| held.index);
+        self.tail = Tail::Look;
+    }
+}
+
+/// The ids of a key's next buckets.
+pub(crate) struct Ids {
+    /// With `{#}`, the last one.
+    last: Option<String>,
+    /// With a time ordinal, the last one of each moment, or of each window.
+    moments: HashMap<String, String>,
+}
+
+impl Ids {
+    /// The ids behind that of a bucket which is there already: the last one of its key, or of its
+    /// moment.
+    pub(crate) fn behind(base: Option<String>, last: Option<String>) -> Self {
+        match (base, last) {
+            (Some(base), Some(last)) => Self {
+                last: None,
+                moments: HashMap::from([(base, last)]),
+            },
+            (_, last) => Self {
+                last,
+                moments: HashMap::new(),
+            },
+        }
+    }
+
+    /// `None` if there is none left, or the last one is none of this format.
+    pub(crate) fn next(&mut self, base: Option<String>, scope: &KeyScope) -> Option<String> {
+        if let Some(base) = base {
+            let last = self.moments.get(&base).map(String::as_str);
+            let next = id::next_suffix(&base, last).ok().flatten()?;
+            self.moments.insert(base, next.clone());
+            Some(next)
+        } else {
+            let next = next_number(scope, self.last.as_deref()).ok().flatten()?;
+            self.last = Some(next.clone());
+            Some(next)
+        }
+    }
+}
+
+/// A bucket as the document that is stored, with its fields in the order in which an upsert would
+/// make them.
+pub(crate) struct NewBucket<'c, T> {
+    pub(crate) scope: &'c KeyScope,
+    pub(crate) chunk: &'c Chunk<T>,
+}
+
+impl<T: Bucket> Serialize for NewBucket<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { scope, chunk } = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("_id", &chunk.id)?;
+        for (name, value) in scope.fields() {
+            map.serialize_entry(name, &value)?;
+        }
+        let count = i32::try_from(chunk.held.len()).unwrap_or(i32::MAX);
+        map.serialize_entry(scope.spec.count, &count)?;
+        map.serialize_entry(scope.spec.items, &Elements(&chunk.held))?;
+        if !scope.spec.rollups.is_empty() {
+            let totals = chunk.totals();
+            let totals = totals.ok_or_else(|| S::Error::custom("the server has to add up"))?;
+            map.serialize_entry(scope.spec.rollup, &totals.document(scope.spec))?;
+        }
+        if chunk.sealed {
+            map.serialize_entry(SEALED, &chunk.id)?;
+        }
+        if chunk.oversize > 0 {
+            map.serialize_entry(OVERSIZE, &chunk.oversize)?;
+        }
+        let times = chunk.held.iter().filter_map(|held| held.item.time());
+        if let (Some(_), Some(newest)) = (scope.spec.expire_after, times.max()) {
+            map.serialize_entry(NEWEST, &newest)?;
+        }
+        map.end()
+    }
+}
+
+struct Elements<'c, T>(&'c [Held<T>]);
+
+impl<T: Bucket> Serialize for Elements<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|held| Fields(&held.item)))
+    }
+}

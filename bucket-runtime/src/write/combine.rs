@@ -1,0 +1,76 @@
+//! Combining: appends that wait at the same time in one handle travel together.
+//!
+//! While a command for a key is under way, further appends to that key wait, and the next command
+//! carries them all. Keys with one append each share a command. Nobody waits who need not: as long
+//! as fewer than [`WORKERS`] commands are under way, an append is sent at once.
+//!
+//! The commands belong to tasks of their own and to no caller's future, so a caller that is dropped
+//! takes nothing away from the others.
+
+mod flush;
+mod queue;
+
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, oneshot};
+
+use self::queue::{Queue, Waiting};
+use crate::{
+    Error, Result,
+    error::Kind,
+    protocol::command::KeyScope,
+    value::element::value_size,
+    write::{appended::Appended, engine::Engine, item::Entry},
+};
+
+/// How many commands of one handle are under way at most.
+const WORKERS: usize = 4;
+
+/// How many bytes of items wait in one handle at most; further appends wait before they queue.
+const WAITING_BYTES: usize = 64 << 20;
+
+/// The smallest part of that which is accounted for.
+const UNIT: usize = 64;
+
+/// The appends of one handle and its clones that wait.
+#[derive(Debug, Clone)]
+pub(crate) struct Combiner {
+    engine: Engine,
+    queue: Arc<Queue>,
+    room: Arc<Semaphore>,
+}
+
+impl Combiner {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            queue: Arc::default(),
+            room: Arc::new(Semaphore::new(WAITING_BYTES / UNIT)),
+        }
+    }
+
+    /// Appends one item, with others if others wait.
+    pub(crate) async fn append(&self, scope: KeyScope, entry: Entry) -> Result<Appended> {
+        let bytes = value_size(&entry.element);
+        let units = (bytes.min(WAITING_BYTES) / UNIT).max(1);
+        let units = u32::try_from(units).unwrap_or(u32::MAX);
+        // The semaphore is never closed.
+        let room = Arc::clone(&self.room).acquire_many_owned(units).await.ok();
+        let (answer, answered) = oneshot::channel();
+        let waiting = Waiting {
+            entry,
+            bytes,
+            answer,
+            room,
+        };
+        let label = scope.label();
+        if let Some(worker) = self.queue.push(scope, waiting) {
+            tokio::spawn(flush::work(self.engine.clone(), worker));
+        }
+        answered.await.unwrap_or_else(|_| {
+            // The runtime on which the command was sent is gone.
+            let name = self.engine.server.name();
+            Err(Error::new(Kind::Stopped, name).with_key(&label).in_doubt())
+        })
+    }
+}

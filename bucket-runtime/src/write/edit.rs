@@ -1,0 +1,213 @@
+//! Edits and removals of single items.
+
+mod found;
+mod protocol;
+
+use std::future::IntoFuture;
+
+use futures_util::future::BoxFuture;
+use mongodb::{ClientSession, bson::Bson};
+
+use self::protocol::Editor;
+use crate::{Bucket, Buckets, KeyRef, Result, protocol::filter::Filter};
+
+impl<T: Bucket> Buckets<T> {
+    /// Removes the first item of a key that matches, in the order in which [`items`](Self::items)
+    /// gives them, and gives it back; `None` if none matches.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, trade_id: i64, quantity: i32 }
+    /// # async fn example(trades: bucket_runtime::Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let gone = trades.remove_item(&123, Trade::FIELDS.trade_id.eq(7)).await?;
+    /// assert!(gone.is_none_or(|trade| trade.trade_id == 7));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// `count` and what the bucket keeps besides stay true by the update that removes. A bucket that
+    /// was full is sealed by it: what is appended later comes after it, and never fills the gap, so
+    /// pages keep their places and may be shorter than the capacity. One that was open stays open.
+    ///
+    /// A sealed bucket that becomes empty is deleted with the ordinals `{date}` and `{date:millis}`.
+    /// With `{#}` and with time windows it stays, as a page without items, since its number would be
+    /// given anew, and what came later would be read before others. An open bucket stays, too, and
+    /// takes the next item; where buckets expire, the server may remove it before.
+    ///
+    /// Round trips: two, and one more for a bucket that becomes empty. If another writer changes the
+    /// item in between (or, where buckets keep rollups or expire, the bucket), both are repeated.
+    ///
+    /// A dropped future leaves the item removed or not removed, never a broken bucket; one that it
+    /// emptied may stay, as a page without items.
+    ///
+    /// # Errors
+    ///
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been removed
+    /// nevertheless. Others: [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be
+    /// read, which stays then ([`as_stored`](RemoveItem::as_stored) takes it out);
+    /// [`is_contended`](crate::Error::is_contended),
+    /// [`is_sum_overflow`](crate::Error::is_sum_overflow) if the sum of the other items cannot be
+    /// told.
+    pub fn remove_item(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItem<'static, T> {
+        RemoveItem {
+            editor: Editor::new(self.engine(), self.reader(key), filter),
+            session: None,
+        }
+    }
+
+    /// Reads the first item of a key that matches, in the order in which [`items`](Self::items) gives
+    /// them, has it changed, and writes it back; gives it as it is stored then, or `None` if none
+    /// matches.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, trade_id: i64, quantity: i32 }
+    /// # async fn example(trades: bucket_runtime::Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let id = Trade::FIELDS.trade_id.eq(7);
+    /// let doubled = trades.update_item(&123, id, |trade| trade.quantity *= 2).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// What is written back is the item as a whole, as by the driver's `replace_one`: fields that are
+    /// stored with it and that the struct does not have are dropped. It stays in its place, in its
+    /// bucket, whose id stays, too, even if that was made of the item's time.
+    ///
+    /// If another writer changes the item in between (or, where buckets keep rollups or expire, the
+    /// bucket), it is read and changed anew, so no change of another's is lost; the closure is then
+    /// called again. What rollups and the time of the newest item are after the edit is told by the
+    /// items as they are read, and by the changed one.
+    ///
+    /// Round trips: two, repeated as told. A dropped future leaves the item as it was or as it was to
+    /// be.
+    ///
+    /// # Errors
+    ///
+    /// [`is_too_large`](crate::Error::is_too_large) if the item grows, and its bucket has no room for
+    /// that. [`is_moved`](crate::Error::is_moved) if the closure changes the key, what is `unique` in the
+    /// item, or, where buckets stand for time windows, the window. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether
+    /// the change may have been stored nevertheless. Others: those of [`append`](Self::append), and
+    /// [`is_deserialize`](crate::Error::is_deserialize).
+    pub fn update_item<'f, F>(
+        &self,
+        key: KeyRef<'_, T>,
+        filter: Filter<T>,
+        change: F,
+    ) -> UpdateItem<'f, T, F>
+    where
+        F: FnMut(&mut T) + Send + 'f,
+    {
+        UpdateItem {
+            editor: Editor::new(self.engine(), self.reader(key), filter),
+            change,
+            session: None,
+        }
+    }
+}
+
+/// The removal of an item, which waits to be awaited; see
+/// [`Buckets::remove_item`](crate::Buckets::remove_item).
+#[must_use = "nothing is removed until this is awaited"]
+pub struct RemoveItem<'s, T> {
+    editor: Editor<T>,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl<T: Bucket> RemoveItem<'_, T> {
+    /// Removes in this session; in a transaction all steps belong to that.
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> RemoveItem<'s, T> {
+        RemoveItem {
+            editor: self.editor,
+            session: Some(session.into()),
+        }
+    }
+}
+
+impl<'s, T: Bucket> RemoveItem<'s, T> {
+    /// Gives the item as it is stored, the fields that are no key fields as a document: so it is taken
+    /// out even if it cannot be read as the struct.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, trade_id: i64, quantity: i32 }
+    /// # async fn example(trades: bucket_runtime::Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let trade_7 = Trade::FIELDS.trade_id.eq(7);
+    /// if let Some(stored) = trades.remove_item(&123, trade_7).as_stored().await? {
+    ///     println!("taken out: {stored}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn as_stored(self) -> RemoveStored<'s, T> {
+        RemoveStored(self)
+    }
+}
+
+/// The removal of an item, readable or not, which waits to be awaited; see
+/// [`RemoveItem::as_stored`].
+#[must_use = "nothing is removed until this is awaited"]
+pub struct RemoveStored<'s, T>(RemoveItem<'s, T>);
+
+impl<T: Bucket> RemoveStored<'_, T> {
+    /// Removes in this session, as [`RemoveItem::session`] does.
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> RemoveStored<'s, T> {
+        RemoveStored(self.0.session(session))
+    }
+}
+
+impl<'s, T: Bucket> IntoFuture for RemoveStored<'s, T> {
+    type Output = Result<Option<Bson>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let RemoveItem { editor, session } = self.0;
+        Box::pin(async move { editor.change(Editor::without_reading, session).await })
+    }
+}
+
+impl<'s, T: Bucket> IntoFuture for RemoveItem<'s, T> {
+    type Output = Result<Option<T>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.editor.change(Editor::without, self.session).await })
+    }
+}
+
+/// The edit of an item, which waits to be awaited; see
+/// [`Buckets::update_item`](crate::Buckets::update_item).
+#[must_use = "nothing is changed until this is awaited"]
+pub struct UpdateItem<'s, T, F> {
+    editor: Editor<T>,
+    change: F,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl<T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'_, T, F> {
+    /// Reads and writes in this session; in a transaction both belong to that.
+    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> UpdateItem<'s, T, F> {
+        UpdateItem {
+            editor: self.editor,
+            change: self.change,
+            session: Some(session.into()),
+        }
+    }
+}
+
+impl<'s, T: Bucket, F: FnMut(&mut T) + Send + 's> IntoFuture for UpdateItem<'s, T, F> {
+    type Output = Result<Option<T>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let change = |editor: &Editor<T>, found| editor.with(found, &mut self.change);
+            self.editor.change(change, self.session).await
+        })
+    }
+}

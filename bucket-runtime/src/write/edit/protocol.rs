@@ -1,0 +1,271 @@
+//! The protocol of an edit: read the item, compute its bucket anew, and write that if nobody was
+//! faster.
+
+use std::marker::PhantomData;
+
+use mongodb::{
+    ClientSession,
+    bson::{Bson, DateTime, Document, doc},
+    error::Error as DriverError,
+};
+
+use super::found::{Found, Unread, moment};
+use crate::{
+    Bucket, Error, Result,
+    error::Kind,
+    protocol::{
+        budget::Budget,
+        command::{Kept, before_all_windows},
+        filter::Filter,
+        query::Query,
+    },
+    read::reader::Reader,
+    schema::{
+        names::{OVERSIZE, SEALED},
+        spec::{BucketSpec, Ordinal},
+    },
+    server::current_index::IndexDeadline,
+    value::{
+        bytes,
+        element::{value_size, whole},
+        rollup::Totals,
+    },
+    write::{
+        engine::{Engine, TRIES, pause},
+        item,
+    },
+};
+
+/// One key of one collection, and which of its items is to be changed.
+#[derive(Debug)]
+pub(super) struct Editor<T> {
+    engine: Engine,
+    reader: Reader,
+    query: Query,
+    item: PhantomData<fn() -> T>,
+}
+
+/// The update that changes the item.
+pub(super) struct Step {
+    /// The bucket, provided that it is as it was read.
+    unchanged: Document,
+    pipeline: Vec<Document>,
+    /// By which index it is found, if that matters.
+    hint: Option<&'static str>,
+}
+
+impl<T: Bucket> Editor<T> {
+    /// The spec as a `static`, which promotion alone does not give in generic code.
+    const SPEC: &'static BucketSpec = &T::SPEC;
+
+    /// Whether a bucket keeps something that has to be computed from all of its items.
+    const KEEPS: bool = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
+
+    pub(super) fn new(engine: Engine, reader: Reader, filter: Filter<T>) -> Self {
+        Self {
+            engine,
+            reader,
+            query: Query {
+                filter: filter.node,
+                ..Query::everything()
+            },
+            item: PhantomData,
+        }
+    }
+
+    /// Changes the first item that matches, and gives what the step to that gives besides.
+    pub(super) async fn change<O>(
+        mut self,
+        mut step: impl FnMut(&Self, Found<T>) -> Result<(Step, O)>,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<Option<O>> {
+        let mut deadline = IndexDeadline::default();
+        for tries in 0..TRIES {
+            pause(tries).await;
+            self.reader.scope.open = self.engine.index.get();
+            let Some(found) = self.find(session.as_deref_mut()).await? else {
+                return Ok(None);
+            };
+            let bucket = found.place.bucket.clone();
+            let (step, output) = step(&self, found)?;
+            let Step {
+                unchanged,
+                pipeline,
+                hint,
+            } = step;
+            let Reader { server, scope } = &self.reader;
+            let fields = doc! { "_id": 0, scope.spec.count: 1, SEALED: 1 };
+            let changed = server
+                .change(unchanged, pipeline, hint, fields, session.as_deref_mut())
+                .await
+                .map_err(|error| self.refused(error));
+            let left = match changed {
+                Ok(Some(left)) => left,
+                Ok(None) => continue,
+                Err(error) if error.is(&Kind::MissingIndex) => {
+                    let (index, is_in_session) = (&self.engine.index, session.is_some());
+                    index
+                        .wait_unless_in_session(Self::SPEC, &mut deadline, error, is_in_session)
+                        .await?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if Self::is_to_be_deleted(&left) {
+                let deleted = server.delete_one(scope.emptied(&bucket), session).await;
+                // The item is gone all the same.
+                deleted.map_err(|error| self.refused(error).in_doubt())?;
+            }
+            return Ok(Some(output));
+        }
+        Err(self.reader.fail(Kind::Contended(TRIES)))
+    }
+
+    async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<Found<T>>> {
+        let Reader { server, scope } = &self.reader;
+        let pipeline = self.query.place(Self::SPEC, scope, Self::KEEPS);
+        let found = server.first(pipeline, session).await;
+        match found.map_err(|error| self.reader.failed(error))? {
+            Some(row) => Found::read(&self.reader, &row, Self::KEEPS).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// What takes the item out of its bucket, and the item.
+    pub(super) fn without(&self, mut found: Found<T>) -> Result<(Step, T)> {
+        let time = found.time();
+        let item = found.take(&self.reader)?;
+        Ok((self.taking_out(found, time)?, item))
+    }
+
+    /// What takes the item out of its bucket, and the item as it is stored.
+    pub(super) fn without_reading(&self, mut found: Found<T>) -> Result<(Step, Bson)> {
+        let (time, element) = (found.time(), found.element().clone());
+        drop(found.items.remove(found.at));
+        Ok((self.taking_out(found, time)?, element))
+    }
+
+    /// The items that are left are told; `time` is that of the other one.
+    fn taking_out(&self, found: Found<T>, time: Option<DateTime>) -> Result<Step> {
+        let grown = (self.budget(time)).map_or(0, |budget| -taken(&budget, &found));
+        let kept = self.kept(&found.items, grown)?;
+        let Reader { scope, .. } = &self.reader;
+        let mut unchanged = scope.unchanged(&found.place);
+        // Who does not know that the capacity has changed would take a full bucket for an open one, and
+        // not seal it. So what is open is found by the index that tells the capacity.
+        let hint = (found.open && !T::SPEC.has_aliases()).then_some(scope.open.name);
+        if hint.is_some() {
+            unchanged.extend(scope.open_bucket_anywhere());
+        }
+        Ok(Step {
+            unchanged,
+            pipeline: scope.take_out(&found.place, found.open, kept),
+            hint,
+        })
+    }
+
+    /// What puts the changed item in its place, and the item as it will be read.
+    pub(super) fn with(
+        &self,
+        mut found: Found<T>,
+        change: &mut (impl FnMut(&mut T) + Send),
+    ) -> Result<(Step, T)> {
+        let Reader { scope, .. } = &self.reader;
+        let item = found.item(&self.reader)?;
+        let before = item::scope(item);
+        let identity = |item: &T| item::identity(item, T::SPEC.unique?);
+        let identity_before = identity(item);
+        change(item);
+        let after = item::scope(item);
+        item::base(&after, item.time()).map_err(|kind| self.reader.fail(kind))?;
+        item::check_lengths(item).map_err(|kind| self.reader.fail(kind))?;
+        if after.prefix != before.prefix {
+            let what = match after.parts == before.parts {
+                true => "time window",
+                false => "key",
+            };
+            return Err(self.reader.fail(Kind::Moved(what)));
+        }
+        if identity(item) != identity_before {
+            return Err(self.reader.fail(Kind::Moved("identity")));
+        }
+        let element = item::stored(item, &after, |kind| self.reader.fail(kind))?;
+        let time = item.time();
+        let mut unchanged = scope.unchanged(&found.place);
+        let mut grown = 0;
+        if let Some(budget) = self.budget(time) {
+            let bytes = value_size(&element);
+            grown = budget.oversize(bytes) - taken(&budget, &found);
+            if grown > 0 {
+                if !budget.takes(found.oversize, grown) {
+                    return Err(self.reader.fail(Kind::NoRoom(bytes)));
+                }
+                unchanged.insert(OVERSIZE, budget.leaves(grown));
+            }
+        }
+        let kept = self.kept(&found.items, grown)?;
+        let item = self.read_back(found.key, &element)?;
+        let step = Step {
+            unchanged,
+            hint: None,
+            pipeline: scope.replace(&found.place, element, kept),
+        };
+        Ok((step, item))
+    }
+
+    /// How the bytes of the bucket of an item of this moment are shared out, if that has to be looked
+    /// at.
+    fn budget(&self, time: Option<DateTime>) -> Option<Budget> {
+        Budget::of(&self.reader.scope.clone().at(time))
+    }
+
+    /// The item with this element, as it will be read.
+    fn read_back(&self, key: T::Key, element: &Bson) -> Result<T> {
+        let unreadable = || self.reader.fail(Kind::Serialize);
+        let element = bytes::write(element).map_err(|error| unreadable().with_source(error))?;
+        let element = bytes::read(&element).map_err(|error| unreadable().with_driver(error))?;
+        Ok(T::from_parts(key, element))
+    }
+
+    /// What the bucket keeps about these items, which are all that it will hold. Of one that cannot be
+    /// read it keeps no rollup, and so says that these are not complete.
+    fn kept(&self, items: &[Result<T, Unread>], grown: i64) -> Result<Kept> {
+        let mut kept = Kept {
+            grown,
+            ..Kept::default()
+        };
+        if !T::SPEC.rollups.is_empty() {
+            let mut totals = Totals::new(Self::SPEC);
+            let told = |item: &T| totals.take(Self::SPEC, &item.rollup_values());
+            if !items.iter().flatten().all(told) {
+                return Err(self.reader.fail(Kind::SumOverflow));
+            }
+            kept.totals = Some(totals);
+        }
+        if T::SPEC.expire_after.is_some() {
+            // Where none is left, a moment that any item will be newer than. Until then the server
+            // may take the bucket away.
+            let newest = items.iter().filter_map(moment).max();
+            kept.newest = Some(newest.unwrap_or_else(|| before_all_windows(0)));
+        }
+        Ok(kept)
+    }
+
+    /// Whether a bucket of which these fields are left is in nobody's way once it is gone: it takes no
+    /// item more, and its id, given anew, would say the same.
+    fn is_to_be_deleted(left: &Document) -> bool {
+        let is_empty = left.get(T::SPEC.count).and_then(whole) == Some(0);
+        let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
+        is_empty && by_moment && left.contains_key(SEALED)
+    }
+
+    fn refused(&self, error: DriverError) -> Error {
+        let Reader { server, scope } = &self.reader;
+        Error::write(error, server.name()).with_key(&scope.label())
+    }
+}
+
+/// How many bytes the item takes beyond its share.
+fn taken<T: Bucket>(budget: &Budget, found: &Found<T>) -> i64 {
+    budget.oversize(value_size(found.element()))
+}

@@ -1,0 +1,236 @@
+//! The append protocol: which command comes next, and when to stop.
+
+mod batch;
+mod learn;
+mod look;
+mod tail;
+mod turns;
+
+use std::time::Duration;
+
+use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
+
+use self::turns::Turns;
+pub(crate) use self::{
+    batch::{Batch, COMMAND_BYTES, Sent, Statement, comparable, next_number},
+    tail::Tail,
+};
+pub(crate) use crate::write::item::Entry;
+use crate::{
+    Error, Result,
+    error::Kind,
+    protocol::{
+        budget::Budget,
+        command::{Items, KeyScope},
+    },
+    schema::open_index::OpenIndex,
+    server::{Server, current_index::CurrentIndex},
+    value::element::value_size,
+    write::appended::Appended,
+};
+
+/// How often an append is sent at most. Each try that fails means that another writer opened a
+/// bucket meanwhile, so a hundred in a row are out of reach for anything but a runaway loop.
+pub(crate) const TRIES: u32 = 100;
+
+/// The longest pause between two tries, in milliseconds.
+const LONGEST_PAUSE: u64 = 64;
+
+/// The buckets of one collection, for writing.
+#[derive(Debug, Clone)]
+pub(crate) struct Engine {
+    pub(crate) server: Server,
+    turns: Turns,
+    pub(crate) index: CurrentIndex,
+}
+
+impl Engine {
+    pub(crate) fn new(server: Server, open: OpenIndex) -> Self {
+        Self {
+            index: CurrentIndex::new(server.clone(), open),
+            server,
+            turns: Turns::default(),
+        }
+    }
+
+    /// Sends the items, in order, until all are stored or one command is refused; the batch then
+    /// holds those that are left.
+    pub(crate) async fn append(
+        &self,
+        batch: &mut Batch,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        while !batch.is_empty() {
+            self.step(batch, session.as_deref_mut()).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends one item.
+    pub(crate) async fn append_one(
+        &self,
+        scope: KeyScope,
+        entry: Entry,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Appended> {
+        let mut batch = Batch::new(scope, [entry]);
+        self.append(&mut batch, session).await?;
+        Ok(batch
+            .done
+            .pop()
+            .map_or(Appended::Stored, |(_, appended)| appended))
+    }
+
+    /// Sends the items, in order, and tells of each by its place what became of it, until all are
+    /// told of or the caller of this says `false`. If one item may be to blame for the others, each
+    /// is sent by itself.
+    pub(crate) async fn append_each(
+        &self,
+        batch: &mut Batch,
+        mut tell: impl FnMut(usize, Result<Appended>) -> bool,
+    ) {
+        loop {
+            let result = match batch.is_empty() {
+                true => Ok(()),
+                false => self.step(batch, None).await,
+            };
+            let mut go_on = true;
+            for (place, appended) in batch.done.drain(..) {
+                go_on &= tell(place, Ok(appended));
+            }
+            if let Err(error) = result {
+                let concerned = batch.take(batch.concerned);
+                let alone = concerned.len() > 1 && error.is_refusal();
+                for (place, entry) in concerned {
+                    let result = match alone {
+                        true => self.append_one(batch.scope.clone(), entry, None).await,
+                        false => Err(error.clone()),
+                    };
+                    go_on &= tell(place, result);
+                }
+            }
+            if !go_on || batch.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Sends until at least one item more is stored, or found to be there already.
+    ///
+    /// While nothing is known of the key's buckets, and with a time ordinal, this is an upsert,
+    /// which also opens a bucket. Otherwise, and once that id turned out to be taken, it is an
+    /// update, and if nothing is open, the next id is read and a bucket opened with it. In a
+    /// transaction it is the latter at once, since the E11000 that an upsert learns from would
+    /// abort everything. What has been learned makes up the further statements of the command.
+    pub(crate) async fn step(
+        &self,
+        batch: &mut Batch,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        // A transaction would be aborted by the refusal that tells it.
+        batch.doubtful |= session.is_some() && batch.scope.spec.unique.is_some();
+        loop {
+            batch.concerned = batch.len();
+            if batch.tries == TRIES {
+                return Err(self.fail(&batch.scope, Kind::Contended(TRIES)));
+            }
+            if let Some(error) = batch.missing.take() {
+                let spec = batch.scope.spec;
+                let deadline = &mut batch.index_deadline;
+                (self.index)
+                    .wait_unless_in_session(spec, deadline, error, session.is_some())
+                    .await?;
+            }
+            batch.go_by(self.index.get());
+            pause(batch.tries).await;
+            batch.tries += 1;
+            let before = batch.len();
+            self.find_present(batch, session.as_deref_mut()).await?;
+            if batch.len() < before {
+                return Ok(());
+            }
+            let found = self.find_tail(batch, session.as_deref_mut()).await;
+            let _turn = match found {
+                Err(error) if error.is(&Kind::MissingIndex) => {
+                    batch.missing = Some(error);
+                    continue;
+                }
+                found => found?,
+            };
+            self.send(batch, session.as_deref_mut()).await?;
+            if batch.len() < before {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Sends the next statements, and takes out of the batch what they stored.
+    async fn send(&self, batch: &mut Batch, session: Option<&mut ClientSession>) -> Result<()> {
+        let sent = match session {
+            Some(_) => Sent::InSession,
+            None => Sent::Alone,
+        };
+        let mut statements = batch
+            .statements(sent)
+            .map_err(|kind| self.fail(&batch.scope, kind))?;
+        if statements.len() > 1 {
+            let updates = statements.iter().map(|statement| statement.update.clone());
+            let sent = self.server.update_all(updates.collect(), true).await;
+            let results = sent.map_err(|error| {
+                // Nothing is known about any of them.
+                batch.concerned = statements.iter().map(|statement| statement.carries).sum();
+                self.refused(&batch.scope, error)
+            })?;
+            for (statement, result) in statements.into_iter().zip(results) {
+                let refused = result.is_err();
+                self.learn(batch, statement, result.map(|()| true))?;
+                if refused {
+                    break;
+                }
+            }
+        } else if let Some(statement) = statements.pop() {
+            let result = self.server.update(statement.update.clone(), session).await;
+            self.learn(batch, statement, result)?;
+        }
+        Ok(())
+    }
+
+    /// Appends one element if the key has an open bucket; tells whether it has. One round trip.
+    pub(crate) async fn append_to_open(
+        &self,
+        scope: &KeyScope,
+        element: Bson,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        let budget = Budget::of(scope);
+        let update = scope.append_to_open(Items {
+            oversize: budget.map_or(0, |budget| budget.oversize(value_size(&element))),
+            elements: vec![element],
+            totals: None,
+        });
+        let stored = self.server.update(update, session).await;
+        stored.map_err(|error| self.refused(scope, error))
+    }
+
+    pub(crate) fn refused(&self, scope: &KeyScope, error: DriverError) -> Error {
+        Error::write(error, self.server.name()).with_key(&scope.label())
+    }
+
+    fn failed(&self, scope: &KeyScope, error: DriverError) -> Error {
+        Error::read(error, self.server.name()).with_key(&scope.label())
+    }
+
+    pub(crate) fn fail(&self, scope: &KeyScope, kind: Kind) -> Error {
+        Error::new(kind, self.server.name()).with_key(&scope.label())
+    }
+}
+
+/// Waits before a further try, at random, so that writers who met once do not meet again. The
+/// first repetition is sent at once: the bucket that it lost the race for is there by then.
+pub(crate) async fn pause(tries: u32) {
+    if tries > 1 {
+        let longest = LONGEST_PAUSE.min(1 << tries.min(16));
+        let micros = rand::random_range(0..=longest * 1000);
+        tokio::time::sleep(Duration::from_micros(micros)).await;
+    }
+}

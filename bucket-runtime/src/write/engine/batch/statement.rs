@@ -1,0 +1,217 @@
+//! Which statements append the next items.
+
+use std::collections::HashSet;
+
+use super::{Batch, COMMAND_BYTES, Tail, comparable};
+use crate::{
+    error::Kind,
+    protocol::{
+        budget::Budget,
+        command::{Items, KeyScope, Update},
+    },
+    schema::id,
+    value::{element::value_size as size, rollup::Totals},
+};
+
+/// How many statements one command carries at most.
+const STATEMENTS: usize = 100;
+
+/// What a statement is sent with, which decides what it may do while nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Sent {
+    /// In a session. It opens no bucket: were that refused in a transaction, all would be aborted.
+    InSession,
+    /// By itself, or before others of its key.
+    Alone,
+    /// With statements of other keys. It is refused if it does not change a document.
+    WithOthers,
+}
+
+/// An update that carries the next items, and what holds once it was carried out.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) update: Update,
+    pub(crate) carries: usize,
+    pub(super) after: Tail,
+}
+
+impl Batch {
+    /// The next statements. Each holds only if those before it were carried out. An error means that
+    /// there is no id for the next bucket.
+    pub(crate) fn statements(&self, sent: Sent) -> Result<Vec<Statement>, Kind> {
+        let most = match sent {
+            Sent::Alone => STATEMENTS,
+            Sent::InSession | Sent::WithOthers => 1,
+        };
+        let mut statements = Vec::new();
+        let mut tail = self.tail.clone();
+        let (mut begin, mut bytes) = (0, 0);
+        while begin < self.entries.len() && statements.len() < most {
+            let next = match self.statement(begin, &tail, sent, &mut bytes) {
+                Ok(Some(next)) => next,
+                Err(kind) if statements.is_empty() => return Err(kind),
+                Ok(None) | Err(_) => break,
+            };
+            begin += next.carries;
+            tail = next.after.clone();
+            statements.push(next);
+            if tail == Tail::Unknown {
+                break;
+            }
+        }
+        Ok(statements)
+    }
+
+    /// The statement that carries the items from this one on; `None` if the command is long enough.
+    fn statement(
+        &self,
+        begin: usize,
+        tail: &Tail,
+        sent: Sent,
+        bytes: &mut usize,
+    ) -> Result<Option<Statement>, Kind> {
+        let base = self.entries[begin].1.base.as_deref();
+        let room = match tail {
+            Tail::Open { room, .. } => *room,
+            Tail::Unknown if self.is_contended() => 1,
+            _ => self.opening(),
+        };
+        if let Tail::Open { id, oversize, .. } = tail
+            && !self.fits(begin, *oversize)
+        {
+            return Ok(Some(self.seal(id, sent)));
+        }
+        let taken = match tail {
+            Tail::Open { oversize, .. } => Some(*oversize),
+            _ => None,
+        };
+        let items = self.items(begin, room, taken, bytes);
+        let carries = items.elements.len();
+        if carries == 0 {
+            return Ok(None);
+        }
+        let (update, after) = match tail {
+            Tail::Unknown | Tail::Look | Tail::Shut => {
+                let update = match (base, sent) {
+                    (_, Sent::InSession) | (None, Sent::Alone) => self.scope.append_to_open(items),
+                    (Some(base), _) => self.scope.append_or_open(items, base),
+                    (None, _) => self.scope.append_to_open_or_be_refused(items),
+                };
+                (update, Tail::Unknown)
+            }
+            Tail::Open { id, room, oversize } => {
+                let after = self.after(id, room - carries, oversize + items.oversize);
+                (self.scope.append_to_id_or_be_refused(items, id), after)
+            }
+            Tail::Full { last } => {
+                let id = self.next_id(base, last.as_deref())?;
+                let after = self.after(&id, self.capacity() - carries, items.oversize);
+                (self.scope.append_to_id(items, &id), after)
+            }
+        };
+        let carried = self.entries.range(begin..begin + carries);
+        let newest = carried.filter_map(|(_, entry)| entry.time).max();
+        Ok(Some(Statement {
+            update: match newest {
+                None => update,
+                Some(newest) => update.with_newest(newest),
+            },
+            carries,
+            after,
+        }))
+    }
+
+    fn after(&self, id: &str, room: usize, oversize: i64) -> Tail {
+        let id = id.to_owned();
+        match room {
+            0 => Tail::Full { last: Some(id) },
+            room => Tail::Open { id, room, oversize },
+        }
+    }
+
+    /// The statement that seals the open bucket, after which the next one can be opened.
+    fn seal(&self, id: &str, sent: Sent) -> Statement {
+        Statement {
+            update: match sent {
+                Sent::InSession => self.scope.seal(id),
+                Sent::Alone | Sent::WithOthers => self.scope.seal_or_be_refused(id),
+            },
+            carries: 0,
+            after: Tail::Full {
+                last: Some(id.to_owned()),
+            },
+        }
+    }
+
+    /// The items from this one on, at most so many, not more bytes than a command carries, none more
+    /// whose rollups cannot be told here, since the server tells those, and none twice. `taken` is how
+    /// many bytes those take beyond their shares which the bucket has; one that is to be opened takes
+    /// any first item.
+    fn items(&self, begin: usize, room: usize, taken: Option<i64>, bytes: &mut usize) -> Items {
+        let spec = self.scope.spec;
+        let mut elements = Vec::new();
+        let mut totals = (!spec.rollups.is_empty()).then(|| Totals::new(spec));
+        let mut identities = HashSet::new();
+        let budget = self.budget();
+        let mut oversize = 0;
+        for (_, entry) in self.entries.range(begin..).take(room) {
+            let size = size(&entry.element);
+            if *bytes > 0 && *bytes + size > COMMAND_BYTES {
+                break;
+            }
+            if let Some(identity) = self.identity(entry)
+                && !identities.insert(comparable(identity))
+            {
+                break;
+            }
+            let further = budget.map_or(0, |budget| budget.oversize(size));
+            let is_first = taken.is_none() && elements.is_empty();
+            let takes = |budget: Budget| budget.takes(taken.unwrap_or(0) + oversize, further);
+            if !is_first && !budget.is_none_or(takes) {
+                break;
+            }
+            // The last check: what the totals have taken is appended.
+            if let Some(totals) = &mut totals
+                && !totals.take(spec, &entry.rolled)
+            {
+                break;
+            }
+            oversize += further;
+            *bytes += size;
+            elements.push(entry.element.clone());
+        }
+        Items {
+            elements,
+            totals,
+            oversize,
+        }
+    }
+
+    /// The id of the bucket after `last`: the next number, or the item's moment, with the next
+    /// suffix if a bucket has that id already.
+    fn next_id(&self, base: Option<&str>, last: Option<&str>) -> Result<String, Kind> {
+        let next = match base {
+            Some(base) => id::next_suffix(base, last.filter(|last| last.starts_with(base))),
+            None => next_number(&self.scope, last),
+        };
+        let last = || last.unwrap_or_default().to_owned();
+        match next {
+            Ok(Some(id)) => Ok(id),
+            Ok(None) => Err(Kind::IdsExhausted(last())),
+            Err(()) => Err(Kind::ForeignId(last())),
+        }
+    }
+}
+
+/// The id that counts on from `last`; `Err` if that is no number, `Ok(None)` past the width.
+pub(crate) fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option<String>, ()> {
+    let next = match last {
+        None => 0,
+        Some(last) => {
+            let text = last.strip_prefix(&scope.prefix).ok_or(())?;
+            // Pages that were put before the first one have numbers below zero.
+            (id::parse_signed(text).ok_or(())? + 1).max(0)
+        }
+    };
+    Ok(id::signed(next).map(|number| scope.id(&number)))
+}

@@ -1,0 +1,103 @@
+//! What has to be read before the next statement.
+
+use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
+use tokio::sync::MutexGuard;
+
+use super::{Batch, Engine, Tail};
+use crate::{Result, error::Kind, protocol::command::KeyScope};
+
+impl Engine {
+    /// Takes out the items that are there already, where that is in doubt. One round trip.
+    pub(super) async fn find_present(
+        &self,
+        batch: &mut Batch,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        let (true, Some(field)) = (batch.doubtful, batch.scope.spec.unique) else {
+            return Ok(());
+        };
+        let identities = batch.scope.identities(field, batch.identities());
+        let found = self.server.identities(identities, session);
+        let found = found
+            .await
+            .map_err(|error| self.failed(&batch.scope, error))?;
+        batch.found(found);
+        Ok(())
+    }
+
+    /// Asks the server what has to be known for the next statement. The turn is kept until that
+    /// was sent.
+    pub(super) async fn find_tail(
+        &self,
+        batch: &mut Batch,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<Option<MutexGuard<'_, ()>>> {
+        if batch.tail == Tail::Unknown && batch.len() > batch.blind() {
+            batch.tail = Tail::Look;
+        }
+        if batch.tail == Tail::Look {
+            batch.tail = self
+                .open_bucket(&batch.scope, session.as_deref_mut())
+                .await?;
+            // One item finds the bucket that is open then.
+            let is_open = matches!(batch.tail, Tail::Open { .. });
+            if is_open && batch.len() == 1 && !batch.is_cramped() {
+                batch.tail = Tail::Unknown;
+            }
+        }
+        // In a transaction an id that turns out to be taken would abort everything.
+        if session.is_some() && batch.is_of_another_moment() {
+            batch.tail = Tail::Shut;
+        }
+        if batch.tail != Tail::Shut {
+            return Ok(None);
+        }
+        let turn = match session {
+            None => Some(self.turns.wait(&batch.scope.prefix).await),
+            Some(_) => None,
+        };
+        let last = self.last(batch, session).await;
+        batch.tail = last.map_err(|error| self.failed(&batch.scope, error))?;
+        Ok(turn)
+    }
+
+    /// The last bucket: nothing is open, or what is open has no room for the next item. Where
+    /// buckets are counted the open one is the last one, so that one read tells which it is.
+    async fn last(
+        &self,
+        batch: &Batch,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Tail, DriverError> {
+        if batch.is_bounded() && batch.scope.spec.id.ordinal.counts() {
+            let last = self.server.last_bucket(&batch.scope, session).await?;
+            return Ok(Tail::by_last(last));
+        }
+        let last = self
+            .server
+            .last_id(&batch.scope, batch.siblings(), session)
+            .await?;
+        Ok(Tail::Full { last })
+    }
+
+    /// The open bucket, if there is one.
+    ///
+    /// One whose id is none of the key's is an error: it is in the way of every other, and an item
+    /// in there would be lost to readers. It may stem from another id format, or another program.
+    async fn open_bucket(
+        &self,
+        scope: &KeyScope,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Tail> {
+        let open = self.server.open_bucket(scope, session).await;
+        let Some(open) = open.map_err(|error| self.failed(scope, error))? else {
+            return Ok(Tail::Shut);
+        };
+        Tail::by_open(open, scope).map_err(|id| {
+            let id = match id {
+                Bson::String(id) => id,
+                other => other.to_string(),
+            };
+            self.fail(scope, Kind::ForeignId(id))
+        })
+    }
+}

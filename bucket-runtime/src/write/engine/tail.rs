@@ -1,0 +1,65 @@
+//! What a writer knows of a key's newest bucket.
+
+use mongodb::bson::Bson;
+
+use crate::{
+    protocol::command::KeyScope,
+    server::{Last, Open},
+};
+
+/// What a writer knows of a key's newest bucket. It may be outdated at any time: then the server
+/// refuses the statement that was built on it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Tail {
+    /// Nothing.
+    Unknown,
+    /// Nothing, and it cannot be left at that.
+    Look,
+    /// Nothing is open. Which id is next has to be read.
+    Shut,
+    /// A bucket is open, and has room for so many.
+    Open {
+        id: String,
+        room: usize,
+        /// How many bytes its items take beyond their shares, where that counts.
+        oversize: i64,
+    },
+    /// Nothing is open, and this is the last id that has to be counted on from.
+    Full { last: Option<String> },
+}
+
+impl Tail {
+    /// What is known of a key, or of a window, by its last bucket. One read tells both: which number
+    /// is next, and that nothing is open. Another writer may have opened that bucket a moment ago.
+    pub(crate) fn by_last(last: Option<Last>) -> Self {
+        match last {
+            Some(Last { id, room, oversize }) if room > 0 => Self::Open { id, room, oversize },
+            last => Self::Full {
+                last: last.map(|last| last.id),
+            },
+        }
+    }
+
+    /// What is known of a key by its open bucket; if that has an id that is none of the key's, that id.
+    pub(crate) fn by_open(open: Open, scope: &KeyScope) -> Result<Self, Bson> {
+        match open.id {
+            Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Self::Open {
+                id,
+                room: (scope.open.capacity as usize)
+                    .saturating_sub(open.count)
+                    .max(1),
+                oversize: open.oversize,
+            }),
+            other => Err(other),
+        }
+    }
+
+    /// Notes that a bucket that is about to be opened gets another id.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if let Self::Open { id, .. } | Self::Full { last: Some(id) } = self
+            && id == from
+        {
+            to.clone_into(id);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! An item on its way into a bucket.
+
+use mongodb::bson::{Bson, DateTime};
+use serde::{Serialize, Serializer};
+
+use crate::{
+    Bucket, Error,
+    error::Kind,
+    protocol::{
+        budget::Budget,
+        command::{self, KeyScope},
+    },
+    schema::{id, key::Key, spec::Ordinal},
+    value::element::{Element, Refusal},
+};
+
+/// An item in the form in which it is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) element: Bson,
+    /// With a time ordinal, the id of a bucket that begins with this item.
+    pub(crate) base: Option<String>,
+    /// Where buckets expire, the item's time.
+    pub(crate) time: Option<DateTime>,
+    /// The values that the bucket's rollups take in.
+    pub(crate) rolled: Vec<Option<Bson>>,
+}
+
+/// The fields of an item that are no key fields, as they are stored.
+pub(crate) fn element<T: Bucket>(item: &T) -> Result<Element, Refusal> {
+    Element::of(&Fields(item))
+}
+
+pub(crate) struct Fields<'i, T>(pub(crate) &'i T);
+
+impl<T: Bucket> Serialize for Fields<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_element(serializer)
+    }
+}
+
+/// The key that the item belongs to, or its window of the key.
+pub(crate) fn scope<T: Bucket>(item: &T) -> KeyScope {
+    KeyScope::new(const { &T::SPEC }, T::Key::parts(item.key())).at(item.time())
+}
+
+/// Writes what [`KeyScope::prefix`] is in the item's [`scope`], which this is quicker than.
+pub(crate) fn write_prefix<T: Bucket>(item: &T, out: &mut String) {
+    id::write_prefix(&T::SPEC.id, out, |each| T::Key::texts(item.key(), each));
+    if let (ordinal @ Ordinal::Window { .. }, Some(time)) = (T::SPEC.id.ordinal, item.time()) {
+        out.extend(id::time(ordinal, time.timestamp_millis()));
+    }
+}
+
+/// The item as the append protocol carries it.
+pub(crate) fn entry<T: Bucket>(
+    item: &T,
+    scope: &KeyScope,
+    fail: impl Fn(Kind) -> Error,
+) -> Result<Entry, Error> {
+    Ok(Entry {
+        element: stored(item, scope, &fail)?,
+        base: base(scope, item.time()).map_err(fail)?,
+        time: item.time().filter(|_| scope.spec.expire_after.is_some()),
+        rolled: item.rollup_values(),
+    })
+}
+
+/// The element as it is to be stored, if it may be.
+pub(crate) fn stored<T: Bucket>(
+    item: &T,
+    scope: &KeyScope,
+    fail: impl Fn(Kind) -> Error,
+) -> Result<Bson, Error> {
+    check_lengths(item).map_err(&fail)?;
+    let element = element(item);
+    if let (Ok(element), Some(budget)) = (&element, Budget::of(scope)) {
+        budget.check(element.value_size()).map_err(&fail)?;
+    }
+    let element = element.and_then(|element| Ok(Bson::try_from(element.value())?));
+    let element = element.and_then(|element| match T::SPEC.unique {
+        Some(field) if !command::identity(field, &element).is_some_and(is_single) => {
+            Err(format!("the unique field `{field}` has no single value").into())
+        }
+        _ => Ok(element),
+    });
+    element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))
+}
+
+/// An error if the value of some field is longer than it may be.
+pub(crate) fn check_lengths<T: Bucket>(item: &T) -> Result<(), Kind> {
+    item.too_long()
+        .map_or(Ok(()), |field| Err(Kind::TooLong(field)))
+}
+
+/// What tells the item from the others of its key, as it is stored.
+pub(crate) fn identity<T: Bucket>(item: &T, field: &str) -> Option<Bson> {
+    let element = element(item).ok()?;
+    let value = element.value().as_document()?.get(field).ok()??;
+    Bson::try_from(value).ok()
+}
+
+/// Whether the server compares the value as one: of an array it compares each element, and a null
+/// stands for a missing field, too.
+fn is_single(identity: &Bson) -> bool {
+    !matches!(
+        identity,
+        Bson::Null
+            | Bson::Undefined
+            | Bson::Array(_)
+            | Bson::Document(_)
+            | Bson::RegularExpression(_)
+    )
+}
+
+/// With a time ordinal, the id of a bucket that begins at this time; with windows, that of the first
+/// bucket of the window.
+pub(crate) fn base(scope: &KeyScope, time: Option<DateTime>) -> Result<Option<String>, Kind> {
+    match (scope.spec.id.ordinal, time) {
+        (Ordinal::Number, _) | (_, None) => Ok(None),
+        _ if scope.window.is_some() => Ok(Some(scope.prefix.clone())),
+        (ordinal, Some(time)) => match id::time(ordinal, time.timestamp_millis()) {
+            Some(text) => Ok(Some(scope.id(&text))),
+            None => Err(Kind::TimeOutOfRange(time.to_string())),
+        },
+    }
+}
