@@ -113,7 +113,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     type Rollups: RollupFields;
 
     /// The values of the fields in [`BucketSpec::rollups`], in that order; see
-    /// [`RollupField::to_rollup`](crate::value::rollup::RollupField::to_rollup).
+    /// [`RollupField::to_rollup`](crate::RollupField::to_rollup).
     fn rollup_values(&self) -> Vec<Option<Bson>> {
         Vec::new()
     }
@@ -331,7 +331,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     ///
     /// Numbered buckets have to be rewritten up to the last one of the key in one transaction, as
     /// have those of one time window, or of one second: of more than 10,000 of them, or 64 MB, the
-    /// key is named in [`left`](crate::maintain::recapacity::RecapacityProgress::left), and stays as it is.
+    /// key is named in [`left`](crate::RecapacityProgress::left), and stays as it is.
     ///
     /// Appends to a key wait while the run is rewritten that has the key's open bucket in it.
     ///

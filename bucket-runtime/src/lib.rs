@@ -563,12 +563,8 @@ pub mod action {
             PushMany, Remove, Repair, SplitExisting, Values, Verify,
         },
         read::{
-            items::Items,
-            pages::Pages,
-            reader::{Count, FindPage},
-            rollup::RollUp,
-            view::CreateView,
-            watch::Watch,
+            count::Count, find_page::FindPage, items::Items, pages::Pages, rollup::RollUp,
+            view::CreateView, watch::Watch,
         },
         write::{
             append::Append,

@@ -1,5 +1,7 @@
 //! Reading: pages, streams of items, rollups, views, and what is new.
 
+pub(crate) mod count;
+pub(crate) mod find_page;
 pub(crate) mod items;
 pub(crate) mod offset;
 pub(crate) mod page;

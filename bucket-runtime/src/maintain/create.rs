@@ -19,7 +19,7 @@ use crate::{
 
 /// The making of collections, which waits to be awaited; see
 /// [`Bucket::create_collection`](crate::Bucket::create_collection) and
-/// [`Outlier::create_collections`](crate::outlier::Outlier::create_collections).
+/// [`Outlier::create_collections`](crate::Outlier::create_collections).
 #[must_use = "the collections are made when this is awaited"]
 pub struct CreateCollections {
     collections: Vec<NewCollection>,

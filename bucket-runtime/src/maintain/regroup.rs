@@ -11,7 +11,41 @@ use futures_util::future::BoxFuture;
 use mongodb::{Collection, bson::Document};
 
 use self::{gather::Gather, record::Record};
-use crate::{Bucket, Result, error::Kind, server::Server, write::engine::Engine};
+use crate::{Bucket, Buckets, Result, error::Kind, server::Server, write::engine::Engine};
+
+impl<T: Bucket> Buckets<T> {
+    /// Writes the documents of a flat collection, one per item, into buckets: by key, and in the
+    /// order of the items' time. The flat collection stays as it is.
+    ///
+    /// The flat documents have the struct's fields under their stored names, and may have others,
+    /// which are left out. The server puts them in order, on its disk if they are many, so memory
+    /// stays bounded on both sides; an index on the key and the time saves that.
+    ///
+    /// It goes on where an earlier call with the same collections was dropped or killed: each
+    /// command is a transaction that also notes how far it got, in the collection `bucket_regroup`
+    /// of the same database, until all is done. So it needs a replica set; one of a single member
+    /// will do. Flat documents that are added or removed between the two calls may be missed.
+    ///
+    /// # Errors
+    ///
+    /// [`is_key_taken`](crate::Error::is_key_taken) if the buckets hold one of the keys already,
+    /// before anything is written; [`is_deserialize`](crate::Error::is_deserialize) for a flat
+    /// document that is no item; [`is_overtaken`](crate::Error::is_overtaken). After each of them
+    /// all that is written stays, and the next call goes on from there.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database, trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let flat = db.collection::<Trade>("flat_trades");
+    /// let regroup = trades.regroup(&flat).on_progress(|at| println!("{} of {}", at.stored, at.found));
+    /// let done = regroup.await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn regroup<C: Send + Sync>(&self, flat: &Collection<C>) -> Regroup<'static, T> {
+        Regroup::new(self.writer.engine.clone(), flat.clone_with_type())
+    }
+}
 
 /// How often another run may be seen to go on with the same work before this one gives up. A call
 /// that was dropped may have left one transaction behind.

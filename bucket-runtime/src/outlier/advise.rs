@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{Error, Result, server::Server, value::element::whole};
 
-/// An analysis that waits to be awaited; see [`Outlier::advise`](crate::outlier::Outlier::advise).
+/// An analysis that waits to be awaited; see [`Outlier::advise`](crate::Outlier::advise).
 #[must_use = "nothing is analysed until this is awaited"]
 pub struct Advise {
     server: Server,

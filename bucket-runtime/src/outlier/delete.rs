@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{command::ParentScope, core::Core};
 use crate::{Error, Result, error::Kind, value::element::element};
 
-/// A removal that waits to be awaited; see [`Outliers::remove`](crate::outlier::Outliers::remove).
+/// A removal that waits to be awaited; see [`Outliers::remove`](crate::Outliers::remove).
 #[must_use = "nothing is removed until this is awaited"]
 pub struct Remove<'s> {
     core: Core,
@@ -55,7 +55,7 @@ impl<'s> IntoFuture for Remove<'s> {
     }
 }
 
-/// A deletion that waits to be awaited; see [`Outliers::delete`](crate::outlier::Outliers::delete).
+/// A deletion that waits to be awaited; see [`Outliers::delete`](crate::Outliers::delete).
 #[must_use = "nothing is deleted until this is awaited"]
 pub struct Delete<'s> {
     core: Core,

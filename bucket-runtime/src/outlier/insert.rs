@@ -16,7 +16,7 @@ use crate::{
     value::element::{document_size, element},
 };
 
-/// An insertion that waits to be awaited; see [`Outliers::insert`](crate::outlier::Outliers::insert).
+/// An insertion that waits to be awaited; see [`Outliers::insert`](crate::Outliers::insert).
 #[must_use = "a parent is inserted when this is awaited"]
 pub struct Insert<'s> {
     core: Core,

@@ -18,7 +18,7 @@ use crate::{
 /// How often the parent may change its state between two steps of one push.
 const TRIES: u32 = 100;
 
-/// A push that waits to be awaited; see [`Outliers::push`](crate::outlier::Outliers::push).
+/// A push that waits to be awaited; see [`Outliers::push`](crate::Outliers::push).
 #[must_use = "a push is sent when it is awaited"]
 pub struct Push<'s> {
     core: Core,
@@ -65,7 +65,7 @@ impl<'s> IntoFuture for Push<'s> {
 }
 
 /// A push of many items that waits to be awaited; see
-/// [`Outliers::push_many`](crate::outlier::Outliers::push_many).
+/// [`Outliers::push_many`](crate::Outliers::push_many).
 #[must_use = "a push is sent when it is awaited"]
 pub struct PushMany<'s, T: Outlier> {
     core: Core,

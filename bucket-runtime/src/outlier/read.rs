@@ -64,7 +64,7 @@ pub(crate) async fn get<T: Outlier>(
     parent.map_err(|error| error.with_key(&scope.extras.label()))
 }
 
-/// A read of one parent that waits to be awaited; see [`Outliers::get`](crate::outlier::Outliers::get).
+/// A read of one parent that waits to be awaited; see [`Outliers::get`](crate::Outliers::get).
 #[must_use = "a parent is read when this is awaited"]
 pub struct Get<'s, T> {
     core: Core,
@@ -106,7 +106,7 @@ impl<'s, T: Outlier> IntoFuture for Get<'s, T> {
 }
 
 /// A read of one parent with all of its items that waits to be awaited; see
-/// [`Outliers::get_all`](crate::outlier::Outliers::get_all).
+/// [`Outliers::get_all`](crate::Outliers::get_all).
 #[must_use = "a parent is read when this is awaited"]
 pub struct GetAll<'s, T>(Get<'s, T>);
 
@@ -150,7 +150,7 @@ impl<'s, T: Outlier> IntoFuture for GetAll<'s, T> {
     }
 }
 
-/// A count of items that waits to be awaited; see [`Outliers::count`](crate::outlier::Outliers::count).
+/// A count of items that waits to be awaited; see [`Outliers::count`](crate::Outliers::count).
 #[must_use = "nothing is counted until this is awaited"]
 pub struct CountValues<'s> {
     core: Core,
@@ -206,7 +206,7 @@ impl<'s> IntoFuture for CountValues<'s> {
     }
 }
 
-/// A find over parents that waits to be awaited; see [`Outliers::find`](crate::outlier::Outliers::find).
+/// A find over parents that waits to be awaited; see [`Outliers::find`](crate::Outliers::find).
 #[must_use = "nothing is read until this is awaited"]
 pub struct Find<'s, T> {
     core: Core,

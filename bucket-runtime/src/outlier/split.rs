@@ -24,7 +24,7 @@ use crate::{
     value::element::document_size,
 };
 
-/// How far a [`split_existing`](crate::outlier::Outliers::split_existing) is.
+/// How far a [`split_existing`](crate::Outliers::split_existing) is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SplitProgress {
@@ -37,7 +37,7 @@ pub struct SplitProgress {
 }
 
 /// The splitting of all parents that are too large, which waits to be awaited; see
-/// [`Outliers::split_existing`](crate::outlier::Outliers::split_existing).
+/// [`Outliers::split_existing`](crate::Outliers::split_existing).
 #[must_use = "nothing is split until this is awaited"]
 pub struct SplitExisting<'p, T> {
     outliers: Outliers<T>,

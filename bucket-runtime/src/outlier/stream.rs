@@ -107,7 +107,7 @@ impl Reader {
 }
 
 /// A read of all extras of a parent that waits to be awaited; see
-/// [`Outliers::extras`](crate::outlier::Outliers::extras).
+/// [`Outliers::extras`](crate::Outliers::extras).
 #[must_use = "nothing is read until this is awaited"]
 pub struct Extras<'s, T> {
     core: Core,
@@ -149,7 +149,7 @@ impl<'s, T: Outlier> IntoFuture for Extras<'s, T> {
 }
 
 /// A read of all items of a parent that waits to be awaited; see
-/// [`Outliers::items`](crate::outlier::Outliers::items).
+/// [`Outliers::items`](crate::Outliers::items).
 #[must_use = "nothing is read until this is awaited"]
 pub struct Values<'s, T>(Extras<'s, T>);
 

@@ -75,7 +75,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A verification that waits to be awaited; see [`Outliers::verify`](crate::outlier::Outliers::verify).
+/// A verification that waits to be awaited; see [`Outliers::verify`](crate::Outliers::verify).
 #[must_use = "nothing is verified until this is awaited"]
 pub struct Verify<T>(Outliers<T>);
 
@@ -94,7 +94,7 @@ impl<T: Outlier> IntoFuture for Verify<T> {
     }
 }
 
-/// A repair that waits to be awaited; see [`Outliers::repair`](crate::outlier::Outliers::repair).
+/// A repair that waits to be awaited; see [`Outliers::repair`](crate::Outliers::repair).
 #[must_use = "nothing is repaired until this is awaited"]
 pub struct Repair<T>(Outliers<T>);
 

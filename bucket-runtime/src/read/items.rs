@@ -12,7 +12,7 @@ use mongodb::ClientSession;
 
 pub use self::stream::ItemStream;
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Buckets, Error, KeyRef, Result,
     error::Kind,
     protocol::{
         command::KeyScope,
@@ -31,6 +31,49 @@ use crate::{
         unreadable::{Tell, sift},
     },
 };
+
+impl<T: Bucket> Buckets<T> {
+    /// All items of a key, as a stream across its buckets, in bounded memory; or those that a filter
+    /// asks for, newest first, or so many of them: see [`Items`].
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut history = trades.items(alice).await?;
+    /// while let Some(trade) = history.try_next().await? {
+    ///     // …
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn items(&self, key: KeyRef<'_, T>) -> Items<'static, T> {
+        Items::of_key(self.reader(key), self.engine().index)
+    }
+
+    /// The items of all keys, or those that a filter asks for, in the order of their buckets' ids:
+    /// key by key, as text. Otherwise like [`items`](Self::items).
+    ///
+    /// Where the filter tells with `eq` what the first key fields are, the ids of these keys bound
+    /// what is visited; otherwise all buckets are, unless an index of yours knows better. With time
+    /// windows a filter on the time asks for the buckets of its windows, so an index on the field
+    /// `window` is such a one.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String }
+    /// # async fn example(trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let mongo = trades.all_items().filter(Trade::FIELDS.ticker.eq("MDB")).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn all_items(&self) -> Items<'static, T> {
+        Items::of_all_keys(self.writer.engine.server.clone())
+    }
+}
 
 /// A read of the items of a key, or of all keys, which waits to be awaited. Its output is an
 /// [`ItemStream`].

@@ -14,11 +14,18 @@ use futures_util::{
 use mongodb::ClientSession;
 
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Buckets, Error, KeyRef, Result,
     protocol::range::Range,
     read::{page::Page, reader::Reader},
     value::unreadable::Tell,
 };
+
+impl<T: Bucket> Buckets<T> {
+    /// All pages of a key, as a stream in the order of ids. One round trip for the first batch.
+    pub fn pages(&self, key: KeyRef<'_, T>) -> Pages<'static, T> {
+        Pages::new(self.reader(key))
+    }
+}
 
 /// A read of all pages of a key, which waits to be awaited. Its output is a [`PageStream`].
 #[must_use = "nothing is read until this is awaited"]

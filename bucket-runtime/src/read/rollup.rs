@@ -13,7 +13,7 @@ use mongodb::{
 };
 
 use crate::{
-    Bucket, Error, Result, Windowed,
+    Bucket, Buckets, Error, KeyRef, Result, Windowed,
     error::Kind,
     protocol::{command::KeyScope, time_bounds::Span},
     schema::spec::BucketSpec,
@@ -23,6 +23,45 @@ use crate::{
         rollup::{Rollup, Totals, totals},
     },
 };
+
+impl<T: Bucket> Buckets<T> {
+    /// What the buckets of a key keep about their items (`#[bucket(sum, min, max)]`), added up by the
+    /// server: see [`Rollup`](crate::Rollup). One round trip, which reads the key's buckets but not
+    /// their items.
+    ///
+    /// # Errors
+    ///
+    /// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup) if a bucket does not keep that of
+    /// all of its items.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
+    /// #[derive(Bucket)]
+    /// #[bucket(collection = "readings", id = "{sensor}_{at/1h}", capacity = 3600)]
+    /// struct Reading {
+    ///     sensor: i64,
+    ///     at: DateTime,
+    ///     #[bucket(sum, min, max)]
+    ///     celsius: f64,
+    /// }
+    ///
+    /// # async fn example(db: &Database, midnight: DateTime) -> bucket_runtime::Result<()> {
+    /// let readings = Reading::buckets(db).await?;
+    /// let today = readings.rollup(&7).windows(midnight..).await?;
+    /// println!("{} readings, {:?} °C on average", today.count(), today.celsius.mean());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rollup(&self, key: KeyRef<'_, T>) -> RollUp<'static, T> {
+        RollUp::new(&self.writer.engine.server, Some(self.scope(key)))
+    }
+
+    /// What the buckets of all keys keep about their items, added up by the server. It reads all
+    /// buckets; otherwise like [`rollup`](Self::rollup).
+    pub fn rollup_all(&self) -> RollUp<'static, T> {
+        RollUp::new(&self.writer.engine.server, None)
+    }
+}
 
 /// The adding up of rollups, which waits to be awaited; see
 /// [`Buckets::rollup`](crate::Buckets::rollup).
@@ -35,7 +74,7 @@ pub struct RollUp<'s, T> {
     item: PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> RollUp<'static, T> {
+impl<'s, T: Bucket> RollUp<'s, T> {
     pub(crate) fn new(server: &Server, scope: Option<KeyScope>) -> Self {
         Self {
             server: server.clone(),
@@ -45,9 +84,7 @@ impl<T: Bucket> RollUp<'static, T> {
             item: PhantomData,
         }
     }
-}
 
-impl<T: Bucket> RollUp<'_, T> {
     /// Takes only the time windows that start in this range, such as `midnight..`. A struct without
     /// windows does not compile with it.
     ///
@@ -77,14 +114,9 @@ impl<T: Bucket> RollUp<'_, T> {
     }
 
     /// Reads in this session.
-    pub fn session<'r>(self, session: impl Into<&'r mut ClientSession>) -> RollUp<'r, T> {
-        RollUp {
-            server: self.server,
-            scope: self.scope,
-            windows: self.windows,
-            session: Some(session.into()),
-            item: PhantomData,
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
 }
 

@@ -9,11 +9,42 @@ use mongodb::{
 };
 
 use crate::{
-    Error, Result,
+    Bucket, Buckets, Error, Result,
     error::{Kind, is_there_already},
     schema::spec::{BucketSpec, KeyName},
     server::Server,
 };
+
+impl<T: Bucket> Buckets<T> {
+    /// Publishes the items as a MongoDB view, flat under their stored names, for Compass, BI tools and
+    /// programs in other languages: `{ customerId: …, date: …, ticker: …, … }`, one document per
+    /// item, without `_id`. A [`Filter`](crate::Filter) is a filter on it.
+    ///
+    /// One round trip. If there is such a view already, two, and nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`is_name_taken`](crate::Error::is_name_taken) if the name belongs to something else, or to a
+    /// view with another definition.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # use bucket_runtime::mongodb::bson::Document;
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String }
+    /// # async fn example(db: bucket_runtime::mongodb::Database, trades: Buckets<Trade>) -> Result<(), Box<dyn std::error::Error>> {
+    /// trades.create_view("trades_flat").await?;
+    ///
+    /// let flat = db.collection::<Document>("trades_flat");
+    /// let one = flat.find_one(Trade::FIELDS.ticker.eq("MDB").into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn create_view(&self, name: impl Into<String>) -> CreateView<'static> {
+        CreateView::new(&self.writer.engine.server, name.into(), T::unwind())
+    }
+}
 
 /// The stages that make of each bucket its items, whole and flat.
 ///
@@ -69,7 +100,7 @@ pub struct CreateView<'s> {
     session: Option<&'s mut ClientSession>,
 }
 
-impl CreateView<'static> {
+impl<'s> CreateView<'s> {
     pub(crate) fn new(server: &Server, name: String, pipeline: Vec<Document>) -> Self {
         Self {
             server: server.clone(),
@@ -78,17 +109,11 @@ impl CreateView<'static> {
             session: None,
         }
     }
-}
 
-impl CreateView<'_> {
     /// Makes it in this session. The server makes no views in transactions.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> CreateView<'s> {
-        CreateView {
-            server: self.server,
-            name: self.name,
-            pipeline: self.pipeline,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
 }
 

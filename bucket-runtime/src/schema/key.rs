@@ -54,7 +54,7 @@ pub trait KeyField: Clone + Send + Sync + 'static {
     const BSON_TYPE: Option<&'static str> = None;
 
     /// How many bytes [`id_text`](Self::id_text) has at most, if that is known. The stored value then
-    /// takes at most 16 bytes more. With it the compiler [proves](crate::schema::spec::BucketSpec::bounded) that a
+    /// takes at most 16 bytes more. With it the compiler [proves](crate::BucketSpec::bounded) that a
     /// full bucket fits into a document.
     const MAX_TEXT: Option<u32> = None;
 

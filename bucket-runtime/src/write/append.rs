@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
 use crate::{
-    Bucket, Result,
+    Bucket, Buckets, Result,
     protocol::command::KeyScope,
     write::{
         appended::Appended,
@@ -15,6 +15,57 @@ use crate::{
         item::{self, Entry},
     },
 };
+
+impl<T: Bucket> Buckets<T> {
+    /// Appends one item to the open bucket of its key (or of its time window), or opens a bucket with
+    /// it.
+    ///
+    /// Appends that wait at the same time, in this handle and its clones, travel together: while a
+    /// command for a key is under way further items of the key wait, and the next command carries
+    /// them all; items of other keys share a command, too. An append that finds nothing under way
+    /// is sent at once. Each caller learns what became of its own item, and one that is dropped
+    /// takes nothing away from others. In a session an append travels alone; so do all of a handle
+    /// that was opened with [`combine(false)`](crate::action::OpenBuckets::combine). At most 64 MB
+    /// of items wait in a handle; then the next append waits before it queues.
+    ///
+    /// If the connection breaks in the middle, the command is sent once more, and the server
+    /// carries out only what it has not yet (on a replica set or a sharded cluster, as with the
+    /// driver's own retryable writes). If that breaks, too, or on a standalone server, the items of
+    /// that command are maybe stored, and the others of the queue are sent as if nothing had
+    /// happened.
+    ///
+    /// Round trips: one. The first item of a further bucket takes three with `{#}` or within a time
+    /// window, and three with a time ordinal if another bucket of the key began at the same moment;
+    /// each lost race for opening a bucket costs another one.
+    ///
+    /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write
+    /// concern says; the server's default is a majority of the replica set. With
+    /// `#[bucket(unique)]` it may have been stored [before](crate::Appended::AlreadyThere), and a
+    /// call that failed may be repeated without a look; finding that takes one round trip more.
+    ///
+    /// A dropped future leaves the item stored or not stored, never a broken bucket. What was sent
+    /// already is carried out.
+    ///
+    /// # Errors
+    ///
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
+    /// stored nevertheless. Others: [`is_serialize`](crate::Error::is_serialize),
+    /// [`is_out_of_range`](crate::Error::is_out_of_range),
+    /// [`is_too_large`](crate::Error::is_too_large), [`is_index`](crate::Error::is_index),
+    /// [`is_duplicate`](crate::Error::is_duplicate),
+    /// [`is_contended`](crate::Error::is_contended).
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, trade: Trade) -> bucket_runtime::Result<()> {
+    /// trades.append(&trade).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn append(&self, item: &T) -> Append<'static> {
+        Append::new(&self.writer, item)
+    }
+}
 
 /// An append that waits to be awaited; see [`Buckets::append`](crate::Buckets::append).
 #[must_use = "an append is sent when it is awaited"]
@@ -33,7 +84,7 @@ pub(crate) struct Writer {
     pub(crate) combiner: Option<Combiner>,
 }
 
-impl Append<'static> {
+impl<'s> Append<'s> {
     pub(crate) fn new<T: Bucket>(writer: &Writer, item: &T) -> Self {
         let scope = item::scope(item);
         Self {
@@ -43,21 +94,15 @@ impl Append<'static> {
             session: None,
         }
     }
-}
 
-impl Append<'_> {
     /// Sends the append in this session, by itself.
     ///
     /// It then takes one round trip if the key has an open bucket and three if not. In a
     /// transaction, a race for the next bucket ends in an error with the driver's label
     /// `TransientTransactionError`, so that the transaction can be run again.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Append<'s> {
-        Append {
-            writer: self.writer,
-            scope: self.scope,
-            entry: self.entry,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
 }
 

@@ -11,7 +11,7 @@ mod store;
 
 use std::{future::IntoFuture, pin::Pin};
 
-use futures_util::{Stream, StreamExt, future::BoxFuture};
+use futures_util::{Stream, StreamExt, future::BoxFuture, stream};
 use tokio::{
     sync::mpsc,
     task::{JoinError, JoinSet},
@@ -24,11 +24,66 @@ pub(crate) use self::{
 };
 use self::{lane::Lanes, load::Load};
 use crate::{
-    Bucket, Result,
+    Bucket, Buckets, Result,
     error::Kind,
     schema::id,
     write::{engine::Engine, item},
 };
+
+impl<T: Bucket> Buckets<T> {
+    /// Appends any number of items of any keys, from an iterator, in bounded memory.
+    ///
+    /// The items of a key (or of a time window) keep their order. They fill the open bucket, and what
+    /// is left is written in whole buckets, many in one command and several commands at once. Other writers
+    /// may append meanwhile. (With a time ordinal, items that were to share a bucket with one that
+    /// is refused may come last.)
+    ///
+    /// Items are held back until they take the memory that
+    /// [`buffer`](crate::action::AppendMany::buffer) allows, since whole buckets are what makes
+    /// this quick: about one round trip for each thousand buckets.
+    ///
+    /// When this returns `Ok`, each item is stored exactly once; with `#[bucket(unique)]` those that
+    /// were there already are left out, and not counted. A dropped future leaves some items
+    /// stored and others not, never a broken bucket.
+    ///
+    /// # Errors
+    ///
+    /// [`AppendManyError`](crate::AppendManyError) hands back each item that was not stored, with
+    /// its reason; all others are stored.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, history: Vec<Trade>) {
+    /// let append = trades.append_many(history).on_progress(|stored| println!("{stored} trades"));
+    /// if let Err(error) = append.await {
+    ///     for failed in error.failed() {
+    ///         eprintln!("trade {}: {}", failed.index, failed.error);
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    pub fn append_many<'i, I>(&self, items: I) -> AppendMany<'i, T>
+    where
+        I: IntoIterator<Item = T>,
+        I::IntoIter: Send + 'i,
+    {
+        self.append_stream(stream::iter(items))
+    }
+
+    /// Appends the items of a stream; otherwise like [`append_many`](Self::append_many).
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # use futures_util::Stream;
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, feed: impl Stream<Item = Trade> + Send) -> bucket_runtime::Result<()> {
+    /// let stored = trades.append_stream(feed).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn append_stream<'i>(&self, items: impl Stream<Item = T> + Send + 'i) -> AppendMany<'i, T> {
+        AppendMany::new(self.writer.engine.clone(), items)
+    }
+}
 
 /// How many bytes of items are held back at most, unless the caller says otherwise.
 const BUFFER: usize = 64 << 20;

@@ -117,17 +117,13 @@ pub struct RemoveItem<'s, T> {
     session: Option<&'s mut ClientSession>,
 }
 
-impl<T: Bucket> RemoveItem<'_, T> {
-    /// Removes in this session; in a transaction all steps belong to that.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> RemoveItem<'s, T> {
-        RemoveItem {
-            editor: self.editor,
-            session: Some(session.into()),
-        }
-    }
-}
-
 impl<'s, T: Bucket> RemoveItem<'s, T> {
+    /// Removes in this session; in a transaction all steps belong to that.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
     /// Gives the item as it is stored, the fields that are no key fields as a document: so it is taken
     /// out even if it cannot be read as the struct.
     ///
@@ -154,10 +150,10 @@ impl<'s, T: Bucket> RemoveItem<'s, T> {
 #[must_use = "nothing is removed until this is awaited"]
 pub struct RemoveStored<'s, T>(RemoveItem<'s, T>);
 
-impl<T: Bucket> RemoveStored<'_, T> {
+impl<'s, T: Bucket> RemoveStored<'s, T> {
     /// Removes in this session, as [`RemoveItem::session`] does.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> RemoveStored<'s, T> {
-        RemoveStored(self.0.session(session))
+    pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
+        Self(self.0.session(session))
     }
 }
 
@@ -189,14 +185,11 @@ pub struct UpdateItem<'s, T, F> {
     session: Option<&'s mut ClientSession>,
 }
 
-impl<T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'_, T, F> {
+impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'s, T, F> {
     /// Reads and writes in this session; in a transaction both belong to that.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> UpdateItem<'s, T, F> {
-        UpdateItem {
-            editor: self.editor,
-            change: self.change,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
 }
 

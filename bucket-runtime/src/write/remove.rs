@@ -5,7 +5,33 @@ use std::future::IntoFuture;
 use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
-use crate::{Error, Result, read::reader::Reader};
+use crate::{Bucket, Buckets, Error, KeyRef, Result, read::reader::Reader};
+
+impl<T: Bucket> Buckets<T> {
+    /// Removes all buckets of a key, and tells how many these were. One round trip, of one command
+    /// that visits no other key's buckets.
+    ///
+    /// What was stored before the call is gone when it returns `Ok`. The server removes one bucket
+    /// after the other: items that others append meanwhile, or that wait in this handle, go with a
+    /// bucket or stay in one, and G2 to G4 hold throughout. Such a bucket may have the id of one that
+    /// was removed, and with `{#}` its number, so that the key's pages then do not begin at 1: to
+    /// remove a key at one moment, use a transaction. With nobody at work the key begins anew.
+    ///
+    /// A dropped future leaves the command to the server, which carries it out. After an error some
+    /// buckets may be gone: call it again.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// let buckets = trades.remove_key(alice).await?;
+    /// println!("{buckets} buckets are gone");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn remove_key(&self, key: KeyRef<'_, T>) -> RemoveKey<'static> {
+        RemoveKey::new(self.reader(key))
+    }
+}
 
 /// The removal of a key, which waits to be awaited; see
 /// [`Buckets::remove_key`](crate::Buckets::remove_key). Its output is the number of buckets that were
@@ -16,22 +42,18 @@ pub struct RemoveKey<'s> {
     session: Option<&'s mut ClientSession>,
 }
 
-impl RemoveKey<'static> {
+impl<'s> RemoveKey<'s> {
     pub(crate) fn new(reader: Reader) -> Self {
         Self {
             reader,
             session: None,
         }
     }
-}
 
-impl RemoveKey<'_> {
     /// Removes in this session. In a transaction all buckets go at one moment, or none.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> RemoveKey<'s> {
-        RemoveKey {
-            reader: self.reader,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
 }
 

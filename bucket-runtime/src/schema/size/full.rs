@@ -10,8 +10,8 @@ pub(crate) const ORDINAL: u64 = 1 + 13 + 7;
 
 impl BucketSpec {
     /// States how large items can be: how many bytes the text of each key field has at most
-    /// ([`KeyField::MAX_TEXT`](crate::schema::key::KeyField::MAX_TEXT)), and the stored name of each field of an
-    /// element with how many bytes its value takes at most ([`BsonSize::MAX`](crate::schema::size::BsonSize::MAX)).
+    /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and the stored name of each field of an
+    /// element with how many bytes its value takes at most ([`BsonSize::MAX`](crate::BsonSize::MAX)).
     ///
     /// If all of that is known, a full bucket keeps within [`max_bytes`](Self#structfield.max_bytes),
     /// so that nothing has to be checked when items are appended.
@@ -103,7 +103,7 @@ impl BucketSpec {
 
 impl OutlierSpec {
     /// States how large parents can be: the stored name of each field beside the array with how many
-    /// bytes its value takes at most ([`BsonSize::MAX`](crate::schema::size::BsonSize::MAX)), and how many an item
+    /// bytes its value takes at most ([`BsonSize::MAX`](crate::BsonSize::MAX)), and how many an item
     /// takes.
     ///
     /// If all of that is known, parents keep within [`max_bytes`](Self#structfield.max_bytes), so that
@@ -139,7 +139,7 @@ impl OutlierSpec {
     }
 
     /// The same for extras documents: how many bytes the text of the parent's id has at most
-    /// ([`KeyField::MAX_TEXT`](crate::schema::key::KeyField::MAX_TEXT)), and how many an item takes.
+    /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and how many an item takes.
     ///
     /// # Panics
     ///

@@ -1,0 +1,73 @@
+//! How many pages and items a key has.
+
+use std::future::IntoFuture;
+
+use futures_util::future::BoxFuture;
+use mongodb::ClientSession;
+
+use crate::{Bucket, Buckets, KeyRef, Result, protocol::command, read::reader::Reader};
+
+impl<T: Bucket> Buckets<T> {
+    /// How many pages a key has, counted on the `_id` index alone. One round trip.
+    pub fn page_count(&self, key: KeyRef<'_, T>) -> Count<'static> {
+        Count::new(self.reader(key), Counted::Pages)
+    }
+
+    /// How many items a key has: the sum of its buckets' counts, added up by the server. One round
+    /// trip.
+    pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static> {
+        Count::new(self.reader(key), Counted::Items)
+    }
+}
+
+/// A count, which waits to be awaited.
+#[must_use = "nothing is counted until this is awaited"]
+pub struct Count<'s> {
+    reader: Reader,
+    what: Counted,
+    session: Option<&'s mut ClientSession>,
+}
+
+/// What a [`Count`] counts.
+pub(crate) enum Counted {
+    Items,
+    Pages,
+}
+
+impl<'s> Count<'s> {
+    pub(crate) fn new(reader: Reader, what: Counted) -> Self {
+        Self {
+            reader,
+            what,
+            session: None,
+        }
+    }
+
+    /// Counts in this session.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+}
+
+impl<'s> IntoFuture for Count<'s> {
+    type Output = Result<u64>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Reader { server, scope } = &self.reader;
+            let count = match self.what {
+                Counted::Items => {
+                    let sum = command::count_items(scope.spec, scope.all());
+                    server.sum(sum, self.session).await
+                }
+                Counted::Pages => {
+                    let pages = server.by_ids(scope, scope.ids());
+                    server.count_documents(pages, self.session).await
+                }
+            };
+            count.map_err(|error| self.reader.failed(error))
+        })
+    }
+}

@@ -1,0 +1,150 @@
+//! Single pages: by number, by token, and the last one.
+
+use std::{future::IntoFuture, marker::PhantomData};
+
+use futures_util::future::BoxFuture;
+use mongodb::{ClientSession, bson::Document};
+
+use crate::{
+    Bucket, Buckets, Error, KeyRef, Result,
+    protocol::range::Range,
+    read::{
+        page::{Page, PageToken},
+        reader::Reader,
+    },
+    schema::id,
+    value::unreadable::Tell,
+};
+
+impl<T: Bucket> Buckets<T> {
+    /// Page `n` of a key, counted from 1; `None` if there is none.
+    ///
+    /// One round trip. With `{#}` the page is read by its exact id, whatever its number. With a
+    /// time ordinal the server steps over `n - 1` entries of the `_id` index and fetches one
+    /// document (seen with `explain` on server 6.0); to go deep, use [`after`](Self::after).
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// if let Some(page) = trades.page(alice, 1).await? {
+    ///     println!("{} items", page.items.len());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn page(&self, key: KeyRef<'_, T>, n: u64) -> FindPage<'static, T> {
+        let reader = self.reader(key);
+        let at = nth(&reader, n);
+        FindPage::new(reader, at)
+    }
+
+    /// The last page of a key in the order of ids: with a time ordinal the one with the latest
+    /// first item, with `{#}` the newest, with time windows the last one of the latest window. `None`
+    /// if the key has none. One round trip.
+    pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
+        let reader = self.reader(key);
+        let at = Some((reader.scope.all(), Range::newest_first()));
+        FindPage::new(reader, at)
+    }
+
+    /// The page that follows the one with this token; `None` after the last one.
+    ///
+    /// One round trip, and as quick at any depth: a range on the `_id` index, no skip.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef, PageToken};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>, query: &str) -> Result<(), Box<dyn std::error::Error>> {
+    /// let token: PageToken = query.parse()?; // …?after=1698335223
+    /// let next = trades.after(alice, &token).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn after(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
+        let reader = self.reader(key);
+        let at = Some((reader.scope.after(token.as_str()), Range::oldest_first()));
+        FindPage::new(reader, at)
+    }
+
+    /// The page that precedes the one with this token; `None` before the first one. Otherwise like
+    /// [`after`](Self::after).
+    pub fn before(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
+        let reader = self.reader(key);
+        let at = Some((reader.scope.before(token.as_str()), Range::newest_first()));
+        FindPage::new(reader, at)
+    }
+}
+
+/// A read of one page, which waits to be awaited. Its output is `None` if there is no such page.
+#[must_use = "a page is read when this is awaited"]
+pub struct FindPage<'s, T> {
+    reader: Reader,
+    /// Where to look; nowhere if there cannot be such a page.
+    at: Option<(Document, Range)>,
+    session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T: Bucket> FindPage<'static, T> {
+    pub(crate) fn new(reader: Reader, at: Option<(Document, Range)>) -> Self {
+        Self {
+            reader,
+            at,
+            session: None,
+            tell: None,
+            item: PhantomData,
+        }
+    }
+}
+
+impl<'s, T: Bucket> FindPage<'s, T> {
+    /// Reads in this session.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Leaves out the items that cannot be read, and tells of each, as
+    /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
+    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
+    }
+}
+
+impl<'s, T: Bucket> IntoFuture for FindPage<'s, T> {
+    type Output = Result<Option<Page<T>>>;
+    type IntoFuture = BoxFuture<'s, Self::Output>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let Some((filter, range)) = self.at else {
+                return Ok(None);
+            };
+            let range = Range {
+                limit: Some(1),
+                ..range
+            };
+            let rows = self.reader.server.find(filter, range, self.session).await;
+            let mut rows = rows.map_err(|error| self.reader.failed(error))?;
+            self.reader.next(&mut rows, self.tell.as_mut()).await
+        })
+    }
+}
+
+/// Where page `n` of a key is, counted from 1: at its own id if buckets are numbered, else so many
+/// ids after the first.
+pub(crate) fn nth(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
+    let before = n.checked_sub(1)?;
+    // The server counts in signed numbers.
+    i64::try_from(before).ok()?;
+    if scope.spec.id.ordinal == crate::schema::spec::Ordinal::Number {
+        let number = id::number(before)?;
+        return Some((scope.exact(&number), Range::oldest_first()));
+    }
+    let range = Range {
+        skip: before,
+        ..Range::oldest_first()
+    };
+    Some((server.by_ids(scope, scope.ids()), range))
+}
