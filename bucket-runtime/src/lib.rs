@@ -97,6 +97,7 @@
 //! [bucket pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/bucket-pattern/
 //! [outlier pattern]: https://www.mongodb.com/docs/manual/data-modeling/design-patterns/group-data/outlier-pattern/
 
+pub mod action;
 mod bucket;
 mod buckets;
 mod error;
@@ -547,30 +548,3 @@ pub use bucket_derive::Bucket;
 ///
 /// The id is the field whose serde name is `_id`. It may have the types of [`KeyField`].
 pub use bucket_derive::Outlier;
-
-/// The calls of [`Buckets`] as builders: they take a session, and are carried out when awaited.
-pub mod action {
-    pub use crate::{
-        maintain::{
-            create::CreateCollections,
-            open::OpenBuckets,
-            recapacity::Recapacity,
-            regroup::Regroup,
-            verify::{RepairBuckets, VerifyBuckets},
-        },
-        outlier::{
-            Advise, CountValues, Delete, Extras, Find, Get, GetAll, Insert, OpenOutliers, Push,
-            PushMany, Remove, Repair, SplitExisting, Values, Verify,
-        },
-        read::{
-            count::Count, find_page::FindPage, items::Items, pages::Pages, rollup::RollUp,
-            view::CreateView, watch::Watch,
-        },
-        write::{
-            append::Append,
-            bulk::AppendMany,
-            edit::{RemoveItem, RemoveStored, UpdateItem},
-            remove::RemoveKey,
-        },
-    };
-}

@@ -40,9 +40,7 @@
 //! None of this may be called from asynchronous code: blocking there would hold up all that the
 //! thread has to do besides, so tokio panics. There, await the same builders.
 
-mod run;
-
-use std::{pin::Pin, sync::LazyLock};
+use std::{future::Future, pin::Pin, sync::LazyLock};
 
 use futures_util::{Stream, StreamExt};
 use mongodb::{Client, ClientSession, error::Result};
@@ -54,6 +52,10 @@ use crate::read::watch::{WatchStream, WatchToken};
 /// that a handle works as long as the program does.
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Runtime::new().expect("the threads that carry out blocking calls"));
+
+pub(crate) fn block_on<F: Future>(call: F) -> F::Output {
+    RUNTIME.block_on(call)
+}
 
 /// The driver's handle that a blocking one stands for, to open collections with: both share their
 /// connections. Nothing is sent.
@@ -91,6 +93,12 @@ pub fn client(blocking: &mongodb::sync::Client) -> Result<Client> {
 /// ```
 #[must_use = "an iterator does nothing until it is asked for its values"]
 pub struct Iter<S>(Pin<Box<S>>);
+
+impl<S> Iter<S> {
+    pub(crate) fn new(stream: S) -> Self {
+        Self(Box::pin(stream))
+    }
+}
 
 impl<T> Iter<WatchStream<T>> {
     /// The place behind the last item that was given; see [`WatchStream::token`].

@@ -1,8 +1,5 @@
 //! Making collections whose validator refuses what breaks the guarantees, whoever writes it.
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::{
     Collection,
     bson::{Document, doc},
@@ -164,33 +161,28 @@ impl CreateCollections {
     }
 }
 
-impl IntoFuture for CreateCollections {
-    type Output = Result<()>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let sharding = self.sharding;
-            let keys = (self.collections.iter())
-                .map(|new| sharding.map(|sharding| new.shard_key(sharding)).transpose());
-            let keys = keys.collect::<Result<Vec<_>>>()?;
-            for (
-                NewCollection {
-                    server, validator, ..
-                },
-                key,
-            ) in self.collections.into_iter().zip(keys)
-            {
-                if key.is_some() {
-                    needs_mongos(&server).await?;
-                }
-                create(&server, validator, self.options.clone()).await?;
-                if let Some(key) = key {
-                    shard(&server, key).await?;
-                }
+impl CreateCollections {
+    pub(crate) async fn execute(self) -> Result<()> {
+        let sharding = self.sharding;
+        let keys = (self.collections.iter())
+            .map(|new| sharding.map(|sharding| new.shard_key(sharding)).transpose());
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        for (
+            NewCollection {
+                server, validator, ..
+            },
+            key,
+        ) in self.collections.into_iter().zip(keys)
+        {
+            if key.is_some() {
+                needs_mongos(&server).await?;
             }
-            Ok(())
-        })
+            create(&server, validator, self.options.clone()).await?;
+            if let Some(key) = key {
+                shard(&server, key).await?;
+            }
+        }
+        Ok(())
     }
 }
 

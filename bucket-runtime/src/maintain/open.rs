@@ -1,8 +1,7 @@
 //! Opening a collection: the index that the guarantees stand on is there, and it is the right one.
 
-use std::{future::IntoFuture, marker::PhantomData};
+use std::marker::PhantomData;
 
-use futures_util::future::BoxFuture;
 use mongodb::{Collection, IndexModel, bson::Document};
 
 use crate::{
@@ -42,18 +41,13 @@ impl<T: Bucket> OpenBuckets<T> {
     }
 }
 
-impl<T: Bucket> IntoFuture for OpenBuckets<T> {
-    type Output = Result<Buckets<T>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let server = Server::new(self.collection);
-            let index = open(&server, &T::SPEC).await?.index;
-            let engine = Engine::new(server, index);
-            let combiner = self.combine.then(|| Combiner::new(engine.clone()));
-            Ok(Buckets::new(Writer { engine, combiner }))
-        })
+impl<T: Bucket> OpenBuckets<T> {
+    pub(crate) async fn execute(self) -> Result<Buckets<T>> {
+        let server = Server::new(self.collection);
+        let index = open(&server, &T::SPEC).await?.index;
+        let engine = Engine::new(server, index);
+        let combiner = self.combine.then(|| Combiner::new(engine.clone()));
+        Ok(Buckets::new(Writer { engine, combiner }))
     }
 }
 

@@ -5,9 +5,8 @@ mod run;
 mod survey;
 mod write;
 
-use std::{future::IntoFuture, marker::PhantomData};
+use std::marker::PhantomData;
 
-use futures_util::future::BoxFuture;
 use mongodb::{Collection, bson::Document};
 
 use self::survey::Survey;
@@ -70,18 +69,13 @@ impl<'p, T: Bucket> Recapacity<'p, T> {
     }
 }
 
-impl<'p, T: Bucket> IntoFuture for Recapacity<'p, T> {
-    type Output = Result<RecapacityProgress>;
-    type IntoFuture = BoxFuture<'p, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let server = Server::new(self.collection);
-            server.needs_replica_set("recapacity").await?;
-            let open = index::change::<T>(&server).await?;
-            let mut survey = Survey::<T>::new(server, open, self.repack, self.progress);
-            survey.run().await?;
-            Ok(survey.progress)
-        })
+impl<'p, T: Bucket> Recapacity<'p, T> {
+    pub(crate) async fn execute(self) -> Result<RecapacityProgress> {
+        let server = Server::new(self.collection);
+        server.needs_replica_set("recapacity").await?;
+        let open = index::change::<T>(&server).await?;
+        let mut survey = Survey::<T>::new(server, open, self.repack, self.progress);
+        survey.run().await?;
+        Ok(survey.progress)
     }
 }

@@ -5,9 +5,6 @@ mod read;
 mod record;
 mod store;
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::{Collection, bson::Document};
 
 use self::{gather::Gather, record::Record};
@@ -111,34 +108,29 @@ impl<'p, T: Bucket> Regroup<'p, T> {
     }
 }
 
-impl<'p, T: Bucket> IntoFuture for Regroup<'p, T> {
-    type Output = Result<RegroupProgress>;
-    type IntoFuture = BoxFuture<'p, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self {
-                engine,
-                flat,
-                sort,
-                mut progress,
-                ..
-            } = self;
-            let flat = Server::new(flat);
-            engine.server.needs_replica_set("regroup").await?;
-            let order = read::order(&T::SPEC, sort);
-            let mut overtaken = 0;
-            loop {
-                let record = Record::begin::<T>(&engine, &flat, &order).await?;
-                let mut gather = Gather::<T>::new(&engine, &flat, record).await?;
-                let done = gather.run(&order, &mut progress).await;
-                match done {
-                    Err(error) if error.is(&Kind::Overtaken) && overtaken < OVERTAKEN => {
-                        overtaken += 1;
-                    }
-                    done => return done,
+impl<'p, T: Bucket> Regroup<'p, T> {
+    pub(crate) async fn execute(self) -> Result<RegroupProgress> {
+        let Self {
+            engine,
+            flat,
+            sort,
+            mut progress,
+            ..
+        } = self;
+        let flat = Server::new(flat);
+        engine.server.needs_replica_set("regroup").await?;
+        let order = read::order(&T::SPEC, sort);
+        let mut overtaken = 0;
+        loop {
+            let record = Record::begin::<T>(&engine, &flat, &order).await?;
+            let mut gather = Gather::<T>::new(&engine, &flat, record).await?;
+            let done = gather.run(&order, &mut progress).await;
+            match done {
+                Err(error) if error.is(&Kind::Overtaken) && overtaken < OVERTAKEN => {
+                    overtaken += 1;
                 }
+                done => return done,
             }
-        })
+        }
     }
 }

@@ -5,9 +5,6 @@ mod find;
 mod mend;
 mod problem;
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::{
     Collection,
     bson::{Bson, Document},
@@ -35,15 +32,10 @@ impl VerifyBuckets {
     }
 }
 
-impl IntoFuture for VerifyBuckets {
-    type Output = Result<Vec<BucketProblem>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            self.0.check_indexes().await?;
-            self.0.problems().await
-        })
+impl VerifyBuckets {
+    pub(crate) async fn execute(self) -> Result<Vec<BucketProblem>> {
+        self.0.check_indexes().await?;
+        self.0.problems().await
     }
 }
 
@@ -57,15 +49,10 @@ impl RepairBuckets {
     }
 }
 
-impl IntoFuture for RepairBuckets {
-    type Output = Result<Vec<BucketProblem>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            self.0.check_indexes().await?;
-            self.0.repair().await
-        })
+impl RepairBuckets {
+    pub(crate) async fn execute(self) -> Result<Vec<BucketProblem>> {
+        self.0.check_indexes().await?;
+        self.0.repair().await
     }
 }
 

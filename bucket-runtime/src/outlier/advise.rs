@@ -1,8 +1,5 @@
 //! Choosing the threshold: the analysis of a collection.
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::{
     Collection,
     bson::{Document, doc},
@@ -30,28 +27,23 @@ impl Advise {
     }
 }
 
-impl IntoFuture for Advise {
-    type Output = Result<Advice>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let lengths = self
-                .server
-                .aggregate::<Document>(lengths(self.array), None)
-                .await;
-            let lengths = lengths.map_err(|error| Error::read(error, self.server.name()))?;
-            let number = |document: &Document, name| {
-                let number = document.get(name).and_then(whole).unwrap_or(0);
-                u64::try_from(number).unwrap_or(0)
-            };
-            let groups = lengths.iter().map(|group| Group {
-                length: number(group, "_id"),
-                documents: number(group, "documents"),
-                bytes: number(group, "bytes"),
-            });
-            Ok(Advice::of(groups.collect()))
-        })
+impl Advise {
+    pub(crate) async fn execute(self) -> Result<Advice> {
+        let lengths = self
+            .server
+            .aggregate::<Document>(lengths(self.array), None)
+            .await;
+        let lengths = lengths.map_err(|error| Error::read(error, self.server.name()))?;
+        let number = |document: &Document, name| {
+            let number = document.get(name).and_then(whole).unwrap_or(0);
+            u64::try_from(number).unwrap_or(0)
+        };
+        let groups = lengths.iter().map(|group| Group {
+            length: number(group, "_id"),
+            documents: number(group, "documents"),
+            bytes: number(group, "bytes"),
+        });
+        Ok(Advice::of(groups.collect()))
     }
 }
 

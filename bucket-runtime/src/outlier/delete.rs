@@ -1,8 +1,5 @@
 //! Taking values out, and deleting parents.
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Bson};
 use serde::Serialize;
 
@@ -42,16 +39,11 @@ impl Remove<'_> {
     }
 }
 
-impl<'s> IntoFuture for Remove<'s> {
-    type Output = Result<bool>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            self.core
-                .remove(&self.scope, &self.value?, self.session)
-                .await
-        })
+impl<'s> Remove<'s> {
+    pub(crate) async fn execute(self) -> Result<bool> {
+        self.core
+            .remove(&self.scope, &self.value?, self.session)
+            .await
     }
 }
 
@@ -84,12 +76,9 @@ impl Delete<'_> {
     }
 }
 
-impl<'s> IntoFuture for Delete<'s> {
-    type Output = Result<bool>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.core.delete(&self.scope, self.session).await })
+impl<'s> Delete<'s> {
+    pub(crate) async fn execute(self) -> Result<bool> {
+        self.core.delete(&self.scope, self.session).await
     }
 }
 

@@ -1,8 +1,5 @@
 //! Inserting a parent, split at once if it has more items than the threshold.
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
     bson::{Bson, Document},
@@ -54,15 +51,10 @@ impl Insert<'_> {
     }
 }
 
-impl<'s> IntoFuture for Insert<'s> {
-    type Output = Result<()>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let (core, scope) = (self.core, self.scope);
-            core.insert(&scope, self.parent?, self.session).await
-        })
+impl<'s> Insert<'s> {
+    pub(crate) async fn execute(self) -> Result<()> {
+        let (core, scope) = (self.core, self.scope);
+        core.insert(&scope, self.parent?, self.session).await
     }
 }
 

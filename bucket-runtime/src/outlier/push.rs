@@ -1,8 +1,7 @@
 //! The push: into the parent's array while that has room, else into the extras.
 
-use std::{fmt, future::IntoFuture};
+use std::fmt;
 
-use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Bson};
 
 use super::{command::ParentScope, core::Core};
@@ -50,17 +49,12 @@ impl Push<'_> {
     }
 }
 
-impl<'s> IntoFuture for Push<'s> {
-    type Output = Result<()>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let mut elements = vec![self.element?];
-            self.core
-                .push(&self.scope, &mut elements, self.session)
-                .await
-        })
+impl<'s> Push<'s> {
+    pub(crate) async fn execute(self) -> Result<()> {
+        let mut elements = vec![self.element?];
+        self.core
+            .push(&self.scope, &mut elements, self.session)
+            .await
     }
 }
 
@@ -97,28 +91,23 @@ impl<T: Outlier> PushMany<'_, T> {
     }
 }
 
-impl<'s, T: Outlier> IntoFuture for PushMany<'s, T> {
-    type Output = Result<(), PushManyError<T::Item>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let mut items = self.items;
-            let elements = items
-                .iter()
-                .map(|item| self.core.element::<T>(&self.scope, item));
-            let mut elements: Vec<Bson> = match elements.collect() {
-                Ok(elements) => elements,
-                Err(error) => return Err(PushManyError { error, rest: items }),
-            };
-            let pushed = self
-                .core
-                .push(&self.scope, &mut elements, self.session)
-                .await;
-            pushed.map_err(|error| PushManyError {
-                error,
-                rest: items.split_off(items.len() - elements.len()),
-            })
+impl<'s, T: Outlier> PushMany<'s, T> {
+    pub(crate) async fn execute(self) -> Result<(), PushManyError<T::Item>> {
+        let mut items = self.items;
+        let elements = items
+            .iter()
+            .map(|item| self.core.element::<T>(&self.scope, item));
+        let mut elements: Vec<Bson> = match elements.collect() {
+            Ok(elements) => elements,
+            Err(error) => return Err(PushManyError { error, rest: items }),
+        };
+        let pushed = self
+            .core
+            .push(&self.scope, &mut elements, self.session)
+            .await;
+        pushed.map_err(|error| PushManyError {
+            error,
+            rest: items.split_off(items.len() - elements.len()),
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Reads of single parents, and of numbers.
 
-use std::{future::IntoFuture, marker::PhantomData};
+use std::marker::PhantomData;
 
-use futures_util::{future::BoxFuture, stream::TryStreamExt};
+use futures_util::stream::TryStreamExt;
 use mongodb::{ClientSession, bson::Document};
 
 use super::{
@@ -96,12 +96,9 @@ impl<T: Outlier> Get<'_, T> {
     }
 }
 
-impl<'s, T: Outlier> IntoFuture for Get<'s, T> {
-    type Output = Result<Option<Parent<T>>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { get(&self.core, &self.scope, self.session).await })
+impl<'s, T: Outlier> Get<'s, T> {
+    pub(crate) async fn execute(self) -> Result<Option<Parent<T>>> {
+        get(&self.core, &self.scope, self.session).await
     }
 }
 
@@ -123,30 +120,25 @@ impl<T: Outlier> GetAll<'_, T> {
     }
 }
 
-impl<'s, T: Outlier> IntoFuture for GetAll<'s, T> {
-    type Output = Result<Option<T>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Get {
-                core,
-                scope,
-                mut session,
-                ..
-            } = self.0;
-            let Some(parent) = get::<T>(&core, &scope, session.as_deref_mut()).await? else {
-                return Ok(None);
-            };
-            let mut document = parent.document;
-            if parent.has_extras {
-                let mut pages = open_extras::<T>(&core, &scope, session).await?;
-                while let Some(page) = pages.try_next().await? {
-                    document.items_mut().extend(page.items);
-                }
+impl<'s, T: Outlier> GetAll<'s, T> {
+    pub(crate) async fn execute(self) -> Result<Option<T>> {
+        let Get {
+            core,
+            scope,
+            mut session,
+            ..
+        } = self.0;
+        let Some(parent) = get::<T>(&core, &scope, session.as_deref_mut()).await? else {
+            return Ok(None);
+        };
+        let mut document = parent.document;
+        if parent.has_extras {
+            let mut pages = open_extras::<T>(&core, &scope, session).await?;
+            while let Some(page) = pages.try_next().await? {
+                document.items_mut().extend(page.items);
             }
-            Ok(Some(document))
-        })
+        }
+        Ok(Some(document))
     }
 }
 
@@ -179,30 +171,25 @@ impl CountValues<'_> {
     }
 }
 
-impl<'s> IntoFuture for CountValues<'s> {
-    type Output = Result<u64>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self {
-                core,
-                scope,
-                mut session,
-            } = self;
-            let state = core.state(&scope, false, session.as_deref_mut()).await?;
-            let Some(State {
-                length, flagged, ..
-            }) = state
-            else {
-                return Ok(0);
-            };
-            if !flagged {
-                return Ok(length as u64);
-            }
-            let extras = core.extras.server.sum(scope.count_extras(), session).await;
-            Ok(length as u64 + extras.map_err(|error| core.failed(&scope, error))?)
-        })
+impl<'s> CountValues<'s> {
+    pub(crate) async fn execute(self) -> Result<u64> {
+        let Self {
+            core,
+            scope,
+            mut session,
+        } = self;
+        let state = core.state(&scope, false, session.as_deref_mut()).await?;
+        let Some(State {
+            length, flagged, ..
+        }) = state
+        else {
+            return Ok(0);
+        };
+        if !flagged {
+            return Ok(length as u64);
+        }
+        let extras = core.extras.server.sum(scope.count_extras(), session).await;
+        Ok(length as u64 + extras.map_err(|error| core.failed(&scope, error))?)
     }
 }
 
@@ -259,20 +246,15 @@ impl<T: Outlier> Find<'_, T> {
     }
 }
 
-impl<'s, T: Outlier> IntoFuture for Find<'s, T> {
-    type Output = Result<FindStream<'s, T>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let rows = self
-                .core
-                .parents
-                .find(self.filter, self.range, self.session)
-                .await;
-            let name = self.core.parents.name();
-            let rows = rows.map_err(|error| Error::read(error, name))?;
-            Ok(FindStream::new(self.core, rows))
-        })
+impl<'s, T: Outlier> Find<'s, T> {
+    pub(crate) async fn execute(self) -> Result<FindStream<'s, T>> {
+        let rows = self
+            .core
+            .parents
+            .find(self.filter, self.range, self.session)
+            .await;
+        let name = self.core.parents.name();
+        let rows = rows.map_err(|error| Error::read(error, name))?;
+        Ok(FindStream::new(self.core, rows))
     }
 }

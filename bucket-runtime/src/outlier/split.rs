@@ -1,7 +1,5 @@
 //! Moving in: parents that have grown too large already are brought under the pattern.
 
-use std::future::IntoFuture;
-
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
@@ -66,50 +64,45 @@ impl<T: Outlier> SplitExisting<'_, T> {
     }
 }
 
-impl<'p, T: Outlier> IntoFuture for SplitExisting<'p, T> {
-    type Output = Result<SplitProgress>;
-    type IntoFuture = BoxFuture<'p, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self {
-                outliers,
-                mut progress,
-            } = self;
-            let core = outliers.core();
-            core.parents.needs_replica_set("split_existing").await?;
-            let fail = |error| Error::read(error, core.parents.name());
-            let too_large = too_large(&T::SPEC);
-            let found = core.parents.count_documents(too_large.clone(), None).await;
-            let mut at = SplitProgress {
-                found: found.map_err(fail)?,
-                ..SplitProgress::default()
-            };
+impl<'p, T: Outlier> SplitExisting<'p, T> {
+    pub(crate) async fn execute(self) -> Result<SplitProgress> {
+        let Self {
+            outliers,
+            mut progress,
+        } = self;
+        let core = outliers.core();
+        core.parents.needs_replica_set("split_existing").await?;
+        let fail = |error| Error::read(error, core.parents.name());
+        let too_large = too_large(&T::SPEC);
+        let found = core.parents.count_documents(too_large.clone(), None).await;
+        let mut at = SplitProgress {
+            found: found.map_err(fail)?,
+            ..SplitProgress::default()
+        };
+        progress(at);
+        let range = Range {
+            projection: Some(doc! { "_id": 1 }),
+            ..Range::oldest_first()
+        };
+        let mut rows = core
+            .parents
+            .find::<Document>(too_large, range, None)
+            .await
+            .map_err(fail)?;
+        while rows.advance().await.map_err(fail)? {
+            let id = rows
+                .decode()
+                .map_err(fail)?
+                .remove("_id")
+                .unwrap_or(Bson::Null);
+            let scope = outliers.scope_of(id.clone()).ok_or_else(|| {
+                Error::new(Kind::Deserialize(id.to_string()), core.parents.name())
+            })?;
+            at.moved += split(core, &scope).await?;
+            at.done += 1;
             progress(at);
-            let range = Range {
-                projection: Some(doc! { "_id": 1 }),
-                ..Range::oldest_first()
-            };
-            let mut rows = core
-                .parents
-                .find::<Document>(too_large, range, None)
-                .await
-                .map_err(fail)?;
-            while rows.advance().await.map_err(fail)? {
-                let id = rows
-                    .decode()
-                    .map_err(fail)?
-                    .remove("_id")
-                    .unwrap_or(Bson::Null);
-                let scope = outliers.scope_of(id.clone()).ok_or_else(|| {
-                    Error::new(Kind::Deserialize(id.to_string()), core.parents.name())
-                })?;
-                at.moved += split(core, &scope).await?;
-                at.done += 1;
-                progress(at);
-            }
-            Ok(at)
-        })
+        }
+        Ok(at)
     }
 }
 

@@ -1,16 +1,12 @@
 //! Streams: over items, over extras, over parents.
 
 use std::{
-    future::IntoFuture,
     marker::PhantomData,
     pin::Pin,
     task::{Context, Poll, ready},
 };
 
-use futures_util::{
-    future::BoxFuture,
-    stream::{BoxStream, Stream, StreamExt, try_unfold},
-};
+use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{ClientSession, bson::Document};
 
 use super::{command::ParentScope, core::Core, extra::Extra, read};
@@ -139,12 +135,9 @@ impl<T: Outlier> Extras<'_, T> {
     }
 }
 
-impl<'s, T: Outlier> IntoFuture for Extras<'s, T> {
-    type Output = Result<ExtrasStream<'s, T::Item>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { open_extras::<T>(&self.core, &self.scope, self.session).await })
+impl<'s, T: Outlier> Extras<'s, T> {
+    pub(crate) async fn execute(self) -> Result<ExtrasStream<'s, T::Item>> {
+        open_extras::<T>(&self.core, &self.scope, self.session).await
     }
 }
 
@@ -166,34 +159,29 @@ impl<T: Outlier> Values<'_, T> {
     }
 }
 
-impl<'s, T: Outlier> IntoFuture for Values<'s, T> {
-    type Output = Result<ValueStream<'s, T::Item>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Extras {
-                core,
-                scope,
-                mut session,
-                ..
-            } = self.0;
-            let parent = read::get::<T>(&core, &scope, session.as_deref_mut()).await?;
-            let (items, has_extras) = match parent {
-                Some(mut parent) => {
-                    let items = std::mem::take(parent.document.items_mut());
-                    (items, parent.has_extras)
-                }
-                None => (Vec::new(), false),
-            };
-            let extras = match has_extras {
-                true => Some(open_extras::<T>(&core, &scope, session).await?),
-                false => None,
-            };
-            Ok(ValueStream {
-                page: items.into_iter(),
-                extras,
-            })
+impl<'s, T: Outlier> Values<'s, T> {
+    pub(crate) async fn execute(self) -> Result<ValueStream<'s, T::Item>> {
+        let Extras {
+            core,
+            scope,
+            mut session,
+            ..
+        } = self.0;
+        let parent = read::get::<T>(&core, &scope, session.as_deref_mut()).await?;
+        let (items, has_extras) = match parent {
+            Some(mut parent) => {
+                let items = std::mem::take(parent.document.items_mut());
+                (items, parent.has_extras)
+            }
+            None => (Vec::new(), false),
+        };
+        let extras = match has_extras {
+            true => Some(open_extras::<T>(&core, &scope, session).await?),
+            false => None,
+        };
+        Ok(ValueStream {
+            page: items.into_iter(),
+            extras,
         })
     }
 }

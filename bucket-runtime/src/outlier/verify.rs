@@ -1,8 +1,7 @@
 //! Verifying what is stored against O2 to O5, and mending what can be mended without guessing.
 
-use std::{fmt, future::IntoFuture};
+use std::fmt;
 
-use futures_util::future::BoxFuture;
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{
@@ -85,12 +84,9 @@ impl<T: Outlier> Verify<T> {
     }
 }
 
-impl<T: Outlier> IntoFuture for Verify<T> {
-    type Output = Result<Vec<Problem>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { verify(self.0.core(), &T::SPEC).await })
+impl<T: Outlier> Verify<T> {
+    pub(crate) async fn execute(self) -> Result<Vec<Problem>> {
+        verify(self.0.core(), &T::SPEC).await
     }
 }
 
@@ -104,18 +100,13 @@ impl<T: Outlier> Repair<T> {
     }
 }
 
-impl<T: Outlier> IntoFuture for Repair<T> {
-    type Output = Result<Vec<Problem>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let core = self.0.core();
-            for problem in verify(core, &T::SPEC).await? {
-                mend(&self.0, &problem).await?;
-            }
-            verify(core, &T::SPEC).await
-        })
+impl<T: Outlier> Repair<T> {
+    pub(crate) async fn execute(self) -> Result<Vec<Problem>> {
+        let core = self.0.core();
+        for problem in verify(core, &T::SPEC).await? {
+            mend(&self.0, &problem).await?;
+        }
+        verify(core, &T::SPEC).await
     }
 }
 

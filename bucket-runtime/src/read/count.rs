@@ -1,8 +1,5 @@
 //! How many pages and items a key has.
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
 use crate::{Bucket, Buckets, KeyRef, Result, protocol::command, read::reader::Reader};
@@ -50,24 +47,19 @@ impl<'s> Count<'s> {
     }
 }
 
-impl<'s> IntoFuture for Count<'s> {
-    type Output = Result<u64>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Reader { server, scope } = &self.reader;
-            let count = match self.what {
-                Counted::Items => {
-                    let sum = command::count_items(scope.spec, scope.all());
-                    server.sum(sum, self.session).await
-                }
-                Counted::Pages => {
-                    let pages = server.by_ids(scope, scope.ids());
-                    server.count_documents(pages, self.session).await
-                }
-            };
-            count.map_err(|error| self.reader.failed(error))
-        })
+impl<'s> Count<'s> {
+    pub(crate) async fn execute(self) -> Result<u64> {
+        let Reader { server, scope } = &self.reader;
+        let count = match self.what {
+            Counted::Items => {
+                let sum = command::count_items(scope.spec, scope.all());
+                server.sum(sum, self.session).await
+            }
+            Counted::Pages => {
+                let pages = server.by_ids(scope, scope.ids());
+                server.count_documents(pages, self.session).await
+            }
+        };
+        count.map_err(|error| self.reader.failed(error))
     }
 }

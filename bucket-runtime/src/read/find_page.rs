@@ -1,8 +1,7 @@
 //! Single pages: by number, by token, and the last one.
 
-use std::{future::IntoFuture, marker::PhantomData};
+use std::marker::PhantomData;
 
-use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Document};
 
 use crate::{
@@ -112,23 +111,18 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     }
 }
 
-impl<'s, T: Bucket> IntoFuture for FindPage<'s, T> {
-    type Output = Result<Option<Page<T>>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(mut self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Some((filter, range)) = self.at else {
-                return Ok(None);
-            };
-            let range = Range {
-                limit: Some(1),
-                ..range
-            };
-            let rows = self.reader.server.find(filter, range, self.session).await;
-            let mut rows = rows.map_err(|error| self.reader.failed(error))?;
-            self.reader.next(&mut rows, self.tell.as_mut()).await
-        })
+impl<'s, T: Bucket> FindPage<'s, T> {
+    pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {
+        let Some((filter, range)) = self.at else {
+            return Ok(None);
+        };
+        let range = Range {
+            limit: Some(1),
+            ..range
+        };
+        let rows = self.reader.server.find(filter, range, self.session).await;
+        let mut rows = rows.map_err(|error| self.reader.failed(error))?;
+        self.reader.next(&mut rows, self.tell.as_mut()).await
     }
 }
 

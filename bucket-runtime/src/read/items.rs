@@ -2,12 +2,9 @@
 
 mod stream;
 
-use std::{future::IntoFuture, marker::PhantomData};
+use std::marker::PhantomData;
 
-use futures_util::{
-    future::BoxFuture,
-    stream::{empty, try_unfold},
-};
+use futures_util::stream::{empty, try_unfold};
 use mongodb::ClientSession;
 
 pub use self::stream::ItemStream;
@@ -213,11 +210,8 @@ impl<'s, T: Bucket> Items<'s, T> {
     }
 }
 
-impl<'s, T: Bucket> IntoFuture for Items<'s, T> {
-    type Output = Result<ItemStream<'s, T>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
+impl<'s, T: Bucket> Items<'s, T> {
+    pub(crate) async fn execute(self) -> Result<ItemStream<'s, T>> {
         let Self {
             source,
             query,
@@ -225,7 +219,7 @@ impl<'s, T: Bucket> IntoFuture for Items<'s, T> {
             tell,
             ..
         } = self;
-        Box::pin(source.read(Self::SPEC, query, session, tell))
+        source.read(Self::SPEC, query, session, tell).await
     }
 }
 

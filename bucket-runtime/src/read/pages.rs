@@ -1,16 +1,12 @@
 //! Streams over the pages of a key, in bounded memory.
 
 use std::{
-    future::IntoFuture,
     marker::PhantomData,
     pin::Pin,
     task::{Context, Poll},
 };
 
-use futures_util::{
-    future::BoxFuture,
-    stream::{BoxStream, Stream, StreamExt, try_unfold},
-};
+use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::ClientSession;
 
 use crate::{
@@ -63,32 +59,27 @@ impl<'s, T: Bucket> Pages<'s, T> {
     }
 }
 
-impl<'s, T: Bucket> IntoFuture for Pages<'s, T> {
-    type Output = Result<PageStream<'s, T>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self {
-                reader,
-                session,
-                tell,
-                ..
-            } = self;
-            let rows = reader
-                .server
-                .find(reader.scope.all(), Range::oldest_first(), session)
-                .await;
-            let rows = rows.map_err(|error| reader.failed(error))?;
-            let pages = try_unfold(
-                (reader, rows, tell),
-                async |(reader, mut rows, mut tell)| {
-                    let page = reader.next(&mut rows, tell.as_mut()).await?;
-                    Ok(page.map(|page| (page, (reader, rows, tell))))
-                },
-            );
-            Ok(PageStream(pages.boxed()))
-        })
+impl<'s, T: Bucket> Pages<'s, T> {
+    pub(crate) async fn execute(self) -> Result<PageStream<'s, T>> {
+        let Self {
+            reader,
+            session,
+            tell,
+            ..
+        } = self;
+        let rows = reader
+            .server
+            .find(reader.scope.all(), Range::oldest_first(), session)
+            .await;
+        let rows = rows.map_err(|error| reader.failed(error))?;
+        let pages = try_unfold(
+            (reader, rows, tell),
+            async |(reader, mut rows, mut tell)| {
+                let page = reader.next(&mut rows, tell.as_mut()).await?;
+                Ok(page.map(|page| (page, (reader, rows, tell))))
+            },
+        );
+        Ok(PageStream(pages.boxed()))
     }
 }
 

@@ -1,12 +1,10 @@
 //! Adding up what buckets keep, on the server.
 
 use std::{
-    future::IntoFuture,
     marker::PhantomData,
     ops::{Bound, RangeBounds},
 };
 
-use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
     bson::{DateTime, Document},
@@ -120,41 +118,36 @@ impl<'s, T: Bucket> RollUp<'s, T> {
     }
 }
 
-impl<'s, T: Bucket> IntoFuture for RollUp<'s, T> {
-    type Output = Result<Rollup<T>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self {
-                server,
-                scope,
-                windows,
-                session,
-                ..
-            } = self;
-            let of_key = |error: Error| match &scope {
-                Some(scope) => error.with_key(&scope.label()),
-                None => error,
-            };
-            let filter = filter(&T::SPEC, scope.as_ref(), windows);
-            let pipeline = totals::pipeline(&T::SPEC, filter);
-            let found = server.aggregate::<Document>(pipeline, session).await;
-            let found = found.map_err(|error| of_key(Error::read(error, server.name())))?;
-            let found = found.into_iter().next().unwrap_or_default();
-            let number = |name| found.get(name).and_then(whole).unwrap_or(0);
-            let incomplete = number("incomplete");
-            let items = u64::try_from(number("items")).unwrap_or(0);
-            let stored = found.get_document("rollup").ok();
-            let totals = match stored {
-                Some(stored) => Totals::read(&T::SPEC, stored, items),
-                None => Some(Totals::new(&T::SPEC)),
-            };
-            totals
-                .filter(|_| incomplete == 0)
-                .and_then(|totals| Rollup::read(items, totals))
-                .ok_or_else(|| of_key(Error::new(Kind::IncompleteRollup, server.name())))
-        })
+impl<'s, T: Bucket> RollUp<'s, T> {
+    pub(crate) async fn execute(self) -> Result<Rollup<T>> {
+        let Self {
+            server,
+            scope,
+            windows,
+            session,
+            ..
+        } = self;
+        let of_key = |error: Error| match &scope {
+            Some(scope) => error.with_key(&scope.label()),
+            None => error,
+        };
+        let filter = filter(&T::SPEC, scope.as_ref(), windows);
+        let pipeline = totals::pipeline(&T::SPEC, filter);
+        let found = server.aggregate::<Document>(pipeline, session).await;
+        let found = found.map_err(|error| of_key(Error::read(error, server.name())))?;
+        let found = found.into_iter().next().unwrap_or_default();
+        let number = |name| found.get(name).and_then(whole).unwrap_or(0);
+        let incomplete = number("incomplete");
+        let items = u64::try_from(number("items")).unwrap_or(0);
+        let stored = found.get_document("rollup").ok();
+        let totals = match stored {
+            Some(stored) => Totals::read(&T::SPEC, stored, items),
+            None => Some(Totals::new(&T::SPEC)),
+        };
+        totals
+            .filter(|_| incomplete == 0)
+            .and_then(|totals| Rollup::read(items, totals))
+            .ok_or_else(|| of_key(Error::new(Kind::IncompleteRollup, server.name())))
     }
 }
 

@@ -1,8 +1,5 @@
 //! Buckets as flat data: the stages that take them apart, and a view made of these.
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
     bson::{Bson, Document, doc},
@@ -117,36 +114,31 @@ impl<'s> CreateView<'s> {
     }
 }
 
-impl<'s> IntoFuture for CreateView<'s> {
-    type Output = Result<()>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self {
-                server,
-                name,
-                pipeline,
-                mut session,
-            } = self;
-            let made = server.create_view(&name, pipeline.clone(), session.as_deref_mut());
-            let Err(error) = made.await else {
-                return Ok(());
-            };
-            if !is_there_already(&error) {
-                return Err(Error::write(error, server.name()));
+impl<'s> CreateView<'s> {
+    pub(crate) async fn execute(self) -> Result<()> {
+        let Self {
+            server,
+            name,
+            pipeline,
+            mut session,
+        } = self;
+        let made = server.create_view(&name, pipeline.clone(), session.as_deref_mut());
+        let Err(error) = made.await else {
+            return Ok(());
+        };
+        if !is_there_already(&error) {
+            return Err(Error::write(error, server.name()));
+        }
+        let there = server.view_pipeline(&name, session).await;
+        match there.map_err(|error| Error::read(error, server.name()))? {
+            Some(there) if there == pipeline => Ok(()),
+            there => {
+                let kind = Kind::NameTaken {
+                    name,
+                    view: there.is_some(),
+                };
+                Err(Error::new(kind, server.name()).with_driver(error))
             }
-            let there = server.view_pipeline(&name, session).await;
-            match there.map_err(|error| Error::read(error, server.name()))? {
-                Some(there) if there == pipeline => Ok(()),
-                there => {
-                    let kind = Kind::NameTaken {
-                        name,
-                        view: there.is_some(),
-                    };
-                    Err(Error::new(kind, server.name()).with_driver(error))
-                }
-            }
-        })
+        }
     }
 }

@@ -4,17 +4,13 @@ mod event;
 mod token;
 
 use std::{
-    future::IntoFuture,
     marker::PhantomData,
     pin::Pin,
     task::{Context, Poll, ready},
     vec::IntoIter,
 };
 
-use futures_util::{
-    future::BoxFuture,
-    stream::{BoxStream, Stream, StreamExt, try_unfold},
-};
+use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
     bson::{Bson, Document},
     change_stream::{
@@ -103,32 +99,27 @@ impl<T: Bucket> Watch<T> {
     }
 }
 
-impl<T: Bucket> IntoFuture for Watch<T> {
-    type Output = Result<WatchStream<T>>;
-    type IntoFuture = BoxFuture<'static, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self { reader, after, .. } = self;
-            let Reader { server, scope } = &reader;
-            server.needs_replica_set("watch").await?;
-            let resume = after.as_ref().and_then(WatchToken::resume_token);
-            let events = server.watch(scope.ids(), resume).await;
-            let mut events = events.map_err(|error| reader.failed(error))?;
-            let token = match after {
-                Some(token) => token,
-                None => beginning(&reader, &mut events).await?,
-            };
-            let events = try_unfold((reader, events), async |(reader, mut events)| {
-                let news = News::next(&reader, &mut events).await?;
-                Ok(Some((news, (reader, events))))
-            });
-            Ok(WatchStream {
-                events: events.boxed(),
-                items: Vec::new().into_iter(),
-                token,
-                next: None,
-            })
+impl<T: Bucket> Watch<T> {
+    pub(crate) async fn execute(self) -> Result<WatchStream<T>> {
+        let Self { reader, after, .. } = self;
+        let Reader { server, scope } = &reader;
+        server.needs_replica_set("watch").await?;
+        let resume = after.as_ref().and_then(WatchToken::resume_token);
+        let events = server.watch(scope.ids(), resume).await;
+        let mut events = events.map_err(|error| reader.failed(error))?;
+        let token = match after {
+            Some(token) => token,
+            None => beginning(&reader, &mut events).await?,
+        };
+        let events = try_unfold((reader, events), async |(reader, mut events)| {
+            let news = News::next(&reader, &mut events).await?;
+            Ok(Some((news, (reader, events))))
+        });
+        Ok(WatchStream {
+            events: events.boxed(),
+            items: Vec::new().into_iter(),
+            token,
+            next: None,
         })
     }
 }

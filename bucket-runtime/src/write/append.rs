@@ -1,8 +1,5 @@
 //! The append: how an item gets into the open bucket of its key, whoever else is writing.
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
 use crate::{
@@ -106,18 +103,13 @@ impl<'s> Append<'s> {
     }
 }
 
-impl<'s> IntoFuture for Append<'s> {
-    type Output = Result<Appended>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Writer { engine, combiner } = self.writer;
-            let (entry, session) = (self.entry?, self.session);
-            match combiner {
-                Some(combiner) if session.is_none() => combiner.append(self.scope, entry).await,
-                _ => engine.append_one(self.scope, entry, session).await,
-            }
-        })
+impl<'s> Append<'s> {
+    pub(crate) async fn execute(self) -> Result<Appended> {
+        let Writer { engine, combiner } = self.writer;
+        let (entry, session) = (self.entry?, self.session);
+        match combiner {
+            Some(combiner) if session.is_none() => combiner.append(self.scope, entry).await,
+            _ => engine.append_one(self.scope, entry, session).await,
+        }
     }
 }

@@ -9,9 +9,9 @@ mod plan;
 mod sizes;
 mod store;
 
-use std::{future::IntoFuture, pin::Pin};
+use std::pin::Pin;
 
-use futures_util::{Stream, StreamExt, future::BoxFuture, stream};
+use futures_util::{Stream, StreamExt, stream};
 use tokio::{
     sync::mpsc,
     task::{JoinError, JoinSet},
@@ -130,45 +130,40 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
     }
 }
 
-impl<'i, T: Bucket> IntoFuture for AppendMany<'i, T> {
-    type Output = Result<u64, AppendManyError<T>>;
-    type IntoFuture = BoxFuture<'i, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self {
-                engine,
-                mut items,
-                buffer,
-                mut progress,
-            } = self;
-            let load = Load::new(engine);
-            let mut lanes = Lanes::default();
-            let mut index = 0;
-            while let Some(item) = items.next().await {
-                let has_failed = match check(&load.engine, &item) {
-                    Ok(()) => {
-                        lanes.push(index, item);
-                        false
-                    }
-                    Err(error) => {
-                        load.fail([FailedItem { index, item, error }]);
-                        true
-                    }
-                };
-                index += 1;
-                let is_full = lanes.bytes() >= buffer;
-                if is_full {
-                    flush(&load, &mut lanes, &mut progress).await;
+impl<'i, T: Bucket> AppendMany<'i, T> {
+    pub(crate) async fn execute(self) -> Result<u64, AppendManyError<T>> {
+        let Self {
+            engine,
+            mut items,
+            buffer,
+            mut progress,
+        } = self;
+        let load = Load::new(engine);
+        let mut lanes = Lanes::default();
+        let mut index = 0;
+        while let Some(item) = items.next().await {
+            let has_failed = match check(&load.engine, &item) {
+                Ok(()) => {
+                    lanes.push(index, item);
+                    false
                 }
-                // To ask this of every item would take as long as all else that is done here.
-                if (is_full || has_failed) && load.is_over(buffer) {
-                    break;
+                Err(error) => {
+                    load.fail([FailedItem { index, item, error }]);
+                    true
                 }
+            };
+            index += 1;
+            let is_full = lanes.bytes() >= buffer;
+            if is_full {
+                flush(&load, &mut lanes, &mut progress).await;
             }
-            flush(&load, &mut lanes, &mut progress).await;
-            load.finish()
-        })
+            // To ask this of every item would take as long as all else that is done here.
+            if (is_full || has_failed) && load.is_over(buffer) {
+                break;
+            }
+        }
+        flush(&load, &mut lanes, &mut progress).await;
+        load.finish()
     }
 }
 

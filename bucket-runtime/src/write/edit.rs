@@ -3,9 +3,6 @@
 mod found;
 mod protocol;
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Bson};
 
 use self::protocol::Editor;
@@ -157,22 +154,16 @@ impl<'s, T: Bucket> RemoveStored<'s, T> {
     }
 }
 
-impl<'s, T: Bucket> IntoFuture for RemoveStored<'s, T> {
-    type Output = Result<Option<Bson>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
+impl<'s, T: Bucket> RemoveStored<'s, T> {
+    pub(crate) async fn execute(self) -> Result<Option<Bson>> {
         let RemoveItem { editor, session } = self.0;
-        Box::pin(async move { editor.change(Editor::without_reading, session).await })
+        editor.change(Editor::without_reading, session).await
     }
 }
 
-impl<'s, T: Bucket> IntoFuture for RemoveItem<'s, T> {
-    type Output = Result<Option<T>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.editor.change(Editor::without, self.session).await })
+impl<'s, T: Bucket> RemoveItem<'s, T> {
+    pub(crate) async fn execute(self) -> Result<Option<T>> {
+        self.editor.change(Editor::without, self.session).await
     }
 }
 
@@ -193,14 +184,9 @@ impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'s, T, F> {
     }
 }
 
-impl<'s, T: Bucket, F: FnMut(&mut T) + Send + 's> IntoFuture for UpdateItem<'s, T, F> {
-    type Output = Result<Option<T>>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(mut self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let change = |editor: &Editor<T>, found| editor.with(found, &mut self.change);
-            self.editor.change(change, self.session).await
-        })
+impl<'s, T: Bucket, F: FnMut(&mut T) + Send + 's> UpdateItem<'s, T, F> {
+    pub(crate) async fn execute(mut self) -> Result<Option<T>> {
+        let change = |editor: &Editor<T>, found| editor.with(found, &mut self.change);
+        self.editor.change(change, self.session).await
     }
 }

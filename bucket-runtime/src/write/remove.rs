@@ -1,8 +1,5 @@
 //! Removing all of a key.
 
-use std::future::IntoFuture;
-
-use futures_util::future::BoxFuture;
 use mongodb::ClientSession;
 
 use crate::{Bucket, Buckets, Error, KeyRef, Result, read::reader::Reader};
@@ -57,17 +54,10 @@ impl<'s> RemoveKey<'s> {
     }
 }
 
-impl<'s> IntoFuture for RemoveKey<'s> {
-    type Output = Result<u64>;
-    type IntoFuture = BoxFuture<'s, Self::Output>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Reader { server, scope } = &self.reader;
-            let removed = server.delete_many(scope.all(), self.session).await;
-            removed.map_err(|error| {
-                Error::write_of_many(error, server.name()).with_key(&scope.label())
-            })
-        })
+impl<'s> RemoveKey<'s> {
+    pub(crate) async fn execute(self) -> Result<u64> {
+        let Reader { server, scope } = &self.reader;
+        let removed = server.delete_many(scope.all(), self.session).await;
+        removed.map_err(|error| Error::write_of_many(error, server.name()).with_key(&scope.label()))
     }
 }

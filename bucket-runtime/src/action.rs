@@ -1,0 +1,131 @@
+//! The calls of [`Buckets`] and [`Outliers`] as builders: they take a session, and do their work when
+//! they are awaited.
+
+use std::future::IntoFuture;
+
+use futures_util::future::BoxFuture;
+
+use crate::{
+    Bucket, Buckets, Result,
+    bson::Bson,
+    maintain::{recapacity::RecapacityProgress, regroup::RegroupProgress, verify::BucketProblem},
+    outlier::{
+        Advice, ExtrasStream, FindStream, Outlier, Outliers, Parent, Problem, PushManyError,
+        SplitProgress, ValueStream,
+    },
+    read::{items::ItemStream, page::Page, pages::PageStream, watch::WatchStream},
+    value::rollup::Rollup,
+    write::{appended::Appended, bulk::AppendManyError},
+};
+pub use crate::{
+    maintain::{
+        create::CreateCollections,
+        open::OpenBuckets,
+        recapacity::Recapacity,
+        regroup::Regroup,
+        verify::{RepairBuckets, VerifyBuckets},
+    },
+    outlier::{
+        Advise, CountValues, Delete, Extras, Find, Get, GetAll, Insert, OpenOutliers, Push,
+        PushMany, Remove, Repair, SplitExisting, Values, Verify,
+    },
+    read::{
+        count::Count, find_page::FindPage, items::Items, pages::Pages, rollup::RollUp,
+        view::CreateView, watch::Watch,
+    },
+    write::{
+        append::Append,
+        bulk::AppendMany,
+        edit::{RemoveItem, RemoveStored, UpdateItem},
+        remove::RemoveKey,
+    },
+};
+
+/// Has builders be awaited, and with the feature `sync` carried out by `run`: both by their `execute`.
+macro_rules! actions {
+    ($($life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
+        impl<$($generics)*> IntoFuture for $builder {
+            type Output = $output;
+            type IntoFuture = BoxFuture<$life, $output>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                Box::pin(self.execute())
+            }
+        }
+
+        #[cfg(feature = "sync")]
+        impl<$($generics)*> $builder {
+            /// Carries it out, and blocks the thread until that is done. Needs the feature `sync`;
+            /// not for asynchronous code, see [`sync`](crate::sync).
+            pub fn run(self) -> $output {
+                crate::sync::block_on(self.execute())
+            }
+        }
+    )+};
+}
+
+/// The same for builders whose output is a stream, which `run` gives as an iterator.
+macro_rules! streams {
+    ($($life:lifetime [$($generics:tt)*] $builder:ty => $stream:ty;)+) => {$(
+        impl<$($generics)*> IntoFuture for $builder {
+            type Output = Result<$stream>;
+            type IntoFuture = BoxFuture<$life, Self::Output>;
+
+            fn into_future(self) -> Self::IntoFuture {
+                Box::pin(self.execute())
+            }
+        }
+
+        #[cfg(feature = "sync")]
+        impl<$($generics)*> $builder {
+            /// Carries it out, and blocks the thread until the first batch is there, and later for
+            /// each further one. Needs the feature `sync`; not for asynchronous code, see
+            /// [`sync`](crate::sync).
+            pub fn run(self) -> Result<crate::sync::Iter<$stream>> {
+                crate::sync::block_on(self.execute()).map(crate::sync::Iter::new)
+            }
+        }
+    )+};
+}
+
+actions! {
+    'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
+    'c ['c] Append<'c> => Result<Appended>;
+    'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
+    'c ['c, T: Bucket] Regroup<'c, T> => Result<RegroupProgress>;
+    'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
+    'c ['c] Count<'c> => Result<u64>;
+    'c ['c, T: Bucket] RollUp<'c, T> => Result<Rollup<T>>;
+    'c ['c, T: Bucket] RemoveItem<'c, T> => Result<Option<T>>;
+    'c ['c, T: Bucket] RemoveStored<'c, T> => Result<Option<Bson>>;
+    'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItem<'c, T, F> => Result<Option<T>>;
+    'c ['c] RemoveKey<'c> => Result<u64>;
+    'c ['c] CreateView<'c> => Result<()>;
+    'static [] CreateCollections => Result<()>;
+    'c ['c, T: Bucket] Recapacity<'c, T> => Result<RecapacityProgress>;
+    'static [] VerifyBuckets => Result<Vec<BucketProblem>>;
+    'static [] RepairBuckets => Result<Vec<BucketProblem>>;
+
+    'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
+    'c ['c] Insert<'c> => Result<()>;
+    'c ['c] Push<'c> => Result<()>;
+    'c ['c, T: Outlier] PushMany<'c, T> => Result<(), PushManyError<T::Item>>;
+    'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
+    'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
+    'c ['c] CountValues<'c> => Result<u64>;
+    'c ['c] Remove<'c> => Result<bool>;
+    'c ['c] Delete<'c> => Result<bool>;
+    'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
+    'static [T: Outlier] Verify<T> => Result<Vec<Problem>>;
+    'static [T: Outlier] Repair<T> => Result<Vec<Problem>>;
+    'static [] Advise => Result<Advice>;
+}
+
+streams! {
+    'c ['c, T: Bucket] Items<'c, T> => ItemStream<'c, T>;
+    'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
+    'static [T: Bucket] Watch<T> => WatchStream<T>;
+    'c ['c, T: Outlier] Values<'c, T> => ValueStream<'c, T::Item>;
+    'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
+    'c ['c, T: Outlier] Find<'c, T> => FindStream<'c, T>;
+}
