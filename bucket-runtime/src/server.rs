@@ -8,8 +8,8 @@ mod edit;
 mod fill;
 mod index;
 mod many;
-mod numbered;
 mod pipeline;
+mod retryable;
 mod shard;
 pub(crate) mod transaction;
 mod watch;
@@ -26,13 +26,13 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 
-pub(crate) use self::fill::{Last, Open};
-use self::{deployment::Deployment, numbered::Numbers};
+pub(crate) use self::fill::{LastBucket, OpenBucket};
+use self::{deployment::Deployment, retryable::RetryableSessions};
 use crate::{
     Error,
     error::Kind,
     protocol::{command::KeyScope, range::Range},
-    server::cursor::Rows,
+    server::cursor::DocumentCursor,
     value::element::whole,
 };
 
@@ -52,7 +52,7 @@ use with_session;
 pub(crate) struct Server {
     collection: Collection<Document>,
     deployment: Arc<OnceCell<Deployment>>,
-    numbers: Numbers,
+    numbers: RetryableSessions,
 }
 
 impl Server {
@@ -60,7 +60,7 @@ impl Server {
         Self {
             collection,
             deployment: Arc::default(),
-            numbers: Numbers::default(),
+            numbers: RetryableSessions::default(),
         }
     }
 
@@ -116,7 +116,7 @@ impl Server {
         filter: Document,
         range: Range,
         session: Option<&'s mut ClientSession>,
-    ) -> Result<Rows<'s, R>, DriverError>
+    ) -> Result<DocumentCursor<'s, R>, DriverError>
     where
         R: DeserializeOwned,
     {
@@ -134,10 +134,10 @@ impl Server {
             action = action.limit(limit);
         }
         Ok(match session {
-            None => Rows::from(action.await?.with_type()),
+            None => DocumentCursor::from(action.await?.with_type()),
             Some(session) => {
                 let cursor = action.session(&mut *session).await?;
-                Rows::from((cursor.with_type(), session))
+                DocumentCursor::from((cursor.with_type(), session))
             }
         })
     }
@@ -198,9 +198,9 @@ impl Server {
     pub(crate) async fn scan<R: DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
-    ) -> Result<Rows<'static, R>, DriverError> {
+    ) -> Result<DocumentCursor<'static, R>, DriverError> {
         let action = self.collection.aggregate(pipeline).allow_disk_use(true);
-        Ok(Rows::from(action.await?.with_type()))
+        Ok(DocumentCursor::from(action.await?.with_type()))
     }
 }
 

@@ -260,7 +260,7 @@ impl Core {
         let entries = std::mem::take(elements).into_iter();
         let entries = entries.map(|element| Entry {
             element,
-            base: None,
+            opening_id: None,
             time: None,
             rolled: Vec::new(),
         });

@@ -15,7 +15,7 @@ use crate::{
     error::Kind,
     outlier::{Outlier, state::State},
     protocol::range::Range,
-    server::cursor::{self, RowError, Rows},
+    server::cursor::{self, CursorError, DocumentCursor},
 };
 
 /// A parent as it is stored.
@@ -31,7 +31,7 @@ pub struct Parent<T> {
 /// The next parent of a find, and whether it is flagged.
 pub(crate) async fn next_parent<T: Outlier>(
     core: &Core,
-    rows: &mut Rows<'_, T>,
+    rows: &mut DocumentCursor<'_, T>,
 ) -> Result<Option<Parent<T>>> {
     let flag = |raw: &mongodb::bson::RawDocument| raw.get_bool(T::SPEC.flag).unwrap_or(false);
     match rows.next_with(flag).await {
@@ -39,8 +39,8 @@ pub(crate) async fn next_parent<T: Outlier>(
             document,
             has_extras,
         })),
-        Err(RowError::Driver(error)) => Err(Error::read(error, core.parents.name())),
-        Err(RowError::Decode(row, error)) => Err(Error::new(
+        Err(CursorError::Driver(error)) => Err(Error::read(error, core.parents.name())),
+        Err(CursorError::Decode(row, error)) => Err(Error::new(
             Kind::Deserialize(cursor::id(&row)),
             core.parents.name(),
         )

@@ -15,7 +15,7 @@ use crate::{
     error::Kind,
     outlier::{Outlier, Parent},
     protocol::range::Range,
-    server::cursor::{self, RowError, Rows},
+    server::cursor::{self, CursorError, DocumentCursor},
     value::stored_bucket::StoredBucket,
 };
 
@@ -74,7 +74,7 @@ impl Reader {
         &self,
         filter: Document,
         session: Option<&'s mut ClientSession>,
-    ) -> Result<Rows<'s, StoredBucket<Extra<T>>>> {
+    ) -> Result<DocumentCursor<'s, StoredBucket<Extra<T>>>> {
         let server = &self.core.extras.server;
         let rows = server.find(filter, Range::oldest_first(), session).await;
         rows.map_err(|error| self.error(Kind::Driver).with_driver(error))
@@ -82,15 +82,15 @@ impl Reader {
 
     async fn next<T: Outlier>(
         &self,
-        rows: &mut Rows<'_, StoredBucket<Extra<T>>>,
+        rows: &mut DocumentCursor<'_, StoredBucket<Extra<T>>>,
     ) -> Result<Option<ExtrasPage<T::Item>>> {
         match rows.next().await {
             Ok(page) => Ok(page.map(|page| ExtrasPage {
                 id: page.id,
                 items: page.elements,
             })),
-            Err(RowError::Driver(error)) => Err(self.error(Kind::Driver).with_driver(error)),
-            Err(RowError::Decode(row, error)) => Err(self
+            Err(CursorError::Driver(error)) => Err(self.error(Kind::Driver).with_driver(error)),
+            Err(CursorError::Decode(row, error)) => Err(self
                 .error(Kind::Deserialize(cursor::id(&row)))
                 .with_driver(error)),
         }
@@ -232,7 +232,7 @@ impl<I> Stream for ValueStream<'_, I> {
 pub struct FindStream<'s, T>(BoxStream<'s, Result<Parent<T>>>);
 
 impl<'s, T: Outlier> FindStream<'s, T> {
-    pub(crate) fn new(core: Core, rows: Rows<'s, T>) -> Self {
+    pub(crate) fn new(core: Core, rows: DocumentCursor<'s, T>) -> Self {
         let parents = try_unfold((core, rows), async |(core, mut rows)| {
             let parent = read::next_parent(&core, &mut rows).await?;
             Ok(parent.map(|parent| (parent, (core, rows))))

@@ -9,8 +9,8 @@ mod shard_key;
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 pub(crate) use self::{
-    append::{Items, size},
-    edit::{Kept, Place, Stored},
+    append::{AppendedItems, size},
+    edit::{KeptFields, Place, StoredItem},
     identity::{has_twins, identity, identity_path},
     index::{
         before_all_windows, open_index_filter, open_index_keys, reference_index_keys,
@@ -98,7 +98,7 @@ impl KeyScope {
     }
 
     /// Where an item of this moment is written to: its window, if buckets have one. A moment that no
-    /// id can hold has none; [`item::base`](crate::write::item::base) refuses it.
+    /// id can hold has none; [`item::opening_id`](crate::write::item::opening_id) refuses it.
     pub(crate) fn at(mut self, time: Option<DateTime>) -> Self {
         let ordinal = self.spec.id.ordinal;
         if let (Ordinal::Window { .. }, Some(time)) = (ordinal, time)

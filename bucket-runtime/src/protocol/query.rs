@@ -5,7 +5,7 @@ mod place;
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    protocol::{command::KeyScope, filter::Node, range::Range, time_bounds::Span},
+    protocol::{command::KeyScope, filter::Node, range::Range, time_bounds::TimeBounds},
     schema::{id, spec::BucketSpec},
 };
 
@@ -105,7 +105,7 @@ impl Query {
         scope: Option<&KeyScope>,
         start: Option<&Start>,
     ) -> Document {
-        let span = Span::of(&self.filter, spec);
+        let span = TimeBounds::of(&self.filter, spec);
         let mut all = Vec::new();
         match (scope, start) {
             (Some(scope), Some(start)) => all.push(scope.from(&start.id, self.newest_first)),

@@ -9,12 +9,12 @@ use crate::{
 
 /// Two moments, both included, in milliseconds. What is unbounded ends where numbers do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct TimeBounds {
     from: i64,
     to: i64,
 }
 
-impl Span {
+impl TimeBounds {
     const ALWAYS: Self = Self {
         from: i64::MIN,
         to: i64::MAX,
@@ -116,7 +116,7 @@ impl Span {
 
 impl KeyScope {
     /// The buckets of the key in whose windows this span lies: a range of ids.
-    pub(crate) fn within(&self, span: Span) -> Document {
+    pub(crate) fn within(&self, span: TimeBounds) -> Document {
         let id = |millis| id::time(self.spec.id.ordinal, millis).map(|text| self.id(&text));
         let mut range = self.ids();
         if let Ok(ids) = range.get_document_mut("_id")
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn span(filter: Filter<()>) -> (i64, i64) {
-        let Span { from, to } = Span::of(&filter.node, &SPEC);
+        let TimeBounds { from, to } = TimeBounds::of(&filter.node, &SPEC);
         (from, to)
     }
 
@@ -185,7 +185,7 @@ mod tests {
                 value: "a".into(),
             }],
         );
-        assert_eq!(scope.within(Span::ALWAYS), scope.all());
-        assert_eq!(Span::ALWAYS.windows(&SPEC), None);
+        assert_eq!(scope.within(TimeBounds::ALWAYS), scope.all());
+        assert_eq!(TimeBounds::ALWAYS.windows(&SPEC), None);
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     server::{
         Server,
         current_index::{CurrentIndex, IndexDeadline},
-        cursor::{self, RowError, Rows},
+        cursor::{self, CursorError, DocumentCursor},
     },
     value::{
         stored_bucket::StoredBucket,
@@ -276,15 +276,15 @@ impl Source {
     /// The items of the next row.
     async fn next<T: Bucket>(
         &self,
-        rows: &mut Rows<'_, StoredBucket<T>>,
+        rows: &mut DocumentCursor<'_, StoredBucket<T>>,
         tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<Vec<T>>> {
         match self {
             Self::Key(reader, _) => Ok(reader.next(rows, tell).await?.map(|page| page.items)),
             Self::All(server) => match rows.next().await {
                 Ok(bucket) => Ok(bucket.map(StoredBucket::into_items)),
-                Err(RowError::Driver(error)) => Err(self.failed(error)),
-                Err(RowError::Decode(row, error)) => {
+                Err(CursorError::Driver(error)) => Err(self.failed(error)),
+                Err(CursorError::Decode(row, error)) => {
                     let bucket = sift(&row, error, tell, |error| {
                         let kind = Kind::Deserialize(cursor::id(&row));
                         Error::new(kind, server.name()).with_driver(error)

@@ -7,7 +7,7 @@ use crate::{
     read::page::Page,
     server::{
         Server,
-        cursor::{self, RowError, Rows},
+        cursor::{self, CursorError, DocumentCursor},
     },
     value::{
         stored_bucket::StoredBucket,
@@ -27,14 +27,14 @@ impl Reader {
     /// them.
     pub(crate) async fn next<T: Bucket>(
         &self,
-        rows: &mut Rows<'_, StoredBucket<T>>,
+        rows: &mut DocumentCursor<'_, StoredBucket<T>>,
         tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<Page<T>>> {
         let bucket = match rows.next().await {
             Ok(Some(bucket)) => bucket,
             Ok(None) => return Ok(None),
-            Err(RowError::Driver(error)) => return Err(self.failed(error)),
-            Err(RowError::Decode(row, error)) => sift(&row, error, tell, |error| {
+            Err(CursorError::Driver(error)) => return Err(self.failed(error)),
+            Err(CursorError::Decode(row, error)) => sift(&row, error, tell, |error| {
                 let id = cursor::id(&row);
                 self.fail(Kind::Deserialize(id)).with_driver(error)
             })?,

@@ -13,7 +13,7 @@ use mongodb::{
 use crate::{
     Bucket, Buckets, Error, KeyRef, Result, Windowed,
     error::Kind,
-    protocol::{command::KeyScope, time_bounds::Span},
+    protocol::{command::KeyScope, time_bounds::TimeBounds},
     schema::spec::BucketSpec,
     server::Server,
     value::{
@@ -157,7 +157,7 @@ fn filter(spec: &BucketSpec, scope: Option<&KeyScope>, windows: Document) -> Doc
         return scope.map(KeyScope::all).unwrap_or_default();
     };
     let mut filter = scope
-        .map(|scope| scope.within(Span::of_operators(&windows)))
+        .map(|scope| scope.within(TimeBounds::of_operators(&windows)))
         .unwrap_or_default();
     filter.insert(name, windows);
     filter

@@ -1,4 +1,4 @@
-//! Rows as they come from the server.
+//! A cursor over typed documents.
 
 mod prefetch;
 
@@ -9,12 +9,12 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
-use self::prefetch::Ahead;
+use self::prefetch::Prefetch;
 
 /// A cursor, with or without a session.
-pub(crate) struct Rows<'s, R> {
+pub(crate) struct DocumentCursor<'s, R> {
     cursor: AnyCursor<'s, R>,
-    ahead: Ahead<R>,
+    prefetch: Prefetch<R>,
 }
 
 enum AnyCursor<'s, R> {
@@ -23,43 +23,43 @@ enum AnyCursor<'s, R> {
 }
 
 /// Why the next row could not be had.
-pub(crate) enum RowError {
+pub(crate) enum CursorError {
     /// The server failed.
     Driver(DriverError),
     /// This row could not be decoded.
     Decode(RawDocumentBuf, DriverError),
 }
 
-impl<R> From<Cursor<R>> for Rows<'_, R> {
+impl<R> From<Cursor<R>> for DocumentCursor<'_, R> {
     fn from(cursor: Cursor<R>) -> Self {
         Self {
             cursor: AnyCursor::Plain(cursor),
-            ahead: Ahead::default(),
+            prefetch: Prefetch::default(),
         }
     }
 }
 
-impl<'s, R> From<(SessionCursor<R>, &'s mut ClientSession)> for Rows<'s, R> {
+impl<'s, R> From<(SessionCursor<R>, &'s mut ClientSession)> for DocumentCursor<'s, R> {
     fn from((cursor, session): (SessionCursor<R>, &'s mut ClientSession)) -> Self {
         Self {
             cursor: AnyCursor::Session(cursor, session),
-            ahead: Ahead::default(),
+            prefetch: Prefetch::default(),
         }
     }
 }
 
-impl<'s, R: DeserializeOwned> Rows<'s, R> {
+impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
     /// The next row, and what else is to be seen in it.
     pub(crate) async fn next_with<X>(
         &mut self,
         look: impl FnOnce(&RawDocument) -> X,
-    ) -> Result<Option<(R, X)>, RowError> {
-        if !self.advance().await.map_err(RowError::Driver)? {
+    ) -> Result<Option<(R, X)>, CursorError> {
+        if !self.advance().await.map_err(CursorError::Driver)? {
             return Ok(None);
         }
         match self.decode() {
             Ok(row) => Ok(Some((row, look(self.raw())))),
-            Err(error) => Err(RowError::Decode(self.raw().to_owned(), error)),
+            Err(error) => Err(CursorError::Decode(self.raw().to_owned(), error)),
         }
     }
 

@@ -65,7 +65,7 @@ impl Deployment {
         self.wire_version >= SERVER_8_0
     }
 
-    /// Whether commands may be numbered by us: a `mongos` hands them on to shards with a memory each.
+    /// Whether our own numbers may make commands retryable: a `mongos` hands them on to shards with a memory each.
     pub(super) fn takes_our_numbers(self) -> bool {
         self.topology == Topology::ReplicaSet && !self.has_bulk_write()
     }

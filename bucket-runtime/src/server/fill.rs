@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// An open bucket.
-pub(crate) struct Open {
+pub(crate) struct OpenBucket {
     pub(crate) id: Bson,
     pub(crate) count: usize,
     /// How many bytes its items take beyond their shares.
@@ -26,7 +26,7 @@ pub(crate) struct Open {
 }
 
 /// The last bucket of a key, and what more it takes.
-pub(crate) struct Last {
+pub(crate) struct LastBucket {
     pub(crate) id: String,
     pub(crate) room: usize,
     /// How many bytes its items take beyond their shares.
@@ -72,7 +72,7 @@ impl Server {
         &self,
         scope: &KeyScope,
         session: Option<&mut ClientSession>,
-    ) -> Result<Option<Open>, DriverError> {
+    ) -> Result<Option<OpenBucket>, DriverError> {
         let action = (self.collection)
             .find_one(scope.open_bucket_anywhere())
             .hint(Hint::Name(scope.open.name.to_owned()))
@@ -81,7 +81,7 @@ impl Server {
         let found = with_session!(action, session)?;
         Ok(found.map(|mut bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
-            Open {
+            OpenBucket {
                 count: usize::try_from(count).unwrap_or(0),
                 oversize: oversize(&bucket),
                 id: bucket.remove("_id").unwrap_or(Bson::Null),
@@ -94,7 +94,7 @@ impl Server {
         &self,
         scope: &KeyScope,
         session: Option<&mut ClientSession>,
-    ) -> Result<Option<Last>, DriverError> {
+    ) -> Result<Option<LastBucket>, DriverError> {
         let mut projection = filling(scope.spec);
         projection.insert(SEALED, 1_i32);
         let all = self.by_ids(scope, scope.ids());
@@ -106,7 +106,7 @@ impl Server {
                 (Some(count), None) => usize::try_from(capacity - count).unwrap_or(0),
                 _ => 0,
             };
-            Some(Last {
+            Some(LastBucket {
                 id: bucket.get_str("_id").ok()?.to_owned(),
                 room,
                 oversize: oversize(&bucket),
@@ -118,7 +118,7 @@ impl Server {
     pub(crate) async fn open_buckets(
         &self,
         scopes: &[&KeyScope],
-    ) -> Result<Vec<(Vec<Bson>, Open)>, DriverError> {
+    ) -> Result<Vec<(Vec<Bson>, OpenBucket)>, DriverError> {
         let Some((spec, open)) = scopes.first().map(|scope| (scope.spec, scope.open)) else {
             return Ok(Vec::new());
         };
@@ -137,7 +137,7 @@ impl Server {
             let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
             let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
             let key = names.iter().map(value).collect();
-            let open = Open {
+            let open = OpenBucket {
                 id: value(&"_id"),
                 count: usize::try_from(count).unwrap_or(0),
                 oversize: oversize(&bucket),

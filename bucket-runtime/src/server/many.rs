@@ -1,7 +1,7 @@
 //! Several statements in one command, each repeatable without being carried out twice.
 //!
 //! A server from 8.0 on has `bulkWrite`, which the driver sends and repeats. Before 8.0, a replica set
-//! takes several updates in a command that is numbered here ([`numbered`](super::numbered)); where that
+//! takes several updates in a command that gets its number here ([`retryable`](super::retryable)); where that
 //! is not possible, behind a `mongos` and on a standalone server, each update travels alone.
 
 use mongodb::{
@@ -31,7 +31,7 @@ impl Server {
         if deployment.has_bulk_write() {
             self.bulk_write(updates, ordered).await
         } else if deployment.takes_our_numbers() {
-            self.numbered(updates, ordered).await
+            self.retryable(updates, ordered).await
         } else {
             self.one_by_one(updates, ordered).await
         }

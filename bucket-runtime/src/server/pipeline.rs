@@ -10,7 +10,7 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 
 use super::{Server, primary};
-use crate::{schema::names::UNIQUE_INDEX, server::cursor::Rows};
+use crate::{schema::names::UNIQUE_INDEX, server::cursor::DocumentCursor};
 
 impl Server {
     /// The documents that a pipeline ends in, as they come.
@@ -19,16 +19,16 @@ impl Server {
         pipeline: impl IntoIterator<Item = Document>,
         hint: Option<&'static str>,
         session: Option<&'s mut ClientSession>,
-    ) -> Result<Rows<'s, R>, DriverError> {
+    ) -> Result<DocumentCursor<'s, R>, DriverError> {
         let mut action = self.collection.aggregate(pipeline);
         if let Some(hint) = hint {
             action = action.hint(Hint::Name(hint.to_owned()));
         }
         Ok(match session {
-            None => Rows::from(action.await?.with_type()),
+            None => DocumentCursor::from(action.await?.with_type()),
             Some(session) => {
                 let cursor = action.session(&mut *session).await?;
-                Rows::from((cursor.with_type(), session))
+                DocumentCursor::from((cursor.with_type(), session))
             }
         })
     }
@@ -37,11 +37,11 @@ impl Server {
     pub(crate) async fn survey<R: DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
-    ) -> Result<Rows<'static, R>, DriverError> {
+    ) -> Result<DocumentCursor<'static, R>, DriverError> {
         let action = (self.collection.aggregate(pipeline))
             .allow_disk_use(true)
             .selection_criteria(primary());
-        Ok(Rows::from(action.await?.with_type()))
+        Ok(DocumentCursor::from(action.await?.with_type()))
     }
 
     /// All documents that a pipeline ends in: for those that end in few.
@@ -79,8 +79,8 @@ impl Server {
             .hint(Hint::Name(UNIQUE_INDEX.to_owned()))
             .selection_criteria(primary());
         let mut rows = match session {
-            None => Rows::<Document>::from(action.await?),
-            Some(session) => Rows::from((action.session(&mut *session).await?, session)),
+            None => DocumentCursor::<Document>::from(action.await?),
+            Some(session) => DocumentCursor::from((action.session(&mut *session).await?, session)),
         };
         let mut found = Vec::new();
         while rows.advance().await? {

@@ -2,7 +2,7 @@
 
 mod failed;
 mod fill;
-mod lane;
+mod key_items;
 mod load;
 mod measure;
 mod plan;
@@ -19,10 +19,10 @@ use tokio::{
 
 pub use self::failed::{AppendManyError, FailedItem};
 pub(crate) use self::{
-    lane::Held,
-    plan::{Chunk, Ids, NewBucket, has_twins},
+    key_items::Held,
+    plan::{Ids, NewBucket, PlannedBucket, has_twins},
 };
-use self::{lane::Lanes, load::Load};
+use self::{key_items::ItemsByKey, load::Load};
 use crate::{
     Bucket, Buckets, Result,
     error::Kind,
@@ -139,12 +139,12 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
             mut progress,
         } = self;
         let load = Load::new(engine);
-        let mut lanes = Lanes::default();
+        let mut keys = ItemsByKey::default();
         let mut index = 0;
         while let Some(item) = items.next().await {
             let has_failed = match check(&load.engine, &item) {
                 Ok(()) => {
-                    lanes.push(index, item);
+                    keys.push(index, item);
                     false
                 }
                 Err(error) => {
@@ -153,16 +153,16 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
                 }
             };
             index += 1;
-            let is_full = lanes.bytes() >= buffer;
+            let is_full = keys.bytes() >= buffer;
             if is_full {
-                flush(&load, &mut lanes, &mut progress).await;
+                flush(&load, &mut keys, &mut progress).await;
             }
             // To ask this of every item would take as long as all else that is done here.
             if (is_full || has_failed) && load.is_over(buffer) {
                 break;
             }
         }
-        flush(&load, &mut lanes, &mut progress).await;
+        flush(&load, &mut keys, &mut progress).await;
         load.finish()
     }
 }
@@ -172,12 +172,12 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
 ///
 /// Each part is a task, so that one is written as BSON while another one is on its way. They end
 /// with this future.
-async fn flush<T: Bucket>(load: &Load<T>, lanes: &mut Lanes<T>, progress: &mut Progress<'_>) {
+async fn flush<T: Bucket>(load: &Load<T>, keys: &mut ItemsByKey<T>, progress: &mut Progress<'_>) {
     let (report, mut reports) = mpsc::unbounded_channel();
     let mut parts = JoinSet::new();
-    for lanes in lanes.take_parts(CONCURRENCY) {
+    for keys in keys.take_parts(CONCURRENCY) {
         let part = load.part(report.clone());
-        parts.spawn(async move { part.store(lanes).await });
+        parts.spawn(async move { part.store(keys).await });
     }
     drop(report);
     // Until all parts have ended.

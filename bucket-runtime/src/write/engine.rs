@@ -1,19 +1,19 @@
 //! The append protocol: which command comes next, and when to stop.
 
 mod batch;
-mod learn;
-mod look;
-mod tail;
-mod turns;
+mod newest_bucket;
+mod open_locks;
+mod outcome;
+mod reads;
 
 use std::time::Duration;
 
 use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 
-use self::turns::Turns;
+use self::open_locks::OpenLocks;
 pub(crate) use self::{
-    batch::{Batch, COMMAND_BYTES, Sent, Statement, comparable, next_number},
-    tail::Tail,
+    batch::{Batch, COMMAND_BYTES, SendMode, Statement, comparable, next_number},
+    newest_bucket::NewestBucket,
 };
 pub(crate) use crate::write::item::Entry;
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     error::Kind,
     protocol::{
         budget::Budget,
-        command::{Items, KeyScope},
+        command::{AppendedItems, KeyScope},
     },
     schema::open_index::OpenIndex,
     server::{Server, current_index::CurrentIndex},
@@ -40,7 +40,7 @@ const LONGEST_PAUSE: u64 = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct Engine {
     pub(crate) server: Server,
-    turns: Turns,
+    open_locks: OpenLocks,
     pub(crate) index: CurrentIndex,
 }
 
@@ -49,7 +49,7 @@ impl Engine {
         Self {
             index: CurrentIndex::new(server.clone(), open),
             server,
-            turns: Turns::default(),
+            open_locks: OpenLocks::default(),
         }
     }
 
@@ -99,9 +99,9 @@ impl Engine {
                 go_on &= tell(place, Ok(appended));
             }
             if let Err(error) = result {
-                let concerned = batch.take(batch.concerned);
-                let alone = concerned.len() > 1 && error.is_refusal();
-                for (place, entry) in concerned {
+                let in_doubt = batch.take(batch.in_doubt);
+                let alone = in_doubt.len() > 1 && error.is_refusal();
+                for (place, entry) in in_doubt {
                     let result = match alone {
                         true => self.append_one(batch.scope.clone(), entry, None).await,
                         false => Err(error.clone()),
@@ -130,7 +130,7 @@ impl Engine {
         // A transaction would be aborted by the refusal that tells it.
         batch.doubtful |= session.is_some() && batch.scope.spec.unique.is_some();
         loop {
-            batch.concerned = batch.len();
+            batch.in_doubt = batch.len();
             if batch.tries == TRIES {
                 return Err(self.fail(&batch.scope, Kind::Contended(TRIES)));
             }
@@ -149,8 +149,8 @@ impl Engine {
             if batch.len() < before {
                 return Ok(());
             }
-            let found = self.find_tail(batch, session.as_deref_mut()).await;
-            let _turn = match found {
+            let found = self.find_newest_bucket(batch, session.as_deref_mut()).await;
+            let _lock = match found {
                 Err(error) if error.is(&Kind::MissingIndex) => {
                     batch.missing = Some(error);
                     continue;
@@ -167,8 +167,8 @@ impl Engine {
     /// Sends the next statements, and takes out of the batch what they stored.
     async fn send(&self, batch: &mut Batch, session: Option<&mut ClientSession>) -> Result<()> {
         let sent = match session {
-            Some(_) => Sent::InSession,
-            None => Sent::Alone,
+            Some(_) => SendMode::InSession,
+            None => SendMode::Alone,
         };
         let mut statements = batch
             .statements(sent)
@@ -178,19 +178,19 @@ impl Engine {
             let sent = self.server.update_all(updates.collect(), true).await;
             let results = sent.map_err(|error| {
                 // Nothing is known about any of them.
-                batch.concerned = statements.iter().map(|statement| statement.carries).sum();
+                batch.in_doubt = statements.iter().map(|statement| statement.items).sum();
                 self.refused(&batch.scope, error)
             })?;
             for (statement, result) in statements.into_iter().zip(results) {
                 let refused = result.is_err();
-                self.learn(batch, statement, result.map(|()| true))?;
+                self.note_outcome(batch, statement, result.map(|()| true))?;
                 if refused {
                     break;
                 }
             }
         } else if let Some(statement) = statements.pop() {
             let result = self.server.update(statement.update.clone(), session).await;
-            self.learn(batch, statement, result)?;
+            self.note_outcome(batch, statement, result)?;
         }
         Ok(())
     }
@@ -203,7 +203,7 @@ impl Engine {
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let budget = Budget::of(scope);
-        let update = scope.append_to_open(Items {
+        let update = scope.append_to_open(AppendedItems {
             oversize: budget.map_or(0, |budget| budget.oversize(value_size(&element))),
             elements: vec![element],
             totals: None,

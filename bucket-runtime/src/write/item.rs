@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct Entry {
     pub(crate) element: Bson,
     /// With a time ordinal, the id of a bucket that begins with this item.
-    pub(crate) base: Option<String>,
+    pub(crate) opening_id: Option<String>,
     /// Where buckets expire, the item's time.
     pub(crate) time: Option<DateTime>,
     /// The values that the bucket's rollups take in.
@@ -60,7 +60,7 @@ pub(crate) fn entry<T: Bucket>(
 ) -> Result<Entry, Error> {
     Ok(Entry {
         element: stored(item, scope, &fail)?,
-        base: base(scope, item.time()).map_err(fail)?,
+        opening_id: opening_id(scope, item.time()).map_err(fail)?,
         time: item.time().filter(|_| scope.spec.expire_after.is_some()),
         rolled: item.rollup_values(),
     })
@@ -115,7 +115,7 @@ fn is_single(identity: &Bson) -> bool {
 
 /// With a time ordinal, the id of a bucket that begins at this time; with windows, that of the first
 /// bucket of the window.
-pub(crate) fn base(scope: &KeyScope, time: Option<DateTime>) -> Result<Option<String>, Kind> {
+pub(crate) fn opening_id(scope: &KeyScope, time: Option<DateTime>) -> Result<Option<String>, Kind> {
     match (scope.spec.id.ordinal, time) {
         (Ordinal::Number, _) | (_, None) => Ok(None),
         _ if scope.window.is_some() => Ok(Some(scope.prefix.clone())),

@@ -63,18 +63,21 @@ impl Run {
         &id[..prefix.len() + ordinal.find('_').unwrap_or(ordinal.len())]
     }
 
-    /// The id behind `last`, of a bucket whose first item alone would have it begin at `base`. It
+    /// The id behind `last`, of a bucket whose first item alone would have it begin at `opening_id`. It
     /// comes before that of the bucket which is `next` and stays, so that items keep their order.
     pub(super) fn id_behind(
         &self,
         last: &str,
-        base: Option<&str>,
+        opening_id: Option<&str>,
         next: Option<&str>,
     ) -> Result<String, Kind> {
         let moment = self.moment(last);
-        let id = match base {
-            Some(base) if base > moment && next.is_none_or(|next| base < self.moment(next)) => {
-                return Ok(base.to_owned());
+        let id = match opening_id {
+            Some(opening_id)
+                if opening_id > moment
+                    && next.is_none_or(|next| opening_id < self.moment(next)) =>
+            {
+                return Ok(opening_id.to_owned());
             }
             Some(_) => id::next_suffix(moment, Some(last)),
             None => next_number(&self.scope, Some(last)),

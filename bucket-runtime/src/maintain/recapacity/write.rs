@@ -26,8 +26,8 @@ use crate::{
         spec::Ordinal,
     },
     server::{
-        Open, Server,
-        cursor::{self, RowError},
+        OpenBucket, Server,
+        cursor::{self, CursorError},
         transaction::Attempt,
     },
     value::{element::value_size, rollup::Totals, stored_bucket::StoredBucket},
@@ -54,7 +54,7 @@ pub(super) struct Done {
 }
 
 /// What is read.
-struct Found<T> {
+struct RunContents<T> {
     ids: Vec<String>,
     /// How many items each bucket holds, and whether it is sealed.
     counts: Vec<(usize, bool)>,
@@ -108,7 +108,8 @@ impl<T: Bucket> Rewrite<T> {
         let deleted = self.server.delete_many(replaced, Some(&mut *session)).await;
         deleted.map_err(|error| self.failed(error))?;
         // Unless there is another one beside those that are rewritten.
-        let is_rewritten = |open: Open| found.ids.iter().any(|id| open.id.as_str() == Some(id));
+        let is_rewritten =
+            |open: OpenBucket| found.ids.iter().any(|id| open.id.as_str() == Some(id));
         let may_be_open = found.next.is_none() && open.is_none_or(is_rewritten);
         let (next, last_pack) = (found.next.is_some(), packs.last().copied());
         let documents = self.documents(found, &packs, may_be_open);
@@ -155,12 +156,12 @@ impl<T: Bucket> Rewrite<T> {
         Ok(())
     }
 
-    async fn read(&self, session: &mut ClientSession) -> Result<Found<T>> {
+    async fn read(&self, session: &mut ClientSession) -> Result<RunContents<T>> {
         let range = Range::oldest_first();
         let all = self.server.by_ids(&self.run.scope, self.run.ids());
         let rows = (self.server).find::<StoredBucket<T>>(all, range, Some(session));
         let mut rows = rows.await.map_err(|error| self.failed(error))?;
-        let mut found = Found {
+        let mut found = RunContents {
             ids: Vec::new(),
             counts: Vec::new(),
             items: Vec::new(),
@@ -173,8 +174,8 @@ impl<T: Bucket> Rewrite<T> {
             let (stored, (size, document)) = match rows.next_with(look).await {
                 Ok(Some(bucket)) => bucket,
                 Ok(None) => return Ok(found),
-                Err(RowError::Driver(error)) => return Err(self.failed(error)),
-                Err(RowError::Decode(row, error)) => {
+                Err(CursorError::Driver(error)) => return Err(self.failed(error)),
+                Err(CursorError::Decode(row, error)) => {
                     return Err(self
                         .fail(Kind::Deserialize(cursor::id(&row)))
                         .with_driver(error));
@@ -209,7 +210,7 @@ impl<T: Bucket> Rewrite<T> {
     }
 
     /// Whether the buckets are as they would be written.
-    fn is_packed(&self, found: &Found<T>, packs: &[Pack]) -> bool {
+    fn is_packed(&self, found: &RunContents<T>, packs: &[Pack]) -> bool {
         let is_packed = |(n, (count, sealed)): (usize, &(usize, bool))| {
             let is_end = n + 1 == packs.len() && found.next.is_none();
             packs.get(n).is_some_and(|pack| pack.len == *count)
@@ -220,16 +221,16 @@ impl<T: Bucket> Rewrite<T> {
 
     fn documents(
         &self,
-        found: Found<T>,
+        found: RunContents<T>,
         packs: &[Pack],
         may_be_open: bool,
     ) -> Result<Vec<Document>, Kind> {
         let scope = &self.run.scope;
         let next = found.next.as_deref();
         let mut ids: Vec<String> = Vec::new();
-        let mut next_id = |base: Option<&str>| -> Result<String, Kind> {
+        let mut next_id = |opening_id: Option<&str>| -> Result<String, Kind> {
             let id = match ids.last() {
-                Some(last) => self.run.id_behind(last, base, next)?,
+                Some(last) => self.run.id_behind(last, opening_id, next)?,
                 None => found.ids[0].clone(),
             };
             ids.push(id.clone());
@@ -239,8 +240,8 @@ impl<T: Bucket> Rewrite<T> {
         let mut items = found.items.into_iter();
         for (n, pack) in packs.iter().enumerate() {
             let items: Vec<_> = items.by_ref().take(pack.len).collect();
-            let base = item::base(scope, items[0].1.time())?;
-            let id = next_id(base.as_deref())?;
+            let opening_id = item::opening_id(scope, items[0].1.time())?;
+            let id = next_id(opening_id.as_deref())?;
             let is_open = n + 1 == packs.len() && may_be_open;
             let sealed = pack.len < self.capacity() && !is_open;
             documents.push(self.document(id, items, pack.oversize, sealed)?);

@@ -15,11 +15,11 @@ use crate::{
     schema::{id, key::Key},
     server::{
         Server,
-        cursor::{self, RowError, Rows},
+        cursor::{self, CursorError, DocumentCursor},
         transaction,
     },
     write::{
-        bulk::{self, Chunk, Held, Ids},
+        bulk::{self, Held, Ids, PlannedBucket},
         engine::Engine,
         item,
     },
@@ -90,10 +90,13 @@ impl<T: Bucket> Gather<T> {
         Ok(self.progress())
     }
 
-    async fn next(&self, rows: &mut Rows<'_, Row<T::Element>>) -> Result<Option<Row<T::Element>>> {
+    async fn next(
+        &self,
+        rows: &mut DocumentCursor<'_, Row<T::Element>>,
+    ) -> Result<Option<Row<T::Element>>> {
         rows.next().await.map_err(|error| match error {
-            RowError::Driver(error) => Error::read(error, self.flat.name()),
-            RowError::Decode(row, error) => {
+            CursorError::Driver(error) => Error::read(error, self.flat.name()),
+            CursorError::Decode(row, error) => {
                 Error::new(Kind::FlatDocument(cursor::id(&row)), self.flat.name())
                     .with_driver(error)
             }
@@ -166,13 +169,13 @@ impl<T: Bucket> Gather<T> {
         let key = id::prefix(&T::SPEC.id, &scope.parts);
         let ids = match before {
             Some(before) if *before == scope.prefix => {
-                let base = first.base(&scope);
-                let siblings = base
+                let opening_id = first.opening_id(&scope);
+                let siblings = opening_id
                     .as_deref()
                     .map_or_else(|| scope.ids(), KeyScope::ids_of_moment);
                 let last = self.engine.server.last_id(&scope, siblings, None).await;
                 let last = last.map_err(|error| Error::read(error, self.engine.server.name()))?;
-                Ids::behind(base, last)
+                Ids::behind(opening_id, last)
             }
             Some(before) if before.starts_with(&key) => Ids::behind(None, None),
             _ => {
@@ -198,11 +201,14 @@ impl<T: Bucket> Gather<T> {
         let Some(first) = current.held.first() else {
             return;
         };
-        let base = first.base(&current.scope);
+        let opening_id = first.opening_id(&current.scope);
         // Without an id it goes the way of those whose id is taken.
-        let id = current.ids.next(base, &current.scope).unwrap_or_default();
+        let id = current
+            .ids
+            .next(opening_id, &current.scope)
+            .unwrap_or_default();
         let held = std::mem::take(&mut current.held);
-        let chunk = Chunk {
+        let chunk = PlannedBucket {
             id,
             held,
             sealed,

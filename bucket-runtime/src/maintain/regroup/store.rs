@@ -12,7 +12,7 @@ use crate::{
     protocol::command::KeyScope,
     server::transaction::Attempt,
     write::{
-        bulk::{Chunk, NewBucket, has_twins},
+        bulk::{NewBucket, PlannedBucket, has_twins},
         engine::{Batch, Engine},
     },
 };
@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct Ready<T> {
     /// The keys of which these are the first buckets.
     begun: Vec<KeyScope>,
-    chunks: Vec<(KeyScope, Chunk<T>)>,
+    chunks: Vec<(KeyScope, PlannedBucket<T>)>,
     /// How many bytes their items take.
     pub(super) bytes: usize,
     /// What the last item is sorted by.
@@ -44,7 +44,7 @@ impl<T: Bucket> Ready<T> {
         self.begun.push(scope);
     }
 
-    pub(super) fn push(&mut self, scope: KeyScope, chunk: Chunk<T>, at: Vec<Bson>) {
+    pub(super) fn push(&mut self, scope: KeyScope, chunk: PlannedBucket<T>, at: Vec<Bson>) {
         self.chunks.push((scope, chunk));
         self.at = at;
     }

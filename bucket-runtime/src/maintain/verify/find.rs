@@ -17,7 +17,7 @@ use crate::{
         key::KeyPart,
         spec::{BucketSpec, Ordinal},
     },
-    server::{Server, cursor::Rows},
+    server::{Server, cursor::DocumentCursor},
     value::{element::whole, unreadable::Unreadable},
 };
 
@@ -212,14 +212,14 @@ impl Verifier {
     async fn survey<R: serde::de::DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
-    ) -> Result<Rows<'static, R>> {
+    ) -> Result<DocumentCursor<'static, R>> {
         let rows = self.server.survey(pipeline).await;
         rows.map_err(|error| self.failed(error))
     }
 
     async fn next<R: serde::de::DeserializeOwned>(
         &self,
-        rows: &mut Rows<'static, R>,
+        rows: &mut DocumentCursor<'static, R>,
     ) -> Result<Option<R>> {
         let row = match rows.advance().await {
             Ok(true) => rows.decode().map(Some),

@@ -11,7 +11,7 @@ use crate::{
 
 /// What an update appends.
 #[derive(Debug)]
-pub(crate) struct Items {
+pub(crate) struct AppendedItems {
     pub(crate) elements: Vec<Bson>,
     /// What the bucket keeps about these, if it keeps anything.
     pub(crate) totals: Option<Totals>,
@@ -21,7 +21,7 @@ pub(crate) struct Items {
 
 impl KeyScope {
     /// The append in one round trip: into the open bucket, or into a new one with this id.
-    pub(crate) fn append_or_open(&self, items: Items, new_id: &str) -> Update {
+    pub(crate) fn append_or_open(&self, items: AppendedItems, new_id: &str) -> Update {
         let filter = self.open_bucket(&items);
         let mut update = self.push(items);
         update.insert("$setOnInsert", doc! { "_id": new_id });
@@ -34,7 +34,7 @@ impl KeyScope {
     }
 
     /// The append into the open bucket, if there is one.
-    pub(crate) fn append_to_open(&self, items: Items) -> Update {
+    pub(crate) fn append_to_open(&self, items: AppendedItems) -> Update {
         Update {
             filter: self.open_bucket(&items),
             update: self.push(items),
@@ -46,20 +46,20 @@ impl KeyScope {
     /// The append into the open bucket as a statement among others: if there is none it is refused
     /// (InvalidIdField, 53), since the answer to several statements tells only how many of them
     /// found a document.
-    pub(crate) fn append_to_open_or_be_refused(&self, items: Items) -> Update {
+    pub(crate) fn append_to_open_or_be_refused(&self, items: AppendedItems) -> Update {
         or_be_refused(self.append_to_open(items))
     }
 
     /// The append into the bucket with this id, which is refused (InvalidIdField, 53, or
     /// ImmutableField, 66) if that is no longer open: where buckets expire, one that was there a
     /// moment ago may be gone, and a new one needs an id of its own time.
-    pub(crate) fn append_to_id_or_be_refused(&self, items: Items, id: &str) -> Update {
+    pub(crate) fn append_to_id_or_be_refused(&self, items: AppendedItems, id: &str) -> Update {
         or_be_refused(self.append_to_id(items, id))
     }
 
     /// The append into the bucket with this id, which is opened if it does not exist. If it is
     /// full or sealed the server refuses with E11000 on `_id_`.
-    pub(crate) fn append_to_id(&self, items: Items, id: &str) -> Update {
+    pub(crate) fn append_to_id(&self, items: AppendedItems, id: &str) -> Update {
         let mut filter = self.open_bucket(&items);
         filter.insert("_id", id);
         Update {
@@ -96,7 +96,7 @@ impl KeyScope {
     /// field. The key's equality is copied, and that is how a new bucket gets its key fields; it
     /// stays in every write because a collection that is sharded by the key needs it there. The
     /// range of ids is what reads ask for: an item must not go where no read would find it.
-    fn open_bucket(&self, items: &Items) -> Document {
+    fn open_bucket(&self, items: &AppendedItems) -> Document {
         let elements = &items.elements;
         let mut filter = self.open_bucket_anywhere();
         filter.extend(self.ids());
@@ -119,8 +119,8 @@ impl KeyScope {
 
     /// `$each` even for a single element: an element that itself looks like a modifier
     /// (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
-    fn push(&self, items: Items) -> Document {
-        let Items {
+    fn push(&self, items: AppendedItems) -> Document {
+        let AppendedItems {
             elements,
             totals,
             oversize,

@@ -15,12 +15,12 @@ pub(crate) struct Place {
     pub(crate) bucket: String,
     /// How many items come before it in the bucket.
     pub(crate) at: usize,
-    pub(crate) stored: Stored,
+    pub(crate) stored: StoredItem,
 }
 
 /// What was read, and must be the same when it is changed.
 #[derive(Debug)]
-pub(crate) enum Stored {
+pub(crate) enum StoredItem {
     /// The element alone. Whatever happens to others of the bucket is none of the change's business.
     Element(Bson),
     /// All elements, since from all of them is computed what the bucket keeps about its items.
@@ -29,7 +29,7 @@ pub(crate) enum Stored {
 
 /// What the bucket keeps about its items, as it is after the change.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptFields {
     /// How many bytes more the items take beyond their shares; fewer, if it is below zero.
     pub(crate) grown: i64,
     pub(crate) totals: Option<Totals>,
@@ -46,11 +46,11 @@ impl KeyScope {
     pub(crate) fn unchanged(&self, place: &Place) -> Document {
         let items = format!("${}", self.spec.items);
         let (now, before) = match &place.stored {
-            Stored::Element(element) => {
+            StoredItem::Element(element) => {
                 let now = doc! { "$arrayElemAt": [items, number(place.at)] };
                 (now.into(), element.clone())
             }
-            Stored::Array(elements) => (Bson::String(items), Bson::Array(elements.clone())),
+            StoredItem::Array(elements) => (Bson::String(items), Bson::Array(elements.clone())),
         };
         let mut filter = self.bucket(&place.bucket);
         filter.insert("$expr", doc! { "$eq": [now, { "$literal": before }] });
@@ -58,14 +58,19 @@ impl KeyScope {
     }
 
     /// Puts this element in the place of an item.
-    pub(crate) fn replace(&self, place: &Place, element: Bson, kept: Kept) -> Vec<Document> {
+    pub(crate) fn replace(&self, place: &Place, element: Bson, kept: KeptFields) -> Vec<Document> {
         vec![doc! { "$set": self.with(place, Some(element), kept) }]
     }
 
     /// Takes an item out, and seals the bucket if it was full, since a second open one must not come
     /// into being. One that was not open when it was read is sealed in any case: it may have been
     /// rewritten since, for another capacity.
-    pub(crate) fn take_out(&self, place: &Place, was_open: bool, kept: Kept) -> Vec<Document> {
+    pub(crate) fn take_out(
+        &self,
+        place: &Place,
+        was_open: bool,
+        kept: KeptFields,
+    ) -> Vec<Document> {
         let count = format!("${}", self.spec.count);
         let was_full = match was_open {
             true => doc! { "$gte": [&count, self.open.bound()] }.into(),
@@ -86,7 +91,7 @@ impl KeyScope {
     }
 
     /// The fields of the bucket with this element in the place of an item, or with none.
-    fn with(&self, place: &Place, element: Option<Bson>, kept: Kept) -> Document {
+    fn with(&self, place: &Place, element: Option<Bson>, kept: KeptFields) -> Document {
         let items = format!("${}", self.spec.items);
         let mut parts = Vec::new();
         // No slice may be of no elements.

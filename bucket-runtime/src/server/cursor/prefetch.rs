@@ -1,4 +1,4 @@
-//! Decoding ahead: while the caller deals with one large row, the next ones are decoded by tasks.
+//! Decoding ahead: while the caller uses one large document, tasks decode the next ones.
 //!
 //! To turn a bucket of 1,000 items into structs takes longer than all else in reading it.
 
@@ -8,7 +8,7 @@ use mongodb::bson::{RawDocument, RawDocumentBuf};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
-use super::{RowError, Rows};
+use super::{CursorError, DocumentCursor};
 use crate::value::bytes;
 
 /// From how many bytes on a row is worth a task.
@@ -18,7 +18,7 @@ const LARGE: usize = 16 << 10;
 const ROWS: usize = 4;
 
 /// The rows that were taken from the cursor.
-pub(super) struct Ahead<R> {
+pub(super) struct Prefetch<R> {
     rows: VecDeque<Row<R>>,
     /// Whether the cursor has no more.
     is_last: bool,
@@ -27,13 +27,13 @@ pub(super) struct Ahead<R> {
 enum Row<R> {
     Raw(RawDocumentBuf),
     Task(Task<R>),
-    Failed(RowError),
+    Failed(CursorError),
 }
 
 /// A row that is being decoded; not any more once this is dropped.
-struct Task<R>(JoinHandle<Result<R, RowError>>);
+struct Task<R>(JoinHandle<Result<R, CursorError>>);
 
-impl<R> Default for Ahead<R> {
+impl<R> Default for Prefetch<R> {
     fn default() -> Self {
         Self {
             rows: VecDeque::new(),
@@ -42,27 +42,27 @@ impl<R> Default for Ahead<R> {
     }
 }
 
-impl<R: DeserializeOwned + Send + 'static> Rows<'_, R> {
+impl<R: DeserializeOwned + Send + 'static> DocumentCursor<'_, R> {
     /// The next row, decoded straight from the bytes that the server sent.
-    pub(crate) async fn next(&mut self) -> Result<Option<R>, RowError> {
-        while !self.ahead.is_last && self.ahead.rows.len() < ROWS {
+    pub(crate) async fn next(&mut self) -> Result<Option<R>, CursorError> {
+        while !self.prefetch.is_last && self.prefetch.rows.len() < ROWS {
             match self.advance().await {
-                Ok(true) if self.ahead.rows.is_empty() && !is_large(self.raw()) => {
+                Ok(true) if self.prefetch.rows.is_empty() && !is_large(self.raw()) => {
                     return decode(self.raw()).map(Some);
                 }
                 Ok(true) => {
                     let row = self.raw().to_owned();
-                    self.ahead.push(row);
+                    self.prefetch.push(row);
                 }
-                Ok(false) => self.ahead.is_last = true,
+                Ok(false) => self.prefetch.is_last = true,
                 Err(error) => {
-                    self.ahead.is_last = true;
-                    let failed = Row::Failed(RowError::Driver(error));
-                    self.ahead.rows.push_back(failed);
+                    self.prefetch.is_last = true;
+                    let failed = Row::Failed(CursorError::Driver(error));
+                    self.prefetch.rows.push_back(failed);
                 }
             }
         }
-        match self.ahead.rows.pop_front() {
+        match self.prefetch.rows.pop_front() {
             Some(Row::Raw(row)) => decode(&row).map(Some),
             Some(Row::Task(task)) => task.decoded().await.map(Some),
             Some(Row::Failed(error)) => Err(error),
@@ -71,7 +71,7 @@ impl<R: DeserializeOwned + Send + 'static> Rows<'_, R> {
     }
 }
 
-impl<R: DeserializeOwned + Send + 'static> Ahead<R> {
+impl<R: DeserializeOwned + Send + 'static> Prefetch<R> {
     /// The caller decodes the first one itself, which is all there is to do for a single row.
     fn push(&mut self, row: RawDocumentBuf) {
         self.rows.push_back(match self.rows.is_empty() {
@@ -82,7 +82,7 @@ impl<R: DeserializeOwned + Send + 'static> Ahead<R> {
 }
 
 impl<R> Task<R> {
-    async fn decoded(mut self) -> Result<R, RowError> {
+    async fn decoded(mut self) -> Result<R, CursorError> {
         match (&mut self.0).await {
             Ok(decoded) => decoded,
             Err(error) => match error.try_into_panic() {
@@ -90,7 +90,7 @@ impl<R> Task<R> {
                 // The runtime is shutting down.
                 Err(cancelled) => {
                     let source = std::io::Error::other(cancelled);
-                    Err(RowError::Driver(source.into()))
+                    Err(CursorError::Driver(source.into()))
                 }
             },
         }
@@ -107,6 +107,6 @@ fn is_large(row: &RawDocument) -> bool {
     row.as_bytes().len() >= LARGE
 }
 
-fn decode<R: DeserializeOwned>(row: &RawDocument) -> Result<R, RowError> {
-    bytes::read(row.as_bytes()).map_err(|error| RowError::Decode(row.to_owned(), error))
+fn decode<R: DeserializeOwned>(row: &RawDocument) -> Result<R, CursorError> {
+    bytes::read(row.as_bytes()).map_err(|error| CursorError::Decode(row.to_owned(), error))
 }

@@ -1,44 +1,45 @@
 //! Filling the open buckets, those of many keys in one command.
 
-use super::{lane::Lane, load::Load, store::STATEMENTS};
+use super::{key_items::KeyItems, load::Load, store::STATEMENTS};
 use crate::{
     Bucket,
-    write::engine::{Batch, COMMAND_BYTES, Sent, Statement, Tail},
+    write::engine::{Batch, COMMAND_BYTES, NewestBucket, SendMode, Statement},
 };
 
 impl<T: Bucket> Load<T> {
     /// Fills the open buckets.
-    pub(super) async fn fill(&self, lanes: &mut [Lane<T>]) {
+    pub(super) async fn fill(&self, keys: &mut [KeyItems<T>]) {
         loop {
-            let mut statements: Vec<(&mut Lane<T>, Batch, Statement)> = Vec::new();
+            let mut statements: Vec<(&mut KeyItems<T>, Batch, Statement)> = Vec::new();
             let mut bytes = 0;
-            for lane in lanes.iter_mut() {
-                let Tail::Open { room, .. } = lane.tail else {
+            for key_items in keys.iter_mut() {
+                let NewestBucket::Open { room, .. } = key_items.newest_bucket else {
                     continue;
                 };
-                if lane.held.is_empty() {
+                if key_items.held.is_empty() {
                     continue;
                 }
                 if statements.len() >= STATEMENTS {
                     break;
                 }
-                let first = lane.held.iter().take(room);
-                let entries = first.map_while(|held| held.entry(&self.engine, &lane.scope).ok());
+                let first = key_items.held.iter().take(room);
+                let entries =
+                    first.map_while(|held| held.entry(&self.engine, &key_items.scope).ok());
                 let entries: Vec<_> = entries.collect();
                 if entries.is_empty() {
                     // The first one cannot be written as BSON; this tells why.
-                    self.append(lane.split_to(1)).await;
+                    self.append(key_items.split_to(1)).await;
                     continue;
                 }
-                let mut batch = Batch::new(lane.scope.clone(), entries);
-                batch.tail = lane.tail.clone();
-                let statement = batch.statements(Sent::WithOthers).ok();
+                let mut batch = Batch::new(key_items.scope.clone(), entries);
+                batch.newest_bucket = key_items.newest_bucket.clone();
+                let statement = batch.statements(SendMode::WithOthers).ok();
                 if let Some(statement) = statement.and_then(|mut first| first.pop()) {
-                    bytes += batch.bytes(statement.carries);
+                    bytes += batch.bytes(statement.items);
                     if bytes > COMMAND_BYTES && !statements.is_empty() {
                         break;
                     }
-                    statements.push((lane, batch, statement));
+                    statements.push((key_items, batch, statement));
                 }
             }
             if statements.is_empty() || self.over().is_some() {
@@ -48,7 +49,7 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    async fn send(&self, statements: Vec<(&mut Lane<T>, Batch, Statement)>) {
+    async fn send(&self, statements: Vec<(&mut KeyItems<T>, Batch, Statement)>) {
         let updates = statements
             .iter()
             .map(|(_, _, statement)| statement.update.clone());
@@ -59,23 +60,26 @@ impl<T: Bucket> Load<T> {
             .await
         {
             Ok(results) => {
-                for ((lane, mut batch, statement), result) in statements.into_iter().zip(results) {
-                    let carried = statement.carries;
-                    let learned = (self.engine).learn(&mut batch, statement, result.map(|()| true));
+                for ((key_items, mut batch, statement), result) in
+                    statements.into_iter().zip(results)
+                {
+                    let carried = statement.items;
+                    let learned =
+                        (self.engine).note_outcome(&mut batch, statement, result.map(|()| true));
                     let stored = batch.done.len() == carried;
-                    lane.tail = batch.tail;
+                    key_items.newest_bucket = batch.newest_bucket;
                     if stored {
-                        lane.held.drain(..carried);
+                        key_items.held.drain(..carried);
                         self.stored(carried);
                     } else if let Err(error) = &learned
                         && error.is_maybe_stored()
                     {
                         // It must not be sent again.
-                        self.refused(lane.held.drain(..carried), error);
+                        self.refused(key_items.held.drain(..carried), error);
                         self.give_up(error);
                     } else if learned.is_err() || batch.doubtful || batch.missing.is_some() {
-                        lane.tail = Tail::Look;
-                        self.append(lane.split_to(carried)).await;
+                        key_items.newest_bucket = NewestBucket::MustRead;
+                        self.append(key_items.split_to(carried)).await;
                     }
                 }
             }
@@ -83,15 +87,15 @@ impl<T: Bucket> Load<T> {
                 let error = self.failed(error);
                 if error.is_refusal() {
                     // An item that no command can hold. The append protocol finds out which one.
-                    for (lane, _, statement) in statements {
-                        lane.tail = Tail::Look;
-                        self.append(lane.split_to(statement.carries)).await;
+                    for (key_items, _, statement) in statements {
+                        key_items.newest_bucket = NewestBucket::MustRead;
+                        self.append(key_items.split_to(statement.items)).await;
                     }
                     return;
                 }
-                for (lane, _, statement) in statements {
-                    let error = error.clone().with_key(&lane.scope.label());
-                    self.refused(lane.held.drain(..statement.carries), &error);
+                for (key_items, _, statement) in statements {
+                    let error = error.clone().with_key(&key_items.scope.label());
+                    self.refused(key_items.held.drain(..statement.items), &error);
                 }
                 self.give_up(&error);
             }

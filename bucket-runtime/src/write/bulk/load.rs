@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     failed::{AppendManyError, FailedItem},
-    lane::{Held, Lane},
+    key_items::{Held, KeyItems},
 };
 use crate::{
     Bucket, Error,
@@ -24,12 +24,12 @@ use crate::{
 /// One call, of which each part of it has a clone.
 pub(super) struct Load<T> {
     pub(super) engine: Engine,
-    state: Arc<Mutex<State<T>>>,
+    state: Arc<Mutex<LoadState<T>>>,
     /// Where it is told how many items are stored.
     reports: Option<UnboundedSender<u64>>,
 }
 
-struct State<T> {
+struct LoadState<T> {
     stored: u64,
     failed: Vec<FailedItem<T>>,
     /// An error that concerns all that is not sent yet.
@@ -38,7 +38,7 @@ struct State<T> {
 
 impl<T: Bucket> Load<T> {
     pub(super) fn new(engine: Engine) -> Self {
-        let state = State {
+        let state = LoadState {
             stored: 0,
             failed: Vec::new(),
             over: None,
@@ -103,11 +103,11 @@ impl<T: Bucket> Load<T> {
 
     /// Appends items of one key with the append protocol, which finds out which item is to blame
     /// for a refusal.
-    pub(super) async fn append(&self, lane: Lane<T>) {
+    pub(super) async fn append(&self, key_items: KeyItems<T>) {
         /// So many are turned into documents at once.
         const PART: usize = 1000;
 
-        let Lane { scope, held, .. } = lane;
+        let KeyItems { scope, held, .. } = key_items;
         let mut held = held.into_iter().peekable();
         while held.peek().is_some() {
             let part: Vec<_> = held.by_ref().take(PART).collect();
@@ -152,7 +152,7 @@ impl<T: Bucket> Load<T> {
         entries.unzip()
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, LoadState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

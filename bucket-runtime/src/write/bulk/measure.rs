@@ -4,43 +4,43 @@ use mongodb::bson::{RawBsonRef, RawDocument, RawDocumentBuf};
 
 use super::{
     Held,
-    lane::Lane,
-    plan::{Chunk, NewBucket},
-    store::{Chunks, STATEMENTS},
+    key_items::KeyItems,
+    plan::{NewBucket, PlannedBucket},
+    store::{PlannedBuckets, STATEMENTS},
 };
 use crate::{
     Bucket,
     protocol::{budget::Budget, command::KeyScope},
     schema::spec::MAX_BYTES,
     value::element::raw,
-    write::engine::{COMMAND_BYTES, Tail},
+    write::engine::{COMMAND_BYTES, NewestBucket},
 };
 
 /// The first buckets as documents, as many as go into one command; none if the first one is no
 /// document that may be stored.
 pub(super) fn documents<T: Bucket>(
-    lanes: &mut [Lane<T>],
-    chunks: &mut Chunks<T>,
+    keys: &mut [KeyItems<T>],
+    chunks: &mut PlannedBuckets<T>,
 ) -> Vec<RawDocumentBuf> {
     let mut documents = Vec::new();
     let mut bytes = 0;
     while documents.len() < STATEMENTS.min(chunks.len()) {
         let n = documents.len();
         let (at, chunk) = &mut chunks[n];
-        let lane = &mut lanes[*at];
-        match document(&lane.scope, chunk) {
+        let key_items = &mut keys[*at];
+        match document(&key_items.scope, chunk) {
             Some(document) => {
                 let size = document.as_bytes().len();
                 bytes += size;
                 if bytes > COMMAND_BYTES && bytes != size {
                     break;
                 }
-                lane.note_oversize(chunk);
+                key_items.note_oversize(chunk);
                 documents.push(document);
             }
-            None if chunk.can_be_cut(&lane.scope) => {
+            None if chunk.can_be_cut(&key_items.scope) => {
                 let (at, whole) = (*at, chunks.remove(n));
-                let parts = whole.map(|(_, whole)| whole.cut(&lanes[at].scope));
+                let parts = whole.map(|(_, whole)| whole.cut(&keys[at].scope));
                 let parts = parts.unwrap_or_default();
                 let are_smaller = parts.len() > 1;
                 for (further, part) in parts.into_iter().enumerate() {
@@ -57,7 +57,7 @@ pub(super) fn documents<T: Bucket>(
 }
 
 /// A bucket as a document; `None` if it cannot be one, or would exceed its bytes.
-fn document<T: Bucket>(scope: &KeyScope, chunk: &mut Chunk<T>) -> Option<RawDocumentBuf> {
+fn document<T: Bucket>(scope: &KeyScope, chunk: &mut PlannedBucket<T>) -> Option<RawDocumentBuf> {
     let document = raw(&NewBucket { scope, chunk }).ok()?;
     let size = document.as_bytes().len();
     let Some(budget) = Budget::of(scope) else {
@@ -92,10 +92,10 @@ fn oversizes(document: &RawDocument, scope: &KeyScope, budget: &Budget) -> Optio
     elements.map(|element| oversize(element.ok()?)).collect()
 }
 
-impl<T: Bucket> Lane<T> {
+impl<T: Bucket> KeyItems<T> {
     /// What goes into the last bucket later has to know how large its items are.
-    fn note_oversize(&mut self, chunk: &Chunk<T>) {
-        if let Tail::Open { id, oversize, .. } = &mut self.tail
+    fn note_oversize(&mut self, chunk: &PlannedBucket<T>) {
+        if let NewestBucket::Open { id, oversize, .. } = &mut self.newest_bucket
             && *id == chunk.id
         {
             *oversize = chunk.oversize;
@@ -103,13 +103,16 @@ impl<T: Bucket> Lane<T> {
     }
 }
 
-impl<T: Bucket> Chunk<T> {
+impl<T: Bucket> PlannedBucket<T> {
     /// Whether the bucket can be several ones, none of which takes anything more. Where buckets are
     /// counted those behind it would need other ids; one that is to take more is left to the append
     /// protocol, and so is one with an item that never fits, without which the others may.
     fn can_be_cut(&self, scope: &KeyScope) -> bool {
         let is_shut = self.sealed || self.held.len() == scope.open.capacity as usize;
-        let is_named = self.held.iter().all(|held| held.base(scope).is_some());
+        let is_named = self
+            .held
+            .iter()
+            .all(|held| held.opening_id(scope).is_some());
         let all_fit = || {
             let budget = Budget::of(scope);
             let fits = |held: &Held<T>| budget.is_none_or(|b| b.check(held.size()).is_ok());
@@ -134,7 +137,7 @@ impl<T: Bucket> Chunk<T> {
                 last => {
                     let id = match last {
                         None => Some(self.id.clone()),
-                        Some(_) => held.base(scope),
+                        Some(_) => held.opening_id(scope),
                     };
                     bytes = budget.map_or(size, |budget| budget.cost(size));
                     parts.push(Self {

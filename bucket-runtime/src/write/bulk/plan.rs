@@ -7,7 +7,7 @@ use serde::{
     ser::{Error as _, SerializeMap},
 };
 
-use super::lane::{Held, Lane};
+use super::key_items::{Held, KeyItems};
 use crate::{
     Bucket,
     protocol::command::KeyScope,
@@ -17,14 +17,14 @@ use crate::{
     },
     value::rollup::Totals,
     write::{
-        engine::{Tail, comparable, next_number},
+        engine::{NewestBucket, comparable, next_number},
         item::{self, Fields},
     },
 };
 
 /// A bucket that is written as a whole.
 #[derive(Debug)]
-pub(crate) struct Chunk<T> {
+pub(crate) struct PlannedBucket<T> {
     pub(crate) id: String,
     pub(crate) held: Vec<Held<T>>,
     /// Whether it takes nothing more, although it has room by count.
@@ -33,7 +33,7 @@ pub(crate) struct Chunk<T> {
     pub(crate) oversize: i64,
 }
 
-impl<T: Bucket> Chunk<T> {
+impl<T: Bucket> PlannedBucket<T> {
     /// What the bucket keeps about its items; `None` if that cannot be told here.
     pub(crate) fn totals(&self) -> Option<Totals> {
         let mut totals = Totals::new(&T::SPEC);
@@ -55,26 +55,26 @@ pub(crate) fn has_twins<T: Bucket>(held: &[Held<T>]) -> bool {
     (held.iter().filter_map(identity)).any(|identity| !identities.insert(comparable(&identity)))
 }
 
-impl<T: Bucket> Lane<T> {
+impl<T: Bucket> KeyItems<T> {
     /// The buckets that come next, in the order in which they must be written; `None` if they have
-    /// to be written item by item. An item that stays in the lane is to be pushed afterwards.
+    /// to be written item by item. An item that stays is to be pushed afterwards.
     ///
     /// While these are written another writer may open a bucket. With `{#}` it takes one of their
     /// numbers, and what is behind that one is refused; so it is in a window. With a time ordinal the
     /// last bucket is written first, with room left: as long as it is open no other can be opened,
     /// so all that others append comes after it.
-    pub(crate) fn chunks(&mut self) -> Option<Vec<Chunk<T>>> {
+    pub(crate) fn chunks(&mut self) -> Option<Vec<PlannedBucket<T>>> {
         let capacity = self.capacity();
         let guard = !self.scope.spec.id.ordinal.counts() && capacity > 1;
         let mut ids = Ids::behind(
             self.scope.window.map(|_| self.scope.prefix.clone()),
-            match &self.tail {
-                Tail::Full { last } => last.clone(),
+            match &self.newest_bucket {
+                NewestBucket::Closed { last } => last.clone(),
                 _ => None,
             },
         );
         let begins = (self.held.chunks(capacity))
-            .map(|held| ids.next(held[0].base(&self.scope), &self.scope));
+            .map(|held| ids.next(held[0].opening_id(&self.scope), &self.scope));
         let ids: Vec<_> = begins.collect::<Option<_>>()?;
         if self.held.chunks(capacity).any(has_twins) {
             return None;
@@ -82,7 +82,7 @@ impl<T: Bucket> Lane<T> {
         // Should an id turn out to be taken, the others of its moment change. That of the bucket
         // which is there already could not, and it must remain the last one.
         let begin_of_last = self.held.chunks(capacity).next_back()?.first()?;
-        if guard && ids.last() != begin_of_last.base(&self.scope).as_ref() {
+        if guard && ids.last() != begin_of_last.opening_id(&self.scope).as_ref() {
             return None;
         }
         let last = self.held.split_off(match self.held.len() % capacity {
@@ -93,7 +93,7 @@ impl<T: Bucket> Lane<T> {
         let mut chunks: Vec<_> = (ids.into_iter())
             .map(|id| {
                 let held = held.by_ref().take(capacity).collect();
-                Chunk {
+                PlannedBucket {
                     id,
                     held,
                     sealed: false,
@@ -103,9 +103,9 @@ impl<T: Bucket> Lane<T> {
             .collect();
         if let Some(last) = chunks.last() {
             let id = last.id.clone();
-            self.tail = match capacity - last.held.len() {
-                0 => Tail::Full { last: Some(id) },
-                room => Tail::Open {
+            self.newest_bucket = match capacity - last.held.len() {
+                0 => NewestBucket::Closed { last: Some(id) },
+                room => NewestBucket::Open {
                     id,
                     room,
                     oversize: 0,
@@ -119,10 +119,10 @@ impl<T: Bucket> Lane<T> {
     }
 
     /// Takes back buckets that were not written, with all that is behind them.
-    pub(crate) fn take_back(&mut self, chunks: impl IntoIterator<Item = Chunk<T>>) {
+    pub(crate) fn take_back(&mut self, chunks: impl IntoIterator<Item = PlannedBucket<T>>) {
         (self.held).extend(chunks.into_iter().flat_map(|chunk| chunk.held));
         self.held.sort_unstable_by_key(|held| held.index);
-        self.tail = Tail::Look;
+        self.newest_bucket = NewestBucket::MustRead;
     }
 }
 
@@ -137,11 +137,11 @@ pub(crate) struct Ids {
 impl Ids {
     /// The ids behind that of a bucket which is there already: the last one of its key, or of its
     /// moment.
-    pub(crate) fn behind(base: Option<String>, last: Option<String>) -> Self {
-        match (base, last) {
-            (Some(base), Some(last)) => Self {
+    pub(crate) fn behind(opening_id: Option<String>, last: Option<String>) -> Self {
+        match (opening_id, last) {
+            (Some(opening_id), Some(last)) => Self {
                 last: None,
-                moments: HashMap::from([(base, last)]),
+                moments: HashMap::from([(opening_id, last)]),
             },
             (_, last) => Self {
                 last,
@@ -151,11 +151,11 @@ impl Ids {
     }
 
     /// `None` if there is none left, or the last one is none of this format.
-    pub(crate) fn next(&mut self, base: Option<String>, scope: &KeyScope) -> Option<String> {
-        if let Some(base) = base {
-            let last = self.moments.get(&base).map(String::as_str);
-            let next = id::next_suffix(&base, last).ok().flatten()?;
-            self.moments.insert(base, next.clone());
+    pub(crate) fn next(&mut self, opening_id: Option<String>, scope: &KeyScope) -> Option<String> {
+        if let Some(opening_id) = opening_id {
+            let last = self.moments.get(&opening_id).map(String::as_str);
+            let next = id::next_suffix(&opening_id, last).ok().flatten()?;
+            self.moments.insert(opening_id, next.clone());
             Some(next)
         } else {
             let next = next_number(scope, self.last.as_deref()).ok().flatten()?;
@@ -169,7 +169,7 @@ impl Ids {
 /// make them.
 pub(crate) struct NewBucket<'c, T> {
     pub(crate) scope: &'c KeyScope,
-    pub(crate) chunk: &'c Chunk<T>,
+    pub(crate) chunk: &'c PlannedBucket<T>,
 }
 
 impl<T: Bucket> Serialize for NewBucket<'_, T> {

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::lane::Held;
+use super::key_items::Held;
 use crate::{Bucket, write::item};
 
 /// One in so many items is measured: writing it as BSON is most of what it costs here to store it.

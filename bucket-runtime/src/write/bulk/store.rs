@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use futures_util::{StreamExt, stream};
 use mongodb::{bson::Bson, error::Error as DriverError};
 
-use super::{lane::Lane, load::Load, measure::documents, plan::Chunk};
+use super::{key_items::KeyItems, load::Load, measure::documents, plan::PlannedBucket};
 use crate::{
     Bucket, Error, Result,
     error::{Kind, duplicate_index, maybe_stored},
@@ -17,7 +17,7 @@ use crate::{
         spec::Ordinal,
     },
     server::current_index::IndexDeadline,
-    write::engine::Tail,
+    write::engine::NewestBucket,
 };
 
 /// How many documents or statements one command carries at most.
@@ -30,33 +30,33 @@ const READS: usize = 8;
 /// waits longer and longer for others.
 const ROUNDS: usize = 4;
 
-/// Buckets that are to be written, each with its place among the lanes.
-pub(super) type Chunks<T> = VecDeque<(usize, Chunk<T>)>;
+/// Buckets that are to be written, each with its place among the keys.
+pub(super) type PlannedBuckets<T> = VecDeque<(usize, PlannedBucket<T>)>;
 
 impl<T: Bucket> Load<T> {
     /// Stores all items of these keys.
-    pub(super) async fn store(&self, mut lanes: Vec<Lane<T>>) {
+    pub(super) async fn store(&self, mut keys: Vec<KeyItems<T>>) {
         for _ in 0..ROUNDS {
-            lanes.retain(|lane| !lane.held.is_empty());
-            if lanes.is_empty() || self.over().is_some() {
+            keys.retain(|key_items| !key_items.held.is_empty());
+            if keys.is_empty() || self.over().is_some() {
                 break;
             }
-            if let Err(error) = self.look(&mut lanes).await {
+            if let Err(error) = self.look(&mut keys).await {
                 self.give_up(&error);
             }
-            self.fill(&mut lanes).await;
-            self.write(&mut lanes).await;
+            self.fill(&mut keys).await;
+            self.write(&mut keys).await;
         }
-        for lane in lanes {
-            self.append(lane).await;
+        for key_items in keys {
+            self.append(key_items).await;
         }
     }
 
     /// Finds out how the last bucket is of those keys of which that is not known.
-    async fn look(&self, lanes: &mut [Lane<T>]) -> Result<()> {
-        for lanes in lanes.chunks_mut(STATEMENTS) {
+    async fn look(&self, keys: &mut [KeyItems<T>]) -> Result<()> {
+        for keys in keys.chunks_mut(STATEMENTS) {
             let mut deadline = IndexDeadline::default();
-            while let Err(error) = self.look_for_open(lanes).await {
+            while let Err(error) = self.look_for_open(keys).await {
                 if !error.is(&Kind::MissingIndex) {
                     return Err(error);
                 }
@@ -69,51 +69,51 @@ impl<T: Bucket> Load<T> {
             }
         }
         let mut reads = Vec::new();
-        for (at, lane) in lanes.iter_mut().enumerate() {
-            if lane.tail != Tail::Shut {
+        for (at, key_items) in keys.iter_mut().enumerate() {
+            if key_items.newest_bucket != NewestBucket::NoneOpen {
                 continue;
             }
             // With a time ordinal, and in a window, an id that is taken is found out when it is
             // refused: it seldom is.
-            lane.tail = Tail::Full { last: None };
+            key_items.newest_bucket = NewestBucket::Closed { last: None };
             if T::SPEC.id.ordinal == Ordinal::Number {
-                let (server, scope) = (self.engine.server.clone(), lane.scope.clone());
+                let (server, scope) = (self.engine.server.clone(), key_items.scope.clone());
                 reads.push(async move { (at, server.last_bucket(&scope, None).await) });
             }
         }
         let mut reads = stream::iter(reads).buffer_unordered(READS);
         while let Some((at, last)) = reads.next().await {
             let last = last.map_err(|error| self.failed(error))?;
-            lanes[at].tail = Tail::by_last(last);
+            keys[at].newest_bucket = NewestBucket::by_last(last);
         }
         Ok(())
     }
 
-    async fn look_for_open(&self, lanes: &mut [Lane<T>]) -> Result<()> {
+    async fn look_for_open(&self, keys: &mut [KeyItems<T>]) -> Result<()> {
         let mut unknown = HashMap::new();
-        for lane in lanes {
-            lane.scope.open = self.engine.index.get();
-            if lane.tail == Tail::Look {
-                unknown.insert(lane.scope.prefix.clone(), lane);
+        for key_items in keys {
+            key_items.scope.open = self.engine.index.get();
+            if key_items.newest_bucket == NewestBucket::MustRead {
+                unknown.insert(key_items.scope.prefix.clone(), key_items);
             }
         }
         if unknown.is_empty() {
             return Ok(());
         }
-        let scopes: Vec<_> = unknown.values().map(|lane| &lane.scope).collect();
+        let scopes: Vec<_> = unknown.values().map(|key_items| &key_items.scope).collect();
         let open = self.engine.server.open_buckets(&scopes).await;
         for (key, open) in open.map_err(|error| self.failed(error))? {
             let prefix = prefix::<T>(key).unwrap_or_default();
-            let Some(lane) = unknown.remove(&prefix) else {
+            let Some(key_items) = unknown.remove(&prefix) else {
                 continue;
             };
             // Of one with another id, the append protocol says what is wrong with it.
-            if let Ok(tail) = Tail::by_open(open, &lane.scope) {
-                lane.tail = tail;
+            if let Ok(newest_bucket) = NewestBucket::by_open(open, &key_items.scope) {
+                key_items.newest_bucket = newest_bucket;
             }
         }
-        for lane in unknown.into_values() {
-            lane.tail = Tail::Shut;
+        for key_items in unknown.into_values() {
+            key_items.newest_bucket = NewestBucket::NoneOpen;
         }
         Ok(())
     }
@@ -123,33 +123,35 @@ impl<T: Bucket> Load<T> {
     }
 
     /// Writes further buckets as a whole, where nothing is open.
-    async fn write(&self, lanes: &mut [Lane<T>]) {
-        let mut chunks = Chunks::new();
-        for (at, lane) in lanes.iter_mut().enumerate() {
-            if lane.held.is_empty() || !matches!(lane.tail, Tail::Full { .. }) {
+    async fn write(&self, keys: &mut [KeyItems<T>]) {
+        let mut chunks = PlannedBuckets::new();
+        for (at, key_items) in keys.iter_mut().enumerate() {
+            if key_items.held.is_empty()
+                || !matches!(key_items.newest_bucket, NewestBucket::Closed { .. })
+            {
                 continue;
             }
-            match lane.chunks() {
+            match key_items.chunks() {
                 Some(of_lane) => chunks.extend(of_lane.into_iter().map(|chunk| (at, chunk))),
-                None => self.append(lane.split_to(lane.held.len())).await,
+                None => self.append(key_items.split_to(key_items.held.len())).await,
             }
         }
         while !chunks.is_empty() && self.over().is_none() {
-            self.insert(lanes, &mut chunks).await;
+            self.insert(keys, &mut chunks).await;
         }
         for (at, chunk) in chunks {
-            lanes[at].take_back([chunk]);
+            keys[at].take_back([chunk]);
         }
     }
 
     /// Sends the next command with new buckets, and deals with the first one that is refused; those
     /// behind that one remain.
-    async fn insert(&self, lanes: &mut [Lane<T>], chunks: &mut Chunks<T>) {
-        let documents = documents(lanes, chunks);
+    async fn insert(&self, keys: &mut [KeyItems<T>], chunks: &mut PlannedBuckets<T>) {
+        let documents = documents(keys, chunks);
         let sent = documents.len();
         if sent == 0 {
             if let Some((at, chunk)) = chunks.pop_front() {
-                self.item_by_item(lanes, at, chunk, chunks).await;
+                self.item_by_item(keys, at, chunk, chunks).await;
             }
             return;
         }
@@ -158,7 +160,7 @@ impl<T: Bucket> Load<T> {
             Err(error) => {
                 let error = self.failed(error);
                 for (at, chunk) in chunks.drain(..sent) {
-                    let error = error.clone().with_key(&lanes[at].scope.label());
+                    let error = error.clone().with_key(&keys[at].scope.label());
                     self.refused(chunk.held, &error);
                 }
                 self.give_up(&error);
@@ -180,33 +182,33 @@ impl<T: Bucket> Load<T> {
         };
         match (duplicate_index(&error), T::SPEC.id.ordinal) {
             (Some("_id_"), Ordinal::Seconds | Ordinal::Millis) => {
-                self.with_another_id(lanes, at, chunk, chunks).await;
+                self.with_another_id(keys, at, chunk, chunks).await;
             }
             // The window has buckets already, or another writer has opened one.
             (Some("_id_"), Ordinal::Window { .. }) => {
-                take_back(lanes, at, chunk, chunks);
-                match self.engine.server.last_bucket(&lanes[at].scope, None).await {
-                    Ok(last) => lanes[at].tail = Tail::by_last(last),
+                take_back(keys, at, chunk, chunks);
+                match self.engine.server.last_bucket(&keys[at].scope, None).await {
+                    Ok(last) => keys[at].newest_bucket = NewestBucket::by_last(last),
                     Err(error) => self.give_up(&self.failed(error)),
                 }
             }
             // Some item is there already. The append protocol looks up which ones are.
             (Some(UNIQUE_INDEX), _) if T::SPEC.unique.is_some() => {
-                take_back(lanes, at, chunk, chunks);
-                let items = lanes[at].held.len();
-                self.append(lanes[at].split_to(items)).await;
+                take_back(keys, at, chunk, chunks);
+                let items = keys[at].held.len();
+                self.append(keys[at].split_to(items)).await;
             }
             // Another writer has opened a bucket.
             (Some("_id_" | OPEN_INDEX), _) => {
-                take_back(lanes, at, chunk, chunks);
+                take_back(keys, at, chunk, chunks);
             }
             // It must not be sent again.
             _ if maybe_stored(&error) => {
-                let error = self.failed(error).with_key(&lanes[at].scope.label());
+                let error = self.failed(error).with_key(&keys[at].scope.label());
                 self.refused(chunk.held, &error);
                 self.give_up(&error);
             }
-            _ => self.item_by_item(lanes, at, chunk, chunks).await,
+            _ => self.item_by_item(keys, at, chunk, chunks).await,
         }
     }
 
@@ -214,51 +216,59 @@ impl<T: Bucket> Load<T> {
     /// which item is to blame. Without that one, the others leave room for those behind them.
     async fn item_by_item(
         &self,
-        lanes: &mut [Lane<T>],
+        keys: &mut [KeyItems<T>],
         at: usize,
-        chunk: Chunk<T>,
-        chunks: &mut Chunks<T>,
+        chunk: PlannedBucket<T>,
+        chunks: &mut PlannedBuckets<T>,
     ) {
         if T::SPEC.id.ordinal.counts() {
-            take_back_others(lanes, at, chunks);
+            take_back_others(keys, at, chunks);
         }
-        self.append(lanes[at].with(chunk.held)).await;
+        self.append(keys[at].with(chunk.held)).await;
     }
 
     /// Puts a bucket back whose id is taken by one that began at the same moment. Those behind it
     /// of that moment count on from it.
     async fn with_another_id(
         &self,
-        lanes: &mut [Lane<T>],
+        keys: &mut [KeyItems<T>],
         at: usize,
-        chunk: Chunk<T>,
-        chunks: &mut Chunks<T>,
+        chunk: PlannedBucket<T>,
+        chunks: &mut PlannedBuckets<T>,
     ) {
-        let lane = &mut lanes[at];
-        let base = chunk.held.first().and_then(|held| held.base(&lane.scope));
-        let base = base.unwrap_or_default();
+        let key_items = &mut keys[at];
+        let opening_id = chunk
+            .held
+            .first()
+            .and_then(|held| held.opening_id(&key_items.scope));
+        let opening_id = opening_id.unwrap_or_default();
         chunks.push_front((at, chunk));
-        let moment = KeyScope::ids_of_moment(&base);
-        let mut last = match self.engine.server.last_id(&lane.scope, moment, None).await {
+        let moment = KeyScope::ids_of_moment(&opening_id);
+        let mut last = match self
+            .engine
+            .server
+            .last_id(&key_items.scope, moment, None)
+            .await
+        {
             Ok(last) => last,
             Err(error) => {
                 return self.give_up(&Error::read(error, self.engine.server.name()));
             }
         };
         let of_moment = (chunks.iter_mut())
-            .take_while(|(of, chunk)| *of == at && chunk.id.starts_with(&base))
+            .take_while(|(of, chunk)| *of == at && chunk.id.starts_with(&opening_id))
             .map(|(_, chunk)| chunk);
         for chunk in of_moment {
-            match id::next_suffix(&base, last.as_deref()) {
+            match id::next_suffix(&opening_id, last.as_deref()) {
                 Ok(Some(id)) => {
-                    lane.tail.rename(&chunk.id, &id);
+                    key_items.newest_bucket.rename(&chunk.id, &id);
                     chunk.id.clone_from(&id);
                     last = Some(id);
                 }
                 // The append protocol says what is wrong.
                 _ => {
                     let held = std::mem::take(&mut chunk.held);
-                    self.append(lane.with(held)).await;
+                    self.append(key_items.with(held)).await;
                 }
             }
         }
@@ -266,16 +276,25 @@ impl<T: Bucket> Load<T> {
     }
 }
 
-/// Puts a bucket back into its lane, with those of the key that come next.
-fn take_back<T: Bucket>(lanes: &mut [Lane<T>], at: usize, chunk: Chunk<T>, chunks: &mut Chunks<T>) {
-    lanes[at].take_back([chunk]);
-    take_back_others(lanes, at, chunks);
+/// Puts a bucket's items back, with those of the key's next buckets.
+fn take_back<T: Bucket>(
+    keys: &mut [KeyItems<T>],
+    at: usize,
+    chunk: PlannedBucket<T>,
+    chunks: &mut PlannedBuckets<T>,
+) {
+    keys[at].take_back([chunk]);
+    take_back_others(keys, at, chunks);
 }
 
-/// Puts those buckets of a key back into its lane that come next.
-fn take_back_others<T: Bucket>(lanes: &mut [Lane<T>], at: usize, chunks: &mut Chunks<T>) {
+/// Puts the items of the key's next buckets back.
+fn take_back_others<T: Bucket>(
+    keys: &mut [KeyItems<T>],
+    at: usize,
+    chunks: &mut PlannedBuckets<T>,
+) {
     while chunks.front().is_some_and(|(of, _)| *of == at) {
-        lanes[at].take_back(chunks.pop_front().map(|(_, chunk)| chunk));
+        keys[at].take_back(chunks.pop_front().map(|(_, chunk)| chunk));
     }
 }
 

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::queue::{Taken, Worker};
+use super::queue::{InFlight, Worker};
 use crate::{
     Error, Result,
     error::is_impossible_id,
     write::{
         appended::Appended,
-        engine::{Batch, Engine, Sent},
+        engine::{Batch, Engine, SendMode},
     },
 };
 
 /// How many turns the tasks have that were just answered, before their keys' next command. Of 32 busy
 /// writers of a key a command then carries 31 items on average; with one turn 26, with none 17.
-const TURNS: usize = 4;
+const YIELDS: usize = 4;
 
 /// Sends commands until nothing waits any more.
 pub(super) async fn work(engine: Engine, mut worker: Worker) {
@@ -32,7 +32,7 @@ pub(super) async fn work(engine: Engine, mut worker: Worker) {
         // Those who were just answered may have more to append. The next command carries all of it
         // if their turn comes first. A single writer would only wait for that.
         if several {
-            for _ in 0..TURNS {
+            for _ in 0..YIELDS {
                 tokio::task::yield_now().await;
             }
         }
@@ -45,7 +45,7 @@ struct Group {
     batch: Batch,
     /// By their places in the batch, until they are answered.
     answers: Vec<Option<Answer>>,
-    taken: Taken,
+    taken: InFlight,
 }
 
 struct Answer {
@@ -53,7 +53,7 @@ struct Answer {
     _room: Option<OwnedSemaphorePermit>,
 }
 
-impl Taken {
+impl InFlight {
     fn into_group(mut self, engine: &Engine) -> Group {
         let (entries, answers): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting)
             .into_iter()
@@ -66,7 +66,7 @@ impl Taken {
             })
             .unzip();
         let mut batch = Batch::new(self.scope.clone().by(engine.index.get()), entries);
-        batch.tail = self.tail.clone();
+        batch.newest_bucket = self.newest_bucket.clone();
         Group {
             batch,
             answers,
@@ -77,7 +77,7 @@ impl Taken {
 
 impl Group {
     /// Sends all of them, in as many commands as that takes.
-    async fn send(mut self, engine: &Engine) -> Taken {
+    async fn send(mut self, engine: &Engine) -> InFlight {
         let tell = |place: usize, result| {
             if let Some(answer) = self.answers[place].take() {
                 answer.tell(result);
@@ -89,7 +89,7 @@ impl Group {
     }
 
     /// Tells all of them why none was stored.
-    fn refuse(mut self, error: &Error) -> Taken {
+    fn refuse(mut self, error: &Error) -> InFlight {
         for answer in self.answers.drain(..).flatten() {
             answer.tell(Err(error.clone()));
         }
@@ -98,11 +98,11 @@ impl Group {
 
     /// What lets the next command for the key be sent, once it is dropped. That one then knows what
     /// this one has learned.
-    fn done(self) -> Taken {
+    fn done(self) -> InFlight {
         let Self {
             batch, mut taken, ..
         } = self;
-        taken.tail = batch.tail;
+        taken.newest_bucket = batch.newest_bucket;
         taken
     }
 }
@@ -116,11 +116,11 @@ impl Answer {
 
 /// Sends the first statement of each key in one command. What takes more than that one is left to a
 /// task of its own, so that no key waits for another. Gives back those of which nothing is left.
-async fn send_all(engine: &Engine, taken: Vec<Taken>) -> Vec<Taken> {
+async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
     let mut done = Vec::with_capacity(taken.len());
     let mut groups = Vec::with_capacity(taken.len());
     for group in taken.into_iter().map(|taken| taken.into_group(engine)) {
-        match group.batch.statements(Sent::WithOthers) {
+        match group.batch.statements(SendMode::WithOthers) {
             Ok(statements) => groups.extend(statements.into_iter().next().map(|one| (group, one))),
             Err(kind) => {
                 let error = engine.fail(&group.taken.scope, kind);
@@ -148,7 +148,7 @@ async fn send_all(engine: &Engine, taken: Vec<Taken>) -> Vec<Taken> {
             Err(error) if is_impossible_id(&error) => Ok(false),
             result => result.map(|()| true),
         };
-        match engine.learn(&mut group.batch, statement, stored) {
+        match engine.note_outcome(&mut group.batch, statement, stored) {
             Err(error) => done.push(group.refuse(&error)),
             // This only tells that it is stored.
             Ok(()) if group.batch.is_empty() => done.push(group.send(engine).await),

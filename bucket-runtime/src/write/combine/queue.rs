@@ -14,7 +14,7 @@ use crate::{
     protocol::command::KeyScope,
     write::{
         appended::Appended,
-        engine::{COMMAND_BYTES, Tail},
+        engine::{COMMAND_BYTES, NewestBucket},
         item::Entry,
     },
 };
@@ -35,23 +35,23 @@ pub(super) struct Waiting {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Queue(Mutex<State>);
+pub(super) struct Queue(Mutex<QueueState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     /// The keys for which something waits or is under way, by the prefix of their ids.
-    lanes: HashMap<String, Lane>,
+    key_queues: HashMap<String, KeyQueue>,
     /// Those for which something waits and nothing is under way, in the order in which they came.
     ready: VecDeque<String>,
     workers: usize,
 }
 
 #[derive(Debug)]
-struct Lane {
+struct KeyQueue {
     scope: KeyScope,
     waiting: VecDeque<Waiting>,
     /// What the last command has taught.
-    tail: Tail,
+    newest_bucket: NewestBucket,
 }
 
 impl Queue {
@@ -59,16 +59,16 @@ impl Queue {
     /// one.
     pub(super) fn push(self: &Arc<Self>, scope: KeyScope, waiting: Waiting) -> Option<Worker> {
         let mut state = self.state();
-        if let Some(lane) = state.lanes.get_mut(&scope.prefix) {
-            lane.waiting.push_back(waiting);
+        if let Some(key_queue) = state.key_queues.get_mut(&scope.prefix) {
+            key_queue.waiting.push_back(waiting);
         } else {
             let prefix = scope.prefix.clone();
-            let lane = Lane {
+            let key_queue = KeyQueue {
                 scope,
                 waiting: VecDeque::from([waiting]),
-                tail: Tail::Unknown,
+                newest_bucket: NewestBucket::Unknown,
             };
-            state.lanes.insert(prefix.clone(), lane);
+            state.key_queues.insert(prefix.clone(), key_queue);
             state.ready.push_back(prefix);
         }
         drop(state);
@@ -88,7 +88,7 @@ impl Queue {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -103,7 +103,7 @@ pub(super) struct Worker {
 impl Worker {
     /// What the next command is about: one key for which several appends wait, or several keys with
     /// one each. Nothing if nothing waits; the worker is then no worker any more.
-    pub(super) fn take(&mut self) -> Vec<Taken> {
+    pub(super) fn take(&mut self) -> Vec<InFlight> {
         let mut state = self.queue.state();
         let mut taken = Vec::new();
         let mut passed = VecDeque::new();
@@ -112,7 +112,10 @@ impl Worker {
             let Some(prefix) = state.ready.pop_front() else {
                 break;
             };
-            let waiting = state.lanes.get(&prefix).map(|lane| &lane.waiting);
+            let waiting = state
+                .key_queues
+                .get(&prefix)
+                .map(|key_queue| &key_queue.waiting);
             let several = waiting.is_some_and(|waiting| waiting.len() > 1);
             if several && !(taken.is_empty() && passed.is_empty()) {
                 passed.push_back(prefix);
@@ -124,7 +127,7 @@ impl Worker {
                 state.ready.push_front(prefix);
                 break;
             }
-            taken.extend(Taken::of(&self.queue, &mut state, &prefix));
+            taken.extend(InFlight::of(&self.queue, &mut state, &prefix));
             if several {
                 break;
             }
@@ -151,40 +154,44 @@ impl Drop for Worker {
 
 /// A key for which a command is under way. When it is dropped, the next one may be sent.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct InFlight {
     pub(super) queue: Arc<Queue>,
     pub(super) scope: KeyScope,
     pub(super) waiting: VecDeque<Waiting>,
-    pub(super) tail: Tail,
+    pub(super) newest_bucket: NewestBucket,
 }
 
-impl Taken {
+impl InFlight {
     /// Takes what waits for a key, without those whose callers are gone.
-    fn of(queue: &Arc<Queue>, state: &mut State, prefix: &str) -> Option<Self> {
-        let lane = state.lanes.get_mut(prefix)?;
-        let rest = lane.waiting.split_off(lane.waiting.len().min(ITEMS));
-        let mut waiting = mem::replace(&mut lane.waiting, rest);
+    fn of(queue: &Arc<Queue>, state: &mut QueueState, prefix: &str) -> Option<Self> {
+        let key_queue = state.key_queues.get_mut(prefix)?;
+        let rest = key_queue
+            .waiting
+            .split_off(key_queue.waiting.len().min(ITEMS));
+        let mut waiting = mem::replace(&mut key_queue.waiting, rest);
         waiting.retain(|waiting| !waiting.answer.is_closed());
         Some(Self {
             queue: Arc::clone(queue),
-            scope: lane.scope.clone(),
+            scope: key_queue.scope.clone(),
             waiting,
-            tail: mem::replace(&mut lane.tail, Tail::Unknown),
+            newest_bucket: mem::replace(&mut key_queue.newest_bucket, NewestBucket::Unknown),
         })
     }
 }
 
-impl Drop for Taken {
+impl Drop for InFlight {
     fn drop(&mut self) {
         let mut state = self.queue.state();
-        let State { lanes, ready, .. } = &mut *state;
-        let Some(lane) = lanes.get_mut(&self.scope.prefix) else {
+        let QueueState {
+            key_queues, ready, ..
+        } = &mut *state;
+        let Some(key_queue) = key_queues.get_mut(&self.scope.prefix) else {
             return;
         };
-        if lane.waiting.is_empty() {
-            lanes.remove(&self.scope.prefix);
+        if key_queue.waiting.is_empty() {
+            key_queues.remove(&self.scope.prefix);
         } else {
-            lane.tail = mem::replace(&mut self.tail, Tail::Unknown);
+            key_queue.newest_bucket = mem::replace(&mut self.newest_bucket, NewestBucket::Unknown);
             ready.push_back(self.scope.prefix.clone());
         }
     }

@@ -8,7 +8,7 @@ use mongodb::{
 use crate::{
     Bucket, Error, Result,
     error::Kind,
-    protocol::command::{Place, Stored},
+    protocol::command::{Place, StoredItem},
     read::reader::Reader,
     schema::names::{OVERSIZE, SEALED},
     value::{
@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The item that was found, and what else was read with it.
-pub(super) struct Found<T: Bucket> {
+pub(super) struct FoundItem<T: Bucket> {
     pub(super) place: Place,
     /// How many bytes the bucket's items take beyond their shares.
     pub(super) oversize: i64,
@@ -39,7 +39,7 @@ pub(super) struct Unread {
     pub(super) time: Option<DateTime>,
 }
 
-impl<T: Bucket> Found<T> {
+impl<T: Bucket> FoundItem<T> {
     /// Reads a bucket that holds the item, and the others only if something is kept about all.
     pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps: bool) -> Result<Self> {
         let mut stored: Document =
@@ -69,9 +69,9 @@ impl<T: Bucket> Found<T> {
         });
         let items = items.collect();
         let (at, stored) = match keeps {
-            true => (before, Stored::Array(elements)),
+            true => (before, StoredItem::Array(elements)),
             // The pipeline has made an array of the item alone.
-            false => (0, Stored::Element(elements.pop().unwrap_or(Bson::Null))),
+            false => (0, StoredItem::Element(elements.pop().unwrap_or(Bson::Null))),
         };
         Ok(Self {
             open,
@@ -90,8 +90,8 @@ impl<T: Bucket> Found<T> {
     /// The item as it is stored.
     pub(super) fn element(&self) -> &Bson {
         match &self.place.stored {
-            Stored::Element(element) => element,
-            Stored::Array(elements) => elements.get(self.place.at).unwrap_or(&Bson::Null),
+            StoredItem::Element(element) => element,
+            StoredItem::Array(elements) => elements.get(self.place.at).unwrap_or(&Bson::Null),
         }
     }
 

@@ -9,13 +9,13 @@ use mongodb::{
     error::Error as DriverError,
 };
 
-use super::found::{Found, Unread, moment};
+use super::found::{FoundItem, Unread, moment};
 use crate::{
     Bucket, Error, Result,
     error::Kind,
     protocol::{
         budget::Budget,
-        command::{Kept, before_all_windows},
+        command::{KeptFields, before_all_windows},
         filter::Filter,
         query::Query,
     },
@@ -76,7 +76,7 @@ impl<T: Bucket> Editor<T> {
     /// Changes the first item that matches, and gives what the step to that gives besides.
     pub(super) async fn change<O>(
         mut self,
-        mut step: impl FnMut(&Self, Found<T>) -> Result<(Step, O)>,
+        mut step: impl FnMut(&Self, FoundItem<T>) -> Result<(Step, O)>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<O>> {
         let mut deadline = IndexDeadline::default();
@@ -121,32 +121,32 @@ impl<T: Bucket> Editor<T> {
         Err(self.reader.fail(Kind::Contended(TRIES)))
     }
 
-    async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<Found<T>>> {
+    async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<FoundItem<T>>> {
         let Reader { server, scope } = &self.reader;
         let pipeline = self.query.place(Self::SPEC, scope, Self::KEEPS);
         let found = server.first(pipeline, session).await;
         match found.map_err(|error| self.reader.failed(error))? {
-            Some(row) => Found::read(&self.reader, &row, Self::KEEPS).map(Some),
+            Some(row) => FoundItem::read(&self.reader, &row, Self::KEEPS).map(Some),
             None => Ok(None),
         }
     }
 
     /// What takes the item out of its bucket, and the item.
-    pub(super) fn without(&self, mut found: Found<T>) -> Result<(Step, T)> {
+    pub(super) fn without(&self, mut found: FoundItem<T>) -> Result<(Step, T)> {
         let time = found.time();
         let item = found.take(&self.reader)?;
         Ok((self.taking_out(found, time)?, item))
     }
 
     /// What takes the item out of its bucket, and the item as it is stored.
-    pub(super) fn without_reading(&self, mut found: Found<T>) -> Result<(Step, Bson)> {
+    pub(super) fn without_reading(&self, mut found: FoundItem<T>) -> Result<(Step, Bson)> {
         let (time, element) = (found.time(), found.element().clone());
         drop(found.items.remove(found.at));
         Ok((self.taking_out(found, time)?, element))
     }
 
     /// The items that are left are told; `time` is that of the other one.
-    fn taking_out(&self, found: Found<T>, time: Option<DateTime>) -> Result<Step> {
+    fn taking_out(&self, found: FoundItem<T>, time: Option<DateTime>) -> Result<Step> {
         let grown = (self.budget(time)).map_or(0, |budget| -taken(&budget, &found));
         let kept = self.kept(&found.items, grown)?;
         let Reader { scope, .. } = &self.reader;
@@ -167,7 +167,7 @@ impl<T: Bucket> Editor<T> {
     /// What puts the changed item in its place, and the item as it will be read.
     pub(super) fn with(
         &self,
-        mut found: Found<T>,
+        mut found: FoundItem<T>,
         change: &mut (impl FnMut(&mut T) + Send),
     ) -> Result<(Step, T)> {
         let Reader { scope, .. } = &self.reader;
@@ -177,7 +177,7 @@ impl<T: Bucket> Editor<T> {
         let identity_before = identity(item);
         change(item);
         let after = item::scope(item);
-        item::base(&after, item.time()).map_err(|kind| self.reader.fail(kind))?;
+        item::opening_id(&after, item.time()).map_err(|kind| self.reader.fail(kind))?;
         item::check_lengths(item).map_err(|kind| self.reader.fail(kind))?;
         if after.prefix != before.prefix {
             let what = match after.parts == before.parts {
@@ -229,10 +229,10 @@ impl<T: Bucket> Editor<T> {
 
     /// What the bucket keeps about these items, which are all that it will hold. Of one that cannot be
     /// read it keeps no rollup, and so says that these are not complete.
-    fn kept(&self, items: &[Result<T, Unread>], grown: i64) -> Result<Kept> {
-        let mut kept = Kept {
+    fn kept(&self, items: &[Result<T, Unread>], grown: i64) -> Result<KeptFields> {
+        let mut kept = KeptFields {
             grown,
-            ..Kept::default()
+            ..KeptFields::default()
         };
         if !T::SPEC.rollups.is_empty() {
             let mut totals = Totals::new(Self::SPEC);
@@ -266,6 +266,6 @@ impl<T: Bucket> Editor<T> {
 }
 
 /// How many bytes the item takes beyond its share.
-fn taken<T: Bucket>(budget: &Budget, found: &Found<T>) -> i64 {
+fn taken<T: Bucket>(budget: &Budget, found: &FoundItem<T>) -> i64 {
     budget.oversize(value_size(found.element()))
 }

@@ -6,8 +6,8 @@ use std::collections::{HashSet, VecDeque};
 
 use mongodb::bson::Bson;
 
-pub(crate) use self::statement::{Sent, Statement, next_number};
-use super::tail::Tail;
+pub(crate) use self::statement::{SendMode, Statement, next_number};
+use super::newest_bucket::NewestBucket;
 use crate::{
     Error,
     protocol::{
@@ -38,7 +38,7 @@ pub(crate) struct Batch {
     /// Whether some of the first items may be there already, which has to be looked up.
     pub(crate) doubtful: bool,
     /// What is known of the key's newest bucket.
-    pub(crate) tail: Tail,
+    pub(crate) newest_bucket: NewestBucket,
     /// Why the last command was refused, if that was since an index was not there.
     pub(crate) missing: Option<Error>,
     pub(super) index_deadline: IndexDeadline,
@@ -46,7 +46,7 @@ pub(crate) struct Batch {
     pub(super) tries: u32,
     /// After an error: how many of the entries it is about, from the first one on. Those behind
     /// them were not sent.
-    pub(crate) concerned: usize,
+    pub(crate) in_doubt: usize,
 }
 
 impl Batch {
@@ -54,11 +54,11 @@ impl Batch {
         let entries: VecDeque<_> = entries.into_iter().enumerate().collect();
         Self {
             scope,
-            concerned: entries.len(),
+            in_doubt: entries.len(),
             entries,
             done: Vec::new(),
             doubtful: false,
-            tail: Tail::Unknown,
+            newest_bucket: NewestBucket::Unknown,
             missing: None,
             index_deadline: IndexDeadline::default(),
             tries: 0,
@@ -69,7 +69,7 @@ impl Batch {
     pub(super) fn go_by(&mut self, open: OpenIndex) {
         if self.scope.open != open {
             self.scope.open = open;
-            self.tail = Tail::Unknown;
+            self.newest_bucket = NewestBucket::Unknown;
         }
     }
 
@@ -94,7 +94,7 @@ impl Batch {
 
     /// Takes out the first ones with their places, and forgets what was known.
     pub(crate) fn take(&mut self, first: usize) -> Vec<(usize, Entry)> {
-        (self.tail, self.tries) = (Tail::Unknown, 0);
+        (self.newest_bucket, self.tries) = (NewestBucket::Unknown, 0);
         self.entries.drain(..first).collect()
     }
 
@@ -141,8 +141,8 @@ impl Batch {
 
     /// Whether the next item has no room in the bucket that is known to be open.
     pub(super) fn is_cramped(&self) -> bool {
-        match self.tail {
-            Tail::Open { oversize, .. } => !self.is_empty() && !self.fits(0, oversize),
+        match self.newest_bucket {
+            NewestBucket::Open { oversize, .. } => !self.is_empty() && !self.fits(0, oversize),
             _ => false,
         }
     }
@@ -171,17 +171,19 @@ impl Batch {
 
     /// Whether the next bucket's id counts on from another one than the last one that is known.
     pub(super) fn is_of_another_moment(&self) -> bool {
-        let base = self.front().and_then(|entry| entry.base.as_ref());
-        match (&self.tail, base) {
-            (Tail::Full { last: Some(last) }, Some(base)) => !last.starts_with(base),
+        let opening_id = self.front().and_then(|entry| entry.opening_id.as_ref());
+        match (&self.newest_bucket, opening_id) {
+            (NewestBucket::Closed { last: Some(last) }, Some(opening_id)) => {
+                !last.starts_with(opening_id)
+            }
             _ => false,
         }
     }
 
     /// Among which ids the last one counts for the next one: the whole key's, or the moment's.
     pub(super) fn siblings(&self) -> mongodb::bson::Document {
-        match self.front().and_then(|entry| entry.base.as_deref()) {
-            Some(base) => KeyScope::ids_of_moment(base),
+        match self.front().and_then(|entry| entry.opening_id.as_deref()) {
+            Some(opening_id) => KeyScope::ids_of_moment(opening_id),
             None => self.scope.ids(),
         }
     }
@@ -192,9 +194,9 @@ impl Batch {
 
     /// Takes out what a statement has stored.
     pub(super) fn stored(&mut self, statement: Statement) {
-        let stored = self.entries.drain(..statement.carries);
+        let stored = self.entries.drain(..statement.items);
         (self.done).extend(stored.map(|(place, _)| (place, Appended::Stored)));
-        self.tail = statement.after;
+        self.newest_bucket = statement.after;
         self.tries = 0;
         self.index_deadline = IndexDeadline::default();
     }

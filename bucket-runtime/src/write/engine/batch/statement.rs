@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::{Batch, COMMAND_BYTES, Tail, comparable};
+use super::{Batch, COMMAND_BYTES, NewestBucket, comparable};
 use crate::{
     error::Kind,
     protocol::{
         budget::Budget,
-        command::{Items, KeyScope, Update},
+        command::{AppendedItems, KeyScope, Update},
     },
     schema::id,
     value::{element::value_size as size, rollup::Totals},
@@ -18,7 +18,7 @@ const STATEMENTS: usize = 100;
 
 /// What a statement is sent with, which decides what it may do while nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Sent {
+pub(crate) enum SendMode {
     /// In a session. It opens no bucket: were that refused in a transaction, all would be aborted.
     InSession,
     /// By itself, or before others of its key.
@@ -31,31 +31,31 @@ pub(crate) enum Sent {
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) update: Update,
-    pub(crate) carries: usize,
-    pub(super) after: Tail,
+    pub(crate) items: usize,
+    pub(super) after: NewestBucket,
 }
 
 impl Batch {
     /// The next statements. Each holds only if those before it were carried out. An error means that
     /// there is no id for the next bucket.
-    pub(crate) fn statements(&self, sent: Sent) -> Result<Vec<Statement>, Kind> {
+    pub(crate) fn statements(&self, sent: SendMode) -> Result<Vec<Statement>, Kind> {
         let most = match sent {
-            Sent::Alone => STATEMENTS,
-            Sent::InSession | Sent::WithOthers => 1,
+            SendMode::Alone => STATEMENTS,
+            SendMode::InSession | SendMode::WithOthers => 1,
         };
         let mut statements = Vec::new();
-        let mut tail = self.tail.clone();
+        let mut newest_bucket = self.newest_bucket.clone();
         let (mut begin, mut bytes) = (0, 0);
         while begin < self.entries.len() && statements.len() < most {
-            let next = match self.statement(begin, &tail, sent, &mut bytes) {
+            let next = match self.statement(begin, &newest_bucket, sent, &mut bytes) {
                 Ok(Some(next)) => next,
                 Err(kind) if statements.is_empty() => return Err(kind),
                 Ok(None) | Err(_) => break,
             };
-            begin += next.carries;
-            tail = next.after.clone();
+            begin += next.items;
+            newest_bucket = next.after.clone();
             statements.push(next);
-            if tail == Tail::Unknown {
+            if newest_bucket == NewestBucket::Unknown {
                 break;
             }
         }
@@ -66,78 +66,80 @@ impl Batch {
     fn statement(
         &self,
         begin: usize,
-        tail: &Tail,
-        sent: Sent,
+        newest_bucket: &NewestBucket,
+        sent: SendMode,
         bytes: &mut usize,
     ) -> Result<Option<Statement>, Kind> {
-        let base = self.entries[begin].1.base.as_deref();
-        let room = match tail {
-            Tail::Open { room, .. } => *room,
-            Tail::Unknown if self.is_contended() => 1,
+        let opening_id = self.entries[begin].1.opening_id.as_deref();
+        let room = match newest_bucket {
+            NewestBucket::Open { room, .. } => *room,
+            NewestBucket::Unknown if self.is_contended() => 1,
             _ => self.opening(),
         };
-        if let Tail::Open { id, oversize, .. } = tail
+        if let NewestBucket::Open { id, oversize, .. } = newest_bucket
             && !self.fits(begin, *oversize)
         {
             return Ok(Some(self.seal(id, sent)));
         }
-        let taken = match tail {
-            Tail::Open { oversize, .. } => Some(*oversize),
+        let taken = match newest_bucket {
+            NewestBucket::Open { oversize, .. } => Some(*oversize),
             _ => None,
         };
         let items = self.items(begin, room, taken, bytes);
-        let carries = items.elements.len();
-        if carries == 0 {
+        let count = items.elements.len();
+        if count == 0 {
             return Ok(None);
         }
-        let (update, after) = match tail {
-            Tail::Unknown | Tail::Look | Tail::Shut => {
-                let update = match (base, sent) {
-                    (_, Sent::InSession) | (None, Sent::Alone) => self.scope.append_to_open(items),
-                    (Some(base), _) => self.scope.append_or_open(items, base),
+        let (update, after) = match newest_bucket {
+            NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => {
+                let update = match (opening_id, sent) {
+                    (_, SendMode::InSession) | (None, SendMode::Alone) => {
+                        self.scope.append_to_open(items)
+                    }
+                    (Some(opening_id), _) => self.scope.append_or_open(items, opening_id),
                     (None, _) => self.scope.append_to_open_or_be_refused(items),
                 };
-                (update, Tail::Unknown)
+                (update, NewestBucket::Unknown)
             }
-            Tail::Open { id, room, oversize } => {
-                let after = self.after(id, room - carries, oversize + items.oversize);
+            NewestBucket::Open { id, room, oversize } => {
+                let after = self.after(id, room - count, oversize + items.oversize);
                 (self.scope.append_to_id_or_be_refused(items, id), after)
             }
-            Tail::Full { last } => {
-                let id = self.next_id(base, last.as_deref())?;
-                let after = self.after(&id, self.capacity() - carries, items.oversize);
+            NewestBucket::Closed { last } => {
+                let id = self.next_id(opening_id, last.as_deref())?;
+                let after = self.after(&id, self.capacity() - count, items.oversize);
                 (self.scope.append_to_id(items, &id), after)
             }
         };
-        let carried = self.entries.range(begin..begin + carries);
+        let carried = self.entries.range(begin..begin + count);
         let newest = carried.filter_map(|(_, entry)| entry.time).max();
         Ok(Some(Statement {
             update: match newest {
                 None => update,
                 Some(newest) => update.with_newest(newest),
             },
-            carries,
+            items: count,
             after,
         }))
     }
 
-    fn after(&self, id: &str, room: usize, oversize: i64) -> Tail {
+    fn after(&self, id: &str, room: usize, oversize: i64) -> NewestBucket {
         let id = id.to_owned();
         match room {
-            0 => Tail::Full { last: Some(id) },
-            room => Tail::Open { id, room, oversize },
+            0 => NewestBucket::Closed { last: Some(id) },
+            room => NewestBucket::Open { id, room, oversize },
         }
     }
 
     /// The statement that seals the open bucket, after which the next one can be opened.
-    fn seal(&self, id: &str, sent: Sent) -> Statement {
+    fn seal(&self, id: &str, sent: SendMode) -> Statement {
         Statement {
             update: match sent {
-                Sent::InSession => self.scope.seal(id),
-                Sent::Alone | Sent::WithOthers => self.scope.seal_or_be_refused(id),
+                SendMode::InSession => self.scope.seal(id),
+                SendMode::Alone | SendMode::WithOthers => self.scope.seal_or_be_refused(id),
             },
-            carries: 0,
-            after: Tail::Full {
+            items: 0,
+            after: NewestBucket::Closed {
                 last: Some(id.to_owned()),
             },
         }
@@ -147,7 +149,13 @@ impl Batch {
     /// whose rollups cannot be told here, since the server tells those, and none twice. `taken` is how
     /// many bytes those take beyond their shares which the bucket has; one that is to be opened takes
     /// any first item.
-    fn items(&self, begin: usize, room: usize, taken: Option<i64>, bytes: &mut usize) -> Items {
+    fn items(
+        &self,
+        begin: usize,
+        room: usize,
+        taken: Option<i64>,
+        bytes: &mut usize,
+    ) -> AppendedItems {
         let spec = self.scope.spec;
         let mut elements = Vec::new();
         let mut totals = (!spec.rollups.is_empty()).then(|| Totals::new(spec));
@@ -180,7 +188,7 @@ impl Batch {
             *bytes += size;
             elements.push(entry.element.clone());
         }
-        Items {
+        AppendedItems {
             elements,
             totals,
             oversize,
@@ -189,9 +197,11 @@ impl Batch {
 
     /// The id of the bucket after `last`: the next number, or the item's moment, with the next
     /// suffix if a bucket has that id already.
-    fn next_id(&self, base: Option<&str>, last: Option<&str>) -> Result<String, Kind> {
-        let next = match base {
-            Some(base) => id::next_suffix(base, last.filter(|last| last.starts_with(base))),
+    fn next_id(&self, opening_id: Option<&str>, last: Option<&str>) -> Result<String, Kind> {
+        let next = match opening_id {
+            Some(opening_id) => {
+                id::next_suffix(opening_id, last.filter(|last| last.starts_with(opening_id)))
+            }
             None => next_number(&self.scope, last),
         };
         let last = || last.unwrap_or_default().to_owned();

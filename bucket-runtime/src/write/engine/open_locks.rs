@@ -12,9 +12,9 @@ use tokio::sync::{Mutex, MutexGuard};
 /// Nothing depends on it for its correctness. But opening a bucket takes a read and a write, and
 /// of all who do that at once for one key a single one succeeds; the others would try in vain.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Turns(Arc<(RandomState, [Mutex<()>; 32])>);
+pub(super) struct OpenLocks(Arc<(RandomState, [Mutex<()>; 32])>);
 
-impl Turns {
+impl OpenLocks {
     /// Waits until it is this key's turn; keys that share a lock merely wait a little longer.
     pub(super) async fn wait(&self, key: &str) -> MutexGuard<'_, ()> {
         let (hasher, locks) = &*self.0;

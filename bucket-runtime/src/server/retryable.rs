@@ -35,7 +35,7 @@ const BROKEN_OFF: u32 = 10;
 
 /// Sessions of our own that wait for their next command.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Numbers(Arc<Mutex<Vec<Numbered>>>);
+pub(super) struct RetryableSessions(Arc<Mutex<Vec<RetryableSession>>>);
 
 /// A session, and the number of its latest command.
 ///
@@ -43,14 +43,14 @@ pub(super) struct Numbers(Arc<Mutex<Vec<Numbered>>>);
 /// is ours no longer. So its count must never be below ours: both advance together, and ours begins
 /// with what the server says.
 #[derive(Debug)]
-struct Numbered {
+struct RetryableSession {
     session: ClientSession,
     number: i64,
 }
 
 impl Server {
     /// Carries out updates as one command, which is sent twice at most, as the driver does.
-    pub(super) async fn numbered(
+    pub(super) async fn retryable(
         &self,
         updates: Vec<Update>,
         ordered: bool,
@@ -59,15 +59,15 @@ impl Server {
         let command = Command::new(self, &statements, ordered);
         let db = self.database();
         let waiting = self.numbers.waiting().pop();
-        let mut numbered = match waiting {
-            Some(numbered) => numbered,
-            None => Numbered::new(&db, command.collection).await?,
+        let mut retryable = match waiting {
+            Some(retryable) => retryable,
+            None => RetryableSession::new(&db, command.collection).await?,
         };
-        numbered.advance().await?;
+        retryable.advance().await?;
         // After an error the session is left to the driver, which does not use it again if the
         // connection broke.
-        let reply = numbered.send(&db, &command).await?;
-        self.numbers.waiting().push(numbered);
+        let reply = retryable.send(&db, &command).await?;
+        self.numbers.waiting().push(retryable);
         reply.results(statements.len())
     }
 
@@ -82,33 +82,33 @@ impl Server {
         let statements = [update.into_statement()];
         let command = Command::new(self, &statements, true);
         let db = self.database();
-        let mut numbered = Numbered::at_latest(session, &db, command.collection).await?;
-        if numbered.number == 0 {
+        let mut retryable = RetryableSession::at_latest(session, &db, command.collection).await?;
+        if retryable.number == 0 {
             return Ok(None);
         }
-        let reply = numbered.send(&db, &command).await?;
+        let reply = retryable.send(&db, &command).await?;
         let found = reply.n > 0;
         let result = reply.results(1)?.pop();
         result.transpose().map(|_| Some(found))
     }
 }
 
-impl Numbers {
-    fn waiting(&self) -> MutexGuard<'_, Vec<Numbered>> {
+impl RetryableSessions {
+    fn waiting(&self) -> MutexGuard<'_, Vec<RetryableSession>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Numbered {
+impl RetryableSession {
     /// A session whose latest number is known. The driver may have used it before, and does not tell
     /// how far it has counted, so the server is asked.
     async fn new(db: &Database, collection: &str) -> Result<Self, DriverError> {
         let session = db.client().start_session().await?;
-        let mut numbered = Self::at_latest(session, db, collection).await?;
-        for _ in 0..if numbered.number > 0 { GAP } else { 0 } {
-            numbered.advance().await?;
+        let mut retryable = Self::at_latest(session, db, collection).await?;
+        for _ in 0..if retryable.number > 0 { GAP } else { 0 } {
+            retryable.advance().await?;
         }
-        Ok(numbered)
+        Ok(retryable)
     }
 
     /// The session with the latest number that the server has seen of it, or with 0.

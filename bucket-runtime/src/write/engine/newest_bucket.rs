@@ -4,19 +4,19 @@ use mongodb::bson::Bson;
 
 use crate::{
     protocol::command::KeyScope,
-    server::{Last, Open},
+    server::{LastBucket, OpenBucket},
 };
 
 /// What a writer knows of a key's newest bucket. It may be outdated at any time: then the server
 /// refuses the statement that was built on it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Tail {
+pub(crate) enum NewestBucket {
     /// Nothing.
     Unknown,
     /// Nothing, and it cannot be left at that.
-    Look,
+    MustRead,
     /// Nothing is open. Which id is next has to be read.
-    Shut,
+    NoneOpen,
     /// A bucket is open, and has room for so many.
     Open {
         id: String,
@@ -25,23 +25,25 @@ pub(crate) enum Tail {
         oversize: i64,
     },
     /// Nothing is open, and this is the last id that has to be counted on from.
-    Full { last: Option<String> },
+    Closed { last: Option<String> },
 }
 
-impl Tail {
+impl NewestBucket {
     /// What is known of a key, or of a window, by its last bucket. One read tells both: which number
     /// is next, and that nothing is open. Another writer may have opened that bucket a moment ago.
-    pub(crate) fn by_last(last: Option<Last>) -> Self {
+    pub(crate) fn by_last(last: Option<LastBucket>) -> Self {
         match last {
-            Some(Last { id, room, oversize }) if room > 0 => Self::Open { id, room, oversize },
-            last => Self::Full {
+            Some(LastBucket { id, room, oversize }) if room > 0 => {
+                Self::Open { id, room, oversize }
+            }
+            last => Self::Closed {
                 last: last.map(|last| last.id),
             },
         }
     }
 
     /// What is known of a key by its open bucket; if that has an id that is none of the key's, that id.
-    pub(crate) fn by_open(open: Open, scope: &KeyScope) -> Result<Self, Bson> {
+    pub(crate) fn by_open(open: OpenBucket, scope: &KeyScope) -> Result<Self, Bson> {
         match open.id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Self::Open {
                 id,
@@ -56,7 +58,7 @@ impl Tail {
 
     /// Notes that a bucket that is about to be opened gets another id.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
-        if let Self::Open { id, .. } | Self::Full { last: Some(id) } = self
+        if let Self::Open { id, .. } | Self::Closed { last: Some(id) } = self
             && id == from
         {
             to.clone_into(id);

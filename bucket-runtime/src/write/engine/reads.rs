@@ -3,7 +3,7 @@
 use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 use tokio::sync::MutexGuard;
 
-use super::{Batch, Engine, Tail};
+use super::{Batch, Engine, NewestBucket};
 use crate::{Result, error::Kind, protocol::command::KeyScope};
 
 impl Engine {
@@ -27,37 +27,37 @@ impl Engine {
 
     /// Asks the server what has to be known for the next statement. The turn is kept until that
     /// was sent.
-    pub(super) async fn find_tail(
+    pub(super) async fn find_newest_bucket(
         &self,
         batch: &mut Batch,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<MutexGuard<'_, ()>>> {
-        if batch.tail == Tail::Unknown && batch.len() > batch.blind() {
-            batch.tail = Tail::Look;
+        if batch.newest_bucket == NewestBucket::Unknown && batch.len() > batch.blind() {
+            batch.newest_bucket = NewestBucket::MustRead;
         }
-        if batch.tail == Tail::Look {
-            batch.tail = self
+        if batch.newest_bucket == NewestBucket::MustRead {
+            batch.newest_bucket = self
                 .open_bucket(&batch.scope, session.as_deref_mut())
                 .await?;
             // One item finds the bucket that is open then.
-            let is_open = matches!(batch.tail, Tail::Open { .. });
+            let is_open = matches!(batch.newest_bucket, NewestBucket::Open { .. });
             if is_open && batch.len() == 1 && !batch.is_cramped() {
-                batch.tail = Tail::Unknown;
+                batch.newest_bucket = NewestBucket::Unknown;
             }
         }
         // In a transaction an id that turns out to be taken would abort everything.
         if session.is_some() && batch.is_of_another_moment() {
-            batch.tail = Tail::Shut;
+            batch.newest_bucket = NewestBucket::NoneOpen;
         }
-        if batch.tail != Tail::Shut {
+        if batch.newest_bucket != NewestBucket::NoneOpen {
             return Ok(None);
         }
         let turn = match session {
-            None => Some(self.turns.wait(&batch.scope.prefix).await),
+            None => Some(self.open_locks.wait(&batch.scope.prefix).await),
             Some(_) => None,
         };
         let last = self.last(batch, session).await;
-        batch.tail = last.map_err(|error| self.failed(&batch.scope, error))?;
+        batch.newest_bucket = last.map_err(|error| self.failed(&batch.scope, error))?;
         Ok(turn)
     }
 
@@ -67,16 +67,16 @@ impl Engine {
         &self,
         batch: &Batch,
         session: Option<&mut ClientSession>,
-    ) -> Result<Tail, DriverError> {
+    ) -> Result<NewestBucket, DriverError> {
         if batch.is_bounded() && batch.scope.spec.id.ordinal.counts() {
             let last = self.server.last_bucket(&batch.scope, session).await?;
-            return Ok(Tail::by_last(last));
+            return Ok(NewestBucket::by_last(last));
         }
         let last = self
             .server
             .last_id(&batch.scope, batch.siblings(), session)
             .await?;
-        Ok(Tail::Full { last })
+        Ok(NewestBucket::Closed { last })
     }
 
     /// The open bucket, if there is one.
@@ -87,12 +87,12 @@ impl Engine {
         &self,
         scope: &KeyScope,
         session: Option<&mut ClientSession>,
-    ) -> Result<Tail> {
+    ) -> Result<NewestBucket> {
         let open = self.server.open_bucket(scope, session).await;
         let Some(open) = open.map_err(|error| self.failed(scope, error))? else {
-            return Ok(Tail::Shut);
+            return Ok(NewestBucket::NoneOpen);
         };
-        Tail::by_open(open, scope).map_err(|id| {
+        NewestBucket::by_open(open, scope).map_err(|id| {
             let id = match id {
                 Bson::String(id) => id,
                 other => other.to_string(),

@@ -2,7 +2,7 @@
 
 use mongodb::error::Error as DriverError;
 
-use super::{Batch, Engine, Statement, Tail};
+use super::{Batch, Engine, NewestBucket, Statement};
 use crate::{
     Result,
     error::{duplicate_index, is_impossible_id, is_killed, is_missing_index},
@@ -11,7 +11,7 @@ use crate::{
 
 impl Engine {
     /// Draws the conclusion from the server's answer to a statement.
-    pub(crate) fn learn(
+    pub(crate) fn note_outcome(
         &self,
         batch: &mut Batch,
         statement: Statement,
@@ -22,10 +22,10 @@ impl Engine {
         let error = match result {
             // It would have had to make a document, and must not.
             Err(error) if is_impossible_id(&error) => {
-                batch.tail = match batch.tail {
+                batch.newest_bucket = match batch.newest_bucket {
                     // What was looked up is outdated before it is used.
-                    Tail::Open { .. } if batch.is_contended() => Tail::Unknown,
-                    _ => Tail::Look,
+                    NewestBucket::Open { .. } if batch.is_contended() => NewestBucket::Unknown,
+                    _ => NewestBucket::MustRead,
                 };
                 return Ok(());
             }
@@ -35,9 +35,9 @@ impl Engine {
             }
             Ok(false) => {
                 // There is no open bucket, or one with less room.
-                batch.tail = match statement.carries {
-                    1 if !batch.has_to_look() => Tail::Shut,
-                    _ => Tail::Look,
+                batch.newest_bucket = match statement.items {
+                    1 if !batch.has_to_look() => NewestBucket::NoneOpen,
+                    _ => NewestBucket::MustRead,
                 };
                 return Ok(());
             }
@@ -45,28 +45,28 @@ impl Engine {
         };
         let was_dropped = is_killed(&error) && self.server.breaks_off_before_writing();
         if was_dropped || is_missing_index(&error) {
-            batch.tail = Tail::Unknown;
+            batch.newest_bucket = NewestBucket::Unknown;
             batch.missing = Some(self.refused(&batch.scope, error).not_sent());
             return Ok(());
         }
-        let single = batch.tail == Tail::Unknown && statement.carries == 1;
-        batch.tail = match duplicate_index(&error) {
+        let single = batch.newest_bucket == NewestBucket::Unknown && statement.items == 1;
+        batch.newest_bucket = match duplicate_index(&error) {
             // A full or sealed bucket has that id already.
-            Some("_id_") if single => Tail::Shut,
+            Some("_id_") if single => NewestBucket::NoneOpen,
             // Somebody opened the bucket first: it is there now. Who loses that race twice looks
             // whether it was one, or whether something is in the way.
             Some(OPEN_INDEX) if single && batch.tries != 2 && !batch.may_be_cramped() => {
-                Tail::Unknown
+                NewestBucket::Unknown
             }
             // Where bytes count, what is open may have no room for the item, which only a look tells.
             Some(OPEN_INDEX | "_id_") if single || batch.is_bounded() || !batch.is_contended() => {
-                Tail::Look
+                NewestBucket::MustRead
             }
             // What was looked up is outdated before it is used.
-            Some(OPEN_INDEX | "_id_") => Tail::Unknown,
-            Some(UNIQUE_INDEX) if batch.scope.spec.unique.is_some() => Tail::Look,
+            Some(OPEN_INDEX | "_id_") => NewestBucket::Unknown,
+            Some(UNIQUE_INDEX) if batch.scope.spec.unique.is_some() => NewestBucket::MustRead,
             _ => {
-                batch.concerned = statement.carries;
+                batch.in_doubt = statement.items;
                 return Err(self.refused(&batch.scope, error));
             }
         };

@@ -7,7 +7,7 @@ use crate::{
     Bucket, Error, Result,
     protocol::command::KeyScope,
     write::{
-        engine::{Engine, Tail},
+        engine::{Engine, NewestBucket},
         item::{self, Entry},
     },
 };
@@ -22,26 +22,26 @@ pub(crate) struct Held<T> {
 
 /// The items of one key, in the order of the call.
 #[derive(Debug)]
-pub(crate) struct Lane<T> {
+pub(crate) struct KeyItems<T> {
     pub(crate) scope: KeyScope,
     pub(crate) held: Vec<Held<T>>,
-    pub(crate) tail: Tail,
+    pub(crate) newest_bucket: NewestBucket,
 }
 
 /// All that waits.
 #[derive(Debug)]
-pub(crate) struct Lanes<T> {
-    lanes: HashMap<String, Lane<T>>,
+pub(crate) struct ItemsByKey<T> {
+    keys: HashMap<String, KeyItems<T>>,
     bytes: usize,
     sizes: Sizes,
-    /// What an item's lane is looked up by.
+    /// The prefix that the next item is looked up by.
     prefix: String,
 }
 
-impl<T> Default for Lanes<T> {
+impl<T> Default for ItemsByKey<T> {
     fn default() -> Self {
         Self {
-            lanes: HashMap::new(),
+            keys: HashMap::new(),
             bytes: 0,
             sizes: Sizes::default(),
             prefix: String::new(),
@@ -51,9 +51,9 @@ impl<T> Default for Lanes<T> {
 
 impl<T: Bucket> Held<T> {
     /// The id of a bucket that begins with this item, with a time ordinal.
-    pub(crate) fn base(&self, scope: &KeyScope) -> Option<String> {
+    pub(crate) fn opening_id(&self, scope: &KeyScope) -> Option<String> {
         // The time was checked when the item came.
-        item::base(scope, self.item.time()).ok().flatten()
+        item::opening_id(scope, self.item.time()).ok().flatten()
     }
 
     pub(crate) fn failed(self, error: Error) -> FailedItem<T> {
@@ -67,47 +67,47 @@ impl<T: Bucket> Held<T> {
     }
 }
 
-impl<T: Bucket> Lane<T> {
+impl<T: Bucket> KeyItems<T> {
     pub(crate) fn capacity(&self) -> usize {
         self.scope.open.capacity as usize
     }
 
-    /// The first items, as a lane of their own.
+    /// Splits off the first items.
     pub(crate) fn split_to(&mut self, items: usize) -> Self {
         let held = self.held.drain(..items).collect();
         self.with(held)
     }
 
-    /// A lane of the same key.
+    /// Other items of the same key.
     pub(crate) fn with(&self, held: Vec<Held<T>>) -> Self {
         Self {
             scope: self.scope.clone(),
             held,
-            tail: Tail::Look,
+            newest_bucket: NewestBucket::MustRead,
         }
     }
 }
 
-impl<T: Bucket> Lanes<T> {
+impl<T: Bucket> ItemsByKey<T> {
     pub(crate) fn push(&mut self, index: u64, item: T) {
         self.bytes += self.sizes.estimate(&item);
         self.prefix.clear();
         item::write_prefix(&item, &mut self.prefix);
         let held = Held { index, item };
-        if let Some(lane) = self.lanes.get_mut(&self.prefix) {
-            lane.held.push(held);
+        if let Some(key_items) = self.keys.get_mut(&self.prefix) {
+            key_items.held.push(held);
         } else {
             let scope = item::scope(&held.item);
-            let lane = Lane {
+            let key_items = KeyItems {
                 held: vec![held],
                 // Without a bucket that can be open there is nothing to look for.
-                tail: match scope.open.capacity {
-                    1 => Tail::Shut,
-                    _ => Tail::Look,
+                newest_bucket: match scope.open.capacity {
+                    1 => NewestBucket::NoneOpen,
+                    _ => NewestBucket::MustRead,
                 },
                 scope,
             };
-            self.lanes.insert(lane.scope.prefix.clone(), lane);
+            self.keys.insert(key_items.scope.prefix.clone(), key_items);
         }
     }
 
@@ -116,13 +116,13 @@ impl<T: Bucket> Lanes<T> {
         self.bytes
     }
 
-    /// Takes out the lanes, in so many parts at most.
-    pub(crate) fn take_parts(&mut self, parts: usize) -> Vec<Vec<Lane<T>>> {
+    /// Takes out all items, in at most this number of parts.
+    pub(crate) fn take_parts(&mut self, parts: usize) -> Vec<Vec<KeyItems<T>>> {
         self.bytes = 0;
-        let parts = parts.min(self.lanes.len());
+        let parts = parts.min(self.keys.len());
         let mut shared: Vec<_> = (0..parts).map(|_| Vec::new()).collect();
-        for (n, (_, lane)) in self.lanes.drain().enumerate() {
-            shared[n % parts].push(lane);
+        for (n, (_, key_items)) in self.keys.drain().enumerate() {
+            shared[n % parts].push(key_items);
         }
         shared
     }
