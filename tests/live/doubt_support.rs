@@ -45,11 +45,13 @@ pub(crate) struct Book {
     pub(crate) buyers: Vec<i64>,
 }
 
-/// A server of the test's own, which knows fail points; `None` if it is the user's.
+/// A server of the test's own, which knows fail points; `None` if it is the user's, or a cluster, where
+/// each `mongos` and each shard has fail points of its own.
 pub(crate) async fn failing_server() -> Option<Server> {
     let options = ["--setParameter", "enableTestCommands=1"];
     let server = Server::start_with(&options).await.unwrap();
-    server.is_throw_away().then_some(server)
+    let is_ours = server.is_throw_away() && server.cluster().is_none();
+    is_ours.then_some(server)
 }
 
 /// Lets all commands that are named there fail.

@@ -58,6 +58,8 @@ struct Book {
 
 async fn names<T: Send + Sync>(collection: &Collection<T>) -> Vec<String> {
     let mut names = collection.list_index_names().await.unwrap();
+    // The tests' cluster is sharded by a hashed index.
+    names.retain(|name| !name.ends_with("_hashed"));
     names.sort();
     names
 }
@@ -74,10 +76,7 @@ async fn all_indexes_are_made_by_one_command_and_found_by_the_next_opening() {
     let trades = Trade::buckets(&db).await.unwrap();
     record.assert_opened(true).await;
     let all = ["_id_", "bucket_open", "customerId_1", "history.symbol_1"];
-    let mut found = names(trades.collection()).await;
-    // By which the tests' cluster is sharded.
-    found.retain(|name| name != "customerId_hashed");
-    assert_eq!(found, all);
+    assert_eq!(names(trades.collection()).await, all);
 
     record.take();
     Trade::buckets(&db).await.unwrap();

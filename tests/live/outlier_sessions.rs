@@ -21,7 +21,10 @@ books! {
 }
 
 async fn opened(test: &str) -> (Outliers<Book3>, ClientSession) {
-    let books = fresh::<Book3>(&database(test).await).await;
+    let db = database(test).await;
+    let books = fresh::<Book3>(&db).await;
+    // In a transaction across shards the server makes no collection.
+    db.create_collection(Book3::SPEC.collection).await.unwrap();
     let session = books.collection().client().start_session().await.unwrap();
     (books, session)
 }

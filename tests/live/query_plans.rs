@@ -57,13 +57,27 @@ pub(crate) async fn examined(db: &Database, record: &Record) -> Vec<Examined> {
     let mut all = Vec::new();
     for command in record.take() {
         let explained = explain(db, command).await;
-        let stats = stats(&explained).unwrap();
-        all.push(Examined {
-            keys: number(stats.get("totalKeysExamined")),
-            documents: number(stats.get("totalDocsExamined")),
-        });
+        all.push(examined_by(&explained));
     }
     all
+}
+
+/// What an explained command examined, on all shards that it was sent to.
+pub(crate) fn examined_by(explained: &Document) -> Examined {
+    let by_shard = explained.get_document("shards");
+    let by_shard = by_shard.map_or(vec![explained], |shards| {
+        let shards = shards.values().filter_map(Bson::as_document);
+        shards.collect()
+    });
+    let stats: Vec<_> = by_shard
+        .into_iter()
+        .map(|one| stats(one).unwrap())
+        .collect();
+    let sum = |name| stats.iter().map(|stats| number(stats.get(name))).sum();
+    Examined {
+        keys: sum("totalKeysExamined"),
+        documents: sum("totalDocsExamined"),
+    }
 }
 
 /// `executionStats`, which stand at the top or below a pipeline's first stage.

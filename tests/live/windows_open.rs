@@ -48,7 +48,9 @@ async fn the_open_index_has_the_window() {
         .unwrap()
         .get_array("firstBatch")
         .unwrap();
-    let open = indexes[1].as_document().unwrap();
+    let indexes = indexes.iter().filter_map(|index| index.as_document());
+    let mut named = indexes.filter(|index| index.get_str("name") == Ok("bucket_open"));
+    let open = named.next().unwrap();
     let keys = doc! { "sensor": 1, "window": 1, "sealed": 1 };
     assert_eq!(open.get_document("key").unwrap(), &keys);
     assert!(open.get_bool("unique").unwrap());
