@@ -8,9 +8,11 @@ use futures_util::future::BoxFuture;
 use crate::{
     Bucket, Buckets, Result,
     bson::Bson,
-    maintain::{recapacity::RecapacityProgress, regroup::RegroupProgress, verify::BucketProblem},
+    maintain::{
+        change_capacity::CapacityProgress, import_flat::ImportProgress, verify::BucketProblem,
+    },
     outlier::{
-        Advice, ExtrasStream, FindStream, Outlier, Outliers, Parent, Problem, PushManyError,
+        Advice, ExtrasStream, FindStream, Outlier, OutlierProblem, Outliers, Parent, PushManyError,
         SplitProgress, ValueStream,
     },
     read::{items::ItemStream, page::Page, pages::PageStream, watch::WatchStream},
@@ -19,10 +21,10 @@ use crate::{
 };
 pub use crate::{
     maintain::{
+        change_capacity::ChangeCapacity,
         create::CreateCollections,
+        import_flat::ImportFlat,
         open::OpenBuckets,
-        recapacity::Recapacity,
-        regroup::Regroup,
         verify::{RepairBuckets, VerifyBuckets},
     },
     outlier::{
@@ -30,7 +32,7 @@ pub use crate::{
         PushMany, Remove, Repair, SplitExisting, Values, Verify,
     },
     read::{
-        count::Count, find_page::FindPage, items::Items, pages::Pages, rollup::RollUp,
+        count::Count, find_page::FindPage, items::Items, pages::Pages, rollup::ReadRollup,
         view::CreateView, watch::Watch,
     },
     write::{
@@ -92,17 +94,17 @@ actions! {
     'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
     'c ['c] Append<'c> => Result<Appended>;
     'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
-    'c ['c, T: Bucket] Regroup<'c, T> => Result<RegroupProgress>;
+    'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
     'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
     'c ['c] Count<'c> => Result<u64>;
-    'c ['c, T: Bucket] RollUp<'c, T> => Result<Rollup<T>>;
+    'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
     'c ['c, T: Bucket] RemoveItem<'c, T> => Result<Option<T>>;
     'c ['c, T: Bucket] RemoveStored<'c, T> => Result<Option<Bson>>;
     'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItem<'c, T, F> => Result<Option<T>>;
     'c ['c] RemoveKey<'c> => Result<u64>;
     'c ['c] CreateView<'c> => Result<()>;
     'static [] CreateCollections => Result<()>;
-    'c ['c, T: Bucket] Recapacity<'c, T> => Result<RecapacityProgress>;
+    'c ['c, T: Bucket] ChangeCapacity<'c, T> => Result<CapacityProgress>;
     'static [] VerifyBuckets => Result<Vec<BucketProblem>>;
     'static [] RepairBuckets => Result<Vec<BucketProblem>>;
 
@@ -116,8 +118,8 @@ actions! {
     'c ['c] Remove<'c> => Result<bool>;
     'c ['c] Delete<'c> => Result<bool>;
     'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
-    'static [T: Outlier] Verify<T> => Result<Vec<Problem>>;
-    'static [T: Outlier] Repair<T> => Result<Vec<Problem>>;
+    'static [T: Outlier] Verify<T> => Result<Vec<OutlierProblem>>;
+    'static [T: Outlier] Repair<T> => Result<Vec<OutlierProblem>>;
     'static [] Advise => Result<Advice>;
 }
 

@@ -8,9 +8,9 @@ use serde::{Serializer, de::DeserializeOwned};
 
 use crate::{
     maintain::{
+        change_capacity::ChangeCapacity,
         create::{CreateCollections, NewCollection},
         open::OpenBuckets,
-        recapacity::Recapacity,
         verify::{RepairBuckets, VerifyBuckets, verifier},
     },
     protocol::{command, validator},
@@ -205,7 +205,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     ///
-    /// [`is_validator`](crate::Error::is_validator) if the collection has another validator, which
+    /// [`is_validator_conflict`](crate::Error::is_validator_conflict) if the collection has another validator, which
     /// is left as it is, or the driver's.
     ///
     /// ```no_run
@@ -316,7 +316,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     ///
     /// Raising it leaves the buckets as they are: those that were full are sealed, and new ones take
     /// more items. Lowering it splits those that hold too many. With
-    /// [`repack(true)`](crate::action::Recapacity::repack) all buckets are rewritten, so that those
+    /// [`repack(true)`](crate::action::ChangeCapacity::repack) all buckets are rewritten, so that those
     /// of a key are full but for the last one, and with them their rollups. Items keep their order.
     /// A collection that has the [validator](Self::validator) of the struct at another capacity gets
     /// the new one, once no index of it is being built.
@@ -331,7 +331,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     ///
     /// Numbered buckets have to be rewritten up to the last one of the key in one transaction, as
     /// have those of one time window, or of one second: of more than 10,000 of them, or 64 MB, the
-    /// key is named in [`left`](crate::RecapacityProgress::left), and stays as it is.
+    /// key is named in [`left`](crate::CapacityProgress::left), and stays as it is.
     ///
     /// Appends to a key wait while the run is rewritten that has the key's open bucket in it.
     ///
@@ -340,24 +340,24 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// (`transactionLifetimeLimitSeconds`, a minute). A dropped future leaves some buckets rewritten
     /// and others not, and at worst no index, which this call, or opening the collection, makes.
     ///
-    /// Do not load (`append_many`, `regroup`) meanwhile: whole buckets are planned before they are
+    /// Do not load (`append_many`, `import_flat`) meanwhile: whole buckets are planned before they are
     /// written, of the old size, and behind a last bucket that may be another one by then. With
     /// `{#}` and time windows items could be read in another order than that of the call, and
     /// numbers be left out. An edit that looks for its item just when it is moved may find none.
     ///
     /// # Errors
     ///
-    /// [`is_index`](crate::Error::is_index), [`is_collation`](crate::Error::is_collation),
+    /// [`is_index_conflict`](crate::Error::is_index_conflict), [`is_collation`](crate::Error::is_collation),
     /// [`is_window_mismatch`](crate::Error::is_window_mismatch),
     /// [`is_several_open`](crate::Error::is_several_open) if writers that no index guards keep
-    /// opening buckets, or the driver's. [`is_index`](crate::Error::is_index) also if another call
+    /// opening buckets, or the driver's. [`is_index_conflict`](crate::Error::is_index_conflict) also if another call
     /// changes the capacity again meanwhile: what is left to do is left to that one;
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) if that happens again and again.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
     /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
-    /// let change = Trade::recapacity(&db).repack(true);
+    /// let change = Trade::change_capacity(&db).repack(true);
     /// let done = change.on_progress(|at| println!("{} buckets", at.seen)).await?;
     /// for error in done.left {
     ///     eprintln!("{error}");
@@ -365,13 +365,15 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # Ok(())
     /// # }
     /// ```
-    fn recapacity(db: &Database) -> Recapacity<'static, Self> {
-        Self::recapacity_in(db.collection::<Self>(Self::SPEC.collection))
+    fn change_capacity(db: &Database) -> ChangeCapacity<'static, Self> {
+        Self::change_capacity_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
-    /// Moves a collection of your choice. Otherwise like [`recapacity`](Self::recapacity).
-    fn recapacity_in<C: Send + Sync>(collection: Collection<C>) -> Recapacity<'static, Self> {
-        Recapacity::new(collection.clone_with_type())
+    /// Moves a collection of your choice. Otherwise like [`change_capacity`](Self::change_capacity).
+    fn change_capacity_in<C: Send + Sync>(
+        collection: Collection<C>,
+    ) -> ChangeCapacity<'static, Self> {
+        ChangeCapacity::new(collection.clone_with_type())
     }
 
     /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append
@@ -385,10 +387,10 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # Errors
     ///
     /// [`is_unsupported`](crate::Error::is_unsupported),
-    /// [`is_shard_key`](crate::Error::is_shard_key),
+    /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict),
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch),
     /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
-    /// [`is_index`](crate::Error::is_index),
+    /// [`is_index_conflict`](crate::Error::is_index_conflict),
     /// [`is_several_open`](crate::Error::is_several_open),
     /// [`is_not_unique`](crate::Error::is_not_unique),
     /// [`is_collation`](crate::Error::is_collation), or the driver's.

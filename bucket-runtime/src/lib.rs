@@ -129,10 +129,12 @@ pub use crate::{
     bucket::{Bucket, KeyRef, Windowed},
     buckets::Buckets,
     error::{Error, Result},
-    maintain::{recapacity::RecapacityProgress, regroup::RegroupProgress, verify::BucketProblem},
+    maintain::{
+        change_capacity::CapacityProgress, import_flat::ImportProgress, verify::BucketProblem,
+    },
     outlier::{
-        Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, Outliers, Parent,
-        ParentFilter, Problem, PushManyError, SplitProgress, ValueStream,
+        Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, OutlierProblem,
+        Outliers, Parent, ParentFilter, PushManyError, SplitProgress, ValueStream,
     },
     protocol::{field::Field, filter::Filter},
     read::{
@@ -303,7 +305,7 @@ pub use crate::{
 ///
 /// From 1 to [`MAX_CAPACITY`]. It belongs to the collection as well, since the index `bucket_open`
 /// is made for it: opening a collection that was written with another capacity is an error, and
-/// [`recapacity`](Bucket::recapacity) moves the collection. Choose the number of items that your
+/// [`change_capacity`](Bucket::change_capacity) moves the collection. Choose the number of items that your
 /// application shows at a time, and keep capacity × size of an item below [`max_bytes`](#max_bytes), so that buckets become full.
 ///
 /// # max_bytes

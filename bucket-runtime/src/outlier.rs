@@ -35,7 +35,7 @@ pub use self::{
     read::{CountValues, Find, Get, GetAll, Parent},
     split::{SplitExisting, SplitProgress},
     stream::{Extras, ExtrasPage, ExtrasStream, FindStream, ValueStream, Values},
-    verify::{Problem, Repair, Verify},
+    verify::{OutlierProblem, Repair, Verify},
 };
 use crate::{
     Bucket,

@@ -87,7 +87,7 @@ async fn a_collection_that_is_sharded_otherwise_is_left_and_named() {
         .await
         .unwrap();
     let error = Timed::create_collection(&db).sharded().await.unwrap_err();
-    assert!(error.is_shard_key(), "{error}");
+    assert!(error.is_shard_key_conflict(), "{error}");
     assert!(error.to_string().contains("hashed"), "{error}");
 }
 
@@ -99,15 +99,15 @@ async fn windows_are_no_shard_key_where_they_cannot_be() {
     };
     let sharded = Timed::create_collection(&db).sharded_by_window().await;
     let error = sharded.unwrap_err();
-    assert!(error.is_shard_key(), "{error}");
+    assert!(error.is_shard_key_conflict(), "{error}");
     let sharded = Unique::create_collection(&db).sharded_by_window().await;
     let error = sharded.unwrap_err();
     assert!(
-        error.is_shard_key() && error.to_string().contains("unique"),
+        error.is_shard_key_conflict() && error.to_string().contains("unique"),
         "{error}"
     );
     let book = Book::create_collections(&db).sharded_by_window().await;
-    assert!(book.unwrap_err().is_shard_key());
+    assert!(book.unwrap_err().is_shard_key_conflict());
     assert_eq!(
         db.list_collection_names().await.unwrap(),
         Vec::<String>::new()

@@ -25,7 +25,10 @@ async fn a_collection_that_is_sharded_by_other_fields_is_refused_with_its_shard_
             .await
             .unwrap();
         let error = Timed::buckets(&db).await.unwrap_err();
-        assert!(error.is_shard_key() && !error.is_maybe_stored(), "{error}");
+        assert!(
+            error.is_shard_key_conflict() && !error.is_maybe_stored(),
+            "{error}"
+        );
         let text = error.to_string();
         for said in [
             &key.to_string(),
@@ -50,7 +53,7 @@ async fn parents_that_are_not_sharded_by_their_id_are_refused() {
         .await
         .unwrap();
     let error = Book::outliers(&db).await.unwrap_err();
-    assert!(error.is_shard_key(), "{error}");
+    assert!(error.is_shard_key_conflict(), "{error}");
 }
 
 /// G3. One shard cannot make its index, since a key has two open buckets there; the other one can, and

@@ -32,7 +32,7 @@ struct Flat {
 
 pub(crate) async fn run(db: Database, load: Arc<Load>) -> Result<()> {
     while load.goes_on().await {
-        regroup(&db).await?;
+        import_flat(&db).await?;
         load.did_call();
         split(&db).await?;
         load.did_call();
@@ -40,7 +40,7 @@ pub(crate) async fn run(db: Database, load: Arc<Load>) -> Result<()> {
     Ok(())
 }
 
-async fn regroup(db: &Database) -> Result<()> {
+async fn import_flat(db: &Database) -> Result<()> {
     let flat = db.collection::<Flat>("flat");
     let grouped = db.collection::<Numbered>("grouped");
     flat.drop().await?;
@@ -54,7 +54,11 @@ async fn regroup(db: &Database) -> Result<()> {
     }))
     .await?;
     let buckets = Numbered::buckets_in(grouped).await?;
-    let moved = buckets.regroup(&flat).sort(doc! { "n": 1 }).await?.stored;
+    let moved = buckets
+        .import_flat(&flat)
+        .sort(doc! { "n": 1 })
+        .await?
+        .stored;
     let mut found = 0;
     for k in 0..KEYS {
         found += buckets.count(&k).await?;

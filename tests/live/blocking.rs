@@ -177,15 +177,15 @@ fn a_transaction_of_the_drivers_blocking_session_holds_all_or_nothing() {
 }
 
 #[test]
-fn a_flat_collection_is_regrouped() {
-    let (client, db) = connect("blocking_regroup");
+fn a_flat_collection_is_imported() {
+    let (client, db) = connect("blocking_import");
     let flat = client.database(db.name()).collection::<Document>("flat");
     let documents = (0..25).map(|n| doc! { "_id": n, "customer_id": 1_i64, "n": i64::from(n) });
     flat.insert_many(documents).run().unwrap();
     let trades = Trade::buckets(&db).run().unwrap();
     let mut steps = 0;
-    let regroup = trades.regroup(&db.collection::<Document>("flat"));
-    let done = regroup.on_progress(|_| steps += 1).run().unwrap();
+    let import_flat = trades.import_flat(&db.collection::<Document>("flat"));
+    let done = import_flat.on_progress(|_| steps += 1).run().unwrap();
     assert_eq!(done.stored, 25);
     assert!(steps > 0);
     assert_eq!(all(&trades, 1), Vec::from_iter(0..25));

@@ -322,8 +322,8 @@ async fn buckets_are_sealed_in_a_transaction() {
 }
 
 #[tokio::test]
-async fn regrouped_buckets_keep_within_their_bytes() {
-    async fn regrouped<T: Item>(name: &str) {
+async fn imported_buckets_keep_within_their_bytes() {
+    async fn imported<T: Item>(name: &str) {
         let db = database(name).await;
         let flat = db.collection::<Document>("flat");
         let all: Vec<_> = (0..200)
@@ -337,16 +337,16 @@ async fn regrouped_buckets_keep_within_their_bytes() {
             flat.insert_one(document).await.unwrap();
         }
         let buckets = T::buckets(&db).await.unwrap();
-        buckets.regroup(&flat).await.unwrap();
+        buckets.import_flat(&flat).await.unwrap();
         bounded(&buckets).await;
         for key in 0..3 {
             let of_key = all.iter().filter(|item| item.place().1 % 3 == key);
             assert_stored(&buckets, key, of_key.cloned().collect()).await;
         }
     }
-    regrouped::<Numbered>("bytes_regrouped_numbered").await;
-    regrouped::<Seconds>("bytes_regrouped_seconds").await;
-    regrouped::<Windows>("bytes_regrouped_windows").await;
+    imported::<Numbered>("bytes_imported_numbered").await;
+    imported::<Seconds>("bytes_imported_seconds").await;
+    imported::<Windows>("bytes_imported_windows").await;
 }
 
 #[tokio::test]

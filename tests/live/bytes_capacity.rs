@@ -40,7 +40,7 @@ macro_rules! notes {
             async fn a_bucket_keeps_within_its_bytes_though_more_items_may_follow() {
                 let db = database(concat!("bytes_capacity_", stringify!($module))).await;
                 let notes = Ten::buckets(&db).await.unwrap();
-                Forty::recapacity(&db).await.unwrap();
+                Forty::change_capacity(&db).await.unwrap();
                 let all: Vec<_> = (0..60).map(|n| note(n % 26)).collect();
                 for note in &all[..20] {
                     notes.append(note).await.unwrap();

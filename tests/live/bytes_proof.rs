@@ -182,8 +182,8 @@ async fn a_value_that_is_too_long_is_refused_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_flat_document_that_is_too_long_stops_a_regrouping() {
-    let db = database("bytes_max_len_regroup").await;
+async fn a_flat_document_that_is_too_long_stops_a_import() {
+    let db = database("bytes_max_len_import").await;
     let flat = db.collection::<Document>("flat");
     let documents = [
         doc! { "user": "user", "title": "short", "n": 1_i64 },
@@ -191,12 +191,12 @@ async fn a_flat_document_that_is_too_long_stops_a_regrouping() {
     ];
     flat.insert_many(documents).await.unwrap();
     let notes = Note::buckets(&db).await.unwrap();
-    let error = notes.regroup(&flat).await.unwrap_err();
+    let error = notes.import_flat(&flat).await.unwrap_err();
     assert!(error.is_too_long(), "{error}");
     flat.update_one(doc! { "n": 2 }, doc! { "$set": { "title": "shorter" } })
         .await
         .unwrap();
-    notes.regroup(&flat).await.unwrap();
+    notes.import_flat(&flat).await.unwrap();
     assert_eq!(
         items(&notes, "user").await,
         [note("short", 1), note("shorter", 2)]

@@ -178,7 +178,10 @@ async fn no_index<T: Mark>(name: &str) {
         marks.collection().drop_index("bucket_open").await.unwrap();
         for result in together(&marks, items).await {
             let error = result.unwrap_err();
-            assert!(error.is_index() && !error.is_maybe_stored(), "{error}");
+            assert!(
+                error.is_index_conflict() && !error.is_maybe_stored(),
+                "{error}"
+            );
         }
         assert_eq!(documents(marks.collection()).await, Vec::<Document>::new());
     }

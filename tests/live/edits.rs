@@ -202,11 +202,11 @@ async fn an_item_that_would_belong_elsewhere_is_not_changed() {
         .update_item(&1, all.clone(), |note| *note.owner() = 2)
         .await)
         .unwrap_err();
-    assert!(error.is_moved() && !error.is_maybe_stored(), "{error}");
+    assert!(error.is_item_moved() && !error.is_maybe_stored(), "{error}");
     assert!(error.to_string().contains("changed the key"), "{error}");
     let late = |note: &mut Windows| *note.at() = moment(20);
     let error = notes.update_item(&1, all.clone(), late).await.unwrap_err();
-    assert!(error.is_moved() && !error.is_maybe_stored(), "{error}");
+    assert!(error.is_item_moved() && !error.is_maybe_stored(), "{error}");
     assert!(error.to_string().contains("time window"), "{error}");
     let never = |note: &mut Windows| *note.at() = DateTime::MAX;
     let error = notes.update_item(&1, all, never).await.unwrap_err();

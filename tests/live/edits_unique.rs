@@ -85,7 +85,7 @@ async fn an_identity_is_not_changed() {
     let change = |to: i64| orders.update_item(&1, third.clone(), move |order| order.order = to);
     for to in [4, 9] {
         let error = change(to).await.unwrap_err();
-        assert!(error.is_moved() && !error.is_maybe_stored(), "{error}");
+        assert!(error.is_item_moved() && !error.is_maybe_stored(), "{error}");
         assert!(error.to_string().contains("identity"), "{error}");
     }
     let long = |order: &mut Numbered| order.note = "longer".into();

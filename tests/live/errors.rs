@@ -89,7 +89,10 @@ async fn missing_index<T: Entry>(db: &Database) {
             .unwrap();
         let before = documents(entries.collection()).await;
         let error = append(&entries, k, [1]).await.unwrap_err();
-        assert!(error.is_index() && !error.is_maybe_stored(), "{error}");
+        assert!(
+            error.is_index_conflict() && !error.is_maybe_stored(),
+            "{error}"
+        );
         assert_eq!(error.key(), Some(&*format!("{k:?}")));
         assert!(
             error
@@ -122,11 +125,14 @@ async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
         append(&old, k, 0..n).await.unwrap();
     }
     let error = refused::<New>(db).await;
-    assert!(error.is_capacity_mismatch() && !error.is_index(), "{error}");
+    assert!(
+        error.is_capacity_mismatch() && !error.is_index_conflict(),
+        "{error}"
+    );
     for said in [
         "`capacity = 10`",
         &format!("says {}", New::SPEC.capacity),
-        "`Trade::recapacity(&db)`",
+        "`Trade::change_capacity(&db)`",
     ] {
         assert!(error.to_string().contains(said), "{error}");
     }
@@ -134,7 +140,7 @@ async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
     let old = Old::buckets(db).await.unwrap();
     append(&old, "few", [2]).await.unwrap();
 
-    let done = New::recapacity(db).await.unwrap();
+    let done = New::change_capacity(db).await.unwrap();
     assert!(done.left.is_empty(), "{:?}", done.left);
     let new = New::buckets(db).await.unwrap();
     for (k, n) in [("many", 23), ("full", 10), ("most", 7), ("few", 3)] {
@@ -236,7 +242,10 @@ async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept() {
         let Err(error) = Seconds10::buckets(&db).await else {
             panic!("taken for ours: {model:?}")
         };
-        assert!(error.is_index() && !error.is_capacity_mismatch(), "{error}");
+        assert!(
+            error.is_index_conflict() && !error.is_capacity_mismatch(),
+            "{error}"
+        );
         assert!(
             error
                 .to_string()

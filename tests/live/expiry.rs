@@ -149,8 +149,8 @@ async fn every_way_of_writing_keeps_the_time_of_the_newest_item() {
 }
 
 #[tokio::test]
-async fn regrouped_buckets_have_the_time_of_their_newest_item() {
-    let db = database("expiry_regroup").await;
+async fn imported_buckets_have_the_time_of_their_newest_item() {
+    let db = database("expiry_import").await;
     let flat = db.collection::<Document>("flat");
     let documents = (0..60).map(|value| {
         let Reading { sensor, at, value } = reading(value % 4, 1, value);
@@ -159,7 +159,7 @@ async fn regrouped_buckets_have_the_time_of_their_newest_item() {
     flat.insert_many(documents).await.unwrap();
     let readings = InMillis::buckets(&db).await.unwrap();
     readings
-        .regroup(&flat)
+        .import_flat(&flat)
         .sort(doc! { "value": 1 })
         .await
         .unwrap();
@@ -262,6 +262,6 @@ async fn a_struct_that_knows_nothing_of_expiry_is_refused_until_the_index_is_gon
         .build();
     readings.collection().create_index(index).await.unwrap();
     let error = In90Days::buckets(&db).await.unwrap_err();
-    assert!(error.is_index(), "{error}");
+    assert!(error.is_index_conflict(), "{error}");
     assert!(error.to_string().contains("`bucket_expiry`"), "{error}");
 }

@@ -133,7 +133,7 @@ async fn an_index_with_the_name_of_ours_that_lacks_documents_is_refused() {
     let sparse = IndexOptions::builder().sparse(true).build();
     with_index(&db, doc! { "history.symbol": 1 }, sparse).await;
     let error = Trade::buckets(&db).await.unwrap_err();
-    assert!(error.is_index(), "{error}");
+    assert!(error.is_index_conflict(), "{error}");
     let text = error.to_string();
     assert!(text.contains("`history.symbol_1`"), "{text}");
     assert!(text.contains("sparse"), "{text}");

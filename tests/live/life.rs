@@ -14,17 +14,17 @@ use std::{
 };
 
 use bucket_runtime::{
-    Appended, Bucket, Buckets, RecapacityProgress, Result,
+    Appended, Bucket, Buckets, CapacityProgress, Result,
     mongodb::{Database, bson::Document},
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use tokio::task::JoinSet;
 
 use crate::{
+    change_capacity::{change, is_dense},
     edits_support::checked_within,
     life_model::*,
     life_support::*,
-    recapacity::{change, is_dense},
     support::{database, documents, snapshot},
 };
 
@@ -179,10 +179,10 @@ async fn up_and_down<A: Entry, B: Entry>(db: Database, seed: u64, stop: Arc<Atom
     let mut down = true;
     while !stop.load(Ordering::Relaxed) || done < CHANGES {
         let repack = random.random_range(0..4) > 0;
-        type Call = Pin<Box<dyn Future<Output = Result<RecapacityProgress>> + Send>>;
+        type Call = Pin<Box<dyn Future<Output = Result<CapacityProgress>> + Send>>;
         let call: Call = match down {
-            true => B::recapacity(&db).repack(repack).into_future(),
-            false => A::recapacity(&db).repack(repack).into_future(),
+            true => B::change_capacity(&db).repack(repack).into_future(),
+            false => A::change_capacity(&db).repack(repack).into_future(),
         };
         let dropped = random.random_range(0..3) == 0;
         let limit = dropped.then(|| random.random_range(0..60_000));

@@ -29,6 +29,14 @@ mod bytes;
 mod bytes_capacity;
 mod bytes_proof;
 #[cfg(not(feature = "bson-3"))]
+mod change_capacity;
+#[cfg(not(feature = "bson-3"))]
+mod change_capacity_busy;
+#[cfg(not(feature = "bson-3"))]
+mod change_capacity_index;
+#[cfg(not(feature = "bson-3"))]
+mod change_capacity_reads;
+#[cfg(not(feature = "bson-3"))]
 mod combine;
 #[cfg(not(feature = "bson-3"))]
 mod combine_cut;
@@ -88,6 +96,8 @@ mod g5_creation;
 mod g5_order;
 #[cfg(not(feature = "bson-3"))]
 mod g6_dropped;
+#[cfg(not(feature = "bson-3"))]
+mod import_flat;
 #[cfg(not(feature = "bson-3"))]
 mod indexes;
 #[cfg(not(feature = "bson-3"))]
@@ -158,16 +168,6 @@ mod query_plans;
 mod query_random;
 mod query_reads;
 #[cfg(not(feature = "bson-3"))]
-mod recapacity;
-#[cfg(not(feature = "bson-3"))]
-mod recapacity_busy;
-#[cfg(not(feature = "bson-3"))]
-mod recapacity_index;
-#[cfg(not(feature = "bson-3"))]
-mod recapacity_reads;
-#[cfg(not(feature = "bson-3"))]
-mod regroup;
-#[cfg(not(feature = "bson-3"))]
 mod remove_key;
 #[cfg(not(feature = "bson-3"))]
 mod rollups;
@@ -180,11 +180,11 @@ mod server_claims;
 #[cfg(not(feature = "bson-3"))]
 mod server_claims_doubt;
 #[cfg(not(feature = "bson-3"))]
+mod server_claims_dropped_index;
+#[cfg(not(feature = "bson-3"))]
 mod server_claims_edit;
 #[cfg(not(feature = "bson-3"))]
 mod server_claims_many;
-#[cfg(not(feature = "bson-3"))]
-mod server_claims_recapacity;
 #[cfg(not(feature = "bson-3"))]
 mod server_claims_time_series;
 #[cfg(not(feature = "bson-3"))]

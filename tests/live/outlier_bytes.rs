@@ -1,7 +1,7 @@
 //! Neither a parent nor an extras document exceeds its bytes, and nothing is refused that fits.
 
 use bucket_runtime::{
-    Outlier, Outliers, Problem,
+    Outlier, OutlierProblem, Outliers,
     mongodb::{
         Collection,
         bson::{Bson, Document, doc},
@@ -220,7 +220,7 @@ async fn what_is_too_large_already_is_split() {
             .unwrap();
         all.push((id, notes));
     }
-    let expected = [(2, 8), (3, 40), (4, 60)].map(|(id, items)| Problem::TooLarge {
+    let expected = [(2, 8), (3, 40), (4, 60)].map(|(id, items)| OutlierProblem::TooLarge {
         parent: Bson::Int64(id),
         items,
     });

@@ -3,7 +3,7 @@
 
 use std::{future::IntoFuture, pin::Pin};
 
-use bucket_runtime::{Outliers, Problem, mongodb::bson::Bson};
+use bucket_runtime::{OutlierProblem, Outliers, mongodb::bson::Bson};
 
 use crate::{
     outlier_events::{Events, counted},
@@ -147,7 +147,7 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_m
             assert!(found.parents.is_empty(), "{found:?}");
             let orphans = found.orphans.get(&7).map_or(0, Vec::len);
             assert!(orphans <= 1, "{found:?}");
-            let expected = Problem::NoParent {
+            let expected = OutlierProblem::NoParent {
                 parent: Bson::Int64(7),
                 documents: 1,
             };
@@ -178,7 +178,7 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_and_inserte
             };
             let (to_its_end, _) = pause_push(&books, &events, stop, Box::pin(meanwhile)).await;
             let found = survey(&plain).await;
-            let expected = Problem::NoFlag {
+            let expected = OutlierProblem::NoFlag {
                 parent: Bson::Int64(7),
             };
             let problems = vec![expected; found.unflagged.len()];

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use bucket_runtime::{Outliers, Problem, mongodb::bson::Bson};
+use bucket_runtime::{OutlierProblem, Outliers, mongodb::bson::Bson};
 use rand::Rng;
 use tokio::task::JoinSet;
 
@@ -134,13 +134,16 @@ async fn mixed<T: Book>(test: &str, deleter: Deleter) {
         .map(|(id, pages)| (*id, pages.len() as u64))
         .collect();
     let parent = |id: &i64| Bson::Int64(*id);
-    let expected = orphans.iter().map(|(id, documents)| Problem::NoParent {
-        parent: parent(id),
-        documents: *documents,
-    });
+    let expected = orphans
+        .iter()
+        .map(|(id, documents)| OutlierProblem::NoParent {
+            parent: parent(id),
+            documents: *documents,
+        });
     // A push that was under way to the parent that was deleted may reach the one that took its id.
     let unflagged = found.unflagged.iter();
-    let expected = expected.chain(unflagged.map(|id| Problem::NoFlag { parent: parent(id) }));
+    let expected =
+        expected.chain(unflagged.map(|id| OutlierProblem::NoFlag { parent: parent(id) }));
     assert!(
         deleter == Deleter::InsertsAgain || found.unflagged.is_empty(),
         "O3: {found:?}"

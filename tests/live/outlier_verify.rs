@@ -1,7 +1,7 @@
 //! `verify` finds each kind of damage and nothing else, and `repair` mends it.
 
 use bucket_runtime::{
-    Outliers, Problem,
+    OutlierProblem, Outliers,
     mongodb::bson::{Bson, Document, doc},
 };
 
@@ -59,7 +59,7 @@ async fn outlier_a_healthy_collection_is_clean_and_stays_as_it_is() {
 }
 
 /// Beside all that is healthy, exactly this problem is found and mended.
-async fn found_and_mended(books: &Outliers<Book3>, problem: Problem) {
+async fn found_and_mended(books: &Outliers<Book3>, problem: OutlierProblem) {
     let text = problem.to_string();
     assert_eq!(books.verify().await.unwrap(), [problem]);
     assert_eq!(books.repair().await.unwrap(), [], "after {text}");
@@ -88,7 +88,7 @@ async fn outlier_an_overlong_parent_is_found_and_split() {
         .await;
         found_and_mended(
             &books,
-            Problem::TooLarge {
+            OutlierProblem::TooLarge {
                 parent: Bson::Int64(id),
                 items: 11,
             },
@@ -118,7 +118,7 @@ async fn outlier_extras_without_a_flag_are_found_and_the_flag_is_set() {
             update(&books, id, damage.clone()).await;
             found_and_mended(
                 &books,
-                Problem::NoFlag {
+                OutlierProblem::NoFlag {
                     parent: Bson::Int64(id),
                 },
             )
@@ -143,7 +143,7 @@ async fn outlier_the_manuals_extras_without_a_flag_are_found() {
     update(&books, 9, doc! { "$unset": { "has_extras": "" } }).await;
     found_and_mended(
         &books,
-        Problem::NoFlag {
+        OutlierProblem::NoFlag {
             parent: Bson::Int32(9),
         },
     )
@@ -170,7 +170,7 @@ async fn outlier_a_wrong_count_is_found_and_corrected() {
         assert_eq!(updated.modified_count, 1);
         found_and_mended(
             &books,
-            Problem::WrongCount {
+            OutlierProblem::WrongCount {
                 extras: page.into(),
             },
         )
@@ -205,7 +205,7 @@ async fn outlier_orphans_are_found_and_deleted() {
         .unwrap();
     found_and_mended(
         &books,
-        Problem::NoParent {
+        OutlierProblem::NoParent {
             parent: Bson::Int64(7),
             documents: 2,
         },
@@ -218,7 +218,7 @@ async fn outlier_orphans_are_found_and_deleted() {
         .unwrap();
     found_and_mended(
         &books,
-        Problem::NoParent {
+        OutlierProblem::NoParent {
             parent: Bson::Int32(9),
             documents: 1,
         },

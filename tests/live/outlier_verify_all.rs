@@ -1,7 +1,7 @@
 //! `repair` mends all that it can, and says what it cannot.
 
 use bucket_runtime::{
-    Problem,
+    OutlierProblem,
     mongodb::bson::{Bson, doc, oid::ObjectId},
 };
 
@@ -36,25 +36,25 @@ async fn outlier_all_kinds_of_damage_at_once_are_mended_at_once() {
     update(&books, 6, both).await;
     let parent = Bson::Int64;
     let expected = [
-        Problem::TooLarge {
+        OutlierProblem::TooLarge {
             parent: parent(2),
             items: 50,
         },
-        Problem::TooLarge {
+        OutlierProblem::TooLarge {
             parent: parent(6),
             items: 11,
         },
-        Problem::NoFlag { parent: parent(4) },
-        Problem::NoFlag { parent: parent(6) },
-        Problem::NoParent {
+        OutlierProblem::NoFlag { parent: parent(4) },
+        OutlierProblem::NoFlag { parent: parent(6) },
+        OutlierProblem::NoParent {
             parent: parent(7),
             documents: 2,
         },
-        Problem::WrongCount {
+        OutlierProblem::WrongCount {
             extras: "5_0000000000".into(),
         },
     ];
-    let sorted = |mut problems: Vec<Problem>| {
+    let sorted = |mut problems: Vec<OutlierProblem>| {
         problems.sort_by_key(ToString::to_string);
         problems
     };
@@ -84,7 +84,7 @@ async fn outlier_a_parent_with_an_id_of_another_type_is_listed() {
         .insert_one(foreign.clone())
         .await
         .unwrap();
-    let problem = Problem::TooLarge {
+    let problem = OutlierProblem::TooLarge {
         parent: id.into(),
         items: 4,
     };

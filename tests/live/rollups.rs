@@ -301,8 +301,8 @@ async fn rollups_hold_with_many_writers() {
 }
 
 #[tokio::test]
-async fn a_regrouped_collection_has_rollups() {
-    let db = database("rollups_regroup").await;
+async fn an_imported_collection_has_rollups() {
+    let db = database("rollups_import").await;
     let values = many(300);
     let flat = values.iter().zip(0..).map(|(values, n)| {
         let item = Large::new(values, n);
@@ -317,10 +317,10 @@ async fn a_regrouped_collection_has_rollups() {
         .unwrap();
     let flat = db.collection::<Document>("flat");
     let buckets = fresh::<Windows>(&db).await;
-    buckets.regroup(&flat).await.unwrap();
+    buckets.import_flat(&flat).await.unwrap();
     agrees(&buckets, &values).await;
     let buckets = fresh::<Numbered>(&db).await;
-    buckets.regroup(&flat).await.unwrap();
+    buckets.import_flat(&flat).await.unwrap();
     agrees(&buckets, &values).await;
 }
 

@@ -85,7 +85,7 @@ async fn a_sum_beyond_64_bits_is_an_error() {
     assert_eq!(rollup.count(), items.len() as u64);
 }
 
-/// In whole buckets, too, and in a regrouping.
+/// In whole buckets, too, and in an import.
 #[tokio::test]
 async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item() {
     let db = database("rollups_overflow_bulk").await;
@@ -113,7 +113,7 @@ async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item() {
     let flat = db.collection::<Document>("flat");
     let rows = [i64::MAX, -5, 3].map(|value| doc! { "key": 2_i64, "value": value });
     flat.insert_many(rows).await.unwrap();
-    sums.regroup(&flat).await.unwrap();
+    sums.import_flat(&flat).await.unwrap();
     assert_eq!(
         sums.rollup(&2).await.unwrap().value.sum(),
         i128::from(i64::MAX) - 2

@@ -178,8 +178,8 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing() {
     let albums = Album::outliers(&db).await.unwrap();
     record.take();
     let refused = [
-        Seconds10::recapacity(&db).await.err(),
-        marks.regroup(&db.collection::<Document>("flat")).await.err(),
+        Seconds10::change_capacity(&db).await.err(),
+        marks.import_flat(&db.collection::<Document>("flat")).await.err(),
         marks.watch(&1).await.err(),
         albums.split_existing().await.err(),
         Seconds10::create_collection(&db).sharded().await.err(),

@@ -291,14 +291,14 @@ async fn a_collection_with_twins_does_not_open() {
     ] };
     db.run_command(index).await.unwrap();
     let error = Numbered7::buckets(&db).await.unwrap_err();
-    assert!(error.is_index(), "{error}");
+    assert!(error.is_index_conflict(), "{error}");
     assert!(error.to_string().contains("bucket_unique"), "{error}");
 }
 
 /// Flat documents that repeat an identity are left out.
 #[tokio::test]
-async fn g1_regroup_stores_each_once() {
-    let db = database("unique_regroup").await;
+async fn g1_import_flat_stores_each_once() {
+    let db = database("unique_import").await;
     let orders = fresh::<Seconds7>(&db).await;
     let flat = db.collection::<Document>("flat");
     let row = |n: i64| {
@@ -311,6 +311,6 @@ async fn g1_regroup_stores_each_once() {
     };
     let rows = (0..100).chain(50..100).map(row).collect::<Vec<_>>();
     flat.insert_many(rows).await.unwrap();
-    orders.regroup(&flat).await.unwrap();
+    orders.import_flat(&flat).await.unwrap();
     assert_each_once(&orders, 100).await;
 }

@@ -36,7 +36,7 @@ async fn what_holds_too_many_items_is_listed<T: Note>(test: &str) {
     };
     let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, another).await);
     let problem = Problem::OverFull { bucket, items: 4 };
-    is_left(&notes, problem, "`recapacity` splits it").await;
+    is_left(&notes, problem, "`change_capacity` splits it").await;
 }
 
 async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(test: &str) {
@@ -179,7 +179,7 @@ async fn what_is_not_there_is_clean_and_an_index_for_something_else_is_an_error(
 
     let _ = Windowed::buckets(&db).await.unwrap();
     let error = Timed::verify(&db).await.unwrap_err();
-    assert!(error.is_index(), "{error}");
+    assert!(error.is_index_conflict(), "{error}");
     let error = Timed::repair(&db).await.unwrap_err();
-    assert!(error.is_index(), "{error}");
+    assert!(error.is_index_conflict(), "{error}");
 }

@@ -232,8 +232,8 @@ async fn what_another_program_appends_comes() {
 }
 
 #[tokio::test]
-async fn a_regrouped_key_comes_as_new() {
-    let db = database("watch_regroup").await;
+async fn an_imported_key_comes_as_new() {
+    let db = database("watch_import").await;
     let notes = created::<Numbered>(&db).await;
     let mut stream = notes.watch(&1).await.unwrap();
     let flat = db.collection("flat");
@@ -241,7 +241,7 @@ async fn a_regrouped_key_comes_as_new() {
         doc! { "owner": 1 + n % 2, "at": DateTime::from_millis(n), "n": n, "val": 1 }
     });
     flat.insert_many(documents).await.unwrap();
-    notes.regroup(&flat).await.unwrap();
+    notes.import_flat(&flat).await.unwrap();
     notes.append(&Numbered::new(1, LAST, 0)).await.unwrap();
     assert_eq!(all(&mut stream).await.0, [0, 2, 4, 6]);
 }
@@ -255,7 +255,7 @@ async fn a_dropped_collection_is_an_error_and_the_end() {
     notes.collection().drop().await.unwrap();
     assert_eq!(stream.try_next().await.unwrap().unwrap().n(), 1);
     let error = stream.try_next().await.unwrap_err();
-    assert!(error.is_dropped(), "{error}");
+    assert!(error.is_collection_dropped(), "{error}");
     assert!(stream.next().await.is_none());
 }
 

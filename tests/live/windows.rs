@@ -148,7 +148,7 @@ fn every_way_of_writing_makes_the_same_buckets() {
             if !rows.is_empty() {
                 flat.insert_many(rows).await.unwrap();
             }
-            buckets.regroup(&flat).await.unwrap();
+            buckets.import_flat(&flat).await.unwrap();
             let mut in_order = readings.clone();
             in_order.sort_by_key(|reading| reading.at);
             assert_eq!(stored(&buckets).await, expected(&in_order));

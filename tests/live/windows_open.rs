@@ -71,7 +71,10 @@ async fn other_windows_and_other_ids_are_refused() {
     let db = database("windows_other").await;
     let readings = Hours::buckets(&db).await.unwrap();
     let error = refused::<TwoHours>(&db).await;
-    assert!(error.is_window_mismatch() && !error.is_index(), "{error}");
+    assert!(
+        error.is_window_mismatch() && !error.is_index_conflict(),
+        "{error}"
+    );
     assert!(
         error.to_string().contains("windows of 3600 seconds"),
         "{error}"
@@ -82,10 +85,10 @@ async fn other_windows_and_other_ids_are_refused() {
         error.is_capacity_mismatch() && !error.is_window_mismatch(),
         "{error}"
     );
-    assert!(refused::<Seconds>(&db).await.is_index());
+    assert!(refused::<Seconds>(&db).await.is_index_conflict());
     readings.collection().drop().await.unwrap();
 
     Seconds::buckets(&db).await.unwrap();
-    assert!(refused::<Hours>(&db).await.is_index());
+    assert!(refused::<Hours>(&db).await.is_index_conflict());
     assert!(refused::<LargeSeconds>(&db).await.is_capacity_mismatch());
 }

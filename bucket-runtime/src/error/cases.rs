@@ -16,7 +16,7 @@ impl Error {
 
     /// Whether the index `bucket_open` is missing, or an index has the name of one that this library
     /// makes and is another one.
-    pub fn is_index(&self) -> bool {
+    pub fn is_index_conflict(&self) -> bool {
         matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex { .. })
     }
 
@@ -100,7 +100,7 @@ impl Error {
 
     /// Whether an edit was to change the key of an item, or its time window, which say in which
     /// bucket it lies, or what is `unique` in it. Nothing was stored.
-    pub fn is_moved(&self) -> bool {
+    pub fn is_item_moved(&self) -> bool {
         matches!(self.0.kind, Kind::Moved(_))
     }
 
@@ -109,13 +109,13 @@ impl Error {
         self.0.kind == Kind::KeyTooLarge
     }
 
-    /// Whether a key that was to be regrouped has buckets already. Nothing of it was stored.
+    /// Whether a key that was to be imported has buckets already. Nothing of it was stored.
     pub fn is_key_taken(&self) -> bool {
         matches!(self.0.kind, Kind::KeyTaken(_))
     }
 
-    /// Whether another regrouping of the same collections is under way.
-    pub fn is_overtaken(&self) -> bool {
+    /// Whether another import of the same collections is under way.
+    pub fn is_import_overtaken(&self) -> bool {
         self.0.kind == Kind::Overtaken
     }
 
@@ -136,7 +136,7 @@ impl Error {
 
     /// Whether the collection is sharded by fields, or is to be, by which no shard could see whether a
     /// key has an open bucket already.
-    pub fn is_shard_key(&self) -> bool {
+    pub fn is_shard_key_conflict(&self) -> bool {
         matches!(
             self.0.kind,
             Kind::ShardKey { .. } | Kind::NoWindowShardKey(_)
@@ -144,12 +144,12 @@ impl Error {
     }
 
     /// Whether the collection has another validator than that of the struct.
-    pub fn is_validator(&self) -> bool {
+    pub fn is_validator_conflict(&self) -> bool {
         matches!(self.0.kind, Kind::OtherValidator { .. })
     }
 
     /// Whether the collection that is watched was dropped or renamed.
-    pub fn is_dropped(&self) -> bool {
+    pub fn is_collection_dropped(&self) -> bool {
         self.0.kind == Kind::Dropped
     }
 

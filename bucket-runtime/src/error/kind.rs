@@ -70,11 +70,11 @@ pub(crate) enum Kind {
     HistoryLost,
     /// A flat document that is no item: its id.
     FlatDocument(String),
-    /// A key that was to be regrouped has buckets already: one of them.
+    /// A key that was to be imported has buckets already: one of them.
     KeyTaken(String),
     /// A key has more buckets than can be rewritten at once.
     KeyTooLarge,
-    /// Another regrouping goes on with the same work.
+    /// Another import goes on with the same work.
     Overtaken,
     /// The name of a view is taken, by another view of the collection or by something else.
     NameTaken { name: String, view: bool },
@@ -128,7 +128,7 @@ impl Kind {
                 f,
                 "the collection was written with capacity {stored}, the struct says {derived}; \
                  write `capacity = {stored}`, or change the collection, while writers go on, with \
-                 `recapacity` of the struct (`Trade::recapacity(&db)`)"
+                 `change_capacity` of the struct (`Trade::change_capacity(&db)`)"
             ),
             Self::ExtrasCapacityMismatch { stored, derived } => write!(
                 f,
@@ -297,11 +297,11 @@ impl Kind {
             Self::FlatDocument(id) => write!(
                 f,
                 "the flat document with _id {id} is no item of this struct; correct or remove it, \
-                 and regroup again to go on"
+                 and import_flat again to go on"
             ),
             Self::KeyTaken(id) => write!(
                 f,
-                "the key has buckets already, such as {id:?}; regroup into another collection, or \
+                "the key has buckets already, such as {id:?}; import_flat into another collection, or \
                  remove them first"
             ),
             Self::KeyTooLarge => f.write_str(
@@ -310,7 +310,7 @@ impl Kind {
                  the items into another collection with `append_stream`",
             ),
             Self::Overtaken => f.write_str(
-                "another regrouping of the same collections is under way; let that one finish",
+                "another import of the same collections is under way; let that one finish",
             ),
             Self::Stopped => f.write_str(
                 "the tokio runtime that was sending the item has ended, and the item may have been \

@@ -107,7 +107,7 @@ impl CreateCollections {
     /// # Errors
     ///
     /// [`is_unsupported`](crate::Error::is_unsupported) if the server is no `mongos`, and
-    /// [`is_shard_key`](crate::Error::is_shard_key) if the collection is sharded otherwise.
+    /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict) if the collection is sharded otherwise.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -135,7 +135,7 @@ impl CreateCollections {
     ///
     /// # Errors
     ///
-    /// [`is_shard_key`](crate::Error::is_shard_key), before anything is sent, if the buckets have no
+    /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict), before anything is sent, if the buckets have no
     /// windows (`{date/1h}`), or a field is `unique`: its index has to see all items of a key.
     pub fn sharded_by_window(mut self) -> Self {
         self.sharding = Some(Sharding::ByWindow);

@@ -20,7 +20,7 @@ use crate::{
 /// What breaks a guarantee.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum OutlierProblem {
     /// O2: a parent holds more items than the threshold, or some while it takes more bytes than
     /// `max_bytes`.
     TooLarge {
@@ -48,7 +48,7 @@ pub enum Problem {
     },
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for OutlierProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge { parent, items } => {
@@ -85,7 +85,7 @@ impl<T: Outlier> Verify<T> {
 }
 
 impl<T: Outlier> Verify<T> {
-    pub(crate) async fn execute(self) -> Result<Vec<Problem>> {
+    pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
         verify(self.0.core(), &T::SPEC).await
     }
 }
@@ -101,7 +101,7 @@ impl<T: Outlier> Repair<T> {
 }
 
 impl<T: Outlier> Repair<T> {
-    pub(crate) async fn execute(self) -> Result<Vec<Problem>> {
+    pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
         let core = self.0.core();
         for problem in verify(core, &T::SPEC).await? {
             mend(&self.0, &problem).await?;
@@ -110,7 +110,7 @@ impl<T: Outlier> Repair<T> {
     }
 }
 
-async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<Problem>> {
+async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<OutlierProblem>> {
     let of_parents = |error| Error::read(error, core.parents.name());
     let extras = &core.extras.server;
     let of_extras = |error| Error::read(error, extras.name());
@@ -138,7 +138,7 @@ async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<Problem>> {
         u64::try_from(n).unwrap_or(0)
     };
     let mut problems = Vec::new();
-    problems.extend(too_large.iter().map(|found| Problem::TooLarge {
+    problems.extend(too_large.iter().map(|found| OutlierProblem::TooLarge {
         parent: id(found),
         items: n(found),
     }));
@@ -146,37 +146,37 @@ async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<Problem>> {
         lonely
             .iter()
             .map(|found: &Document| match found.get_array("parent") {
-                Ok(parent) if parent.is_empty() => Problem::NoParent {
+                Ok(parent) if parent.is_empty() => OutlierProblem::NoParent {
                     parent: id(found),
                     documents: n(found),
                 },
-                _ => Problem::NoFlag { parent: id(found) },
+                _ => OutlierProblem::NoFlag { parent: id(found) },
             }),
     );
     problems.extend(
         wrong
             .iter()
-            .map(|found| Problem::WrongCount { extras: id(found) }),
+            .map(|found| OutlierProblem::WrongCount { extras: id(found) }),
     );
     Ok(problems)
 }
 
-async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<()> {
+async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> Result<()> {
     let core = outliers.core();
     let scope = |id: &Bson| {
         let scope = outliers.scope_of(id.clone());
         scope.ok_or_else(|| Error::new(Kind::Deserialize(id.to_string()), core.parents.name()))
     };
     match problem {
-        Problem::TooLarge { parent, .. } => {
+        OutlierProblem::TooLarge { parent, .. } => {
             split::split(core, &scope(parent)?).await?;
         }
-        Problem::NoFlag { parent } => {
+        OutlierProblem::NoFlag { parent } => {
             let scope = scope(parent)?;
             let flagged = core.parents.modify(scope.set_flag(), None).await;
             flagged.map_err(|error| core.refused(&scope, error))?;
         }
-        Problem::NoParent { parent, .. } => {
+        OutlierProblem::NoParent { parent, .. } => {
             let scope = scope(parent)?;
             // The id may have been inserted again since it was verified.
             if core.state(&scope, true, None).await?.is_none() {
@@ -188,7 +188,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &Problem) -> Result<(
                 deleted.map_err(|error| core.refused_many(&scope, error))?;
             }
         }
-        Problem::WrongCount { extras } => {
+        OutlierProblem::WrongCount { extras } => {
             let update = count_anew(&T::SPEC);
             let server = &core.extras.server;
             let counted = server

@@ -50,21 +50,21 @@ impl<T: Bucket> Buckets<T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn rollup(&self, key: KeyRef<'_, T>) -> RollUp<'static, T> {
-        RollUp::new(&self.writer.engine.server, Some(self.scope(key)))
+    pub fn rollup(&self, key: KeyRef<'_, T>) -> ReadRollup<'static, T> {
+        ReadRollup::new(&self.writer.engine.server, Some(self.scope(key)))
     }
 
     /// What the buckets of all keys keep about their items, added up by the server. It reads all
     /// buckets; otherwise like [`rollup`](Self::rollup).
-    pub fn rollup_all(&self) -> RollUp<'static, T> {
-        RollUp::new(&self.writer.engine.server, None)
+    pub fn rollup_all(&self) -> ReadRollup<'static, T> {
+        ReadRollup::new(&self.writer.engine.server, None)
     }
 }
 
 /// The adding up of rollups, which waits to be awaited; see
 /// [`Buckets::rollup`](crate::Buckets::rollup).
 #[must_use = "nothing is added up until this is awaited"]
-pub struct RollUp<'s, T> {
+pub struct ReadRollup<'s, T> {
     server: Server,
     scope: Option<KeyScope>,
     windows: Document,
@@ -72,7 +72,7 @@ pub struct RollUp<'s, T> {
     item: PhantomData<fn() -> T>,
 }
 
-impl<'s, T: Bucket> RollUp<'s, T> {
+impl<'s, T: Bucket> ReadRollup<'s, T> {
     pub(crate) fn new(server: &Server, scope: Option<KeyScope>) -> Self {
         Self {
             server: server.clone(),
@@ -118,7 +118,7 @@ impl<'s, T: Bucket> RollUp<'s, T> {
     }
 }
 
-impl<'s, T: Bucket> RollUp<'s, T> {
+impl<'s, T: Bucket> ReadRollup<'s, T> {
     pub(crate) async fn execute(self) -> Result<Rollup<T>> {
         let Self {
             server,

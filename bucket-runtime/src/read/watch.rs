@@ -55,7 +55,7 @@ impl<T: Bucket> Buckets<T> {
     /// awaited: what is appended in between is then in both.
     ///
     /// Edits and removals give nothing, nor do deletions. What is moved into a new bucket comes as new
-    /// items do: by [`regroup`](Self::regroup), by `append_many`, or by a transaction of your own that
+    /// items do: by [`import_flat`](Self::import_flat), by `append_many`, or by a transaction of your own that
     /// packs buckets anew. A removal by a command of your own, which leaves some items, must set
     /// `count` to a number of 32 bits, as `$size` is one, or it is taken for an append where the
     /// bucket had been emptied once.
@@ -210,7 +210,7 @@ impl<T: Bucket> News<T> {
 /// it waits for what comes next.
 ///
 /// If the connection breaks, the driver goes on behind the last event. After an error the stream
-/// ends: [`is_dropped`](crate::Error::is_dropped) if the collection was dropped or renamed,
+/// ends: [`is_collection_dropped`](crate::Error::is_collection_dropped) if the collection was dropped or renamed,
 /// [`is_history_lost`](crate::Error::is_history_lost), [`is_deserialize`](crate::Error::is_deserialize),
 /// or the driver's.
 pub struct WatchStream<T> {

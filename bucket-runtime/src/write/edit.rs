@@ -85,7 +85,7 @@ impl<T: Bucket> Buckets<T> {
     /// # Errors
     ///
     /// [`is_too_large`](crate::Error::is_too_large) if the item grows, and its bucket has no room for
-    /// that. [`is_moved`](crate::Error::is_moved) if the closure changes the key, what is `unique` in the
+    /// that. [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the key, what is `unique` in the
     /// item, or, where buckets stand for time windows, the window. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether
     /// the change may have been stored nevertheless. Others: those of [`append`](Self::append), and
     /// [`is_deserialize`](crate::Error::is_deserialize).

@@ -95,7 +95,7 @@ impl fmt::Display for BucketProblem {
             ),
             Self::OverFull { bucket, items } => write!(
                 f,
-                "G2: bucket {bucket} holds {items} items, more than the capacity; `recapacity` \
+                "G2: bucket {bucket} holds {items} items, more than the capacity; `change_capacity` \
                  splits it"
             ),
             Self::ForeignId { bucket } => write!(

@@ -1,10 +1,10 @@
-//! Regrouping: what a flat collection holds is in buckets afterwards, once, by key and in order,
+//! Import: what a flat collection holds is in buckets afterwards, once, by key and in order,
 //! wherever it was broken off.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use bucket_runtime::{
-    Bucket, Buckets, RegroupProgress,
+    Bucket, Buckets, ImportProgress,
     mongodb::{
         Collection, Database,
         bson::{Bson, DateTime, Document, doc},
@@ -14,7 +14,7 @@ use rand::{Rng, seq::SliceRandom};
 
 use crate::support::{database, dense_buckets, documents, ids, items, server};
 
-const URI: &str = "BUCKET_TESTS_REGROUP";
+const URI: &str = "BUCKET_TESTS_IMPORT";
 
 macro_rules! rides {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -130,7 +130,7 @@ fn kilometres(bucket: &Document) -> Vec<i64> {
 
 /// The items of each key are the expected ones: exactly in order with numbers, and with times once
 /// those of one moment are put in order.
-async fn assert_regrouped<T: Ride>(
+async fn assert_imported<T: Ride>(
     buckets: &Buckets<T>,
     expected: &BTreeMap<(String, i64), Vec<i64>>,
 ) {
@@ -155,20 +155,20 @@ async fn assert_regrouped<T: Ride>(
     assert_eq!(left, 0, "buckets of no key");
 }
 
-async fn regroups<T: Ride>(db: &Database) {
+async fn imports<T: Ride>(db: &Database) {
     let expected = fill(db, 700).await;
     let before = documents(&flat_of(db)).await;
     let buckets = fresh::<T>(db).await;
-    let mut seen: Vec<RegroupProgress> = Vec::new();
-    let mut regroup = buckets.regroup(&flat_of(db));
+    let mut seen: Vec<ImportProgress> = Vec::new();
+    let mut import_flat = buckets.import_flat(&flat_of(db));
     if T::SPEC.time.is_none() {
-        regroup = regroup.sort(doc! { "at": 1 });
+        import_flat = import_flat.sort(doc! { "at": 1 });
     }
-    let done = regroup.on_progress(|at| seen.push(at)).await.unwrap();
+    let done = import_flat.on_progress(|at| seen.push(at)).await.unwrap();
     assert_eq!((done.found, done.stored), (700, 700));
     assert_eq!(seen.first().map(|at| at.stored), Some(0));
     assert_eq!(seen.last(), Some(&done));
-    assert_regrouped(&buckets, &expected).await;
+    assert_imported(&buckets, &expected).await;
     assert!(
         documents(&flat_of(db)).await == before,
         "the flat collection has changed"
@@ -181,45 +181,45 @@ async fn regroups<T: Ride>(db: &Database) {
 }
 
 #[tokio::test]
-async fn a_flat_collection_is_regrouped_by_key_and_in_time_order() {
-    let db = database("regroup").await;
-    regroups::<Seconds3>(&db).await;
-    regroups::<Seconds100>(&db).await;
-    regroups::<Millis1>(&db).await;
-    regroups::<Windows3>(&db).await;
-    regroups::<Numbered10>(&db).await;
+async fn a_flat_collection_is_imported_by_key_and_in_time_order() {
+    let db = database("import_flat").await;
+    imports::<Seconds3>(&db).await;
+    imports::<Seconds100>(&db).await;
+    imports::<Millis1>(&db).await;
+    imports::<Windows3>(&db).await;
+    imports::<Numbered10>(&db).await;
 }
 
-/// Not a test, but what another process does: it regroups until it is killed.
+/// Not a test, but what another process does: it imports until it is killed.
 #[tokio::test]
-async fn the_regrouping_process() {
+async fn the_importing_process() {
     let Ok(name) = std::env::var(URI) else {
         return;
     };
     let db = server().await.database(&name).await.unwrap();
     if name.contains("windows") {
-        regroup_until_killed::<Windows3>(&db).await;
+        import_until_killed::<Windows3>(&db).await;
     } else {
-        regroup_until_killed::<Seconds3>(&db).await;
+        import_until_killed::<Seconds3>(&db).await;
     }
 }
 
-async fn regroup_until_killed<T: Ride>(db: &Database) {
+async fn import_until_killed<T: Ride>(db: &Database) {
     let buckets = T::buckets(db).await.unwrap();
     let mut left = rand::rng().random_range(2..4);
-    let regroup = buckets.regroup(&flat_of(db)).on_progress(move |_| {
+    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(move |_| {
         left -= 1;
         if left == 0 {
             std::process::abort();
         }
     });
-    regroup.await.unwrap();
+    import_flat.await.unwrap();
 }
 
-async fn regroup_in_a_process_that_is_killed(db: &str) {
+async fn import_in_a_process_that_is_killed(db: &str) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command
-        .args(["regroup::the_regrouping_process", "--exact"])
+        .args(["import_flat::the_importing_process", "--exact"])
         .env(URI, db)
         .env("MONGODB_URI", server().await.uri());
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await;
@@ -229,13 +229,13 @@ async fn regroup_in_a_process_that_is_killed(db: &str) {
 }
 
 /// Drops the future after the second or third report and a moment, in the middle of some step.
-async fn regroup_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collection<Document>) {
+async fn import_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collection<Document>) {
     let (reports, moment) = {
         let mut random = rand::rng();
         (random.random_range(1..3), random.random_range(0..30))
     };
     let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
-    let regroup = buckets.regroup(flat).on_progress(move |at| {
+    let import_flat = buckets.import_flat(flat).on_progress(move |at| {
         let _ = report.send(at.stored);
     });
     let dropped = async {
@@ -247,20 +247,20 @@ async fn regroup_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collectio
     tokio::select! {
         biased;
         () = dropped => {}
-        done = std::future::IntoFuture::into_future(regroup) => panic!("it has ended: {done:?}"),
+        done = std::future::IntoFuture::into_future(import_flat) => panic!("it has ended: {done:?}"),
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_regrouping_that_is_dropped_and_killed_is_taken_up_where_it_was_left() {
-    let db = database("regroup_kill").await;
+async fn an_import_that_is_dropped_and_killed_is_taken_up_where_it_was_left() {
+    let db = database("import_kill").await;
     is_taken_up::<Seconds3>(&db).await;
 }
 
 /// Each key has nine windows, and it is left in the middle of one, or between two.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_regrouping_into_windows_is_taken_up_where_it_was_left() {
-    let db = database("regroup_kill_windows").await;
+async fn an_import_into_windows_is_taken_up_where_it_was_left() {
+    let db = database("import_kill_windows").await;
     is_taken_up::<Windows3>(&db).await;
 }
 
@@ -268,22 +268,22 @@ async fn is_taken_up<T: Ride>(db: &Database) {
     let expected = fill(db, 60_000).await;
     let buckets = fresh::<T>(db).await;
     for _ in 0..2 {
-        regroup_that_is_dropped(&buckets, &flat_of(db)).await;
-        regroup_in_a_process_that_is_killed(db.name()).await;
+        import_that_is_dropped(&buckets, &flat_of(db)).await;
+        import_in_a_process_that_is_killed(db.name()).await;
     }
     let mut first = None;
-    let regroup = buckets.regroup(&flat_of(db)).on_progress(|at| {
+    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(|at| {
         first.get_or_insert(at.stored);
     });
-    let done = regroup.await.unwrap();
+    let done = import_flat.await.unwrap();
     assert!(first.unwrap() > 0, "it began anew");
     assert_eq!((done.found, done.stored), (60_000, 60_000));
-    assert_regrouped(&buckets, &expected).await;
+    assert_imported(&buckets, &expected).await;
 }
 
 #[tokio::test]
 async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_written() {
-    let db = database("regroup_taken").await;
+    let db = database("import_taken").await;
     fill(&db, 100).await;
     let buckets = fresh::<Numbered3>(&db).await;
     // Keys whose ids lie close by are in nobody's way.
@@ -294,10 +294,10 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
             .await
             .unwrap();
     }
-    buckets.regroup(&flat_of(&db)).await.unwrap();
+    buckets.import_flat(&flat_of(&db)).await.unwrap();
 
     let before = ids(&buckets).await;
-    let error = buckets.regroup(&flat_of(&db)).await.unwrap_err();
+    let error = buckets.import_flat(&flat_of(&db)).await.unwrap_err();
     assert!(error.is_key_taken(), "{error}");
     assert!(error.key().is_some(), "{error}");
     assert_eq!(ids(&buckets).await, before);
@@ -305,7 +305,7 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
 
 #[tokio::test]
 async fn a_flat_document_that_is_no_item_is_named_and_once_corrected_it_goes_on() {
-    let db = database("regroup_no_item").await;
+    let db = database("import_no_item").await;
     let expected = fill(&db, 300).await;
     let flat = flat_of(&db);
     let buckets = fresh::<Seconds3>(&db).await;
@@ -317,19 +317,19 @@ async fn a_flat_document_that_is_no_item_is_named_and_once_corrected_it_goes_on(
         let good = flat.find_one(doc! { "_id": 77 }).await.unwrap().unwrap();
         let spoil = doc! { "$set": { field: wrong } };
         flat.update_one(doc! { "_id": 77 }, spoil).await.unwrap();
-        let error = buckets.regroup(&flat).await.unwrap_err();
+        let error = buckets.import_flat(&flat).await.unwrap_err();
         assert!(error.is_deserialize(), "{error}");
         assert!(error.to_string().contains("77"), "{error}");
         flat.replace_one(doc! { "_id": 77 }, good).await.unwrap();
     }
-    buckets.regroup(&flat).await.unwrap();
-    assert_regrouped(&buckets, &expected).await;
+    buckets.import_flat(&flat).await.unwrap();
+    assert_imported(&buckets, &expected).await;
 }
 
-/// Keys to which a live program appends while they are regrouped.
+/// Keys to which a live program appends while they are imported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_of_other_keys_is_not_in_the_way() {
-    let db = database("regroup_beside").await;
+    let db = database("import_beside").await;
     let expected = fill(&db, 5_000).await;
     let buckets = fresh::<Seconds3>(&db).await;
     let live = buckets.clone();
@@ -345,7 +345,7 @@ async fn a_writer_of_other_keys_is_not_in_the_way() {
         }
         n
     });
-    buckets.regroup(&flat_of(&db)).await.unwrap();
+    buckets.import_flat(&flat_of(&db)).await.unwrap();
     stop.send(()).unwrap();
     let appended = writer.await.unwrap();
     assert_eq!(
@@ -357,18 +357,18 @@ async fn a_writer_of_other_keys_is_not_in_the_way() {
         .delete_many(buckets.filter(("Basel", &99)))
         .await
         .unwrap();
-    assert_regrouped(&buckets, &expected).await;
+    assert_imported(&buckets, &expected).await;
 }
 
 /// As a call that was dropped goes on beside the one that takes up its work.
 #[tokio::test(flavor = "multi_thread")]
 async fn several_runs_at_a_time_store_each_item_once() {
-    let db = database("regroup_side_by_side").await;
+    let db = database("import_side_by_side").await;
     let expected = fill(&db, 20_000).await;
     let buckets = fresh::<Seconds3>(&db).await;
     let runs = (0..4).map(|_| {
         let (buckets, flat) = (buckets.clone(), flat_of(&db));
-        tokio::spawn(async move { buckets.regroup(&flat).await })
+        tokio::spawn(async move { buckets.import_flat(&flat).await })
     });
     let runs = futures_util::future::join_all(runs).await;
     let mut finished = 0;
@@ -376,17 +376,20 @@ async fn several_runs_at_a_time_store_each_item_once() {
         match run.unwrap() {
             Ok(done) => finished += usize::from(done.stored == 20_000),
             // The work was taken away from it, or was finished when it looked again.
-            Err(error) => assert!(error.is_overtaken() || error.is_key_taken(), "{error}"),
+            Err(error) => assert!(
+                error.is_import_overtaken() || error.is_key_taken(),
+                "{error}"
+            ),
         }
     }
     assert!(finished > 0, "nobody has finished");
-    assert_regrouped(&buckets, &expected).await;
+    assert_imported(&buckets, &expected).await;
 }
 
-/// What the manual of `regroup` says not to do; yet nothing is lost, and the guarantees hold.
+/// What the manual of `import_flat` says not to do; yet nothing is lost, and the guarantees hold.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_writer_of_a_key_that_is_half_regrouped_is_joined() {
-    let db = database("regroup_joined").await;
+async fn a_writer_of_a_key_that_is_half_imported_is_joined() {
+    let db = database("import_joined").await;
     let rides = (0..4_001).map(|n| flat(n, 1, "Bern", 1_698_321_600_000 + n * 10));
     flat_of(&db).insert_many(rides).await.unwrap();
     joined::<Seconds3>(&db).await;
@@ -397,14 +400,14 @@ async fn joined<T: Ride>(db: &Database) {
     let buckets = fresh::<T>(db).await;
     let (live, handle) = (buckets.clone(), tokio::runtime::Handle::current());
     let mut begun = false;
-    let regroup = buckets.regroup(&flat_of(db)).on_progress(move |at| {
+    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(move |at| {
         if at.stored > 0 && !std::mem::replace(&mut begun, true) {
             let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_639_000), -1);
             tokio::task::block_in_place(|| handle.block_on(async { live.append(&late).await }))
                 .unwrap();
         }
     });
-    let done = regroup.await.unwrap();
+    let done = import_flat.await.unwrap();
     assert_eq!((done.found, done.stored), (4_001, 4_001));
     dense_buckets(&buckets).await;
     let mut stored: Vec<_> = (items(&buckets, ("Bern", &1)).await.iter())

@@ -2,7 +2,7 @@
 //! origin airport, while the flat collection stays as it is.
 //!
 //! ```text
-//! cargo run --example regroup
+//! cargo run --example import_flat
 //! ```
 //!
 //! It starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     size("flat_flights", &flat).await?;
 
     story.step(
-        "Regroup",
+        "ImportFlat",
         "The server puts the flights in order. Each command writes a thousand buckets, and how far \
          it got, in one transaction: if this program is killed now, the next run goes on from there.",
     );
@@ -60,15 +60,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let style = ProgressStyle::with_template("   {bar:50} {human_pos} of {human_len}")?;
     let bar = ProgressBar::new(0).with_style(style);
     let started = Instant::now();
-    let regroup = flights.regroup(&flat).on_progress(|at| {
+    let import_flat = flights.import_flat(&flat).on_progress(|at| {
         bar.set_length(at.found);
         bar.set_position(at.stored);
     });
-    let done = regroup.await?;
+    let done = import_flat.await?;
     let seconds = started.elapsed().as_secs_f64();
     bar.finish_and_clear();
     println!(
-        "\n   regrouped {} flights in {seconds:.1} s",
+        "\n   imported {} flights in {seconds:.1} s",
         thousands(done.stored)
     );
 
@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "A second time",
         "Airports that have buckets are refused, so nothing can be doubled.",
     );
-    let again = flights.regroup(&flat).await;
+    let again = flights.import_flat(&flat).await;
     println!("\n   {}", again.err().ok_or("it was not refused")?);
 
     story.step("Read", "The first page of an airport.");

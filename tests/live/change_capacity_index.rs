@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bucket_runtime::{
-    Bucket, RecapacityProgress, Result,
+    Bucket, CapacityProgress, Result,
     mongodb::{
         Database, IndexModel,
         bson::{Document, doc},
@@ -14,7 +14,7 @@ use bucket_testkit::Server;
 use tokio::task::JoinHandle;
 
 use crate::{
-    recapacity::{Timed7, Timed10, Timed25, Trade, is_sound, numbers},
+    change_capacity::{Timed7, Timed10, Timed25, Trade, is_sound, numbers},
     support::database,
 };
 
@@ -43,13 +43,13 @@ async fn validated(db: &Database) {
     trades.append_many(all).await.unwrap();
 }
 
-fn recapacity<T: Bucket>(db: &Database) -> JoinHandle<Result<RecapacityProgress>> {
-    tokio::spawn(T::recapacity(db).into_future())
+fn change_capacity<T: Bucket>(db: &Database) -> JoinHandle<Result<CapacityProgress>> {
+    tokio::spawn(T::change_capacity(db).into_future())
 }
 
 /// A call that is dropped while the server builds its index, which goes on with that.
 async fn dropped<T: Bucket>(db: &Database) {
-    let call = recapacity::<T>(db);
+    let call = change_capacity::<T>(db);
     let wanted = format!("bucket_open_{}", T::SPEC.capacity);
     while names(db).await != [wanted.as_str()] {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -72,7 +72,7 @@ async fn an_index_that_is_being_built_is_waited_for() {
     validated(&db).await;
     builds_stop(&db, true).await;
     dropped::<Timed25>(&db).await;
-    let again = recapacity::<Timed25>(&db);
+    let again = change_capacity::<Timed25>(&db);
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!again.is_finished());
     builds_stop(&db, false).await;
@@ -90,7 +90,7 @@ async fn an_index_that_is_being_built_is_waited_for() {
     while names(&db).await.len() < 2 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let up = recapacity::<Timed10>(&db);
+    let up = change_capacity::<Timed10>(&db);
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!up.is_finished());
     builds_stop(&db, false).await;
@@ -120,7 +120,7 @@ async fn a_transaction_that_took_too_long_is_begun_again() {
     };
     let admin = db.client().database("admin");
     admin.run_command(fail).await.unwrap();
-    let done = Timed10::recapacity(&db).await.unwrap();
+    let done = Timed10::change_capacity(&db).await.unwrap();
     assert!(done.left.is_empty() && done.replaced > 0, "{done:?}");
     let trades = is_sound::<Timed10>(&db).await;
     assert_eq!(numbers(&trades, 1).await.len(), 40, "G1");
@@ -131,7 +131,7 @@ async fn a_transaction_that_took_too_long_is_begun_again() {
 async fn a_second_open_index_goes() {
     let db = database("recap_second").await;
     validated(&db).await;
-    Timed25::recapacity(&db).await.unwrap();
+    Timed25::change_capacity(&db).await.unwrap();
     let bound = doc! { "count": { "$lt": 10 } };
     let options = IndexOptions::builder()
         .name("bucket_open".to_owned())
@@ -145,7 +145,7 @@ async fn a_second_open_index_goes() {
         .await
         .unwrap();
     assert_eq!(names(&db).await, ["bucket_open_25", "bucket_open"]);
-    Timed25::recapacity(&db).await.unwrap();
+    Timed25::change_capacity(&db).await.unwrap();
     assert_eq!(names(&db).await, ["bucket_open_25"]);
     is_sound::<Timed25>(&db).await;
 }
@@ -156,9 +156,12 @@ async fn two_calls_that_want_different_capacities_come_to_an_end() {
     let db = database("recap_two_calls").await;
     for _ in 0..10 {
         validated(&db).await;
-        let (up, down) = (recapacity::<Timed25>(&db), recapacity::<Timed7>(&db));
+        let (up, down) = (
+            change_capacity::<Timed25>(&db),
+            change_capacity::<Timed7>(&db),
+        );
         let _ = (up.await.unwrap(), down.await.unwrap());
-        Timed10::recapacity(&db).repack(true).await.unwrap();
+        Timed10::change_capacity(&db).repack(true).await.unwrap();
         assert_eq!(names(&db).await, ["bucket_open_10"]);
         let trades = is_sound::<Timed10>(&db).await;
         let read = numbers(&trades, 1).await;

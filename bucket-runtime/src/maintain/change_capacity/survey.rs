@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Document, doc};
 
-use super::{RecapacityProgress, run::Run, write::Rewrite};
+use super::{CapacityProgress, run::Run, write::Rewrite};
 use crate::{
     Bucket, Error, Result,
     error::{Kind, is_aborted},
@@ -22,8 +22,8 @@ pub(super) struct Survey<'p, T> {
     verifier: Verifier,
     open: OpenIndex,
     repack: bool,
-    report: Box<dyn FnMut(&RecapacityProgress) + Send + 'p>,
-    pub(super) progress: RecapacityProgress,
+    report: Box<dyn FnMut(&CapacityProgress) + Send + 'p>,
+    pub(super) progress: CapacityProgress,
     item: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -43,7 +43,7 @@ impl<'p, T: Bucket> Survey<'p, T> {
         server: Server,
         open: OpenIndex,
         repack: bool,
-        report: Box<dyn FnMut(&RecapacityProgress) + Send + 'p>,
+        report: Box<dyn FnMut(&CapacityProgress) + Send + 'p>,
     ) -> Self {
         Self {
             verifier: verifier::<T>(server.collection().clone()),
@@ -51,7 +51,7 @@ impl<'p, T: Bucket> Survey<'p, T> {
             open,
             repack,
             report,
-            progress: RecapacityProgress::default(),
+            progress: CapacityProgress::default(),
             item: std::marker::PhantomData,
         }
     }

@@ -7,7 +7,9 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::{
-    recapacity::{Numbered10, Numbered25, Timed10, Timed25, Trade, Windowed10, Windowed25, change},
+    change_capacity::{
+        Numbered10, Numbered25, Timed10, Timed25, Trade, Windowed10, Windowed25, change,
+    },
     support::database,
 };
 
@@ -48,7 +50,7 @@ async fn stale<T: Trade, U: Trade>(db: &Database, handles: usize) -> Vec<Buckets
 async fn follows<T: Trade, U: Trade>(test: &str) {
     let db = database(test).await;
     let mut handles = stale::<T, U>(&db, 4).await.into_iter();
-    let all = crate::recapacity::numbers(&U::buckets(&db).await.unwrap(), CUSTOMER).await;
+    let all = crate::change_capacity::numbers(&U::buckets(&db).await.unwrap(), CUSTOMER).await;
     let expected = |skip: usize, newest_first| -> Vec<i64> {
         let mut all = all.clone();
         if newest_first {
@@ -83,9 +85,9 @@ async fn follows<T: Trade, U: Trade>(test: &str) {
 
 #[tokio::test]
 async fn a_read_that_skips_follows_another_capacity() {
-    follows::<Timed10, Timed25>("recapacity_reads_timed").await;
-    follows::<Numbered10, Numbered25>("recapacity_reads_numbered").await;
-    follows::<Windowed10, Windowed25>("recapacity_reads_windowed").await;
+    follows::<Timed10, Timed25>("change_capacity_reads_timed").await;
+    follows::<Numbered10, Numbered25>("change_capacity_reads_numbered").await;
+    follows::<Windowed10, Windowed25>("change_capacity_reads_windowed").await;
 }
 
 /// A transaction with these calls is repeated, and gets through.
@@ -139,6 +141,6 @@ async fn transactions<T: Trade, U: Trade>(test: &str) {
 
 #[tokio::test]
 async fn a_transaction_gets_through_after_another_capacity_whatever_it_begins_with() {
-    transactions::<Timed10, Timed25>("recapacity_transactions_timed").await;
-    transactions::<Numbered10, Numbered25>("recapacity_transactions_numbered").await;
+    transactions::<Timed10, Timed25>("change_capacity_transactions_timed").await;
+    transactions::<Numbered10, Numbered25>("change_capacity_transactions_numbered").await;
 }

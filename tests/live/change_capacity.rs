@@ -1,9 +1,9 @@
-//! `recapacity` moves a collection to another capacity, and handles that are open follow.
+//! `change_capacity` moves a collection to another capacity, and handles that are open follow.
 
 use std::fmt::Debug;
 
 use bucket_runtime::{
-    Bucket, BucketProblem, Buckets, RecapacityProgress,
+    Bucket, BucketProblem, Buckets, CapacityProgress,
     mongodb::{
         Collection, Database,
         bson::{Bson, DateTime, Document, doc},
@@ -63,8 +63,8 @@ pub(crate) async fn numbers<T: Trade>(trades: &Buckets<T>, customer: i64) -> Vec
     items(trades, &customer).await.iter().map(T::n).collect()
 }
 
-pub(crate) async fn change<T: Bucket>(db: &Database, repack: bool) -> RecapacityProgress {
-    let done = T::recapacity(db).repack(repack).await.unwrap();
+pub(crate) async fn change<T: Bucket>(db: &Database, repack: bool) -> CapacityProgress {
+    let done = T::change_capacity(db).repack(repack).await.unwrap();
     assert!(done.left.is_empty(), "{:?}", done.left);
     done
 }
@@ -323,7 +323,7 @@ async fn the_structs_validator_follows_and_another_one_stays() {
         Timed10::create_collection(&db)
             .await
             .unwrap_err()
-            .is_validator()
+            .is_validator_conflict()
     );
 }
 
@@ -358,7 +358,7 @@ async fn a_key_that_cannot_be_read_is_left_and_named() {
         .update_one(doc! { "customer": 12 }, broken)
         .await
         .unwrap();
-    let done = Timed25::recapacity(&db).repack(true).await.unwrap();
+    let done = Timed25::change_capacity(&db).repack(true).await.unwrap();
     let [left] = &done.left[..] else {
         panic!("{:?}", done.left)
     };

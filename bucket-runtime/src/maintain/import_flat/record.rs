@@ -1,4 +1,4 @@
-//! How far a regrouping is, as the database remembers it.
+//! How far an import is, as the database remembers it.
 
 use mongodb::bson::{Bson, Document, doc};
 
@@ -16,13 +16,13 @@ use crate::{
     write::engine::Engine,
 };
 
-/// The collection that holds a document for each regrouping that is not finished.
+/// The collection that holds a document for each import that is not finished.
 const RECORDS: &str = "bucket_regroup";
 
 /// How many keys are asked for in one query.
 const KEYS: usize = 500;
 
-/// A regrouping that is not finished.
+/// An import that is not finished.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     server: Server,
@@ -36,7 +36,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Takes up the regrouping where it was left; or begins it, unless the target holds one of the
+    /// Takes up the import where it was left; or begins it, unless the target holds one of the
     /// keys.
     pub(super) async fn begin<T: Bucket>(
         engine: &Engine,
@@ -86,7 +86,7 @@ impl Record {
         }
     }
 
-    /// Forgets the regrouping, which is finished.
+    /// Forgets the import, which is finished.
     pub(super) async fn end(&self) -> Result<()> {
         let ended = self.server.delete_one(doc! { "_id": &self.id }, None).await;
         ended.map(drop).map_err(|error| self.failed(error))

@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, Document};
 
 use super::{
-    RegroupProgress,
+    ImportProgress,
     read::{self, Row},
     record::Record,
     store::Ready,
@@ -70,8 +70,8 @@ impl<T: Bucket> Gather<T> {
     pub(super) async fn run(
         &mut self,
         order: &Document,
-        progress: &mut (dyn FnMut(RegroupProgress) + Send),
-    ) -> Result<RegroupProgress> {
+        progress: &mut (dyn FnMut(ImportProgress) + Send),
+    ) -> Result<ImportProgress> {
         progress(self.progress());
         let stages = read::pipeline(&T::SPEC, order, self.record.at.as_deref());
         let rows = self.flat.scan::<Row<T::Element>>(stages).await;
@@ -103,8 +103,8 @@ impl<T: Bucket> Gather<T> {
         })
     }
 
-    fn progress(&self) -> RegroupProgress {
-        RegroupProgress {
+    fn progress(&self) -> ImportProgress {
+        ImportProgress {
             found: self.found,
             stored: self.record.stored,
         }
@@ -161,7 +161,7 @@ impl<T: Bucket> Gather<T> {
     }
 
     /// The key, or the window, of a first item. That is a key of which nothing is stored, or a
-    /// further window of one; or, where a regrouping is taken up, the one in the middle of which it
+    /// further window of one; or, where an import is taken up, the one in the middle of which it
     /// was left, behind a full bucket.
     async fn begin_key(&mut self, scope: KeyScope, first: &Held<T>) -> Result<Current<T>> {
         let current = self.current.as_ref().map(|current| &current.scope.prefix);

@@ -12,10 +12,10 @@ use mongodb::{Collection, bson::Document};
 use self::survey::Survey;
 use crate::{Bucket, Error, Result, server::Server};
 
-/// How far a [`recapacity`](crate::Bucket::recapacity) is.
+/// How far a [`change_capacity`](crate::Bucket::change_capacity) is.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct RecapacityProgress {
+pub struct CapacityProgress {
     /// How many buckets were looked at.
     pub seen: u64,
     /// How many of them were replaced.
@@ -27,16 +27,16 @@ pub struct RecapacityProgress {
 }
 
 /// The change of a collection's capacity, which waits to be awaited; see
-/// [`Bucket::recapacity`](crate::Bucket::recapacity).
+/// [`Bucket::change_capacity`](crate::Bucket::change_capacity).
 #[must_use = "nothing is changed until this is awaited"]
-pub struct Recapacity<'p, T> {
+pub struct ChangeCapacity<'p, T> {
     collection: Collection<Document>,
     repack: bool,
-    progress: Box<dyn FnMut(&RecapacityProgress) + Send + 'p>,
+    progress: Box<dyn FnMut(&CapacityProgress) + Send + 'p>,
     item: PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> Recapacity<'static, T> {
+impl<T: Bucket> ChangeCapacity<'static, T> {
     pub(crate) fn new(collection: Collection<Document>) -> Self {
         Self {
             collection,
@@ -47,7 +47,7 @@ impl<T: Bucket> Recapacity<'static, T> {
     }
 }
 
-impl<'p, T: Bucket> Recapacity<'p, T> {
+impl<'p, T: Bucket> ChangeCapacity<'p, T> {
     /// Whether all buckets are rewritten, so that a key's buckets are full but for the last one.
     /// They are not unless this is called with `true`.
     pub fn repack(mut self, repack: bool) -> Self {
@@ -58,9 +58,9 @@ impl<'p, T: Bucket> Recapacity<'p, T> {
     /// Calls this after each command that rewrites buckets, and at the end.
     pub fn on_progress<'q>(
         self,
-        progress: impl FnMut(&RecapacityProgress) + Send + 'q,
-    ) -> Recapacity<'q, T> {
-        Recapacity {
+        progress: impl FnMut(&CapacityProgress) + Send + 'q,
+    ) -> ChangeCapacity<'q, T> {
+        ChangeCapacity {
             collection: self.collection,
             repack: self.repack,
             progress: Box::new(progress),
@@ -69,10 +69,10 @@ impl<'p, T: Bucket> Recapacity<'p, T> {
     }
 }
 
-impl<'p, T: Bucket> Recapacity<'p, T> {
-    pub(crate) async fn execute(self) -> Result<RecapacityProgress> {
+impl<'p, T: Bucket> ChangeCapacity<'p, T> {
+    pub(crate) async fn execute(self) -> Result<CapacityProgress> {
         let server = Server::new(self.collection);
-        server.needs_replica_set("recapacity").await?;
+        server.needs_replica_set("change_capacity").await?;
         let open = index::change::<T>(&server).await?;
         let mut survey = Survey::<T>::new(server, open, self.repack, self.progress);
         survey.run().await?;

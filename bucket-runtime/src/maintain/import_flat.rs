@@ -1,4 +1,4 @@
-//! Regrouping: a flat collection, one document per item, is written into buckets.
+//! Import: a flat collection, one document per item, is written into buckets.
 
 mod gather;
 mod read;
@@ -27,20 +27,20 @@ impl<T: Bucket> Buckets<T> {
     ///
     /// [`is_key_taken`](crate::Error::is_key_taken) if the buckets hold one of the keys already,
     /// before anything is written; [`is_deserialize`](crate::Error::is_deserialize) for a flat
-    /// document that is no item; [`is_overtaken`](crate::Error::is_overtaken). After each of them
+    /// document that is no item; [`is_import_overtaken`](crate::Error::is_import_overtaken). After each of them
     /// all that is written stays, and the next call goes on from there.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, mongodb::Database};
     /// # async fn example<Trade: Bucket>(db: Database, trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
     /// let flat = db.collection::<Trade>("flat_trades");
-    /// let regroup = trades.regroup(&flat).on_progress(|at| println!("{} of {}", at.stored, at.found));
-    /// let done = regroup.await?;
+    /// let import_flat = trades.import_flat(&flat).on_progress(|at| println!("{} of {}", at.stored, at.found));
+    /// let done = import_flat.await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn regroup<C: Send + Sync>(&self, flat: &Collection<C>) -> Regroup<'static, T> {
-        Regroup::new(self.writer.engine.clone(), flat.clone_with_type())
+    pub fn import_flat<C: Send + Sync>(&self, flat: &Collection<C>) -> ImportFlat<'static, T> {
+        ImportFlat::new(self.writer.engine.clone(), flat.clone_with_type())
     }
 }
 
@@ -48,28 +48,28 @@ impl<T: Bucket> Buckets<T> {
 /// that was dropped may have left one transaction behind.
 const OVERTAKEN: u32 = 3;
 
-/// How far a [`regroup`](crate::Buckets::regroup) is.
+/// How far a [`import_flat`](crate::Buckets::import_flat) is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct RegroupProgress {
+pub struct ImportProgress {
     /// How many items the flat collection held when the call began.
     pub found: u64,
     /// How many of them are in buckets so far, those of earlier calls included.
     pub stored: u64,
 }
 
-/// The regrouping of a flat collection, which waits to be awaited; see
-/// [`Buckets::regroup`](crate::Buckets::regroup).
-#[must_use = "nothing is regrouped until this is awaited"]
-pub struct Regroup<'p, T> {
+/// The import of a flat collection, which waits to be awaited; see
+/// [`Buckets::import_flat`](crate::Buckets::import_flat).
+#[must_use = "nothing is imported until this is awaited"]
+pub struct ImportFlat<'p, T> {
     engine: Engine,
     flat: Collection<Document>,
     sort: Option<Document>,
-    progress: Box<dyn FnMut(RegroupProgress) + Send + 'p>,
+    progress: Box<dyn FnMut(ImportProgress) + Send + 'p>,
     item: std::marker::PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> Regroup<'static, T> {
+impl<T: Bucket> ImportFlat<'static, T> {
     pub(crate) fn new(engine: Engine, flat: Collection<Document>) -> Self {
         Self {
             engine,
@@ -81,13 +81,13 @@ impl<T: Bucket> Regroup<'static, T> {
     }
 }
 
-impl<'p, T: Bucket> Regroup<'p, T> {
+impl<'p, T: Bucket> ImportFlat<'p, T> {
     /// Puts the items of a key in the order of these fields of the flat documents, as
     /// `doc! { "date": 1 }`, and not in that of their time; with `{#}` it is otherwise that of
     /// their `_id`. With time windows the time comes first in any case, and these fields tell in which
     /// order items of the same moment are.
     ///
-    /// A regrouping that is taken up again must be given the same order.
+    /// An import that is taken up again must be given the same order.
     pub fn sort(mut self, fields: Document) -> Self {
         self.sort = Some(fields);
         self
@@ -96,9 +96,9 @@ impl<'p, T: Bucket> Regroup<'p, T> {
     /// Calls this at the beginning and after each command.
     pub fn on_progress<'q>(
         self,
-        progress: impl FnMut(RegroupProgress) + Send + 'q,
-    ) -> Regroup<'q, T> {
-        Regroup {
+        progress: impl FnMut(ImportProgress) + Send + 'q,
+    ) -> ImportFlat<'q, T> {
+        ImportFlat {
             engine: self.engine,
             flat: self.flat,
             sort: self.sort,
@@ -108,8 +108,8 @@ impl<'p, T: Bucket> Regroup<'p, T> {
     }
 }
 
-impl<'p, T: Bucket> Regroup<'p, T> {
-    pub(crate) async fn execute(self) -> Result<RegroupProgress> {
+impl<'p, T: Bucket> ImportFlat<'p, T> {
+    pub(crate) async fn execute(self) -> Result<ImportProgress> {
         let Self {
             engine,
             flat,
@@ -118,7 +118,7 @@ impl<'p, T: Bucket> Regroup<'p, T> {
             ..
         } = self;
         let flat = Server::new(flat);
-        engine.server.needs_replica_set("regroup").await?;
+        engine.server.needs_replica_set("import_flat").await?;
         let order = read::order(&T::SPEC, sort);
         let mut overtaken = 0;
         loop {

@@ -18,15 +18,15 @@ use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
-    outlier_events::end_transactions,
-    recapacity::{
+    change_capacity::{
         Numbered7, Numbered10, Numbered25, Timed7, Timed10, Timed25, Trade, Windowed7, Windowed10,
         Windowed25, change, is_dense, is_sound,
     },
+    outlier_events::end_transactions,
     support::{client, documents},
 };
 
-const CALL: &str = "BUCKET_TESTS_RECAPACITY";
+const CALL: &str = "BUCKET_TESTS_CHANGE_CAPACITY";
 const WRITERS: i64 = 8;
 
 /// So few that each is written to all the time.
@@ -54,7 +54,7 @@ async fn the_process_that_changes() {
 fn start(db: &Database, to: &str, uri: &str) -> Child {
     let separator = if uri.contains('?') { '&' } else { '?' };
     Command::new(env::current_exe().unwrap())
-        .args(["recapacity_busy::the_process_that_changes", "--exact"])
+        .args(["change_capacity_busy::the_process_that_changes", "--exact"])
         // What it panics with stands on its standard error then.
         .arg("--nocapture")
         .env(CALL, format!("{} {to}", db.name()))
