@@ -9,29 +9,16 @@ use mongodb::{
 
 use super::{Server, primary, with_session};
 use crate::{
-    protocol::command::{KeyScope, each_one},
+    protocol::{
+        command::{KeyScope, each_one},
+        newest_bucket::{LastBucket, OpenBucket},
+    },
     schema::{
         names::{OVERSIZE, SEALED},
         spec::BucketSpec,
     },
     value::element::whole,
 };
-
-/// An open bucket.
-pub(crate) struct OpenBucket {
-    pub(crate) id: Bson,
-    pub(crate) count: usize,
-    /// How many bytes its items take beyond their shares.
-    pub(crate) oversize: i64,
-}
-
-/// The last bucket of a key, and what more it takes.
-pub(crate) struct LastBucket {
-    pub(crate) id: String,
-    pub(crate) room: usize,
-    /// How many bytes its items take beyond their shares.
-    pub(crate) oversize: i64,
-}
 
 impl Server {
     /// These fields of the last document that matches, for a write that is about to take the next id.

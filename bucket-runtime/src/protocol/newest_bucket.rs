@@ -2,10 +2,7 @@
 
 use mongodb::bson::Bson;
 
-use crate::{
-    protocol::command::KeyScope,
-    server::{LastBucket, OpenBucket},
-};
+use crate::protocol::command::KeyScope;
 
 /// What a writer knows of a key's newest bucket. It may be outdated at any time: then the server
 /// refuses the statement that was built on it.
@@ -26,6 +23,22 @@ pub(crate) enum NewestBucket {
     },
     /// Nothing is open, and this is the last id that has to be counted on from.
     Closed { last: Option<String> },
+}
+
+/// An open bucket.
+pub(crate) struct OpenBucket {
+    pub(crate) id: Bson,
+    pub(crate) count: usize,
+    /// How many bytes its items take beyond their shares.
+    pub(crate) oversize: i64,
+}
+
+/// The last bucket of a key, and what more it takes.
+pub(crate) struct LastBucket {
+    pub(crate) id: String,
+    pub(crate) room: usize,
+    /// How many bytes its items take beyond their shares.
+    pub(crate) oversize: i64,
 }
 
 impl NewestBucket {
