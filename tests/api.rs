@@ -74,7 +74,8 @@ fn interface(docs: &Path) -> String {
                 .unwrap();
             if let Some(declared) = html.split("item-decl\"><code>").nth(1) {
                 let declared = plain(declared.split("</pre>").next().unwrap());
-                let is_code = |line: &&str| !line.trim().is_empty() && !line.contains("// ");
+                let is_code =
+                    |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
                 for line in declared.lines().filter(is_code) {
                     writeln!(text, "{line}").unwrap();
                 }
