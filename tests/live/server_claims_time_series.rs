@@ -1,4 +1,4 @@
-//! What the README says of time series collections and of time indexes, with the raw driver alone.
+//! What the guide (`compared_with`) says of time series collections and of TTL indexes, with the raw driver alone.
 
 use std::time::Duration;
 
