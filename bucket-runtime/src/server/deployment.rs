@@ -71,7 +71,7 @@ impl Deployment {
     }
 
     /// Whether an update whose index was dropped meanwhile was not carried out. Server 6.0 may have
-    /// done so (`tests/live/server_claims_dropped_index.rs` shows both).
+    /// done so (`tests/live/server_claims/dropped_index.rs` shows both).
     pub(crate) fn breaks_off_before_writing(self) -> bool {
         self.wire_version >= SERVER_8_2
     }
