@@ -7,12 +7,14 @@ pub use serde;
 use serde::{Serialize, de::DeserializeOwned};
 
 pub use self::{
+    fit::Fit,
     optional::{OptionalField, OptionalParts},
     probe::{Probe, Unknown, len_size},
     writer::ElementWriter,
 };
 use crate::{Field, KeyField, TooLong};
 
+pub mod fit;
 mod optional;
 mod probe;
 mod writer;
@@ -77,9 +79,16 @@ pub fn first_too_long<I>(items: &[I], check: fn(&I) -> Option<TooLong>) -> Optio
     items.iter().find_map(check)
 }
 
-/// A type that serde writes and reads: serde's own messages tell which of the two it lacks.
-pub trait StoredField: Serialize + DeserializeOwned {}
+/// A type that serde writes and reads. One message for both: a type that lacks one mostly lacks the
+/// other.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored: serde has to write it, and to read it again",
+    label = "this type, or one inside it, is not both `Serialize` and `Deserialize`",
+    note = "help: put `#[derive(serde::Serialize, serde::Deserialize)]` on a type of yours, and look for the feature `serde` of another crate"
+)]
+pub trait StoredField {}
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> StoredField for T {}
 
 /// A type whose values tell the items of a key apart.
