@@ -145,7 +145,7 @@ fn bucket_impl(
             fn serialize_element<__S: #krate::__private::serde::Serializer>(
                 &self,
                 __serializer: __S,
-            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+            ) -> #krate::__private::Serialized<__S> {
                 #write
             }
             fn from_parts(__key: Self::Key, __element: Self::Element) -> Self {

@@ -4,7 +4,7 @@ pub use std::vec::Vec;
 
 pub use mongodb::bson::{Bson, DateTime};
 pub use serde;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Serialize, Serializer, de::DeserializeOwned};
 
 pub use self::{
     fit::Fit,
@@ -68,6 +68,9 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static> ItemsField
         self
     }
 }
+
+/// What a serializer gives.
+pub type Serialized<S> = Result<<S as Serializer>::Ok, <S as Serializer>::Error>;
 
 /// What stands for a field after a mistake, so that conditions on it need no messages of their own.
 pub const fn no_field<T, V, S>() -> Field<T, V, S> {

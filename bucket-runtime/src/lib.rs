@@ -444,6 +444,9 @@ pub use crate::{
 /// For a crate that re-exports this one: `#[bucket(crate = my_framework::buckets)]`. One that is renamed
 /// in the manifest of your crate is found; where the workspace renames it, give its name here.
 ///
+/// A crate of edition 2015 needs `extern crate bucket_runtime;` in its root, as for every crate that it
+/// uses. After `extern crate bucket_runtime as buckets;` give that name: `crate = ::buckets`.
+///
 /// # serde attributes
 ///
 /// The struct needs neither `Serialize` nor `Deserialize`, but takes `#[serde(…)]` attributes: they
@@ -536,7 +539,7 @@ pub use bucket_derive::Bucket;
 /// | [`max_bytes`](macro@Bucket#max_bytes) | integer or const path | 4 MiB | how many bytes an extras document takes at most |
 /// | `extra_items` | string | the array's name and `_extra` | the array in an extras document |
 /// | `flag` | string | `"has_extras"` | the field that says that there are extras |
-/// | `crate` | path | `::bucket_runtime` | where this crate is found |
+/// | [`crate`](macro@Bucket#crate) | path | `::bucket_runtime` | where this crate is found |
 ///
 /// | `#[outlier(…)]` on a field | |
 /// | --- | --- |

@@ -88,7 +88,7 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
                 fn serialize_element<__S: #krate::__private::serde::Serializer>(
                     &self,
                     _: __S,
-                ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ) -> #krate::__private::Serialized<__S> {
                     ::core::panic!()
                 }
                 fn from_parts(_: Self::Key, _: Self::Element) -> Self {
