@@ -137,6 +137,7 @@ mod outlier_steps;
 mod outlier_support;
 mod outlier_types;
 mod outlier_types_hostile;
+mod outlier_unreadable;
 mod outlier_validators;
 #[cfg(not(feature = "bson-3"))]
 mod outlier_verify;
