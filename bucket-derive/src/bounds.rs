@@ -6,42 +6,61 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Type, WherePredicate, punctuated::Punctuated, token::Comma};
 
-use self::stored::elements_are_fit;
-pub(crate) use self::stored::{left_out_is_fit, of_owned};
+use self::stored::is_stored_by_serde;
+pub(crate) use self::stored::{of_left_out, of_owned};
 use crate::{
-    generics::{is_fit, of_struct},
+    attr::RollupAttr,
+    fit::{Rule, Types},
+    generics::of_struct,
     list::{Entry, Value},
     model::{
         Field,
         bucket::{Model, Role},
     },
-    size,
 };
+
+/// The types of the fields, each with what its part asks of it.
+pub(crate) fn types(model: &Model<'_>) -> Types {
+    let fields = &model.fields;
+    Types::new(model.input, &model.attr.krate(), fields, |field| {
+        let rollup = RollupAttr::of(&field.attr);
+        let is_kept = field.part != Role::Key && field.serde.write.is_some();
+        let rules = [
+            (field.part == Role::Key, Rule::Key),
+            (field.part == Role::Time, Rule::Time),
+            (is_stored_by_serde(field), Rule::Stored),
+            (is_kept && rollup.sum.is_some(), Rule::Sum),
+            (
+                is_kept && rollup.sum.is_none() && rollup.first().is_some(),
+                Rule::Rollup,
+            ),
+            (field.attr.word("unique").is_some(), Rule::Unique),
+            (field.attr.limit("max_len").is_some(), Rule::Len),
+        ];
+        let rules = rules.into_iter().filter(|(is_asked, _)| *is_asked);
+        let left_out = (field.part == Role::Element)
+            .then(|| of_left_out(&model.serde, field))
+            .flatten();
+        rules.map(|(_, rule)| rule.into()).chain(left_out).collect()
+    })
+}
 
 /// What the generated structs require.
 ///
 /// That the time field is fit is said here, and in the same words for the trait's implementation:
 /// the compiler then reports an unfit type once, and takes it for fit everywhere else.
-pub(crate) fn of_elements(model: &Model<'_>) -> Vec<TokenStream> {
+pub(crate) fn of_elements(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
     let mut predicates = of_struct(model.input);
-    predicates.extend(time_is_fit(model));
-    predicates.extend(elements_are_fit(model));
+    predicates.extend(types.predicates(|rule| rule == Rule::Time));
     predicates
 }
 
 /// What the implementation of `Bucket` requires.
-pub(crate) fn of_bucket(model: &Model<'_>) -> Vec<TokenStream> {
+pub(crate) fn of_bucket(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
     let krate = model.attr.krate();
     let serde = quote!(#krate::__private::serde);
     let mut predicates = of_struct(model.input);
-    predicates.extend(keys_are_fit(model));
-    predicates.extend(time_is_fit(model));
-    predicates.extend(elements_are_fit(model));
-    predicates.extend(rollups_are_fit(model));
-    predicates.extend(unique_is_fit(model));
-    let elements = model.elements().filter(|field| field.part == Role::Element);
-    predicates.extend(left_out_is_fit(model.input, &krate, &model.serde, elements));
-    predicates.extend(size::bucket::lens_are_fit(model));
+    predicates.extend(types.predicates(|_| true));
     predicates.extend(params_are_shared(model));
     for (serialize, bound) in [
         (true, quote!(#serde::Serialize)),
@@ -89,47 +108,6 @@ pub(crate) fn not_in_elements<'a>(model: &'a Model<'_>) -> Vec<&'a Ident> {
                 .any(|field| mentions(field.node.ty.to_token_stream(), param, false))
         })
         .collect()
-}
-
-fn keys_are_fit(model: &Model<'_>) -> Vec<TokenStream> {
-    let krate = model.attr.krate();
-    model
-        .keys()
-        .map(|key| is_fit(model.input, &krate, &key.node.ty, &["KeyField"]))
-        .collect()
-}
-
-fn time_is_fit(model: &Model<'_>) -> Option<TokenStream> {
-    let krate = model.attr.krate();
-    model
-        .time()
-        .map(|time| is_fit(model.input, &krate, &time.node.ty, &["TimeField"]))
-}
-
-fn unique_is_fit(model: &Model<'_>) -> Option<TokenStream> {
-    let krate = model.attr.krate();
-    model.unique().map(|unique| {
-        is_fit(
-            model.input,
-            &krate,
-            &unique.node.ty,
-            &["__private", "UniqueField"],
-        )
-    })
-}
-
-/// That the marked fields can be added up, or compared. Where it matters it is said in the same words,
-/// as it is of the time.
-pub(crate) fn rollups_are_fit(model: &Model<'_>) -> Vec<TokenStream> {
-    let krate = model.attr.krate();
-    let fit = model.rollups().map(|(field, rollup)| {
-        let name = match rollup.sum {
-            Some(_) => "SumField",
-            None => "RollupField",
-        };
-        is_fit(model.input, &krate, &field.node.ty, &[name])
-    });
-    fit.collect()
 }
 
 fn serde_bounds(model: &Model<'_>, serialize: bool, bound: &TokenStream) -> Vec<TokenStream> {

@@ -11,6 +11,7 @@ use crate::{
     errors::Errors,
     fallback,
     fields::{self, Fields, Form},
+    fit::Types,
     generics,
     id_format::{Ordinal, Suffix},
     length, limit,
@@ -47,19 +48,22 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let limits = limits.filter_map(|given| limit::constant(given, &krate));
     let lengths = size::constants(&checked.model.fields, &krate);
     let import = attr.import();
-    let writer = writer::writer(checked.model);
+    let types = bounds::types(checked.model);
+    let aliases = &types.definitions;
+    let writer = writer::writer(checked.model, &types);
     let write = &writer.definition;
-    let element = element::read_struct(checked.model);
-    let default = element::default_impl(checked.model);
-    let fields = fields(checked.model);
-    let rollups = rollup::rollups(checked.model);
+    let element = element::read_struct(checked.model, &types);
+    let default = element::default_impl(checked.model, &types);
+    let fields = fields(checked.model, &types);
+    let rollups = rollup::rollups(checked.model, &types);
     let definitions = [&fields.definition, &rollups.definition];
-    let spec = spec(checked, &rollups);
-    let bucket = bucket_impl(checked, &writer, &fields, &rollups);
+    let spec = spec(checked, &types, &rollups);
+    let bucket = bucket_impl(checked, &types, &writer, &fields, &rollups);
     quote! {
-        #[allow(deprecated, non_snake_case)]
+        #[allow(deprecated, non_camel_case_types, non_snake_case)]
         const _: () = {
             #import
+            #(#aliases)*
             #(#limits)*
             #(#lengths)*
             const __SPEC: #krate::BucketSpec = { #spec };
@@ -73,17 +77,18 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
 }
 
 /// The typed fields.
-pub(crate) fn fields(model: &Model<'_>) -> Fields {
+pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
     let form = |field: &Field<'_, Role>| match field.part {
         Role::Key => Form::Key,
         Role::Time => Form::Date,
         Role::Element => Form::Serde,
     };
-    fields::fields(model.input, &model.attr.krate(), &model.fields, form)
+    fields::fields(model.input, &model.attr.krate(), &model.fields, types, form)
 }
 
 fn bucket_impl(
     checked: &Checked<'_>,
+    types: &Types,
     writer: &Writer,
     fields: &Fields,
     rollups: &Rollups,
@@ -92,21 +97,21 @@ fn bucket_impl(
     let krate = model.attr.krate();
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    let clause = generics::where_clause(&bounds::of_bucket(model));
-    let too_long = size::bucket::too_long(model);
-    let key_types = Vec::from_iter(model.keys().map(|field| &field.node.ty));
-    let key_span = key_types
-        .first()
-        .map_or_else(Span::call_site, |ty| ty.span());
+    let clause = generics::where_clause(&bounds::of_bucket(model, types));
+    let too_long = size::bucket::too_long(model, types);
+    let key_types = Vec::from_iter(model.keys().map(|field| types.of(model.input, field)));
+    let key_span = model.keys().next();
+    let key_span = key_span.map_or_else(Span::call_site, |field| field.node.ty.span());
     let key_type = quote_spanned!(key_span=> type Key = (#(#key_types,)*););
-    let key = match Vec::from_iter(model.keys().map(|key| borrowed(model, key))).as_slice() {
+    let key = match Vec::from_iter(model.keys().map(|key| borrowed(model, types, key))).as_slice() {
         [one] => one.clone(),
         several => quote!((#(#several),*)),
     };
     let time = match model.time() {
         Some(time) => {
             let ident = time.ident;
-            quote!(::core::option::Option::Some(#krate::TimeField::to_datetime(&self.#ident)))
+            let to_datetime = types.call(time, &krate, "TimeField", "to_datetime");
+            quote!(::core::option::Option::Some(#to_datetime(&self.#ident)))
         }
         None => quote!(::core::option::Option::None),
     };
@@ -140,7 +145,7 @@ fn bucket_impl(
             fn serialize_element<__S: #krate::__private::serde::Serializer>(
                 &self,
                 __serializer: __S,
-            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+            ) -> #krate::__private::Serialized<__S> {
                 #write
             }
             fn from_parts(__key: Self::Key, __element: Self::Element) -> Self {
@@ -162,7 +167,7 @@ pub(crate) fn windowed(model: &Model<'_>, clause: &TokenStream) -> Option<TokenS
     })
 }
 
-fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
+fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> TokenStream {
     let model = checked.model;
     let krate = model.attr.krate();
     let collection = checked.collection;
@@ -217,11 +222,11 @@ fn spec(checked: &Checked<'_>, rollups: &Rollups) -> TokenStream {
             &[#(#names),*],
         ) #items #count #window #rollups #time #fields #indexes #unique #expire_after #max_bytes
     };
-    size::bucket::proved(model, checked.capacity, spec)
+    size::bucket::proved(model, types, checked.capacity, spec)
 }
 
-fn borrowed(model: &Model<'_>, key: &Field<'_, Role>) -> TokenStream {
-    let krate = model.attr.krate();
+fn borrowed(model: &Model<'_>, types: &Types, key: &Field<'_, Role>) -> TokenStream {
     let ident = key.ident;
-    quote!(#krate::KeyField::borrowed(&self.#ident))
+    let borrowed = types.call(key, &model.attr.krate(), "KeyField", "borrowed");
+    quote!(#borrowed(&self.#ident))
 }

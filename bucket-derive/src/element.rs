@@ -7,7 +7,9 @@ use quote::{quote, quote_spanned};
 use syn::{ExprPath, LitStr, Path, spanned::Spanned};
 
 use crate::{
-    bounds, generics,
+    bounds,
+    fit::Types,
+    generics,
     list::Entry,
     model::{
         Field,
@@ -16,16 +18,16 @@ use crate::{
 };
 
 /// Serialises the elements straight from the user's struct: serde's `remote` borrows.
-pub(crate) fn write_struct(model: &Model<'_>) -> TokenStream {
+pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let serde = serde_path(model);
     let krate = model.attr.krate();
     let (parameters, ..) = model.input.generics.split_for_impl();
-    let clause = generics::where_clause(&bounds::of_elements(model));
+    let clause = generics::where_clause(&bounds::of_elements(model, types));
     let remote = LitStr::new(&model.input.ident.to_string(), Span::call_site());
     let container = container_entries(model);
     let fields = model.fields.iter().map(|field| match field.part {
-        Role::Key => element_field(model, field, quote!(#[serde(skip)])),
-        _ => element_field(model, field, copied(model, field)),
+        Role::Key => element_field(model, types, field, quote!(#[serde(skip)])),
+        _ => element_field(model, types, field, copied(model, field)),
     });
     quote! {
         #[derive(#krate::__private::serde::Serialize)]
@@ -37,17 +39,17 @@ pub(crate) fn write_struct(model: &Model<'_>) -> TokenStream {
 }
 
 /// What elements are read into.
-pub(crate) fn read_struct(model: &Model<'_>) -> TokenStream {
+pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let serde = serde_path(model);
     let krate = model.attr.krate();
     let (parameters, ..) = model.input.generics.split_for_impl();
-    let clause = generics::where_clause(&bounds::of_elements(model));
+    let clause = generics::where_clause(&bounds::of_elements(model, types));
     let container = container_entries(model);
     let default = model.serde.find("default").map(|_| quote!(default,));
     let bound = bounds::of_owned(model).map(|bound| quote!(bound(deserialize = #bound),));
     let fields = model
         .elements()
-        .map(|field| element_field(model, field, copied(model, field)));
+        .map(|field| element_field(model, types, field, copied(model, field)));
     let phantom = phantom(model).map(|ty| quote!(#[serde(skip)] __parameters: #ty,));
     quote! {
         #[derive(#krate::__private::serde::Deserialize)]
@@ -60,11 +62,11 @@ pub(crate) fn read_struct(model: &Model<'_>) -> TokenStream {
 }
 
 /// `#[serde(default)]` on the struct: what an element lacks comes from a default item.
-pub(crate) fn default_impl(model: &Model<'_>) -> Option<TokenStream> {
+pub(crate) fn default_impl(model: &Model<'_>, types: &Types) -> Option<TokenStream> {
     let entry = model.serde.find("default")?;
     let this = generics::self_type(model.input);
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    let mut predicates = bounds::of_elements(model);
+    let mut predicates = bounds::of_elements(model, types);
     let item = match entry
         .string()
         .and_then(|path| path.parse::<ExprPath>().ok())
@@ -92,9 +94,13 @@ pub(crate) fn default_impl(model: &Model<'_>) -> Option<TokenStream> {
     })
 }
 
-fn element_field(model: &Model<'_>, field: &Field<'_, Role>, attrs: TokenStream) -> TokenStream {
-    let (ident, ty) = (field.ident, &field.node.ty);
-    let ty = generics::without_self(quote!(#ty), &generics::self_type(model.input));
+fn element_field(
+    model: &Model<'_>,
+    types: &Types,
+    field: &Field<'_, Role>,
+    attrs: TokenStream,
+) -> TokenStream {
+    let (ident, ty) = (field.ident, types.of(model.input, field));
     quote!(#attrs #ident: #ty)
 }
 

@@ -1,11 +1,12 @@
 //! The struct behind `FIELDS`: a typed field for each field that a stored document has by name.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{DeriveInput, ExprPath, Path, Type, ext::IdentExt, spanned::Spanned};
 
 use crate::{
-    bounds, check::names::not_a_field_name, generics, list::Entry, model::Field, spans::located_at,
+    bounds, check::names::not_a_field_name, fit::Types, generics, list::Entry, model::Field,
+    spans::located_at,
 };
 
 /// How values of a field are stored, before its serde attributes are looked at.
@@ -24,11 +25,12 @@ pub(crate) struct Fields {
     pub(crate) stubs: TokenStream,
 }
 
-/// `form` tells how a field is stored unless its serde attributes do.
+/// `types` tells what stands for the fields' types, and `form` how a field is stored unless its serde attributes do.
 pub(crate) fn fields<Part>(
     input: &DeriveInput,
     krate: &Path,
     fields: &[Field<'_, Part>],
+    types: &Types,
     form: impl Fn(&Field<'_, Part>) -> Form,
 ) -> Fields {
     let named = fields
@@ -46,14 +48,14 @@ pub(crate) fn fields<Part>(
             members,
         };
     }
-    let ident = format_ident!("__{}Fields", input.ident.unraw());
+    let ident = format_ident!("__{}Fields", input.ident.unraw(), span = Span::call_site());
     let this = generics::self_type(input);
     let (parameters, arguments, _) = input.generics.split_for_impl();
     let clause = generics::where_clause(&generics::of_struct(input));
     let visibility = &input.vis;
     let definitions = named.iter().map(|(field, _)| {
-        let (visibility, ident, ty) = (&field.node.vis, field.ident, &field.node.ty);
-        let ty = generics::without_self(quote!(#ty), &this);
+        let (visibility, ident) = (&field.node.vis, field.ident);
+        let ty = types.of(input, field);
         let stored = stored(field, form(field)).map(|marker| quote!(, #krate::field::#marker));
         let docs = field.node.attrs.iter();
         let docs = docs.filter(|attr| attr.path().is_ident("doc"));

@@ -1,8 +1,8 @@
 //! What generated items take over from the struct: its parameters, and what it requires of them.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{DeriveInput, Path, Type};
+use syn::{DeriveInput, Path};
 
 use crate::spans::{last_span, located_at};
 
@@ -58,22 +58,16 @@ pub(crate) fn without_self(tokens: TokenStream, this: &TokenStream) -> TokenStre
     out
 }
 
-/// `Type: Trait`, from the type's first token to its last: there the compiler shall point.
-///
-/// `name` is the trait's path within the runtime.
-pub(crate) fn is_fit(input: &DeriveInput, krate: &Path, ty: &Type, name: &[&str]) -> TokenStream {
-    let bounded = without_self(ty.to_token_stream(), &self_type(input));
-    let end = last_span(ty);
-    let krate = located_at(krate, end);
-    let name = name.iter().map(|name| Ident::new(name, end));
-    quote_spanned!(end=> #bounded: #krate #(::#name)*)
-}
-
 /// The type of the items in an array of a parent.
-pub(crate) fn item_of(items: &Type, krate: &Path) -> TokenStream {
+pub(crate) fn item_of(items: &impl ToTokens, krate: &Path) -> TokenStream {
     let end = last_span(items);
     let krate = located_at(krate, end);
     quote_spanned!(end=> <#items as #krate::__private::ItemsField>::Item)
+}
+
+/// What every task can be handed.
+pub(crate) fn is_shared() -> TokenStream {
+    quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static)
 }
 
 /// What makes a struct a parent that can be stored: the compiler shall say at the struct, and once,
@@ -84,6 +78,5 @@ pub(crate) fn is_stored(input: &DeriveInput, krate: &Path) -> TokenStream {
     let serde = quote_spanned!(at=> #krate::__private::serde);
     quote_spanned! {at=>
         Self: #serde::Serialize + #serde::de::DeserializeOwned
-            + ::core::marker::Send + ::core::marker::Sync + 'static
     }
 }

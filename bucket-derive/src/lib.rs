@@ -13,6 +13,7 @@ mod element;
 mod errors;
 mod fallback;
 mod fields;
+mod fit;
 mod generics;
 mod id_format;
 mod length;

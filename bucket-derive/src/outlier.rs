@@ -10,6 +10,7 @@ use crate::{
     errors::Errors,
     fallback,
     fields::{self, Fields, Form},
+    fit::{Rule, Types},
     generics, limit,
     model::outlier::Model,
     size,
@@ -40,15 +41,18 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
     let max_bytes = checked.model.attr.max_bytes.as_ref();
     let max_bytes = max_bytes.map(|limit| limit::constant(limit, &krate));
     let lengths = size::constants(&checked.model.fields, &krate);
-    let fields = fields(checked.model);
+    let types = types(checked.model);
+    let aliases = &types.definitions;
+    let fields = fields(checked.model, &types);
     let definition = &fields.definition;
-    let spec = spec(checked);
-    let outlier = outlier_impl(checked, &fields);
+    let spec = spec(checked, &types);
+    let outlier = outlier_impl(checked, &types, &fields);
     let import = checked.model.attr.import();
     quote! {
-        #[allow(deprecated, non_snake_case)]
+        #[allow(deprecated, non_camel_case_types, non_snake_case)]
         const _: () = {
             #import
+            #(#aliases)*
             #threshold
             #extras_capacity
             #max_bytes
@@ -61,24 +65,45 @@ fn expand(checked: &Checked<'_>) -> TokenStream {
 }
 
 /// The typed fields.
-pub(crate) fn fields(model: &Model<'_>) -> Fields {
+pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
     let krate = model.attr.krate();
-    fields::fields(model.input, &krate, &model.fields, |_| Form::Serde)
+    fields::fields(model.input, &krate, &model.fields, types, |_| Form::Serde)
 }
 
-fn outlier_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
+/// The types of the fields, each with what its part asks of it.
+fn types(model: &Model<'_>) -> Types {
+    let fields = &model.fields;
+    Types::new(model.input, &model.attr.krate(), fields, |field| {
+        let is_items = field.attr.word("items").is_some();
+        let is_bounded = field.attr.limit("max_len").is_some();
+        let rules = [
+            (field.part.is_id, Rule::Key),
+            (is_items, Rule::Items),
+            (field.attr.word("flag").is_some(), Rule::Flag),
+            (is_bounded && is_items, Rule::ItemLen),
+            (is_bounded && !is_items, Rule::Len),
+        ];
+        let rules = rules.into_iter().filter(|(is_asked, _)| *is_asked);
+        let left_out = bounds::of_left_out(&model.serde, field);
+        rules.map(|(_, rule)| rule.into()).chain(left_out).collect()
+    })
+}
+
+fn outlier_impl(checked: &Checked<'_>, types: &Types, fields: &Fields) -> TokenStream {
     let krate = checked.model.attr.krate();
     let input = checked.model.input;
     let ident = &input.ident;
     let (parameters, arguments, _) = input.generics.split_for_impl();
-    let clause = generics::where_clause(&predicates(checked));
-    let too_long = size::outlier::too_long(checked);
+    let clause = generics::where_clause(&predicates(checked, types));
+    let too_long = size::outlier::too_long(checked, types);
     let fields = &fields.members;
-    let (id, id_type) = (checked.id.ident, &checked.id.node.ty);
-    let (items, items_type) = (checked.items.ident, &checked.items.node.ty);
-    let id_type = quote_spanned!(id_type.span()=> type Id = #id_type;);
-    let item = generics::item_of(items_type, &krate);
-    let item_type = quote_spanned!(items_type.span()=> type Item = #item;);
+    let (id, items) = (checked.id.ident, checked.items.ident);
+    let id_type = types.of(input, checked.id);
+    let id_type = quote_spanned!(checked.id.node.ty.span()=> type Id = #id_type;);
+    let item = generics::item_of(&types.of(input, checked.items), &krate);
+    let item_type = quote_spanned!(checked.items.node.ty.span()=> type Item = #item;);
+    let borrowed = types.call(checked.id, &krate, "KeyField", "borrowed");
+    let items_type = types.of(input, checked.items);
     quote! {
         #[automatically_derived]
         impl #parameters #krate::Outlier for #ident #arguments #clause {
@@ -88,35 +113,34 @@ fn outlier_impl(checked: &Checked<'_>, fields: &Fields) -> TokenStream {
             #fields
             #too_long
             fn id(&self) -> #krate::IdRef<'_, Self> {
-                #krate::KeyField::borrowed(&self.#id)
+                #borrowed(&self.#id)
             }
             fn items_mut(&mut self) -> &mut #krate::__private::Vec<Self::Item> {
-                #krate::__private::ItemsField::items_mut(&mut self.#items)
+                <#items_type as #krate::__private::ItemsField>::items_mut(&mut self.#items)
             }
         }
     }
 }
 
 /// What the implementation requires: fields of fit types, and a struct that can be stored.
-fn predicates(checked: &Checked<'_>) -> Vec<TokenStream> {
+fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
     let (model, input) = (checked.model, checked.model.input);
     let krate = model.attr.krate();
-    let fit = |ty, name| generics::is_fit(input, &krate, ty, name);
+    let items = types.of(input, checked.items);
     let mut predicates = generics::of_struct(input);
-    predicates.push(fit(&checked.id.node.ty, &["KeyField"]));
-    predicates.push(fit(&checked.items.node.ty, &["__private", "ItemsField"]));
-    if let Some(flag) = model.flag() {
-        predicates.push(fit(&flag.node.ty, &["__private", "FlagField"]));
-    }
     predicates.push(generics::is_stored(input, &krate));
-    predicates.extend(size::outlier::lens_are_fit(checked));
-    let fields = model.fields.iter();
-    predicates.extend(bounds::left_out_is_fit(input, &krate, &model.serde, fields));
+    // Of parameters it has to be said; of all else the trait asks for it.
+    if !input.generics.params.is_empty() {
+        predicates.push(generics::is_shared());
+    }
+    // If the items are unfit, so mostly is the struct, which then need not be said.
+    predicates.push(quote!(#items: #krate::__private::ItemsField));
+    predicates.extend(types.predicates(|_| true));
     predicates.extend(fields::predicates(input, &krate, &model.fields));
     predicates
 }
 
-fn spec(checked: &Checked<'_>) -> TokenStream {
+fn spec(checked: &Checked<'_>, types: &Types) -> TokenStream {
     let attr = &checked.model.attr;
     let krate = attr.krate();
     let (collection, reference) = (checked.collection, checked.reference);
@@ -140,5 +164,5 @@ fn spec(checked: &Checked<'_>) -> TokenStream {
             #threshold,
         ) #flag #extras_capacity #max_bytes #indexes
     };
-    size::outlier::proved(checked, spec)
+    size::outlier::proved(checked, types, spec)
 }

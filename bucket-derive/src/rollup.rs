@@ -1,12 +1,14 @@
 //! The struct behind `Rollups`: what buckets keep about each field that is marked so.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::{
     attr::RollupAttr,
-    bounds, generics,
+    bounds,
+    fit::{Rule, Types},
+    generics,
     model::{
         Field,
         bucket::{Model, Role},
@@ -24,7 +26,7 @@ pub(crate) struct Rollups {
     pub(crate) spec: TokenStream,
 }
 
-pub(crate) fn rollups(model: &Model<'_>) -> Rollups {
+pub(crate) fn rollups(model: &Model<'_>, types: &Types) -> Rollups {
     let kept = Vec::from_iter(model.rollups());
     if kept.is_empty() {
         let members = quote!(
@@ -38,15 +40,19 @@ pub(crate) fn rollups(model: &Model<'_>) -> Rollups {
         };
     }
     let krate = model.attr.krate();
-    let ident = format_ident!("__{}Rollups", model.input.ident.unraw());
+    let ident = format_ident!(
+        "__{}Rollups",
+        model.input.ident.unraw(),
+        span = Span::call_site()
+    );
     let visibility = &model.input.vis;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    let clause = generics::where_clause(&predicates(model));
+    let clause = generics::where_clause(&predicates(model, types));
     let definitions = kept.iter().map(|(field, rollup)| {
         let (visibility, ident, ty) = (
             &field.node.vis,
             field.ident,
-            field_type(model, field, rollup),
+            field_type(model, types, field, rollup),
         );
         quote!(#visibility #ident: #ty)
     });
@@ -74,7 +80,8 @@ pub(crate) fn rollups(model: &Model<'_>) -> Rollups {
     let name = model.input.ident.unraw().to_string() + "Rollups";
     let values = kept.iter().map(|(field, _)| {
         let ident = field.ident;
-        quote!(#krate::RollupField::to_rollup(&self.#ident))
+        let to_rollup = types.call(field, &krate, "RollupField", "to_rollup");
+        quote!(#to_rollup(&self.#ident))
     });
     Rollups {
         definition: quote! {
@@ -119,18 +126,22 @@ pub(crate) fn rollups(model: &Model<'_>) -> Rollups {
     }
 }
 
-fn predicates(model: &Model<'_>) -> Vec<TokenStream> {
+fn predicates(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
     let mut predicates = generics::of_struct(model.input);
-    predicates.extend(bounds::rollups_are_fit(model));
+    predicates.extend(types.predicates(|rule| matches!(rule, Rule::Sum | Rule::Rollup)));
     predicates.extend(bounds::params_are_shared(model));
     predicates
 }
 
-fn field_type(model: &Model<'_>, field: &Field<'_, Role>, rollup: &RollupAttr<'_>) -> TokenStream {
-    let ty = &field.node.ty;
-    let end = last_span(ty);
+fn field_type(
+    model: &Model<'_>,
+    types: &Types,
+    field: &Field<'_, Role>,
+    rollup: &RollupAttr<'_>,
+) -> TokenStream {
+    let end = last_span(&field.node.ty);
     let krate = located_at(&model.attr.krate(), end);
-    let ty = generics::without_self(ty.to_token_stream(), &generics::self_type(model.input));
+    let ty = types.of(model.input, field);
     let [sum, min, max] = [&rollup.sum, &rollup.min, &rollup.max].map(Option::is_some);
     quote_spanned!(end=> #krate::FieldRollup<#ty, #sum, #min, #max>)
 }

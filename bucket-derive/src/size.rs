@@ -4,12 +4,13 @@ pub(crate) mod bucket;
 pub(crate) mod outlier;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::{DeriveInput, Path, Type};
+use quote::{quote, quote_spanned};
+use syn::{DeriveInput, Path};
 
 use crate::{
     attr::{Limit, Spanned},
-    generics, limit,
+    fit::Types,
+    limit,
     model::Field,
     spans::{last_span, located_at},
 };
@@ -35,6 +36,7 @@ fn bounded<'f, 'a, P>(
 struct Prober<'m> {
     input: &'m DeriveInput,
     krate: &'m Path,
+    types: &'m Types,
 }
 
 impl Prober<'_> {
@@ -50,10 +52,10 @@ impl Prober<'_> {
 
     fn size_by<P>(&self, field: &Field<'_, P>, size: &str, len: &str) -> TokenStream {
         let Some(max) = field.attr.limit("max_len") else {
-            return self.probe(&field.node.ty, size);
+            return self.probe(field, size);
         };
         let krate = self.krate;
-        let len = self.probe(&field.node.ty, len);
+        let len = self.probe(field, len);
         let max = limit::value_of_field(max, &field.name);
         quote!(#krate::__private::len_size(#len, #max))
     }
@@ -65,14 +67,13 @@ impl Prober<'_> {
                 let max = limit::value_of_field(max, &field.name);
                 quote!(::core::option::Option::Some(#max))
             }
-            None => self.probe(&field.node.ty, "__TEXT"),
+            None => self.probe(field, "__TEXT"),
         }
     }
 
-    fn probe(&self, ty: &Type, what: &str) -> TokenStream {
+    fn probe<P>(&self, field: &Field<'_, P>, what: &str) -> TokenStream {
         let krate = self.krate;
-        // It is named outside of the struct.
-        let ty = generics::without_self(ty.to_token_stream(), &generics::self_type(self.input));
+        let ty = self.types.of(self.input, field);
         let what = Ident::new(what, Span::call_site());
         quote!(#krate::__private::Probe::<#ty>::#what)
     }

@@ -9,6 +9,7 @@ use syn::{Ident, LitInt, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     element, fields,
+    fit::Types,
     model::{
         Field,
         bucket::{Model, Role},
@@ -47,17 +48,17 @@ pub(crate) struct Writer {
     pub(crate) body: TokenStream,
 }
 
-pub(crate) fn writer(model: &Model<'_>) -> Writer {
+pub(crate) fn writer(model: &Model<'_>, types: &Types) -> Writer {
     if is_plain(model) {
         return Writer {
             definition: None,
-            body: by_field(model),
+            body: by_field(model, types),
         };
     }
     let (_, arguments, _) = model.input.generics.split_for_impl();
     let turbofish = arguments.as_turbofish();
     Writer {
-        definition: Some(element::write_struct(model)),
+        definition: Some(element::write_struct(model, types)),
         body: quote!(__Write #turbofish::serialize(self, __serializer)),
     }
 }
@@ -67,12 +68,12 @@ fn is_plain(model: &Model<'_>) -> bool {
     model.serde.has_only(&CONTAINER) && elements.all(|field| field.serde.has_only(&FIELD))
 }
 
-fn by_field(model: &Model<'_>) -> TokenStream {
+fn by_field(model: &Model<'_>, types: &Types) -> TokenStream {
     let krate = model.attr.krate();
     let name = model.input.ident.unraw().to_string();
     let written = Vec::from_iter(model.elements().filter(|field| field.serde.write.is_some()));
     let count = LitInt::new(&written.len().to_string(), model.input.ident.span());
-    let fields = written.iter().map(|field| write_field(field));
+    let fields = written.iter().map(|field| write_field(field, types));
     quote! {
         #krate::__private::ElementWriter::new(__serializer, #name, #count)?
             #(#fields)*
@@ -81,25 +82,26 @@ fn by_field(model: &Model<'_>) -> TokenStream {
 }
 
 /// `.field("qty", &self.quantity)?`, which points at the field's type if that cannot be written.
-fn write_field(field: &Field<'_, Role>) -> TokenStream {
+fn write_field(field: &Field<'_, Role>, types: &Types) -> TokenStream {
     let (ident, name) = (field.ident, &field.serde.write);
     let end = last_span(&field.node.ty);
     let this = located_at(&quote!(self), end);
     let method = |name: &str| Ident::new(name, end);
+    let alias = types.alias(field).map(|alias| quote!(::<#alias>));
     if field.part == Role::Time && !field.has_own_format() {
         let method = method("date");
-        return quote_spanned!(end=> .#method(#name, &#this.#ident)?);
+        return quote_spanned!(end=> .#method #alias(#name, &#this.#ident)?);
     }
     match fields::left_out_if(field) {
         Some(path) => {
             let tested = located_at(&quote!(&self.#ident), path.span());
             let method = method("field_unless");
             let test = quote_spanned!(path.span()=> #path(#tested));
-            quote_spanned!(end=> .#method(#test, #name, &#this.#ident)?)
+            quote_spanned!(end=> .#method #alias(#test, #name, &#this.#ident)?)
         }
         None => {
             let method = method("field");
-            quote_spanned!(end=> .#method(#name, &#this.#ident)?)
+            quote_spanned!(end=> .#method #alias(#name, &#this.#ident)?)
         }
     }
 }

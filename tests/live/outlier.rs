@@ -36,6 +36,7 @@ pub(crate) mod steps;
 pub(crate) mod support;
 pub(crate) mod types;
 pub(crate) mod types_hostile;
+pub(crate) mod unreadable;
 pub(crate) mod validators;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod verify;

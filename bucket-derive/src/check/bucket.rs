@@ -11,7 +11,7 @@ mod unique;
 use syn::{Error, LitStr};
 
 use super::{
-    check_is_struct, check_lifetimes, check_references,
+    check_is_struct, check_lifetimes, check_references, check_shared,
     names::{check_index_count, check_indexes},
     values::{check_collection, check_limit, check_required, collection_of},
 };
@@ -38,6 +38,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     let is_struct = check_is_struct(model.input, &BUCKET, &mut errors);
     check_lifetimes(model.input, &BUCKET, &mut errors);
     check_references(&model.fields, &BUCKET, &mut errors);
+    check_shared(&model.fields, &BUCKET, &mut errors);
     check_required_keys(model, &mut errors);
     if let Some(collection) = &model.attr.collection {
         check_collection(collection, &mut errors);

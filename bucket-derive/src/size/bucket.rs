@@ -6,17 +6,19 @@ use quote::quote;
 use super::{Prober, bounded, probing, proved as proved_by};
 use crate::{
     attr::{Limit, Spanned},
-    generics, limit,
+    fit::Types,
+    limit,
     model::bucket::{Model, Role},
 };
 
 /// The spec, for which the compiler proves, if it can, that a full bucket fits.
 pub(crate) fn proved(
     model: &Model<'_>,
+    types: &Types,
     capacity: &Spanned<Limit>,
     spec: TokenStream,
 ) -> TokenStream {
-    let Some((keys, sizes)) = sizes(model) else {
+    let Some((keys, sizes)) = sizes(model, types) else {
         return spec;
     };
     let arguments = quote!(#spec, &[#(#keys),*], &[#(#sizes),*]);
@@ -30,7 +32,7 @@ pub(crate) fn proved(
 
 /// The lengths of the keys' texts, and the fields of an element with their sizes; `None` where serde
 /// or a type parameter has a say in what is stored.
-fn sizes(model: &Model<'_>) -> Option<(Vec<TokenStream>, Vec<TokenStream>)> {
+fn sizes(model: &Model<'_>, types: &Types) -> Option<(Vec<TokenStream>, Vec<TokenStream>)> {
     let is_generic = !model.input.generics.params.is_empty();
     if is_generic || model.serde.find("tag").is_some() {
         return None;
@@ -39,6 +41,7 @@ fn sizes(model: &Model<'_>) -> Option<(Vec<TokenStream>, Vec<TokenStream>)> {
     let prober = Prober {
         input: model.input,
         krate: &krate,
+        types,
     };
     let keys = model.keys().map(|key| prober.text(key));
     let mut sizes = Vec::new();
@@ -61,12 +64,13 @@ fn sizes(model: &Model<'_>) -> Option<(Vec<TokenStream>, Vec<TokenStream>)> {
 }
 
 /// The method that finds values which are too long, if some must not be.
-pub(crate) fn too_long(model: &Model<'_>) -> Option<TokenStream> {
+pub(crate) fn too_long(model: &Model<'_>, types: &Types) -> Option<TokenStream> {
     let krate = model.attr.krate();
     let checks = bounded(&model.fields).map(|(field, max)| {
         let (ident, name) = (field.ident, &field.name);
         let max = limit::value_of_field(max, name);
-        quote!(#krate::TooLong::check(#name, &self.#ident, #max))
+        let alias = types.alias(field).map(|alias| quote!(::<#alias>));
+        quote!(#krate::TooLong::check #alias(#name, &self.#ident, #max))
     });
     let checks = Vec::from_iter(checks);
     let (first, others) = checks.split_first()?;
@@ -75,12 +79,4 @@ pub(crate) fn too_long(model: &Model<'_>) -> Option<TokenStream> {
             #first #(.or_else(|| #others))*
         }
     })
-}
-
-/// That the bounded fields have a length.
-pub(crate) fn lens_are_fit(model: &Model<'_>) -> Vec<TokenStream> {
-    let krate = model.attr.krate();
-    bounded(&model.fields)
-        .map(|(field, _)| generics::is_fit(model.input, &krate, &field.node.ty, &["LenField"]))
-        .collect()
 }

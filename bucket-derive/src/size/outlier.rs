@@ -1,14 +1,14 @@
 //! The sizes of a parent's fields, and of its items.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::quote;
 
 use super::{Prober, bounded, probing, proved as proved_by};
 use crate::{
     check::outlier::Checked,
-    generics, limit,
+    fit::Types,
+    limit,
     model::{Field, outlier::Marks},
-    spans::{last_span, located_at},
 };
 
 /// What serde may be told about a struct without a say in which fields are stored, and how.
@@ -22,7 +22,7 @@ const HARMLESS: [&str; 6] = [
 ];
 
 /// The spec, for which the compiler proves, if it can, that full parents and extras documents fit.
-pub(crate) fn proved(checked: &Checked<'_>, spec: TokenStream) -> TokenStream {
+pub(crate) fn proved(checked: &Checked<'_>, types: &Types, spec: TokenStream) -> TokenStream {
     let (input, krate) = (checked.model.input, checked.model.attr.krate());
     let is_told = |field: &Field<'_, Marks>| field.serde.write.is_some() && !field.has_own_format();
     if !input.generics.params.is_empty()
@@ -34,6 +34,7 @@ pub(crate) fn proved(checked: &Checked<'_>, spec: TokenStream) -> TokenStream {
     let prober = Prober {
         input,
         krate: &krate,
+        types,
     };
     let (probing, item) = (probing(&krate), prober.item_size(checked.items));
     let fields = checked.model.fields.iter();
@@ -66,12 +67,15 @@ pub(crate) fn proved(checked: &Checked<'_>, spec: TokenStream) -> TokenStream {
 }
 
 /// The methods that find values which are too long, if some must not be.
-pub(crate) fn too_long(checked: &Checked<'_>) -> TokenStream {
+pub(crate) fn too_long(checked: &Checked<'_>, types: &Types) -> TokenStream {
     let krate = checked.model.attr.krate();
     let check = |field: &Field<'_, Marks>, max, value: TokenStream| {
         let max = limit::value_of_field(max, &field.name);
         let name = &field.name;
-        quote!(#krate::TooLong::check(#name, #value, #max))
+        let is_item = field.attr.word("items").is_some();
+        let alias = types.alias(field).filter(|_| !is_item);
+        let alias = alias.map(|alias| quote!(::<#alias>));
+        quote!(#krate::TooLong::check #alias(#name, #value, #max))
     };
     let mut of_item = None;
     let mut checks = Vec::new();
@@ -100,20 +104,4 @@ pub(crate) fn too_long(checked: &Checked<'_>) -> TokenStream {
         }
     });
     quote!(#of_parent #of_item)
-}
-
-/// That the bounded fields have a length, and the items.
-pub(crate) fn lens_are_fit(checked: &Checked<'_>) -> Vec<TokenStream> {
-    let (input, krate) = (checked.model.input, checked.model.attr.krate());
-    bounded(&checked.model.fields)
-        .map(|(field, _)| match field.attr.word("items") {
-            Some(_) => {
-                let end = last_span(&field.node.ty);
-                let item = generics::item_of(&field.node.ty, &krate);
-                let krate = located_at(&krate, end);
-                quote_spanned!(end=> #item: #krate::LenField)
-            }
-            None => generics::is_fit(input, &krate, &field.node.ty, &["LenField"]),
-        })
-        .collect()
 }

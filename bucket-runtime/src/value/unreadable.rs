@@ -3,13 +3,14 @@
 use std::fmt::Display;
 
 use mongodb::{
-    bson::{RawBson, RawDocument},
+    bson::{Bson, Document, RawBson, RawDocument},
     error::Error as DriverError,
 };
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 
 use crate::{
     Bucket, Error, Result,
+    outlier::Outlier,
     value::{bytes, element::raw, stored_bucket::StoredBucket},
 };
 
@@ -30,15 +31,17 @@ impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
     /// The element is taken out whole first: what has failed midway in a document cannot go on
     /// behind it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Serialize, Deserialize)]
-        struct Only<V> {
-            value: V,
-        }
         let value = RawBson::deserialize(deserializer)?;
         let only = raw(&Only { value }).map_err(DriverError::custom);
         let read = only.and_then(|only| bytes::read::<Only<E>>(only.as_bytes()));
         Ok(Self(read.map(|only| only.value)))
     }
+}
+
+/// A value as a document, which alone can be read.
+#[derive(Serialize, Deserialize)]
+struct Only<V> {
+    value: V,
 }
 
 /// A bucket whose elements are read one by one.
@@ -66,6 +69,43 @@ pub(crate) fn sift<T: Bucket>(
 pub(crate) fn unreadable<T: Bucket>(row: &RawDocument) -> Vec<Unreadable> {
     let bucket = bytes::read::<Attempted<T>>(row.as_bytes());
     bucket.map_or_else(|_| Vec::new(), |bucket| bucket.sifted().1)
+}
+
+/// The parent without the items that cannot be read, of which somebody is told; `error` says why it
+/// could not be read as a whole. What else in it cannot be read stays an error.
+pub(crate) fn sift_parent<T: Outlier>(
+    row: &RawDocument,
+    error: DriverError,
+    tell: Option<&mut Tell<'_>>,
+    fail: impl Fn(DriverError) -> Error,
+) -> Result<T> {
+    let items = T::SPEC.items;
+    let (Some(tell), Ok(mut parent)) = (tell, bytes::read::<Document>(row.as_bytes())) else {
+        return Err(fail(error));
+    };
+    let mut unreadable = Vec::new();
+    if let Ok(array) = parent.get_array_mut(items) {
+        let mut place = 0;
+        array.retain(|value| {
+            let read = read_value::<T::Item>(value);
+            let is_readable = read.is_ok();
+            unreadable.extend(read.err().map(|error| Unreadable { place, error }));
+            place += 1;
+            is_readable
+        });
+    }
+    let parent = bytes::write(&parent).map_err(DriverError::custom);
+    let parent = parent.and_then(|parent| bytes::read::<T>(&parent));
+    let parent = parent.map_err(&fail)?;
+    for Unreadable { place, error } in unreadable {
+        tell(fail(placed(items, place, error)));
+    }
+    Ok(parent)
+}
+
+fn read_value<V: DeserializeOwned>(value: &Bson) -> Result<V, DriverError> {
+    let only = bytes::write(&Only { value }).map_err(DriverError::custom)?;
+    Ok(bytes::read::<Only<V>>(&only)?.value)
 }
 
 fn placed(items: &str, place: u64, error: impl Display) -> DriverError {
