@@ -15,9 +15,9 @@ use quote::ToTokens;
 use syn::{Data, DeriveInput, Fields, GenericParam, Type};
 
 use crate::{
-    attr::Derive,
     errors::Errors,
     model::{Field, guess},
+    parse::attr::Derive,
 };
 
 /// Fields are told apart by name, in the struct as in the document: they need one.

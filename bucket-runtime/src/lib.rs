@@ -58,8 +58,6 @@ mod maintain;
 mod outlier;
 mod protocol;
 mod read;
-#[cfg(test)]
-mod rooms;
 mod schema;
 mod server;
 #[cfg(feature = "sync")]

@@ -16,11 +16,13 @@ use super::{
     values::{check_collection, check_limit, check_required, collection_of},
 };
 use crate::{
-    attr::{BUCKET, Limit, Spanned},
     errors::Errors,
-    id_format::Ordinal,
-    length,
     model::bucket::Model,
+    parse::{
+        attr::{BUCKET, Limit, Spanned},
+        id_format::Ordinal,
+        length,
+    },
 };
 
 /// A model that keeps all rules, so that nothing in it is missing.

@@ -15,12 +15,12 @@ use super::{
     },
 };
 use crate::{
-    attr::{Limit, OUTLIER, Spanned},
     errors::Errors,
     model::{
         Field,
         outlier::{Marks, Model},
     },
+    parse::attr::{Limit, OUTLIER, Spanned},
 };
 
 /// A model that keeps all rules, so that nothing in it is missing.

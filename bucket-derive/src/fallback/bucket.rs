@@ -7,12 +7,9 @@ use syn::{Error, Type};
 use super::unsent;
 use crate::{
     errors::did_you_mean,
-    fields::Fields,
-    fit::Types,
-    generics,
-    id_format::Kind,
+    expand::{fields::Fields, fit::Types, generics, rollup::Rollups},
     model::{bucket::Model, guess},
-    rollup::Rollups,
+    parse::id_format::Kind,
 };
 
 /// As many fields as a key can have.
@@ -54,15 +51,15 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
     }
     let clause = generics::where_clause(&predicates);
     let import = model.attr.import();
-    let windowed = crate::bucket::windowed(model, &clause);
+    let windowed = crate::expand::bucket::windowed(model, &clause);
     let Fields {
         definition, stubs, ..
-    } = crate::bucket::fields(model, &Types::default());
+    } = crate::expand::bucket::fields(model, &Types::default());
     let Rollups {
         definition: rollups,
         stubs: rollup_stubs,
         ..
-    } = crate::rollup::rollups(model, &Types::default());
+    } = crate::expand::rollup::rollups(model, &Types::default());
     quote! {
         #errors
 

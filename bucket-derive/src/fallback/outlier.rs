@@ -5,7 +5,10 @@ use quote::{ToTokens, quote};
 use syn::{Error, Type};
 
 use super::unsent;
-use crate::{fields::Fields, fit::Types, generics, model::outlier::Model};
+use crate::{
+    expand::{fields::Fields, fit::Types, generics},
+    model::outlier::Model,
+};
 
 /// The calls on the struct itself.
 const CALLS: [&str; 5] = [
@@ -48,7 +51,7 @@ pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
     let import = model.attr.import();
     let Fields {
         definition, stubs, ..
-    } = crate::outlier::fields(model, &Types::default());
+    } = crate::expand::outlier::fields(model, &Types::default());
     quote! {
         #errors
 

@@ -52,7 +52,7 @@ fn typed_fields_have_the_docs_of_the_fields() {
         }
     };
     assert_eq!(
-        attributes(bucket::derive(item.to_token_stream())),
+        attributes(bucket(item.to_token_stream())),
         [
             documented(
                 "author",
@@ -81,7 +81,7 @@ fn so_have_those_of_a_parent() {
         }
     };
     assert_eq!(
-        attributes(outlier::derive(item.to_token_stream())),
+        attributes(outlier(item.to_token_stream())),
         [
             documented("id", &[]),
             documented("buyers", &["# [doc = r\" Who bought it.\"]"]),

@@ -93,8 +93,8 @@ fn derives(item: &ItemStruct) -> Vec<Derive> {
         .map(|attr| attr.to_token_stream().to_string())
         .collect::<String>();
     let known = [
-        ("Bucket", Derive("bucket", bucket::derive)),
-        ("Outlier", Derive("outlier", outlier::derive)),
+        ("Bucket", Derive("bucket", bucket)),
+        ("Outlier", Derive("outlier", outlier)),
     ];
     let named = known.into_iter().filter(|(name, _)| names.contains(name));
     named.map(|(_, derive)| derive).collect()

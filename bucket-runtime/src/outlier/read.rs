@@ -13,10 +13,10 @@ use super::{
 use crate::{
     Error, Result,
     error::Kind,
-    outlier::{Outlier, state::State},
+    outlier::{Outlier, state::State, unreadable::sift_parent},
     protocol::range::Range,
     server::cursor::{self, CursorError, DocumentCursor},
-    value::unreadable::{Tell, sift_parent},
+    value::unreadable::Tell,
 };
 
 /// A parent as it is stored.

@@ -3,14 +3,13 @@
 use std::fmt::Display;
 
 use mongodb::{
-    bson::{Bson, Document, RawBson, RawDocument},
+    bson::{RawBson, RawDocument},
     error::Error as DriverError,
 };
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 
 use crate::{
     Bucket, Error, Result,
-    outlier::Outlier,
     value::{bytes, element::raw, stored_bucket::StoredBucket},
 };
 
@@ -40,8 +39,8 @@ impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
 
 /// A value as a document, which alone can be read.
 #[derive(Serialize, Deserialize)]
-struct Only<V> {
-    value: V,
+pub(crate) struct Only<V> {
+    pub(crate) value: V,
 }
 
 /// A bucket whose elements are read one by one.
@@ -71,43 +70,7 @@ pub(crate) fn unreadable<T: Bucket>(row: &RawDocument) -> Vec<Unreadable> {
     bucket.map_or_else(|_| Vec::new(), |bucket| bucket.sifted().1)
 }
 
-/// The parent without the items that cannot be read, of which somebody is told; `error` says why it
-/// could not be read as a whole. What else in it cannot be read stays an error.
-pub(crate) fn sift_parent<T: Outlier>(
-    row: &RawDocument,
-    error: DriverError,
-    tell: Option<&mut Tell<'_>>,
-    fail: impl Fn(DriverError) -> Error,
-) -> Result<T> {
-    let items = T::SPEC.items;
-    let (Some(tell), Ok(mut parent)) = (tell, bytes::read::<Document>(row.as_bytes())) else {
-        return Err(fail(error));
-    };
-    let mut unreadable = Vec::new();
-    if let Ok(array) = parent.get_array_mut(items) {
-        let mut place = 0;
-        array.retain(|value| {
-            let read = read_value::<T::Item>(value);
-            let is_readable = read.is_ok();
-            unreadable.extend(read.err().map(|error| Unreadable { place, error }));
-            place += 1;
-            is_readable
-        });
-    }
-    let parent = bytes::write(&parent).map_err(DriverError::custom);
-    let parent = parent.and_then(|parent| bytes::read::<T>(&parent));
-    let parent = parent.map_err(&fail)?;
-    for Unreadable { place, error } in unreadable {
-        tell(fail(placed(items, place, error)));
-    }
-    Ok(parent)
-}
-
-fn read_value<V: DeserializeOwned>(value: &Bson) -> Result<V, DriverError> {
-    let only = bytes::write(&Only { value }).map_err(DriverError::custom)?;
-    Ok(bytes::read::<Only<V>>(&only)?.value)
-}
-
-fn placed(items: &str, place: u64, error: impl Display) -> DriverError {
+/// The error of an element, with its place.
+pub(crate) fn placed(items: &str, place: u64, error: impl Display) -> DriverError {
     DriverError::custom(format!("{items}.{place}: {error}"))
 }

@@ -7,14 +7,12 @@ use quote::{quote, quote_spanned};
 use syn::{ExprPath, LitStr, Path, spanned::Spanned};
 
 use crate::{
-    bounds,
-    fit::Types,
-    generics,
-    list::Entry,
+    expand::{bounds, fit::Types, generics},
     model::{
         Field,
         bucket::{Model, Role},
     },
+    parse::list::Entry,
 };
 
 /// Serialises the elements straight from the user's struct: serde's `remote` borrows.

@@ -5,10 +5,9 @@ use quote::quote;
 
 use super::{Prober, bounded, probing, proved as proved_by};
 use crate::{
-    attr::{Limit, Spanned},
-    fit::Types,
-    limit,
+    expand::{fit::Types, limit},
     model::bucket::{Model, Role},
+    parse::attr::{Limit, Spanned},
 };
 
 /// The spec, for which the compiler proves, if it can, that a full bucket fits.

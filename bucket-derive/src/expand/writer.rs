@@ -8,13 +8,15 @@ use quote::{quote, quote_spanned};
 use syn::{Ident, LitInt, ext::IdentExt, spanned::Spanned};
 
 use crate::{
-    element, fields,
-    fit::Types,
+    expand::{
+        element, fields,
+        fit::Types,
+        spans::{last_span, located_at},
+    },
     model::{
         Field,
         bucket::{Model, Role},
     },
-    spans::{last_span, located_at},
 };
 
 /// What on a field has no say in how it is written, or says it in a way that is easily followed.

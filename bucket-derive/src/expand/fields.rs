@@ -5,8 +5,10 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::{DeriveInput, ExprPath, Path, Type, ext::IdentExt, spanned::Spanned};
 
 use crate::{
-    bounds, check::names::not_a_field_name, fit::Types, generics, list::Entry, model::Field,
-    spans::located_at,
+    check::names::not_a_field_name,
+    expand::{bounds, fit::Types, generics, spans::located_at},
+    model::Field,
+    parse::list::Entry,
 };
 
 /// How values of a field are stored, before its serde attributes are looked at.

@@ -2,46 +2,30 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::{DeriveInput, spanned::Spanned};
+use syn::spanned::Spanned;
 
 use crate::{
-    bounds,
-    check::bucket::{Checked, check},
-    element,
-    errors::Errors,
-    fallback,
-    fields::{self, Fields, Form},
-    fit::Types,
-    generics,
-    id_format::{Ordinal, Suffix},
-    length, limit,
+    check::bucket::Checked,
+    expand::{
+        bounds, element,
+        fields::{self, Fields, Form},
+        fit::Types,
+        generics, limit,
+        rollup::{self, Rollups},
+        size,
+        writer::{self, Writer},
+    },
     model::{
         Field,
         bucket::{Model, Role},
     },
-    rollup::{self, Rollups},
-    size,
-    writer::{self, Writer},
+    parse::{
+        id_format::{Ordinal, Suffix},
+        length,
+    },
 };
 
-pub(crate) fn derive(input: TokenStream) -> TokenStream {
-    match syn::parse2::<DeriveInput>(input) {
-        Ok(input) => try_expand(&input),
-        Err(error) => error.into_compile_error(),
-    }
-}
-
-fn try_expand(input: &DeriveInput) -> TokenStream {
-    let mut errors = Errors::new();
-    let model = Model::read(input, &mut errors);
-    let checked = check(&model, errors);
-    match checked {
-        Ok(checked) => expand(&checked),
-        Err(error) => fallback::bucket(&model, error),
-    }
-}
-
-fn expand(checked: &Checked<'_>) -> TokenStream {
+pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let (attr, krate) = (&checked.model.attr, checked.model.attr.krate());
     let limits = [Some(checked.capacity), attr.max_bytes.as_ref()];
     let limits = limits.into_iter().flatten();

@@ -6,12 +6,12 @@ use syn::{TypeParam, WherePredicate, spanned::Spanned};
 
 use super::mentions;
 use crate::{
-    fit::{Asked, Rule},
+    expand::fit::{Asked, Rule},
     model::{
         Field,
         bucket::{Model, Role},
     },
-    serde_attr::Container,
+    parse::serde_attr::Container,
 };
 
 /// What serde is to require of parameters, where the struct requires some to be `DeserializeOwned`:

@@ -6,8 +6,7 @@ use quote::quote;
 use super::{Prober, bounded, probing, proved as proved_by};
 use crate::{
     check::outlier::Checked,
-    fit::Types,
-    limit,
+    expand::{fit::Types, limit},
     model::{Field, outlier::Marks},
 };
 

@@ -1,30 +1,49 @@
-//! The order of the rooms: each uses only those before it.
+//! The order of the rooms: each uses only those before it, and itself.
 
-use std::{fs, path::Path};
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-/// In their order. What is not in a room (the traits, the handles, `sync`) may use all of them, and
-/// they name of it the traits and the handles alone.
-const ROOMS: [&str; 9] = [
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The rooms of the runtime. What stands beside them (the traits, the handles, `sync`) uses them all.
+const RUNTIME: [&str; 9] = [
     "schema", "error", "value", "protocol", "server", "read", "write", "maintain", "outlier",
 ];
 
-/// The names that every room may take from the root.
-const ROOT: [&str; 6] = ["Bucket", "Buckets", "Error", "KeyRef", "Result", "Windowed"];
+/// What the runtime's rooms take from beside them: each call is a method of its handle.
+const BESIDE: [&str; 6] = ["Bucket", "Buckets", "Error", "KeyRef", "Result", "Windowed"];
+
+/// The stages of the derives.
+const DERIVE: [&str; 6] = ["errors", "parse", "model", "check", "expand", "fallback"];
 
 #[test]
-fn each_room_uses_only_those_before_it() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+fn each_room_of_the_runtime_uses_only_those_before_it() {
+    check("bucket-runtime", &RUNTIME, &BESIDE);
+}
+
+#[test]
+fn each_stage_of_the_derives_uses_only_those_before_it() {
+    check("bucket-derive", &DERIVE, &[]);
+}
+
+fn check(package: &str, rooms: &[&str], beside: &[&str]) {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(package)
+        .join("src");
     let mut wrong = Vec::new();
-    for (place, room) in ROOMS.iter().enumerate() {
+    for (place, room) in rooms.iter().enumerate() {
         let file = src.join(format!("{room}.rs"));
         for file in sources(&src.join(room)).into_iter().chain([file]) {
             let text = fs::read_to_string(&file).unwrap();
             let code = text.split("#[cfg(test)]").next().unwrap();
             for used in used(code) {
-                let target = ROOMS.iter().position(|room| *room == used);
+                let target = rooms.iter().position(|room| *room == used);
                 let is_right = match target {
                     Some(target) => target <= place,
-                    None => ROOT.contains(&&*used),
+                    None => beside.contains(&&*used),
                 };
                 if !is_right {
                     wrong.push(format!("{} uses {used}", file.display()));
@@ -45,7 +64,7 @@ fn used(text: &str) -> Vec<String> {
 fn first_names(tree: &str) -> Vec<String> {
     let (mut depth, mut names) = (0, vec![String::new()]);
     let is_group = tree.starts_with('{');
-    for letter in tree.trim_start_matches('{').chars() {
+    for letter in tree.strip_prefix('{').unwrap_or(tree).chars() {
         match letter {
             '{' => depth += 1,
             '}' => depth -= 1,
@@ -61,15 +80,15 @@ fn first_names(tree: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// All sources of a folder, those of its folders among them.
-fn sources(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    entries
-        .flat_map(|path| match path.is_dir() {
-            true => sources(&path),
-            false => vec![path],
-        })
-        .collect()
+/// All sources of a folder, and of the folders in it.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let files = paths.flat_map(|path| match path.is_dir() {
+        true => sources(&path),
+        false => vec![path],
+    });
+    files.collect()
 }

@@ -7,7 +7,7 @@ use syn::{Attribute, Meta, ext::IdentExt};
 use super::{Derive, Limit, Spanned};
 use crate::{
     errors::{Errors, did_you_mean},
-    list::{self, Entry, Value},
+    parse::list::{self, Entry, Value},
 };
 
 /// The attribute of a derive on a field.

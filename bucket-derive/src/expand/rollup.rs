@@ -5,15 +5,17 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::{
-    attr::RollupAttr,
-    bounds,
-    fit::{Rule, Types},
-    generics,
+    expand::{
+        bounds,
+        fit::{Rule, Types},
+        generics,
+        spans::{last_span, located_at},
+    },
     model::{
         Field,
         bucket::{Model, Role},
     },
-    spans::{last_span, located_at},
+    parse::attr::RollupAttr,
 };
 
 /// A struct that holds what is kept, and the members of the trait that speak of it.

@@ -8,11 +8,13 @@ use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Path};
 
 use crate::{
-    attr::{Limit, Spanned},
-    fit::Types,
-    limit,
+    expand::{
+        fit::Types,
+        limit,
+        spans::{last_span, located_at},
+    },
     model::Field,
-    spans::{last_span, located_at},
+    parse::attr::{Limit, Spanned},
 };
 
 /// The constants of the limits of fields.

@@ -9,13 +9,17 @@ use syn::{Type, WherePredicate, punctuated::Punctuated, token::Comma};
 use self::stored::is_stored_by_serde;
 pub(crate) use self::stored::{of_left_out, of_owned};
 use crate::{
-    attr::RollupAttr,
-    fit::{Rule, Types},
-    generics::of_struct,
-    list::{Entry, Value},
+    expand::{
+        fit::{Rule, Types},
+        generics::of_struct,
+    },
     model::{
         Field,
         bucket::{Model, Role},
+    },
+    parse::{
+        attr::RollupAttr,
+        list::{Entry, Value},
     },
 };
 

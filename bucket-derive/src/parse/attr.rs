@@ -20,8 +20,10 @@ pub(crate) use self::{
 };
 use crate::{
     errors::{Errors, did_you_mean},
-    list::{self, Entry, Value},
-    runtime,
+    parse::{
+        list::{self, Entry, Value},
+        runtime,
+    },
 };
 
 /// A derive, and the attribute that tells it how to store a struct.

@@ -5,8 +5,8 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use crate::{
-    attr::{Limit, Spanned},
-    spans::{last_span, located_at},
+    expand::spans::{last_span, located_at},
+    parse::attr::{Limit, Spanned},
 };
 
 /// What stands for the limit where it is used.

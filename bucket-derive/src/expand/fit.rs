@@ -11,10 +11,12 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{DeriveInput, GenericParam, Path, Type};
 
 use crate::{
-    bounds::mentions,
-    generics::{self_type, without_self},
+    expand::{
+        bounds::mentions,
+        generics::{self_type, without_self},
+        spans::{last_span, located_at},
+    },
     model::Field,
-    spans::{last_span, located_at},
 };
 
 const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];

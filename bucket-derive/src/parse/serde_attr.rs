@@ -5,7 +5,7 @@
 
 use syn::{Attribute, LitStr};
 
-use crate::{
+use crate::parse::{
     list::{self, Entry, Value},
     rename::Rule,
 };

@@ -4,7 +4,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{DeriveInput, Path};
 
-use crate::spans::{last_span, located_at};
+use crate::expand::spans::{last_span, located_at};
 
 /// `where` and the predicates, or nothing.
 pub(crate) fn where_clause(predicates: &[TokenStream]) -> TokenStream {

@@ -2,38 +2,20 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::{DeriveInput, spanned::Spanned};
+use syn::spanned::Spanned;
 
 use crate::{
-    bounds,
-    check::outlier::{Checked, check},
-    errors::Errors,
-    fallback,
-    fields::{self, Fields, Form},
-    fit::{Rule, Types},
-    generics, limit,
+    check::outlier::Checked,
+    expand::{
+        bounds,
+        fields::{self, Fields, Form},
+        fit::{Rule, Types},
+        generics, limit, size,
+    },
     model::outlier::Model,
-    size,
 };
 
-pub(crate) fn derive(input: TokenStream) -> TokenStream {
-    match syn::parse2::<DeriveInput>(input) {
-        Ok(input) => try_expand(&input),
-        Err(error) => error.into_compile_error(),
-    }
-}
-
-fn try_expand(input: &DeriveInput) -> TokenStream {
-    let mut errors = Errors::new();
-    let model = Model::read(input, &mut errors);
-    let checked = check(&model, errors);
-    match checked {
-        Ok(checked) => expand(&checked),
-        Err(error) => fallback::outlier(&model, error),
-    }
-}
-
-fn expand(checked: &Checked<'_>) -> TokenStream {
+pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let krate = checked.model.attr.krate();
     let threshold = limit::constant(checked.threshold, &krate);
     let extras_capacity = checked.model.attr.extras_capacity.as_ref();
