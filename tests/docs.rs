@@ -117,7 +117,7 @@ fn listed(source: &str, before: &str) -> BTreeSet<String> {
 fn the_tables_of_attributes_are_those_of_the_derives() {
     for attribute in ["bucket", "outlier"] {
         let docs = text(&format!("bucket-runtime/src/docs/{attribute}.md"));
-        let source = text(&format!("bucket-derive/src/attr/{attribute}.rs"));
+        let source = text(&format!("bucket-derive/src/parse/attr/{attribute}.rs"));
         let [keys, field] = attributes(&docs, attribute);
         assert_eq!(keys, listed(&source, "keys: &["));
         let words = listed(&source, "words: &[");
