@@ -4,7 +4,7 @@ pub(crate) mod bucket;
 pub(crate) mod outlier;
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{DeriveInput, Path};
 
 use crate::{
@@ -30,6 +30,14 @@ fn bounded<'f, 'a, P>(
     fields
         .iter()
         .filter_map(|field| Some((field, field.attr.limit("max_len")?)))
+}
+
+/// Whether values are texts, or lists of texts, that nothing bounds: there is nothing to prove then. A
+/// type of another meaning is checked when it is stored.
+fn is_unbounded_text<P>(field: &Field<'_, P>) -> bool {
+    let ty = field.node.ty.to_token_stream().to_string();
+    let is_text = ["String", "Vec < String >", "Vec<String>"].contains(&ty.as_str());
+    is_text && field.attr.limit("max_len").is_none()
 }
 
 /// Asks the compiler about types of fields.

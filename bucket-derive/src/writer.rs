@@ -75,13 +75,13 @@ fn by_field(model: &Model<'_>, types: &Types) -> TokenStream {
     let count = LitInt::new(&written.len().to_string(), model.input.ident.span());
     let fields = written.iter().map(|field| write_field(field, types));
     quote! {
-        #krate::__private::ElementWriter::new(__serializer, #name, #count)?
+        #krate::__private::ElementWriter::new(__serializer, #name, #count)
             #(#fields)*
             .end()
     }
 }
 
-/// `.field("qty", &self.quantity)?`, which points at the field's type if that cannot be written.
+/// `.field("qty", &self.quantity)`, which points at the field's type if that cannot be written.
 fn write_field(field: &Field<'_, Role>, types: &Types) -> TokenStream {
     let (ident, name) = (field.ident, &field.serde.write);
     let end = last_span(&field.node.ty);
@@ -90,18 +90,18 @@ fn write_field(field: &Field<'_, Role>, types: &Types) -> TokenStream {
     let alias = types.alias(field).map(|alias| quote!(::<#alias>));
     if field.part == Role::Time && !field.has_own_format() {
         let method = method("date");
-        return quote_spanned!(end=> .#method #alias(#name, &#this.#ident)?);
+        return quote_spanned!(end=> .#method #alias(#name, &#this.#ident));
     }
     match fields::left_out_if(field) {
         Some(path) => {
             let tested = located_at(&quote!(&self.#ident), path.span());
             let method = method("field_unless");
             let test = quote_spanned!(path.span()=> #path(#tested));
-            quote_spanned!(end=> .#method #alias(#test, #name, &#this.#ident)?)
+            quote_spanned!(end=> .#method #alias(#test, #name, &#this.#ident))
         }
         None => {
             let method = method("field");
-            quote_spanned!(end=> .#method #alias(#name, &#this.#ident)?)
+            quote_spanned!(end=> .#method #alias(#name, &#this.#ident))
         }
     }
 }

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Prober, bounded, probing, proved as proved_by};
+use super::{Prober, bounded, is_unbounded_text, probing, proved as proved_by};
 use crate::{
     attr::{Limit, Spanned},
     fit::Types,
@@ -43,6 +43,9 @@ fn sizes(model: &Model<'_>, types: &Types) -> Option<(Vec<TokenStream>, Vec<Toke
         krate: &krate,
         types,
     };
+    if model.keys().any(is_unbounded_text) {
+        return None;
+    }
     let keys = model.keys().map(|key| prober.text(key));
     let mut sizes = Vec::new();
     for field in model.elements() {
@@ -51,7 +54,7 @@ fn sizes(model: &Model<'_>, types: &Types) -> Option<(Vec<TokenStream>, Vec<Toke
         }
         // What is flattened brings names of its own.
         let name = field.serde.write.as_ref()?;
-        if field.has_own_format() {
+        if field.has_own_format() || is_unbounded_text(field) {
             return None;
         }
         let size = match field.part {

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::{Prober, bounded, probing, proved as proved_by};
+use super::{Prober, bounded, is_unbounded_text, probing, proved as proved_by};
 use crate::{
     check::outlier::Checked,
     fit::Types,
@@ -28,6 +28,7 @@ pub(crate) fn proved(checked: &Checked<'_>, types: &Types, spec: TokenStream) ->
     if !input.generics.params.is_empty()
         || !checked.model.serde.has_only(&HARMLESS)
         || !is_told(checked.items)
+        || is_unbounded_text(checked.items)
     {
         return spec;
     }
@@ -40,7 +41,8 @@ pub(crate) fn proved(checked: &Checked<'_>, types: &Types, spec: TokenStream) ->
     let fields = checked.model.fields.iter();
     let stored = fields.filter(|field| !field.is_left_out() && field.attr.word("items").is_none());
     let stored = Vec::from_iter(stored);
-    let spec = if stored.iter().all(|field| is_told(field)) {
+    let is_sized = |field: &&Field<'_, Marks>| is_told(field) && !is_unbounded_text(field);
+    let spec = if stored.iter().all(is_sized) {
         let sizes = stored.iter().map(|field| {
             let (name, size) = (&field.serde.write, prober.size(field));
             quote!((#name, #size))
