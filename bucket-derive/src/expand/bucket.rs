@@ -42,7 +42,8 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let rollups = rollup::rollups(checked.model, &types);
     let definitions = [&fields.definition, &rollups.definition];
     let spec = spec(checked, &types, &rollups);
-    let bucket = bucket_impl(checked, &types, &writer, &fields, &rollups);
+    let proof = &spec.proof;
+    let bucket = bucket_impl(checked, &types, &spec.value, &writer, &fields, &rollups);
     quote! {
         #[allow(deprecated, non_camel_case_types, non_snake_case)]
         const _: () = {
@@ -50,7 +51,7 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
             #(#aliases)*
             #(#limits)*
             #(#lengths)*
-            const __SPEC: #krate::BucketSpec = { #spec };
+            #proof
             #write
             #element
             #default
@@ -73,6 +74,7 @@ pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
 fn bucket_impl(
     checked: &Checked<'_>,
     types: &Types,
+    spec: &TokenStream,
     writer: &Writer,
     fields: &Fields,
     rollups: &Rollups,
@@ -114,7 +116,7 @@ fn bucket_impl(
         #windowed
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
-            const SPEC: #krate::BucketSpec = __SPEC;
+            const SPEC: #krate::BucketSpec = #spec;
             #key_type
             type Element = __Element #arguments;
             #fields
@@ -151,7 +153,14 @@ pub(crate) fn windowed(model: &Model<'_>, clause: &TokenStream) -> Option<TokenS
     })
 }
 
-fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> TokenStream {
+/// The spec, and a constant of its own where the compiler is to prove something: it looks at that one even
+/// if nobody uses it.
+struct Spec {
+    value: TokenStream,
+    proof: Option<TokenStream>,
+}
+
+fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
     let model = checked.model;
     let krate = model.attr.krate();
     let collection = checked.collection;
@@ -206,7 +215,16 @@ fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> TokenStream 
             &[#(#names),*],
         ) #items #count #window #rollups #time #fields #indexes #unique #expire_after #max_bytes
     };
-    size::bucket::proved(model, types, checked.capacity, spec)
+    match size::bucket::proved(model, types, checked.capacity, &spec) {
+        Some(proved) => Spec {
+            value: quote!(__SPEC),
+            proof: Some(quote!(const __SPEC: #krate::BucketSpec = { #proved };)),
+        },
+        None => Spec {
+            value: spec,
+            proof: None,
+        },
+    }
 }
 
 fn borrowed(model: &Model<'_>, types: &Types, key: &Field<'_, Role>) -> TokenStream {

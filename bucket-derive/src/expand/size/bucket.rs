@@ -10,23 +10,21 @@ use crate::{
     parse::attr::{Limit, Spanned},
 };
 
-/// The spec, for which the compiler proves, if it can, that a full bucket fits.
+/// The spec, for which the compiler proves that a full bucket fits; nothing if it cannot be proved.
 pub(crate) fn proved(
     model: &Model<'_>,
     types: &Types,
     capacity: &Spanned<Limit>,
-    spec: TokenStream,
-) -> TokenStream {
-    let Some((keys, sizes)) = sizes(model, types) else {
-        return spec;
-    };
+    spec: &TokenStream,
+) -> Option<TokenStream> {
+    let (keys, sizes) = sizes(model, types)?;
     let arguments = quote!(#spec, &[#(#keys),*], &[#(#sizes),*]);
     let krate = model.attr.krate();
     let (probing, call) = (
         probing(&krate),
         proved_by(&krate, ["BucketSpec", "bounded"], arguments, capacity),
     );
-    quote!(#probing #call)
+    Some(quote!(#probing #call))
 }
 
 /// The lengths of the keys' texts, and the fields of an element with their sizes; `None` where serde
