@@ -1,4 +1,4 @@
-//! How full buckets and parents are, and which id is the last one: what a write has to know.
+//! How full buckets and parents are, and the last id of a key, for writes.
 
 use mongodb::{
     ClientSession,
@@ -21,22 +21,22 @@ use crate::{
 pub(crate) struct OpenBucket {
     pub(crate) id: Bson,
     pub(crate) count: usize,
-    /// How many bytes its items take beyond their shares.
+    /// The bytes that its items take beyond their shares.
     pub(crate) oversize: i64,
 }
 
-/// The last bucket of a key, and what more it takes.
+/// A key's last bucket, and how much room it has.
 pub(crate) struct LastBucket {
     pub(crate) id: String,
     pub(crate) room: usize,
-    /// How many bytes its items take beyond their shares.
+    /// The bytes that its items take beyond their shares.
     pub(crate) oversize: i64,
 }
 
 impl Server {
-    /// These fields of the last document that matches, for a write that is about to take the next id.
-    /// It asks the primary for its latest state, whatever the handle prefers: an older state would
-    /// only give an id that is taken.
+    /// These fields of the last matching document, for a write that is about to take the next id. It
+    /// reads the primary's latest state, whatever the handle prefers: an older state would only give an
+    /// id that is taken.
     async fn last(
         &self,
         filter: Document,
@@ -50,7 +50,7 @@ impl Server {
             .selection_criteria(primary());
         match session {
             Some(session) => action.session(session).await,
-            // A transaction has a read concern of its own; elsewhere this one is the latest state.
+            // A transaction has its own read concern; elsewhere this one reads the latest state.
             None => action.read_concern(ReadConcern::local()).await,
         }
     }
@@ -148,7 +148,7 @@ impl Server {
     }
 }
 
-/// A projection that tells how full a bucket is.
+/// A projection of the fields that say how full a bucket is.
 fn filling(spec: &BucketSpec) -> Document {
     doc! { spec.count: 1, OVERSIZE: 1 }
 }
