@@ -1,4 +1,4 @@
-//! What generated code may name. No part of the public interface: it changes without notice.
+//! The names for generated code. Not part of the public interface: it changes without notice.
 
 pub use std::vec::Vec;
 
@@ -22,11 +22,11 @@ mod writer;
 
 macro_rules! limits {
     ($($name:ident $least:literal..=$greatest:literal)+) => {$(
-        /// The limit of this name, given as the path of a constant of whichever integer type.
+        /// Checks the limit of this name, given as the path of a constant of any integer type.
         ///
         /// # Panics
         ///
-        /// At compile time, unless it lies within its bounds.
+        /// At compile time, if it is out of bounds.
         #[track_caller]
         pub const fn $name(value: i128) -> u32 {
             assert!(
@@ -48,7 +48,7 @@ limits! {
     max_len 1..=15728640
 }
 
-/// The type of a parent's array: `Vec`, under whichever name.
+/// The type of a parent's array: `Vec`, under any name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the items of a parent",
     label = "this type is no `Vec`",
@@ -70,7 +70,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static> ItemsField
     }
 }
 
-/// What stands for a field after a mistake, so that conditions on it need no messages of their own.
+/// Stands for a field after a mistake, so that conditions on it cause no further messages.
 pub const fn no_field<T, V, S>() -> Field<T, V, S> {
     Field::nothing()
 }
@@ -80,12 +80,12 @@ pub fn first_too_long<I>(items: &[I], check: fn(&I) -> Option<TooLong>) -> Optio
     items.iter().find_map(check)
 }
 
-/// A type that serde writes and reads: serde's own messages tell which of the two it lacks.
+/// A type that serde writes and reads: serde's own messages say which of the two it lacks.
 pub trait StoredField: Serialize + DeserializeOwned {}
 
 impl<T: Serialize + DeserializeOwned> StoredField for T {}
 
-/// A type whose values tell the items of a key apart.
+/// A type whose values can identify an item within its key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be `unique`",
     label = "values of this type tell no items apart",
@@ -96,7 +96,7 @@ pub trait UniqueField {}
 #[diagnostic::do_not_recommend]
 impl<T: KeyField> UniqueField for T {}
 
-/// The type of a parent's flag: `bool`, under whichever name.
+/// The type of a parent's flag: `bool`, under any name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the flag of a parent",
     label = "this type is no `bool`",

@@ -2,13 +2,13 @@
 
 use std::{fs, path::Path};
 
-/// In their order. What is not in a room (the traits, the handles, `sync`) may use all of them, and
-/// they name of it the traits and the handles alone.
+/// In order. Everything outside the rooms (the traits, the handles, `sync`) may use all of them; the
+/// rooms may name only the traits and the handles from outside.
 const ROOMS: [&str; 9] = [
     "schema", "error", "value", "protocol", "server", "read", "write", "maintain", "outlier",
 ];
 
-/// The names that every room may take from the root.
+/// The names that every room may use from the root.
 const ROOT: [&str; 6] = ["Bucket", "Buckets", "Error", "KeyRef", "Result", "Windowed"];
 
 #[test]
@@ -35,7 +35,7 @@ fn each_room_uses_only_those_before_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The first names behind `use crate::`, of which there may be several in braces.
+/// The first names after `use crate::`, where braces may hold several.
 fn used(text: &str) -> Vec<String> {
     let uses = text.split("use crate::").skip(1);
     let trees = uses.filter_map(|rest| rest.split_once(';'));
@@ -61,7 +61,7 @@ fn first_names(tree: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// All sources of a folder, those of its folders among them.
+/// All sources in a folder and its subfolders.
 fn sources(folder: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(folder)
         .unwrap()

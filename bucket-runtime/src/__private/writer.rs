@@ -11,7 +11,7 @@ pub struct ElementWriter<S: Serializer>(S::SerializeStruct);
 type Written<S> = Result<ElementWriter<S>, <S as Serializer>::Error>;
 
 impl<S: Serializer> ElementWriter<S> {
-    /// Begins an element with at most so many fields.
+    /// Begins an element with at most this many fields.
     pub fn new(serializer: S, name: &'static str, fields: usize) -> Written<S> {
         serializer.serialize_struct(name, fields).map(Self)
     }
@@ -22,7 +22,7 @@ impl<S: Serializer> ElementWriter<S> {
         Ok(self)
     }
 
-    /// Writes a field, unless it is left out.
+    /// Writes a field, unless serde leaves it out.
     pub fn field_unless<V: Serialize>(
         mut self,
         left_out: bool,
@@ -36,7 +36,7 @@ impl<S: Serializer> ElementWriter<S> {
         Ok(self)
     }
 
-    /// Writes the time of an item.
+    /// Writes an item's time.
     pub fn date<V: TimeField>(self, name: &'static str, value: &V) -> Written<S> {
         self.field(name, &Date(value))
     }
