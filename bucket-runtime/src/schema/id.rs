@@ -1,5 +1,4 @@
-//! Id text: how keys and ordinals are written so that ids sort as their ordinals do and no two
-//! keys ever meet.
+//! Id text: writes keys and ordinals so that ids sort by ordinal and the ids of two keys never mix.
 
 use std::fmt::Write;
 
@@ -8,11 +7,11 @@ use crate::schema::{
     spec::{IdFormat, Ordinal},
 };
 
-/// How many digits the suffix has that tells apart buckets of one key and one moment.
+/// The digits of the suffix that separates buckets of one key and one moment.
 const SUFFIX_WIDTH: usize = 6;
 const LAST_SUFFIX: u32 = 999_999;
 
-/// The text that the ids of one key begin with, and that no other key's ids begin with.
+/// The text that starts every id of one key, and no id of any other key.
 pub(crate) fn prefix(format: &IdFormat, key: &[KeyPart]) -> String {
     let mut prefix = String::new();
     write_prefix(format, &mut prefix, |each| {
@@ -21,7 +20,7 @@ pub(crate) fn prefix(format: &IdFormat, key: &[KeyPart]) -> String {
     prefix
 }
 
-/// Writes that text, for a key whose fields' texts `key` tells one after the other.
+/// Writes the prefix of a key; `key` yields the texts of its fields in order.
 pub(crate) fn write_prefix(
     format: &IdFormat,
     out: &mut String,
@@ -35,8 +34,8 @@ pub(crate) fn write_prefix(
     });
 }
 
-/// Percent-encodes what could end the key text early: `%` itself, control characters, and the
-/// first character of each literal that follows a key placeholder.
+/// Percent-encodes whatever could end the key text early: `%` itself, control characters, and the first
+/// character of each literal that follows a key placeholder.
 fn escape(text: &str, literals: &[&str], out: &mut String) {
     for c in text.chars() {
         if c == '%' || c.is_control() || literals.iter().any(|literal| literal.starts_with(c)) {
@@ -50,23 +49,23 @@ fn escape(text: &str, literals: &[&str], out: &mut String) {
     }
 }
 
-/// The least text that is greater than every text that begins with `prefix`, in the order of the
-/// server's simple collation: by bytes, which for UTF-8 is by code point.
+/// The smallest text greater than every text that starts with `prefix`, in the order of the server's
+/// simple collation: by bytes, which for UTF-8 is by code point.
 pub(crate) fn successor(prefix: &str) -> String {
     let mut text = prefix.to_owned();
     while let Some(last) = text.pop() {
-        // A range of `char`s steps over the surrogates by itself.
+        // A range of `char`s skips the surrogates by itself.
         if let Some(next) = (last..=char::MAX).nth(1) {
             text.push(next);
             return text;
         }
     }
-    // Only a prefix of nothing but U+10FFFF comes here, and a prefix ends in a literal that begins
+    // Only a prefix of nothing but U+10FFFF gets here, and every prefix ends with a literal that starts
     // with ASCII punctuation.
     text
 }
 
-/// How wide an ordinal's number is.
+/// How many digits the number in an ordinal has.
 pub(crate) const fn width(ordinal: Ordinal) -> usize {
     match ordinal {
         Ordinal::Seconds | Ordinal::Window { .. } | Ordinal::Number => 10,
@@ -74,14 +73,14 @@ pub(crate) const fn width(ordinal: Ordinal) -> usize {
     }
 }
 
-/// Whether a time has a text.
+/// Whether an ordinal of this kind can hold the time.
 pub(crate) fn fits(ordinal: Ordinal, millis: i64) -> bool {
     let limit = 10_i64.pow(width(ordinal) as u32);
     (-limit..limit).contains(&value(ordinal, millis))
 }
 
-/// The text of a time: zero-padded; before 1970 `-` and the complement, which sorts before every
-/// digit and in the order of time. `None` past the width.
+/// The text of a time: zero-padded. Before 1970 it is `-` and the complement, which sorts before every
+/// digit and in the order of time. `None` if the time has too many digits.
 pub(crate) fn time(ordinal: Ordinal, millis: i64) -> Option<String> {
     padded(width(ordinal), value(ordinal, millis))
 }
@@ -97,7 +96,7 @@ fn value(ordinal: Ordinal, millis: i64) -> i64 {
     }
 }
 
-/// When the window of this moment starts, in milliseconds; `None` if ids cannot hold that.
+/// When the window of this moment starts, in milliseconds; `None` if no id can hold that time.
 pub(crate) fn window_start(ordinal: Ordinal, millis: i64) -> Option<i64> {
     fits(ordinal, millis).then(|| value(ordinal, millis) * 1000)
 }
@@ -113,12 +112,12 @@ fn padded(width: usize, value: i64) -> Option<String> {
     }
 }
 
-/// The text of a number, which may be below zero, or `None` past the width.
+/// The text of a number, which may be negative, or `None` if it has too many digits.
 pub(crate) fn signed(n: i64) -> Option<String> {
     padded(width(Ordinal::Number), n)
 }
 
-/// The number in an ordinal text of `{#}`.
+/// The number in the ordinal text of `{#}`.
 pub(crate) fn parse_signed(text: &str) -> Option<i64> {
     let width = width(Ordinal::Number);
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -132,13 +131,13 @@ pub(crate) fn parse_signed(text: &str) -> Option<i64> {
     })
 }
 
-/// The text of a bucket's number, or `None` past the width.
+/// The text of a bucket's number, or `None` if it has too many digits.
 pub(crate) fn number(n: u64) -> Option<String> {
     i64::try_from(n).ok().and_then(signed)
 }
 
-/// The id after `last` among the buckets that began at the moment of `base`: `base` itself, then
-/// `base_000001`, and so on. `Err` if `last` is none of these, `Ok(None)` if there is none left.
+/// The id after `last` among the buckets that start at the moment of `base`: `base` itself, then
+/// `base_000001`, and so on. `Err` if `last` is not one of these ids, `Ok(None)` if none is left.
 pub(crate) fn next_suffix(base: &str, last: Option<&str>) -> Result<Option<String>, ()> {
     let Some(last) = last else {
         return Ok(Some(base.to_owned()));
@@ -152,18 +151,18 @@ pub(crate) fn next_suffix(base: &str, last: Option<&str>) -> Result<Option<Strin
     Ok((used < LAST_SUFFIX).then(|| format!("{base}_{:0SUFFIX_WIDTH$}", used + 1)))
 }
 
-/// The last id that a bucket of the moment of `base` may have.
+/// The last id that a bucket starting at the moment of `base` may have.
 pub(crate) fn last_suffix(base: &str) -> String {
     format!("{base}_{LAST_SUFFIX}")
 }
 
-/// Whether this is an ordinal as this library writes it, for whichever [`Ordinal`].
+/// Whether this is an ordinal as this library writes it, for any [`Ordinal`].
 pub(crate) fn is_ordinal(text: &str) -> bool {
     let (digits, suffix) = parted(text);
     matches!(digits.len(), 10 | 13) && is_digits(digits) && is_suffix(suffix)
 }
 
-/// Whether this is how a bucket of this kind is named within its key.
+/// Whether this is the ordinal text of a bucket of this kind.
 pub(crate) fn is_ordinal_of(ordinal: Ordinal, text: &str) -> bool {
     let (digits, suffix) = parted(text);
     let is_suffixed = match ordinal {
@@ -173,13 +172,13 @@ pub(crate) fn is_ordinal_of(ordinal: Ordinal, text: &str) -> bool {
     digits.len() == width(ordinal) && is_digits(digits) && is_suffixed
 }
 
-/// The digits of an ordinal text, and what is behind them.
+/// Splits an ordinal text into its digits and the rest.
 fn parted(text: &str) -> (&str, &str) {
     let (number, suffix) = text.split_at(text.find('_').unwrap_or(text.len()));
     (number.strip_prefix('-').unwrap_or(number), suffix)
 }
 
-/// Whether this is what tells apart buckets of one moment, or of one window: nothing, or a number.
+/// Whether this is a suffix, empty or a number, that separates buckets of one moment or one window.
 pub(crate) fn is_suffix(text: &str) -> bool {
     text.is_empty() || parse_suffix(text).is_some()
 }
@@ -201,7 +200,7 @@ mod tests {
 
     use super::*;
 
-    /// Text in which everything that is special to some format is frequent.
+    /// Text that is full of characters with a special meaning in some format.
     fn hostile() -> impl Strategy<Value = String> {
         prop_oneof!["[_%.|x0-9-]{0,6}", any::<String>(), "[\u{0}-\u{ff}]{0,4}"]
     }

@@ -1,4 +1,4 @@
-//! What may be part of a key: the rule for a key field's type, and keys of several fields.
+//! What may be part of a key: the trait for a key field's type, and keys of several fields.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
 
 /// A type that a key field may have.
 ///
-/// Implemented for the integers, [`String`], [`bool`], [`ObjectId`] and the driver's [`Uuid`].
-/// A newtype of yours implements it by handing on to the type inside:
+/// Implemented for the integers, [`String`], [`bool`], [`ObjectId`] and the driver's [`Uuid`]. A newtype
+/// of yours implements it by delegating to the type inside:
 ///
 /// ```
 /// use std::borrow::Cow;
@@ -34,64 +34,64 @@ use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
 /// }
 /// ```
 ///
-/// An implementation of your own must keep three rules, or keys get mixed up:
+/// Your own implementation must keep three rules, or keys get mixed up:
 /// - two keys have the same [`id_text`](Self::id_text) only if they are equal;
-/// - two keys have [`to_bson`](Self::to_bson) values that the server takes for equal only if they
-///   are equal;
-/// - `from_bson(to_bson(key))` is the key again.
+/// - the server compares two keys' [`to_bson`](Self::to_bson) values as equal only if the keys are
+///   equal;
+/// - `from_bson(to_bson(key))` gives the key back.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key field or an id",
     label = "this type names no key",
     note = "help: use an integer, `String`, `bool`, `ObjectId` or `Uuid`, or implement `bucket_runtime::KeyField` for a newtype of yours"
 )]
 pub trait KeyField: Clone + Send + Sync + 'static {
-    /// What callers pass a reference to: `str` for `String`, the type itself for others.
+    /// The type behind the reference that callers pass: `str` for `String`, else the type itself.
     type Borrowed: ?Sized;
 
-    /// The type of the stored field by the name that `$jsonSchema` has for it as a `bsonType`, such
-    /// as `"string"`, or `"number"` for all numeric types. A [validator](crate::Bucket::validator)
-    /// asks for it; with `None` only for the field.
+    /// The type of the stored field as a `bsonType` of `$jsonSchema`, such as `"string"`, or `"number"`
+    /// for all numeric types. A [validator](crate::Bucket::validator) requires it; with `None` it
+    /// requires only that the field exists.
     const BSON_TYPE: Option<&'static str> = None;
 
-    /// How many bytes [`id_text`](Self::id_text) has at most, if that is known. The stored value then
-    /// takes at most 16 bytes more. With it the compiler [proves](crate::BucketSpec::bounded) that a
-    /// full bucket fits into a document.
+    /// The maximum length of [`id_text`](Self::id_text) in bytes, if known. The stored value then takes
+    /// at most 16 bytes more. The compiler uses it to [prove](crate::BucketSpec::bounded) that a full
+    /// bucket fits into a document.
     const MAX_TEXT: Option<u32> = None;
 
     /// The value as callers pass it.
     fn borrowed(&self) -> &Self::Borrowed;
 
-    /// The text that stands for the value in `_id`; the runtime escapes it where necessary.
+    /// The text that represents the value in `_id`; the runtime escapes it where necessary.
     fn id_text(key: &Self::Borrowed) -> Cow<'_, str>;
 
-    /// The value as it is stored in the bucket's own field, and as filters compare it.
+    /// The value as it is stored in the bucket's key field and compared by filters.
     fn to_bson(key: &Self::Borrowed) -> Bson;
 
-    /// The value of a stored field, or `None` if the field cannot hold such a value.
+    /// The value of a stored field, or `None` if this type cannot hold it.
     fn from_bson(value: Bson) -> Option<Self>;
 }
 
-/// One key: a tuple of [`KeyField`]s, in the order in which the id format names them.
+/// One key: a tuple of [`KeyField`]s, in the order of the id format.
 ///
-/// Callers pass it as [`Key::Ref`]: a reference for one field (`&123`, `"alice"`), a tuple of
-/// references for several (`("XETRA", &123)`).
+/// Callers pass it as [`Key::Ref`]: a reference for one field (`&123`, `"alice"`), a tuple of references
+/// for several (`("XETRA", &123)`).
 pub trait Key: Clone + Send + Sync + 'static {
     /// The key as callers pass it.
     type Ref<'k>: Copy;
 
-    /// The [stored types](KeyField::BSON_TYPE) of the fields, in their order.
+    /// The [stored types](KeyField::BSON_TYPE) of the fields, in order.
     const BSON_TYPES: &'static [Option<&'static str>] = &[];
 
     /// The key as callers pass it.
     fn borrowed(&self) -> Self::Ref<'_>;
 
-    /// Calls this with the text of each field, which [`parts`](Self::parts) holds with more besides.
+    /// Calls `each` with the text of every field, without the stored values of [`parts`](Self::parts).
     fn texts(key: Self::Ref<'_>, each: impl FnMut(&str));
 
     /// The text and the stored value of each field.
     fn parts(key: Self::Ref<'_>) -> Vec<KeyPart>;
 
-    /// The key from the stored values of its fields, or the index of the field that cannot be read.
+    /// The key from the stored values of its fields, or the index of the field that is unreadable.
     fn from_values(values: Vec<Bson>) -> Result<Self, usize>;
 }
 
@@ -99,7 +99,7 @@ pub trait Key: Clone + Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct KeyPart {
-    /// The text, not escaped.
+    /// The text, before escaping.
     pub text: String,
     /// The stored value.
     pub value: Bson,
@@ -181,7 +181,7 @@ macro_rules! integers {
         impl KeyField for $int {
             type Borrowed = Self;
 
-            // The shell writes doubles and 32 bits, and all are compared by value.
+            // The shell writes doubles and 32-bit integers; the server compares all numbers by value.
             const BSON_TYPE: Option<&'static str> = Some("number");
             const MAX_TEXT: Option<u32> = Some(20);
 
@@ -206,10 +206,10 @@ macro_rules! integers {
 
 integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
-/// An integer as BSON: as 64 bits, or, above `i64::MAX`, as the decimal number that it is.
+/// An integer as BSON: a 64-bit integer, or `Decimal128` above `i64::MAX`.
 ///
-/// One type for all integer widths lets a field grow from `i32` to `i64` without a migration; the
-/// server compares numbers by value whatever their type (MongoDB manual, "Comparison/Sort Order").
+/// One type for all integer widths lets a field grow from `i32` to `i64` without a migration; the server
+/// compares numbers by value whatever their type (MongoDB manual, "Comparison/Sort Order").
 pub(crate) fn stored_integer(value: i128) -> Bson {
     match i64::try_from(value) {
         Ok(small) => Bson::Int64(small),
@@ -220,12 +220,12 @@ pub(crate) fn stored_integer(value: i128) -> Bson {
     }
 }
 
-/// The integer that a stored number is, whatever its type: the shell writes doubles and 32 bits.
+/// The integer value of a stored number of any type; the shell writes doubles and 32-bit integers.
 fn integer(value: Bson) -> Option<i128> {
     match value {
         Bson::Int32(int) => Some(int.into()),
         Bson::Int64(int) => Some(int.into()),
-        // Beyond 2^53 a double may stand for several integers.
+        // Above 2^53 a double may represent several integers.
         Bson::Double(float) if float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0 => {
             Some(float as i128)
         }

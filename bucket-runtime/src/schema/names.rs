@@ -1,22 +1,22 @@
-//! The names of the indexes and of the fields that are not the struct's to choose.
+//! The names of the indexes, and of the fields that a struct cannot rename.
 
-/// The index that every guarantee stands on: it holds one entry per open or sealed bucket, finds
-/// the open one in one step, and lets the server refuse a second open bucket for a key.
+/// The index behind every guarantee: it holds one entry per open or sealed bucket, finds the open one in
+/// one step, and makes the server refuse a second open bucket of one key.
 pub(crate) const OPEN_INDEX: &str = "bucket_open";
 
-/// The index by which the server removes buckets.
+/// The TTL index that makes the server remove expired buckets.
 pub(crate) const EXPIRY_INDEX: &str = "bucket_expiry";
 
-/// The index by which each item of a key is stored once, where a field tells them apart.
+/// The index that stores each item of a key once, where a `unique` field identifies items.
 pub(crate) const UNIQUE_INDEX: &str = "bucket_unique";
 
-/// The field that exists only in a sealed bucket, where it holds the bucket's own `_id`.
+/// The field that only sealed buckets have: it holds the bucket's own `_id`.
 pub(crate) const SEALED: &str = "sealed";
 
-/// The field with the time of the newest item, by which buckets expire. A time index over the items
-/// themselves would go by the oldest one.
+/// The time of the newest item, by which buckets expire. A TTL index over the items' own times would use
+/// the oldest one.
 pub(crate) const NEWEST: &str = "newest";
 
-/// The field that exists only in buckets with large items: how many bytes these take beyond their
+/// The field that only buckets with large items have: how many bytes these items take beyond their
 /// shares; see [`Budget`](crate::protocol::budget::Budget).
 pub(crate) const OVERSIZE: &str = "oversize";

@@ -14,11 +14,11 @@ use mongodb::bson::{DateTime, Decimal128, Timestamp, Uuid, oid::ObjectId};
 use self::layout::{digits, field};
 pub use self::len::{LenField, TooLong};
 
-/// A type of which every value takes at most so many bytes in a document.
+/// A type whose values have a maximum size in a document.
 ///
-/// With it the compiler proves that a full bucket fits: see
-/// [`max_bytes`](macro@crate::Bucket#max_bytes). Implemented for numbers, times, ids and whatever
-/// is made of a fixed number of them. Implement it for a type of yours whose stored form you know:
+/// It lets the compiler prove that a full bucket fits: see [`max_bytes`](macro@crate::Bucket#max_bytes).
+/// Implemented for numbers, times, ids and types made of a fixed number of them. Implement it for a type
+/// of yours whose stored form you know:
 ///
 /// ```
 /// use bucket_runtime::BsonSize;
@@ -32,20 +32,20 @@ pub use self::len::{LenField, TooLong};
 ///     const MAX: u64 = bucket_runtime::string_size("sell".len());
 /// }
 /// ```
-///
-/// What it promises is relied on: of values that take more, a bucket may grow until the server
+/// The library relies on this promise: if values are larger, a bucket may grow until the server refuses
+/// it.
 /// refuses it.
 pub trait BsonSize {
-    /// How many bytes a value takes at most, without the name that it stands under.
+    /// The maximum size of a value in bytes, without its field name.
     const MAX: u64;
 }
 
-/// How many bytes a string of so many bytes (in UTF-8) takes in a document.
+/// The size in a document, in bytes, of a string of `len` bytes (in UTF-8).
 pub const fn string_size(len: usize) -> u64 {
     len as u64 + 5
 }
 
-/// How many bytes a document takes with fields of these names, and of values that take so many bytes.
+/// The size in bytes of a document with these fields: each a name and the size of its value.
 pub const fn document_size(fields: &[(&str, u64)]) -> u64 {
     let mut bytes = 5;
     let mut n = 0;
@@ -56,7 +56,7 @@ pub const fn document_size(fields: &[(&str, u64)]) -> u64 {
     bytes
 }
 
-/// How many bytes an array takes of so many values that take so many bytes each.
+/// The size in bytes of an array of `len` values of `value` bytes each.
 pub const fn array_size(len: usize, value: u64) -> u64 {
     5 + len as u64 * (2 + digits(len as u64) + value)
 }
@@ -70,7 +70,7 @@ macro_rules! sizes {
 }
 
 sizes! {
-    // Which of them are written as 32 bits and which as 64 is up to `bson`.
+    // `bson` decides which of them are written as 32 bits and which as 64.
     i8: 8, i16: 8, i32: 8, i64: 8, isize: 8,
     u8: 8, u16: 8, u32: 8, u64: 8, usize: 8,
     NonZeroI8: 8, NonZeroI16: 8, NonZeroI32: 8, NonZeroI64: 8,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::value::element::Element;
 
-    /// Of a value in a document the name takes seven bytes, and the document five.
+    /// The size of a value: the name takes seven bytes of the document, the document itself five.
     fn measured<T: Serialize>(value: &T) -> u64 {
         Element::of(value).unwrap().size() as u64 - 12
     }

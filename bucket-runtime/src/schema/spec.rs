@@ -8,28 +8,28 @@ pub use self::{
     rollup::RollupName,
 };
 
-/// The largest capacity that a bucket may have.
+/// The largest capacity of a bucket.
 ///
 /// A document holds at most 16 MB (MongoDB manual, "MongoDB Limits and Thresholds"), and no useful
-/// element takes fewer than 16 bytes, so a larger capacity could never be reached.
+/// element takes fewer than 16 bytes, so a bucket could never reach a larger capacity.
 pub const MAX_CAPACITY: u32 = 1_000_000;
 
-/// The most bytes that a bucket may take, 15 MiB: a document holds 16 MiB, and the command that
-/// appends to it has to be one, too.
+/// The largest `max_bytes` of a bucket, 15 MiB: a document holds 16 MiB, and so must the command that
+/// appends to it.
 pub const MAX_BYTES: u32 = 15 << 20;
 
-/// How many bytes a bucket takes at most, unless the struct says otherwise: 4 MiB.
+/// The default of `max_bytes`, the maximum size of a bucket: 4 MiB.
 ///
-/// The server writes a document anew with each item that it takes, and a page is read as a whole. On
-/// MongoDB 6.0.5 an append to a bucket of 4 MiB takes 3.5 times as long as one to 64 KiB, and a page of
-/// it 14 times as long, 7 ms each; at 14 MiB it is 11 and 40 times, 30 and 23 ms. (To repeat it:
-/// `cargo bench -- size_`.) So 4 MiB are about the most that an append should have to carry.
+/// The server rewrites the whole document with each item appended, and a page is read as a whole. On
+/// MongoDB 6.0.5 an append to a bucket of 4 MiB takes 3.5 times as long as one to 64 KiB, and reading it
+/// as a page 14 times as long, 7 ms each; at 14 MiB the factors are 11 and 40, 30 and 23 ms. (To repeat
+/// it: `cargo bench -- size_`.) So 4 MiB are about the most that an append should have to carry.
 pub const DEFAULT_MAX_BYTES: u32 = 4 << 20;
 
-/// The least that a bucket can be bounded by: its id, its key and some items have to fit.
+/// The smallest allowed `max_bytes`: an id, a key and some items have to fit.
 const MIN_BYTES: u32 = 1 << 10;
 
-/// How one struct is stored: everything that the runtime needs to know besides the values.
+/// How one struct is stored: everything that the runtime needs to know except the values.
 ///
 /// `#[derive(Bucket)]` writes it; by hand it is built with [`BucketSpec::new`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +39,9 @@ pub struct BucketSpec {
     pub collection: &'static str,
     /// How `_id` is written.
     pub id: IdFormat,
-    /// How many items a bucket holds at most.
+    /// The maximum number of items in a bucket.
     pub capacity: u32,
-    /// The key fields, in the order in which the id format names them.
+    /// The key fields, in the order of the id format.
     pub key: &'static [KeyName],
     /// The name of the array of elements.
     pub items: &'static str,
@@ -51,22 +51,22 @@ pub struct BucketSpec {
     pub time: Option<&'static str>,
     /// With a window ordinal, the name of the field that holds the window's start.
     pub window: &'static str,
-    /// The fields of which buckets keep sums, least and greatest values.
+    /// The fields whose sums, minima and maxima each bucket keeps in its rollup.
     pub rollups: &'static [RollupName],
-    /// The name of the field that holds these.
+    /// The name of the rollup field.
     pub rollup: &'static str,
-    /// The names of the fields that elements have; `None` if they may have others, too.
+    /// The names of all fields of elements; `None` if elements may have others, too.
     pub fields: Option<&'static [&'static str]>,
-    /// The stored names of the fields, of the key or of the items, that have an index.
+    /// The stored names of the indexed fields, of the key or of the items.
     pub indexes: &'static [&'static str],
-    /// The stored name of the field that tells the items of a key apart, if one does.
+    /// The stored name of the `unique` field, which identifies an item within its key, if there is one.
     pub unique: Option<&'static str>,
-    /// How many seconds after the time of its newest item a bucket is removed, if ever.
+    /// How many seconds after the time of its newest item a bucket is removed; `None` if never.
     pub expire_after: Option<u32>,
-    /// How many bytes a bucket takes at most.
+    /// The maximum size of a bucket in bytes.
     pub max_bytes: u32,
-    /// Whether a full bucket cannot take more than that ([`bounded`](Self::bounded)); appends see to it
-    /// otherwise.
+    /// Whether a full bucket is proved to fit into that ([`bounded`](Self::bounded)); otherwise every
+    /// append checks it.
     pub is_bounded: bool,
 }
 
@@ -121,7 +121,7 @@ impl BucketSpec {
         }
     }
 
-    /// Sets how many bytes a bucket takes at most.
+    /// Sets the maximum size of a bucket in bytes.
     ///
     /// # Panics
     ///
@@ -162,43 +162,43 @@ impl BucketSpec {
         self
     }
 
-    /// Names the fields of which buckets keep sums, least and greatest values.
+    /// Names the fields whose sums, minima and maxima each bucket keeps.
     #[must_use]
     pub const fn rollups(mut self, fields: &'static [RollupName]) -> Self {
         self.rollups = fields;
         self
     }
 
-    /// Names the field that holds these.
+    /// Names the rollup field.
     #[must_use]
     pub const fn rollup(mut self, name: &'static str) -> Self {
         self.rollup = name;
         self
     }
 
-    /// Names all fields that elements have, so that [`unwind`](crate::Bucket::unwind) can name them.
+    /// Names all fields of elements, so that [`unwind`](crate::Bucket::unwind) can name them.
     #[must_use]
     pub const fn fields(mut self, names: &'static [&'static str]) -> Self {
         self.fields = Some(names);
         self
     }
 
-    /// Names fields of the key or of the items that have an index.
+    /// Names the indexed fields, of the key or of the items.
     #[must_use]
     pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
         self.indexes = names;
         self
     }
 
-    /// Names the field of the items that tells those of a key apart, so that each is stored once.
+    /// Names the field that identifies an item within its key, so that each item is stored once.
     #[must_use]
     pub const fn unique(mut self, name: &'static str) -> Self {
         self.unique = Some(name);
         self
     }
 
-    /// Has the server remove a bucket so many seconds after the time of its newest item. Only
-    /// items that have a [`time`](crate::Bucket::time) expire.
+    /// Makes the server remove a bucket this many seconds after the time of its newest item. Only items
+    /// with a [`time`](crate::Bucket::time) expire.
     ///
     /// # Panics
     ///

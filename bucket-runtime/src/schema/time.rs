@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// `chrono::DateTime<Utc>`, `chrono::DateTime<FixedOffset>`, `time::OffsetDateTime`,
 /// `time::UtcDateTime` and `jiff::Timestamp`.
 ///
-/// The field is stored as a BSON date, which counts milliseconds: what is finer is cut off
-/// (towards the past), and an offset from UTC is not kept.
+/// The field is stored as a BSON date, which counts milliseconds: finer parts are cut off (towards the
+/// past), and an offset from UTC is lost.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the time of a bucket's items",
     label = "this type is no point in time",
@@ -60,7 +60,7 @@ impl TimeField for chrono::DateTime<chrono::FixedOffset> {
 impl TimeField for time::OffsetDateTime {
     fn to_datetime(&self) -> DateTime {
         let millis = self.unix_timestamp_nanos().div_euclid(1_000_000);
-        // Years beyond ±9999 do not exist in this type, so the milliseconds fit.
+        // This type has no years beyond ±9999, so the milliseconds fit.
         DateTime::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
     }
 
@@ -83,7 +83,7 @@ impl TimeField for time::UtcDateTime {
 #[cfg(feature = "jiff")]
 impl TimeField for jiff::Timestamp {
     fn to_datetime(&self) -> DateTime {
-        // `as_millisecond` cuts towards zero; before 1970 that would be a later moment.
+        // `as_millisecond` rounds towards zero, which before 1970 would be a later moment.
         let millis = self.as_nanosecond().div_euclid(1_000_000);
         DateTime::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
     }
@@ -93,7 +93,7 @@ impl TimeField for jiff::Timestamp {
     }
 }
 
-/// What [`bson_date`] stores: a [`TimeField`], or an `Option` of one, whose `None` is stored as null.
+/// What [`bson_date`] stores: a [`TimeField`], or an `Option` of one, where `None` is stored as null.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a date",
     label = "this type is no point in time",
@@ -134,11 +134,11 @@ fn of_date<T: TimeField, E: serde::de::Error>(date: DateTime) -> Result<T, E> {
     T::from_datetime(date).ok_or_else(out_of_range)
 }
 
-/// For `#[serde(with = "bucket_runtime::bson_date")]`: any [`TimeField`] as a BSON date, or an
-/// `Option` of one (beside `#[serde(default)]` if documents may lack it).
+/// For `#[serde(with = "bucket_runtime::bson_date")]`: stores any [`TimeField`], or an `Option` of one,
+/// as a BSON date (add `#[serde(default)]` to an `Option` that documents may lack).
 ///
-/// `#[derive(Bucket)]` puts it on the field of a time ordinal unless that field says otherwise.
-/// Put it on other time fields yourself: `chrono`, `time` and `jiff` would be stored as text.
+/// `#[derive(Bucket)]` puts it on the field of a time ordinal unless that field says otherwise. Put it
+/// on other time fields yourself: `chrono`, `time` and `jiff` would otherwise store text.
 pub mod bson_date {
     use serde::{Deserializer, Serializer};
 

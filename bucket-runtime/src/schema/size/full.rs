@@ -1,4 +1,4 @@
-//! How large a full bucket can be, told by the compiler.
+//! The maximum size of a full bucket, computed at compile time.
 
 use crate::schema::{
     size::layout::{digits, field},
@@ -9,16 +9,16 @@ use crate::schema::{
 pub(crate) const ORDINAL: u64 = 1 + 13 + 7;
 
 impl BucketSpec {
-    /// States how large items can be: how many bytes the text of each key field has at most
-    /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and the stored name of each field of an
-    /// element with how many bytes its value takes at most ([`BsonSize::MAX`](crate::BsonSize::MAX)).
+    /// States how large items can be. Each key field gives the maximum length of its text in bytes
+    /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and each field of an element gives its
+    /// stored name and the maximum size of its value ([`BsonSize::MAX`](crate::BsonSize::MAX)).
     ///
-    /// If all of that is known, a full bucket keeps within [`max_bytes`](Self#structfield.max_bytes),
-    /// so that nothing has to be checked when items are appended.
+    /// If all of that is known, a full bucket stays within [`max_bytes`](Self#structfield.max_bytes), so
+    /// appends need not check anything.
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: if a full bucket could take more. The message names the
+    /// At compile time if used in a `const`: if a full bucket could exceed that. The message names the
     /// capacity that would fit.
     ///
     /// ```
@@ -54,9 +54,9 @@ impl BucketSpec {
         self
     }
 
-    /// How many bytes a bucket takes without its elements, whoever it belongs to.
+    /// The maximum size of a bucket without its elements, whatever its key.
     const fn head(&self, key_texts: &[Option<u32>]) -> Option<u64> {
-        // What is escaped takes three bytes for one.
+        // An escaped character takes three bytes instead of one.
         let mut id = self.id.head.len() as u64 + ORDINAL;
         let mut head = 5 + field(self.count, 8) + field(self.items, 5);
         let mut n = 0;
@@ -73,7 +73,7 @@ impl BucketSpec {
         Some(head + self.kept())
     }
 
-    /// How many bytes that takes which a bucket keeps about its items.
+    /// The size of what a bucket stores about its items: rollup, newest time and oversize.
     pub(crate) const fn kept(&self) -> u64 {
         let mut bytes = 0;
         if let Some(window) = self.window_name() {
@@ -102,16 +102,16 @@ impl BucketSpec {
 }
 
 impl OutlierSpec {
-    /// States how large parents can be: the stored name of each field beside the array with how many
-    /// bytes its value takes at most ([`BsonSize::MAX`](crate::BsonSize::MAX)), and how many an item
-    /// takes.
+    /// States how large parents can be. Each field beside the array gives its stored name and the
+    /// maximum size of its value ([`BsonSize::MAX`](crate::BsonSize::MAX)); the last argument is the
+    /// maximum size of an item.
     ///
-    /// If all of that is known, parents keep within [`max_bytes`](Self#structfield.max_bytes), so that
-    /// nothing has to be checked when items are pushed to them.
+    /// If all of that is known, parents stay within [`max_bytes`](Self#structfield.max_bytes), so pushes
+    /// need not check anything.
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: if a full parent could take more. The message names the
+    /// At compile time if used in a `const`: if a full parent could exceed that. The message names the
     /// threshold that would fit.
     ///
     /// ```
@@ -138,13 +138,13 @@ impl OutlierSpec {
         self
     }
 
-    /// The same for extras documents: how many bytes the text of the parent's id has at most
-    /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and how many an item takes.
+    /// States the same for extras documents: the maximum length of the text of the parent's id in bytes
+    /// ([`KeyField::MAX_TEXT`](crate::KeyField::MAX_TEXT)), and the maximum size of an item.
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: if a full extras document could take more. The message
-    /// names the capacity that would fit.
+    /// At compile time if used in a `const`: if a full extras document could exceed `max_bytes`. The
+    /// message names the capacity that would fit.
     ///
     /// ```
     /// use bucket_runtime::{BsonSize, KeyField, OutlierSpec};
@@ -160,7 +160,7 @@ impl OutlierSpec {
             return self;
         };
         let max = self.max_bytes as u64;
-        // What is escaped takes three bytes for one.
+        // An escaped character takes three bytes instead of one.
         let id = 5 + 3 * id_text as u64 + 1 + ORDINAL;
         let mut head = 5 + field("_id", id) + field("sealed", id);
         head += field(self.reference, id_text as u64 + 16);
@@ -181,7 +181,7 @@ impl OutlierSpec {
     }
 }
 
-/// How many bytes an element takes.
+/// The maximum size of an element, if the sizes of all its fields are known.
 const fn element(fields: &[(&str, Option<u64>)]) -> Option<u64> {
     let mut bytes = 5;
     let mut n = 0;
@@ -195,7 +195,7 @@ const fn element(fields: &[(&str, Option<u64>)]) -> Option<u64> {
     Some(bytes)
 }
 
-/// How many bytes so many elements take in their array.
+/// The size of `count` elements in their array.
 const fn elements(count: u32, element: u64) -> u64 {
     count as u64 * (2 + digits(count as u64) + element)
 }
@@ -229,7 +229,7 @@ const fn too_large(what: &str, size: u64, max: u64, key: &str, fitting: u32) -> 
     panic!("{}", message.as_str())
 }
 
-/// A text that is put together while compiling.
+/// A text that is assembled at compile time.
 struct Message {
     bytes: [u8; 256],
     len: usize,

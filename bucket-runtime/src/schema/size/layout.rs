@@ -1,11 +1,11 @@
-//! How many bytes BSON takes for names and for the indexes of arrays.
+//! How many bytes BSON takes for names and for array indexes.
 
 /// A field of the document: its type, its name, a NUL, its value.
 pub(crate) const fn field(name: &str, value: u64) -> u64 {
     2 + name.len() as u64 + value
 }
 
-/// How many digits the indexes of an array of this length have at most.
+/// The maximum number of digits in the indexes of an array of this length.
 pub(crate) const fn digits(len: u64) -> u64 {
     let last = if len > 0 { len - 1 } else { 0 };
     match last.checked_ilog10() {
@@ -14,7 +14,7 @@ pub(crate) const fn digits(len: u64) -> u64 {
     }
 }
 
-/// So many bytes, to be subtracted from.
+/// A number of bytes as a signed integer, so that it can be subtracted from.
 pub(crate) fn signed(bytes: impl TryInto<i64>) -> i64 {
     bytes.try_into().unwrap_or(i64::MAX)
 }

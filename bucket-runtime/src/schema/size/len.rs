@@ -1,10 +1,10 @@
-//! Texts and bytes, and how long they may be.
+//! Types whose length `max_len` can bound: text and bytes.
 
 use mongodb::bson::Binary;
 
 /// A type that `#[bucket(max_len = …)]` can bound: text, bytes, and `Option`s of these.
 ///
-/// A newtype of yours implements it by handing on to the type inside:
+/// A newtype of yours implements it by delegating to the type inside:
 ///
 /// ```
 /// use bucket_runtime::LenField;
@@ -27,13 +27,13 @@ use mongodb::bson::Binary;
     note = "help: use `String`, `Vec<u8>`, `Binary` or an `Option` of these, or implement `bucket_runtime::LenField` for a type of yours"
 )]
 pub trait LenField {
-    /// How many bytes a value of length 0 takes in a document, without its name.
+    /// The size in bytes of a value of length 0 in a document, without its name.
     const FIXED: u64;
 
-    /// How many bytes each byte of the length takes there.
+    /// How many bytes each byte of the length takes in a document.
     const PER_BYTE: u64;
 
-    /// How long the value is, in bytes; text in UTF-8.
+    /// The length of the value in bytes; for text, in UTF-8.
     fn byte_len(&self) -> usize;
 }
 
@@ -53,8 +53,8 @@ macro_rules! texts {
 texts!(String, Box<str>, std::borrow::Cow<'static, str>);
 
 impl LenField for Vec<u8> {
-    // serde writes them as an array of numbers: a type, an index of up to eight digits, a NUL and
-    // 64 bits for each.
+    // serde writes them as an array of numbers; each takes a type, an index of up to eight digits, a NUL
+    // and 64 bits.
     const FIXED: u64 = 5;
     const PER_BYTE: u64 = 1 + 8 + 1 + 8;
 
@@ -64,7 +64,7 @@ impl LenField for Vec<u8> {
 }
 
 impl LenField for Binary {
-    // One subtype has its length twice.
+    // One subtype stores its length twice.
     const FIXED: u64 = 5 + 4;
     const PER_BYTE: u64 = 1;
 
@@ -89,14 +89,14 @@ impl<T: LenField> LenField for Option<T> {
 pub struct TooLong {
     /// The field, by its Rust name.
     pub field: &'static str,
-    /// How many bytes its value has.
+    /// The length of its value in bytes.
     pub len: usize,
-    /// How many it may have.
+    /// The maximum length.
     pub max: u32,
 }
 
 impl TooLong {
-    /// The field, if its value has more than so many bytes.
+    /// The field, if its value has more than `max` bytes.
     pub fn check<F: LenField>(field: &'static str, value: &F, max: u32) -> Option<Self> {
         let len = value.byte_len();
         (len as u64 > u64::from(max)).then_some(Self { field, len, max })

@@ -6,17 +6,17 @@
 pub struct KeyName {
     /// The name under which the field is written.
     pub name: &'static str,
-    /// Names under which older documents may hold it (`#[serde(alias)]`).
+    /// Other names under which older documents may hold it (`#[serde(alias)]`).
     pub aliases: &'static [&'static str],
 }
 
 impl KeyName {
-    /// A key field that has one name.
+    /// A key field with one name.
     pub const fn new(name: &'static str) -> Self {
         Self { name, aliases: &[] }
     }
 
-    /// Adds the names that reading accepts besides.
+    /// Adds names that reading accepts as well.
     #[must_use]
     pub const fn aliases(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
@@ -39,13 +39,13 @@ pub struct IdFormat {
 }
 
 impl IdFormat {
-    /// A format of these parts.
+    /// A format with these parts.
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: unless each text in `after_key` begins with ASCII
-    /// punctuation other than `%`, and a window is at least a second long. That character is escaped
-    /// in key text, which is what keeps the ids of two keys apart.
+    /// At compile time if used in a `const`: unless each text in `after_key` starts with ASCII
+    /// punctuation other than `%`, and a window is at least one second long. The first character of each
+    /// text is escaped in key text, which keeps the ids of two keys apart.
     pub const fn new(
         head: &'static str,
         after_key: &'static [&'static str],
@@ -72,7 +72,7 @@ impl IdFormat {
     }
 }
 
-/// What names a bucket within its key: the last part of its id.
+/// What identifies a bucket within its key: the last part of its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ordinal {
@@ -80,10 +80,10 @@ pub enum Ordinal {
     Seconds,
     /// `{date:millis}`: epoch milliseconds of the item that opened the bucket, thirteen digits.
     Millis,
-    /// `{date/1h}`: epoch seconds at which the items' time window starts, ten digits. Windows start
-    /// at the multiples of their length since 1970, UTC.
+    /// `{date/1h}`: epoch seconds of the start of the items' time window, ten digits. Windows start at
+    /// multiples of their length since 1970, UTC.
     Window {
-        /// How long a window is.
+        /// The length of a window in seconds.
         seconds: u32,
     },
     /// `{#}`: 0, 1, 2 … in the order of creation, ten digits.
@@ -91,8 +91,8 @@ pub enum Ordinal {
 }
 
 impl Ordinal {
-    /// Whether buckets that one writer opens after each other are counted: those of a key, or those
-    /// of one of its windows. Else each is named after an item.
+    /// Whether the ids of consecutive buckets count up, within a key or within a window. Otherwise an
+    /// item names each bucket.
     pub(crate) const fn counts(self) -> bool {
         matches!(self, Self::Number | Self::Window { .. })
     }

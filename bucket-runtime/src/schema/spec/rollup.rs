@@ -1,21 +1,21 @@
-//! What is kept up to date about the items of a bucket.
+//! Which fields a bucket's rollup covers.
 
-/// A field of the items about which each bucket keeps something, and what that is.
+/// A field of the items that each bucket summarises in its rollup, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RollupName {
     /// The stored name of the field.
     pub name: &'static str,
-    /// Whether the sum of its values is kept.
+    /// Whether buckets keep the sum of its values.
     pub sum: bool,
-    /// Whether the least one is kept.
+    /// Whether buckets keep its minimum.
     pub min: bool,
-    /// Whether the greatest one is kept.
+    /// Whether buckets keep its maximum.
     pub max: bool,
 }
 
 impl RollupName {
-    /// A field of which so far nothing but the number of its values is kept.
+    /// A field whose values are counted, and nothing else yet.
     pub const fn new(name: &'static str) -> Self {
         Self {
             name,
@@ -25,21 +25,21 @@ impl RollupName {
         }
     }
 
-    /// Keeps the sum, too.
+    /// Keeps the sum as well.
     #[must_use]
     pub const fn sum(mut self) -> Self {
         self.sum = true;
         self
     }
 
-    /// Keeps the least value, too.
+    /// Keeps the minimum as well.
     #[must_use]
     pub const fn min(mut self) -> Self {
         self.min = true;
         self
     }
 
-    /// Keeps the greatest value, too.
+    /// Keeps the maximum as well.
     #[must_use]
     pub const fn max(mut self) -> Self {
         self.max = true;
