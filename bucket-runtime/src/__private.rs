@@ -1,4 +1,4 @@
-//! What generated code may name. No part of the public interface: it changes without notice.
+//! The names for generated code. Not part of the public interface: it changes without notice.
 
 pub use std::vec::Vec;
 
@@ -24,11 +24,11 @@ mod writer;
 
 macro_rules! limits {
     ($($name:ident $least:literal..=$greatest:literal)+) => {$(
-        /// The limit of this name, given as the path of a constant of whichever integer type.
+        /// Checks the limit of this name, given as the path of a constant of any integer type.
         ///
         /// # Panics
         ///
-        /// At compile time, unless it lies within its bounds.
+        /// At compile time, if it is out of bounds.
         #[track_caller]
         pub const fn $name(value: i128) -> u32 {
             assert!(
@@ -50,7 +50,7 @@ limits! {
     max_len 1..=15728640
 }
 
-/// The type of a parent's array: `Vec`, under whichever name.
+/// The type of a parent's array: `Vec`, under any name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the items of a parent",
     label = "this type is no `Vec`",
@@ -75,7 +75,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static> ItemsField
 /// What a serializer gives.
 pub type Serialized<S> = Result<<S as Serializer>::Ok, <S as Serializer>::Error>;
 
-/// What stands for a field after a mistake, so that conditions on it need no messages of their own.
+/// Stands for a field after a mistake, so that conditions on it cause no further messages.
 pub const fn no_field<T, V, S>() -> Field<T, V, S> {
     Field::nothing()
 }
@@ -97,7 +97,7 @@ pub trait StoredField {}
 #[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> StoredField for T {}
 
-/// A type whose values tell the items of a key apart.
+/// A type whose values can identify an item within its key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be `unique`",
     label = "values of this type tell no items apart",
@@ -108,7 +108,7 @@ pub trait UniqueField {}
 #[diagnostic::do_not_recommend]
 impl<T: KeyField> UniqueField for T {}
 
-/// The type of a parent's flag: `bool`, under whichever name.
+/// The type of a parent's flag: `bool`, under any name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the flag of a parent",
     label = "this type is no `bool`",

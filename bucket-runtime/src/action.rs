@@ -1,5 +1,5 @@
-//! The calls of [`Buckets`] and [`Outliers`] as builders: they take a session, and do their work when
-//! they are awaited.
+//! The calls of [`Buckets`] and [`Outliers`] as builders: they take a session, and run when they are
+//! awaited.
 
 use std::future::IntoFuture;
 
@@ -43,7 +43,7 @@ pub use crate::{
     },
 };
 
-/// Has builders be awaited, and with the feature `sync` carried out by `run`: both by their `execute`.
+/// Implements `IntoFuture` for builders and, with the feature `sync`, `run`: both call `execute`.
 macro_rules! actions {
     ($($life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {
@@ -57,7 +57,7 @@ macro_rules! actions {
 
         #[cfg(feature = "sync")]
         impl<$($generics)*> $builder {
-            /// Carries it out, and blocks the thread until that is done. Needs the feature `sync`;
+            /// Carries the call out, and blocks the thread until it is done. Needs the feature `sync`;
             /// not for asynchronous code, see [`sync`](crate::sync).
             pub fn run(self) -> $output {
                 crate::sync::block_on(self.execute())
@@ -66,7 +66,7 @@ macro_rules! actions {
     )+};
 }
 
-/// The same for builders whose output is a stream, which `run` gives as an iterator.
+/// The same for builders whose output is a stream, which `run` returns as an iterator.
 macro_rules! streams {
     ($($life:lifetime [$($generics:tt)*] $builder:ty => $stream:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {
@@ -80,9 +80,9 @@ macro_rules! streams {
 
         #[cfg(feature = "sync")]
         impl<$($generics)*> $builder {
-            /// Carries it out, and blocks the thread until the first batch is there, and later for
-            /// each further one. Needs the feature `sync`; not for asynchronous code, see
-            /// [`sync`](crate::sync).
+            /// Carries the call out, and blocks the thread until the first batch arrives; later the
+            /// iterator blocks for each further one. Needs the feature `sync`; not for asynchronous
+            /// code, see [`sync`](crate::sync).
             pub fn run(self) -> Result<crate::sync::Iter<$stream>> {
                 crate::sync::block_on(self.execute()).map(crate::sync::Iter::new)
             }

@@ -22,7 +22,7 @@ use crate::{
 /// A key of `T` as callers pass it: `&123`, `"alice"`, or `("XETRA", &123)` for two key fields.
 pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 
-/// An item whose buckets stand for time windows (`{at/1h}`). The derive implements it for such a struct.
+/// An item whose buckets are time windows (`{at/1h}`). The derive implements it for such a struct.
 #[diagnostic::on_unimplemented(
     message = "the buckets of `{Self}` stand for no time windows",
     label = "its id format ends in no window",
@@ -32,7 +32,7 @@ pub trait Windowed: Bucket {}
 
 /// An item that is stored in buckets.
 ///
-/// Derive it. What the derive writes can be written by hand, too:
+/// Derive it. You can also write by hand what the derive writes:
 ///
 /// ```
 /// use bucket_runtime::{Bucket, BucketSpec, Field, IdFormat, KeyName, KeyRef, Ordinal};
@@ -93,10 +93,10 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// How the struct is stored.
     const SPEC: BucketSpec;
 
-    /// The key fields as a tuple, in the order in which the id format names them.
+    /// The key fields as a tuple, in the order of the id format.
     type Key: Key;
 
-    /// What an element of the stored array is read into: the fields that are no key fields.
+    /// The type that stored elements are read into: the fields other than key fields.
     type Element: DeserializeOwned + Send + 'static;
 
     /// The fields that conditions can name: the type of [`FIELDS`](Self::FIELDS).
@@ -104,12 +104,11 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// The fields by their Rust names, for typed conditions: `Trade::FIELDS.quantity.gte(100)`.
     ///
-    /// A flattened field has no name of its own, and one that is not stored cannot be asked for;
-    /// neither is here.
+    /// Flattened fields, which have no name of their own, and fields that are not stored are missing
+    /// here.
     const FIELDS: Self::Fields;
 
-    /// What buckets keep about their items besides: `()` unless the spec names some
-    /// [rollups](BucketSpec::rollups).
+    /// The rollup that buckets keep: `()` unless the spec names some [rollups](BucketSpec::rollups).
     type Rollups: RollupFields;
 
     /// The values of the fields in [`BucketSpec::rollups`], in that order; see
@@ -118,30 +117,30 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The key that the item belongs to.
+    /// The item's key.
     fn key(&self) -> KeyRef<'_, Self>;
 
-    /// The moment that a time ordinal is taken from; `None` with `{#}`.
+    /// The time for a time ordinal; `None` with `{#}`.
     fn time(&self) -> Option<DateTime>;
 
-    /// A field whose value is longer than it may be (`#[bucket(max_len = …)]`), if there is one: the
-    /// item is then refused before anything is sent.
+    /// A field that is longer than its `max_len` (`#[bucket(max_len = …)]`), if there is one: the item
+    /// is then refused before anything is sent.
     fn too_long(&self) -> Option<TooLong> {
         None
     }
 
-    /// Writes the element: the fields that are no key fields, as a map.
+    /// Writes the element as a map: the fields other than key fields.
     fn serialize_element<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
-    /// Puts a whole item together again.
+    /// Makes an item of its key and its element.
     fn from_parts(key: Self::Key, element: Self::Element) -> Self;
 
-    /// The stages that turn buckets back into flat items on the server, for pipelines of your own:
-    /// one document per item, with the key fields and then the others under their stored names, in
-    /// the order in which the buckets come and items stand in them.
+    /// The stages that turn buckets back into flat items on the server, for pipelines of your own: one
+    /// document per item, with the key fields and then the other fields under their stored names, in the
+    /// order of the buckets and of the items in them.
     ///
-    /// A `$match` on key fields behind them costs no more than one before them: the server moves it
-    /// to the front (seen with `explain` on server 6.0), unless the struct has a flattened field.
+    /// A `$match` on key fields after these stages costs no more than one before them: the server moves
+    /// it to the front (seen with `explain` on server 6.0), unless the struct has a flattened field.
     ///
     /// ```
     /// # use bucket_runtime::{Bucket, bson::doc};
@@ -166,17 +165,15 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         view::unwind(&Self::SPEC)
     }
 
-    /// A validator for `createCollection` or `collMod`, with which the server refuses whatever breaks
-    /// G2 or a read, from the shell and from programs in any language: it asks that `count` is the
-    /// length of the array and within the capacity, and that the key is there in the types that it
-    /// is stored in (numbers of any type), as is what the struct keeps besides: window, rollups, time
-    /// of the newest item. Of the items themselves it asks that those of a bucket differ in the field
-    /// that is `unique`, and nothing else.
+    /// A validator for `createCollection` or `collMod`. With it, the server refuses whatever breaks G2
+    /// or a read, from the shell and from programs in any language. It requires that `count` is the
+    /// length of the array and within the capacity, and that the key fields have their stored types
+    /// (numbers of any type), as do the other fields of a bucket: window, rollups, time of the newest
+    /// item. It requires of the items only that those of a bucket differ in the `unique` field.
     ///
-    /// What this library writes is never refused, provided that the validator is that of the struct:
-    /// when the capacity, a rollup, `unique` or the expiry changes, the validator has to follow. Use
-    /// it at `validationLevel: "moderate"`, so that buckets from before that lack something take
-    /// further items.
+    /// It never refuses what this library writes, provided that it is the struct's validator: when the
+    /// capacity, a rollup, `unique` or the expiry changes, the validator has to change with it. Use it
+    /// at `validationLevel: "moderate"`, so that older buckets that lack something accept further items.
     ///
     /// ```
     /// # use bucket_runtime::{Bucket, bson::doc};
@@ -195,18 +192,18 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         validator::of_bucket(&Self::SPEC, Self::Key::BSON_TYPES)
     }
 
-    /// Makes the struct's collection with the [`validator`](Self::validator), before
-    /// [`buckets`](Self::buckets) opens it. A collection that is there and has no validator gets it
-    /// by `collMod`, which needs the right to do so, and waits while an index of the collection is
-    /// being built; its buckets are not looked at.
+    /// Creates the struct's collection with the [`validator`](Self::validator), before
+    /// [`buckets`](Self::buckets) opens it. An existing collection without a validator gets it by
+    /// `collMod`, which needs the privilege for that, and waits while an index of the collection is
+    /// being built; existing buckets are not checked.
     ///
-    /// One round trip where the collection is made, else two or three. A dropped future leaves
-    /// the collection with the validator or as it was.
+    /// One round trip if the collection is created, otherwise two or three. A dropped future leaves the
+    /// collection with the validator or as it was.
     ///
     /// # Errors
     ///
-    /// [`is_validator_conflict`](crate::Error::is_validator_conflict) if the collection has another validator, which
-    /// is left as it is, or the driver's.
+    /// [`is_validator_conflict`](crate::Error::is_validator_conflict) if the collection has another
+    /// validator, which stays as it is, or the driver's.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -220,7 +217,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         Self::create_collection_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
-    /// Makes a collection of your choice, for [`buckets_in`](Self::buckets_in). Otherwise like
+    /// Creates a collection of your choice, for [`buckets_in`](Self::buckets_in). Otherwise like
     /// [`create_collection`](Self::create_collection).
     fn create_collection_in<C: Send + Sync>(collection: Collection<C>) -> CreateCollections {
         let collection = collection.clone_with_type();
@@ -228,9 +225,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         CreateCollections::new([new])
     }
 
-    /// The fields to shard the collection by, for `shardCollection`, if not
-    /// [`sharded`](crate::action::CreateCollections::sharded) is to do it: the key fields, so that all
-    /// buckets of a key lie on one shard.
+    /// The shard key for `shardCollection`, if you do not use
+    /// [`sharded`](crate::action::CreateCollections::sharded): the key fields, so that all buckets of a
+    /// key are on one shard.
     ///
     /// ```
     /// # use bucket_runtime::{Bucket, bson::{DateTime, doc}};
@@ -244,18 +241,17 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         command::shard_key(&Self::SPEC)
     }
 
-    /// Lists what breaks G2 to G5 in the struct's collection, items of a bucket that are the same by
-    /// `unique` (those in two buckets, the index refuses), and items that cannot be read. It need not
-    /// have been opened: one whose keys have several open buckets cannot be.
+    /// Lists what breaks G2 to G5 in the struct's collection, items of one bucket with the same `unique`
+    /// value (the index refuses those in two buckets), and items that cannot be read. The collection
+    /// need not open: one whose keys have several open buckets does not.
     ///
-    /// Passes over all buckets twice, as the primary has them, and over the open ones once more. The
-    /// second pass reads all items, in bounded memory. Writers may be active; what is found was there
-    /// at one moment.
+    /// It reads all buckets twice, as the primary has them, and the open ones once more. The second pass
+    /// reads all items, in bounded memory. Writers may be active; each problem existed at one moment.
     ///
     /// # Errors
     ///
-    /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) and the others of
-    /// [`buckets`](Self::buckets) that are about indexes, or the driver's.
+    /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) and the other errors of
+    /// [`buckets`](Self::buckets) about indexes, or the driver's.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -275,22 +271,22 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         VerifyBuckets::new(verifier::<Self>(collection.clone_with_type()))
     }
 
-    /// Takes over a collection that others filled without the index `bucket_open`, and mends what
-    /// can be mended without guessing: of each key (and time window) all open buckets but the
-    /// newest are sealed, counts are corrected, and so is `sealed`. Gives the problems that are
-    /// left, whose texts say what to do about them. No item is changed.
+    /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
+    /// whatever needs no guessing: for each key (and time window) it seals all open buckets but the
+    /// newest, and it corrects counts and `sealed`. Returns the remaining problems, whose texts say what
+    /// to do about them. No item changes.
     ///
-    /// Writers may be active: each correction is one atomic update of a bucket that is still as it
-    /// was found. As long as one of them is unguarded it may open further buckets, so
-    /// [open](Self::buckets) the collection right afterwards, which makes the index. To repeat it
-    /// does no harm; a dropped future leaves some problems mended and others not.
+    /// Writers may be active: each correction is one atomic update of a bucket that is still as it was
+    /// found. While one of the writers is unguarded it may open further buckets, so
+    /// [open](Self::buckets) the collection right afterwards, which creates the index. Repeating the
+    /// call does no harm; a dropped future leaves some problems repaired and others not.
     ///
-    /// Round trips: as three times [`verify`](Self::verify), and one for each thousand buckets that
-    /// are mended, or for each key that has several open ones.
+    /// Round trips: three times those of [`verify`](Self::verify), and one for each thousand repaired
+    /// buckets, or for each key with several open ones.
     ///
     /// # Errors
     ///
-    /// As for [`verify`](Self::verify).
+    /// Those of [`verify`](Self::verify).
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -310,49 +306,48 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         RepairBuckets::new(verifier::<Self>(collection.clone_with_type()))
     }
 
-    /// Moves the struct's collection to the struct's capacity, while writers go on: change the
-    /// struct, call this once, and deploy. Handles that are open, in any process, follow by
-    /// themselves.
+    /// Changes the struct's collection to the struct's capacity, while writers go on: change the struct,
+    /// call this once, and deploy. Open handles, in any process, follow by themselves.
     ///
-    /// Raising it leaves the buckets as they are: those that were full are sealed, and new ones take
-    /// more items. Lowering it splits those that hold too many. With
-    /// [`repack(true)`](crate::action::ChangeCapacity::repack) all buckets are rewritten, so that those
-    /// of a key are full but for the last one, and with them their rollups. Items keep their order.
-    /// A collection that has the [validator](Self::validator) of the struct at another capacity gets
-    /// the new one, once no index of it is being built.
+    /// A higher capacity leaves the buckets as they are: full ones are sealed, and new ones take more
+    /// items. A lower capacity splits those that hold too many. With
+    /// [`repack(true)`](crate::action::ChangeCapacity::repack) all buckets are rewritten, with their
+    /// rollups, so that all buckets of a key except its last are full. Items keep their order. A
+    /// collection that has the struct's [validator](Self::validator) at another capacity gets the new
+    /// one, as soon as no index of it is being built.
     ///
-    /// The index `bucket_open` has to be made anew, under another name, which takes one or two
-    /// passes over the collection. As long as it is missing the server refuses appends, and handles
-    /// wait, for three seconds at most. Buckets are rewritten in transactions (on a replica set or a
-    /// sharded cluster) of bounded size, run by run. A read that goes on from page to page meanwhile
-    /// may miss items that were moved, or see them twice; page tokens and numbers that were given
-    /// out before may be those of other items. While writers are active a few buckets may end up
-    /// not full; a further call packs them.
+    /// The index `bucket_open` has to be created again, under another name, which takes one or two
+    /// passes over the collection. While it is missing the server refuses appends, and handles wait, for
+    /// three seconds at most. Buckets are rewritten in transactions (on a replica set or a sharded
+    /// cluster) of bounded size, run by run. A read that goes from page to page meanwhile may miss items
+    /// that moved, or see them twice; earlier page tokens and numbers may lead to other items. While
+    /// writers are active a few buckets may end up not full; a further call packs them.
     ///
-    /// Numbered buckets have to be rewritten up to the last one of the key in one transaction, as
-    /// have those of one time window, or of one second: of more than 10,000 of them, or 64 MB, the
-    /// key is named in [`left`](crate::CapacityProgress::left), and stays as it is.
+    /// Numbered buckets have to be rewritten up to the key's last one in one transaction, and so do the
+    /// buckets of one time window, or of one second. If there are more than 10,000 of them, or more than
+    /// 64 MB, the key is not rewritten and is named in [`left`](crate::CapacityProgress::left).
     ///
-    /// Appends to a key wait while the run is rewritten that has the key's open bucket in it.
+    /// Appends to a key wait while the run with the key's open bucket is rewritten.
     ///
-    /// Killed on the way, call it again: what is done already is left as it is. The run that was being
-    /// rewritten is locked until the server gives its transaction up
-    /// (`transactionLifetimeLimitSeconds`, a minute). A dropped future leaves some buckets rewritten
-    /// and others not, and at worst no index, which this call, or opening the collection, makes.
+    /// If the program is killed, call this again: finished work stays. The run that was being rewritten
+    /// is locked until the server aborts its transaction (`transactionLifetimeLimitSeconds`, a minute).
+    /// A dropped future leaves some buckets rewritten and others not, and at worst no index; this call,
+    /// or opening the collection, creates it.
     ///
     /// Do not load (`append_many`, `import_flat`) meanwhile: whole buckets are planned before they are
-    /// written, of the old size, and behind a last bucket that may be another one by then. With
-    /// `{#}` and time windows items could be read in another order than that of the call, and
-    /// numbers be left out. An edit that looks for its item just when it is moved may find none.
+    /// written, with the old size, and after a last bucket that may be another one by then. With `{#}`
+    /// and time windows, items could be read in another order than that of the call, and numbers could
+    /// be skipped. An edit that looks for its item just as it moves may not find it.
     ///
     /// # Errors
     ///
-    /// [`is_index_conflict`](crate::Error::is_index_conflict), [`is_collation`](crate::Error::is_collation),
+    /// [`is_index_conflict`](crate::Error::is_index_conflict),
+    /// [`is_collation`](crate::Error::is_collation),
     /// [`is_window_mismatch`](crate::Error::is_window_mismatch),
-    /// [`is_several_open`](crate::Error::is_several_open) if writers that no index guards keep
-    /// opening buckets, or the driver's. [`is_index_conflict`](crate::Error::is_index_conflict) also if another call
-    /// changes the capacity again meanwhile: what is left to do is left to that one;
-    /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) if that happens again and again.
+    /// [`is_several_open`](crate::Error::is_several_open) if writers without the index keep opening
+    /// buckets, or the driver's. [`is_index_conflict`](crate::Error::is_index_conflict) also if another
+    /// call changes the capacity again meanwhile: that call does the rest;
+    /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) if that happens repeatedly.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -369,20 +364,20 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         Self::change_capacity_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
-    /// Moves a collection of your choice. Otherwise like [`change_capacity`](Self::change_capacity).
+    /// Changes a collection of your choice. Otherwise like [`change_capacity`](Self::change_capacity).
     fn change_capacity_in<C: Send + Sync>(
         collection: Collection<C>,
     ) -> ChangeCapacity<'static, Self> {
         ChangeCapacity::new(collection.clone_with_type())
     }
 
-    /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append
-    /// to and read from.
+    /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append to and
+    /// read from.
     ///
-    /// Makes sure that the index `bucket_open` is there, which all guarantees stand on, and those
-    /// that the struct asks for, and that the server does what the protocol needs. Three round trips
-    /// where they are, five where some have to be made, four behind a `mongos`, which lists the indexes
-    /// of one shard alone, so that they are asked for again.
+    /// It makes sure that the index `bucket_open`, on which all guarantees depend, and the indexes that
+    /// the struct asks for exist, and that the server supports what the protocol needs. Three round
+    /// trips if the indexes exist, five if some have to be created. Behind a `mongos`, which lists only
+    /// one shard's indexes, it takes four, since it requests them again.
     ///
     /// # Errors
     ///
@@ -398,8 +393,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         Self::buckets_in(db.collection::<Self>(Self::SPEC.collection))
     }
 
-    /// Opens the buckets in a collection of your choice, with the read preference and the
-    /// concerns of that handle. Otherwise like [`buckets`](Self::buckets).
+    /// Opens the buckets in a collection of your choice, with the read preference and the concerns of
+    /// that handle. Otherwise like [`buckets`](Self::buckets).
     fn buckets_in<C: Send + Sync>(collection: Collection<C>) -> OpenBuckets<Self> {
         OpenBuckets::new(collection.clone_with_type())
     }

@@ -1,4 +1,4 @@
-//! The handle: what a program does with the buckets of one collection.
+//! The handle for the buckets of one collection.
 
 use std::{fmt, marker::PhantomData};
 
@@ -12,12 +12,12 @@ use crate::{
     write::{append::Writer, engine::Engine},
 };
 
-/// The buckets of one collection: append to it, page through it, stream it.
+/// The buckets of one collection: append to them, page through them, stream them.
 ///
-/// Opened by [`Bucket::buckets`]. Cheap to clone, to be shared by tasks.
+/// Opened by [`Bucket::buckets`]. A handle is cheap to clone, so tasks can share it.
 ///
-/// Every call is a builder that does nothing until it is awaited, and takes an optional session
-/// before that: `trades.append(&trade).session(&mut session).await?`.
+/// Every call is a builder that does nothing until it is awaited, and takes an optional session before
+/// that: `trades.append(&trade).session(&mut session).await?`.
 pub struct Buckets<T> {
     pub(crate) writer: Writer,
     item: PhantomData<fn() -> T>,
@@ -41,7 +41,7 @@ impl<T> fmt::Debug for Buckets<T> {
 }
 
 impl<T: Bucket> Buckets<T> {
-    /// The spec as a `static`, which promotion alone does not give in generic code.
+    /// The spec as a `static`: in generic code, promotion alone does not provide one.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
     pub(crate) fn new(writer: Writer) -> Self {
@@ -51,8 +51,8 @@ impl<T: Bucket> Buckets<T> {
         }
     }
 
-    /// A filter for all buckets of a key, for commands of your own on
-    /// [`collection`](Self::collection): a range of ids, which the `_id` index answers.
+    /// A filter for all buckets of a key, for commands of your own on [`collection`](Self::collection):
+    /// a range of ids, which the `_id` index answers.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};

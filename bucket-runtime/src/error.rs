@@ -28,8 +28,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, in which collection, and for which key.
 ///
-/// The text names the way out; the predicates (`is_…`) tell the cases apart in code. The driver's
-/// error, if there is one, is the [`source`](StdError::source), and [`driver`](Self::driver).
+/// The message says what to do; the predicates (`is_…`) tell the cases apart in code. The driver's
+/// error, if there is one, is the [`source`](StdError::source) and [`driver`](Self::driver).
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -61,7 +61,7 @@ impl Error {
         }))
     }
 
-    /// An error of a read, or of anything else that stores no item.
+    /// An error of a read, or of any other call that stores no item.
     pub(crate) fn read(error: DriverError, collection: impl Into<String>) -> Self {
         let kind = match write_code(&error) {
             Some(refusal) if is_missing_hint(refusal) || is_broken_off(refusal) => {
@@ -79,7 +79,7 @@ impl Error {
         let kind = match write_code(&error) {
             _ if is_too_long(&error) => Kind::TooLarge,
             Some((11000, _)) => Kind::Duplicate,
-            // BSONObjectTooLarge, and the same from the update stage and from `$push`.
+            // BSONObjectTooLarge, and its codes from the update stage and from `$push`.
             Some((10334 | 17419 | 17420, _)) => Kind::TooLarge,
             Some((2, message)) if message.contains("Failed to apply $inc") => Kind::SumOverflow,
             Some(refusal) if is_missing_hint(refusal) || is_broken_off(refusal) => {
@@ -92,13 +92,13 @@ impl Error {
         new.with_driver(error)
     }
 
-    /// The same error of a write, whose kind the caller knows better.
+    /// Replaces the kind, where the caller knows it better.
     pub(crate) fn known_as(mut self, kind: Kind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// An error of a write of many documents: those before the one that was refused are changed.
+    /// An error of a write of many documents: those before the refused one may have changed.
     pub(crate) fn write_of_many(error: DriverError, collection: impl Into<String>) -> Self {
         let was_begun = write_error(&error).is_some();
         let new = Self::write(error, collection);
@@ -114,7 +114,7 @@ impl Error {
         self.0.kind == *kind
     }
 
-    /// The same, of opening the extras of an outlier.
+    /// Turns a capacity mismatch into the one of an outlier's extras.
     pub(crate) fn of_extras(mut self) -> Self {
         if let Kind::CapacityMismatch { stored, derived } = self.0.kind {
             self.0.kind = Kind::ExtrasCapacityMismatch { stored, derived };
@@ -132,7 +132,7 @@ impl Error {
         self
     }
 
-    /// Whether the next item would meet with the same error.
+    /// Whether every further item would fail the same way.
     pub(crate) fn is_fatal(&self) -> bool {
         match self.0.kind {
             Kind::Driver => !self.is_refusal(),
@@ -141,8 +141,8 @@ impl Error {
         }
     }
 
-    /// Whether the server refused a statement, which may be due to a single one of its items. What may
-    /// have been stored was not refused, and must not be sent again.
+    /// Whether the server refused a statement, perhaps because of a single item. A write that may have
+    /// been stored is not refused: it must not be sent again.
     pub(crate) fn is_refusal(&self) -> bool {
         match self.0.kind {
             _ if self.0.maybe_stored => false,
@@ -172,12 +172,12 @@ impl Error {
         &self.0.collection
     }
 
-    /// The key, as text for people: its fields, parted by commas.
+    /// The key as readable text: its fields, separated by commas.
     pub fn key(&self) -> Option<&str> {
         self.0.key.as_deref()
     }
 
-    /// The driver's error, with its labels (`TransientTransactionError`) and codes.
+    /// The driver's error, with its codes and labels (such as `TransientTransactionError`).
     pub fn driver(&self) -> Option<&DriverError> {
         match &self.0.source {
             Some(Source::Driver(error)) => Some(error),
@@ -185,20 +185,21 @@ impl Error {
         }
     }
 
-    /// Whether the item of the failed call may have been stored nevertheless; of several items, whether
-    /// any may have been beyond those that [`stored`](Self::stored) counts.
+    /// Whether the item of the failed call may have been stored anyway; for several items, whether any
+    /// beyond those that [`stored`](Self::stored) counts may have been.
     ///
-    /// `false` is a promise: nothing else was stored, sending the item again cannot double it. `true`
-    /// means that nothing proves this. The answer got lost (a cut connection, a primary that stepped
-    /// down), or it says that the write was broken off (an operation that was killed, a time limit), or
-    /// that the write concern was not reached: look before you send it again.
+    /// `false` is a promise: nothing else was stored, and sending the item again cannot store it twice.
+    /// `true` means that there is no proof. The answer was lost (a cut connection, a primary that
+    /// stepped down), it says that the write was interrupted (a killed operation, a time limit), or it
+    /// says that the write concern was not reached. Check before you send the item again.
     ///
-    /// Of a call that changes, removes or makes something, it says whether any of that may be done.
+    /// For a call that changes, removes or creates something, it says whether any of that may have
+    /// happened.
     pub fn is_maybe_stored(&self) -> bool {
         self.0.maybe_stored
     }
 
-    /// How many items of the failed call are stored for certain, from the first one on.
+    /// How many items of the failed call are certainly stored, counted from the first.
     pub fn stored(&self) -> usize {
         self.0.stored
     }
@@ -221,7 +222,7 @@ impl fmt::Display for Error {
         f.write_str(": ")?;
         kind.explain(f, collection, *maybe_stored)?;
         if *maybe_stored && !matches!(kind, Kind::Driver | Kind::Stopped) {
-            f.write_str(" (it may have been carried out; look before you repeat it)")?;
+            f.write_str(" (it may have been carried out; check before you repeat it)")?;
         }
         if *stored > 0 {
             write!(f, " (the first {stored} items are stored)")?;
@@ -234,7 +235,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// As [`Display`](fmt::Display): it is what `main` and `unwrap` print.
+/// The same as [`Display`](fmt::Display), since `main` and `unwrap` print it.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
@@ -251,9 +252,9 @@ impl StdError for Error {
     }
 }
 
-/// For `?` in the closures of the driver's `and_run`, which runs a transaction again if the error
-/// has the label `TransientTransactionError`: the driver's own error with its labels, if it was
-/// one; else a custom error that holds ours.
+/// For `?` in the closures of the driver's `and_run`, which retries a transaction if the error has the
+/// label `TransientTransactionError`. The result is the driver's own error with its labels, if there was
+/// one, else a custom error that holds ours.
 impl From<Error> for DriverError {
     fn from(error: Error) -> Self {
         match error.0.source {

@@ -1,5 +1,5 @@
-//! What must hold of any input: the bodies of the targets in `fuzz/`, which `cargo test` runs, too,
-//! over the corpus there and over random input. Each panics if something does not hold.
+//! Properties that hold for any input: the bodies of the targets in `fuzz/`, which `cargo test` also
+//! runs, over their corpus and over random input. Each panics if its property does not hold.
 #![allow(missing_docs, reason = "no part of the public interface")]
 
 #[cfg(test)]
@@ -19,7 +19,7 @@ use crate::{
     value::{bytes, stored_bucket::StoredBucket},
 };
 
-/// What stands between texts in an input.
+/// Separates the texts of an input.
 const SEPARATOR: char = '\n';
 
 const FORMATS: [(&str, &[&str]); 6] = [
@@ -40,7 +40,7 @@ const ORDINALS: [Ordinal; 6] = [
     Ordinal::Window { seconds: u32::MAX },
 ];
 
-/// Two keys: the ids of each can be read back into it, and none lies in the range of the other.
+/// Two keys: each key's ids can be read back into it, and none is in the other's range.
 pub fn keys(input: &[u8]) {
     let (choice, texts) = choose(input);
     let (head, after_key) = FORMATS[choice % FORMATS.len()];
@@ -67,7 +67,7 @@ pub fn keys(input: &[u8]) {
     }
 }
 
-/// The key that a prefix was made of, read from the left: an oracle that knows the format alone.
+/// The key that a prefix was made from, read from the left: an oracle that knows only the format.
 fn decoded(prefix: &str, head: &str, after_key: &[&str]) -> Vec<String> {
     let mut rest = prefix.strip_prefix(head).expect("the head");
     let mut key = Vec::new();
@@ -109,7 +109,7 @@ pub fn times(input: &[u8]) {
         i64::from_le_bytes(eight)
     });
     let (a, b) = (eights.next().unwrap_or(0), eights.next().unwrap_or(0));
-    // Near to each other, and near to the limits.
+    // Close to each other, and close to the limits.
     let width = 10_i64.pow(13);
     for (a, b) in [
         (a, b),
@@ -124,7 +124,7 @@ pub fn times(input: &[u8]) {
     }
 }
 
-/// A text from outside is refused as a token, or is one that stays within any key.
+/// A text from outside is refused as a token, or is a token that stays within any key.
 pub fn tokens(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let Ok(token) = text.parse::<PageToken>() else {
@@ -157,7 +157,7 @@ pub fn tokens(input: &[u8]) {
     }
 }
 
-/// Any bytes, taken for a stored bucket: a value or an error.
+/// Any bytes, read as a stored bucket: a value or an error.
 pub fn documents(input: &[u8]) {
     read::<Reading>(input);
     read::<Numbered>(input);

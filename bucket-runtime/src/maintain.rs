@@ -1,5 +1,5 @@
-//! A collection as a whole: opening and making it, checking it, changing its capacity, taking over
-//! flat data.
+//! A whole collection: opening and creating it, verifying it, changing its capacity, importing flat
+//! data.
 
 pub(crate) mod change_capacity;
 pub(crate) mod create;

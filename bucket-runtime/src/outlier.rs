@@ -1,4 +1,4 @@
-//! The outlier pattern: the trait behind `#[derive(Outlier)]`, and what its calls do.
+//! The outlier pattern: the trait behind `#[derive(Outlier)]`, and its calls.
 
 mod advice;
 mod advise;
@@ -50,7 +50,7 @@ pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
 
 /// A document with one array that may grow without bound.
 ///
-/// Derive it, together with serde's two derives. What the derive writes can be written by hand:
+/// Derive it, together with serde's two derives. You can also write by hand what the derive writes:
 ///
 /// ```
 /// use bucket_runtime::{Field, IdRef, Outlier, OutlierSpec};
@@ -99,8 +99,8 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// How the struct is stored.
     const SPEC: OutlierSpec;
 
-    /// The type of the field that is stored as `_id`. Its serde form must be its
-    /// [`KeyField::to_bson`] form, as it is for all types of this crate.
+    /// The type of the field stored as `_id`. Its serde form must be its [`KeyField::to_bson`] form, as
+    /// it is for all types of this crate.
     type Id: KeyField;
 
     /// The type of the array's items.
@@ -109,36 +109,36 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The fields that conditions can name: the type of [`FIELDS`](Self::FIELDS).
     type Fields;
 
-    /// The fields of a parent by their Rust names, for typed conditions:
-    /// `Book::FIELDS.year.gte(2020)`. A condition on the array sees what the parent itself holds.
+    /// The fields of a parent by their Rust names, for typed conditions: `Book::FIELDS.year.gte(2020)`.
+    /// A condition on the array sees only the parent's own items, not its extras.
     const FIELDS: Self::Fields;
 
     /// The parent's id.
     fn id(&self) -> IdRef<'_, Self>;
 
-    /// The parent's array, to be joined with its extras.
+    /// The parent's array, to which reads add its extras.
     fn items_mut(&mut self) -> &mut Vec<Self::Item>;
 
-    /// A field whose value is longer than it may be (`#[outlier(max_len = …)]`), if there is one, or
-    /// an item that is: the parent is then refused before anything is sent.
+    /// A field or an item that is longer than its `max_len` (`#[outlier(max_len = …)]`), if there is
+    /// one: the parent is then refused before anything is sent.
     fn too_long(&self) -> Option<TooLong> {
         None
     }
 
-    /// Whether an item is longer than it may be (`#[outlier(items, max_len = …)]`): it is then refused
-    /// before anything is sent.
+    /// Whether an item is longer than its `max_len` (`#[outlier(items, max_len = …)]`): it is then
+    /// refused before anything is sent.
     fn item_too_long(item: &Self::Item) -> Option<TooLong> {
         let _ = item;
         None
     }
 
-    /// A validator for the parents' collection, with which the server refuses an array that is longer
-    /// than the threshold (O2), whoever pushes to it. It asks that the array is one, and that the id
-    /// has the type that it is stored in (numbers of any type), and nothing else.
+    /// A validator for the parents' collection. With it, the server refuses an array longer than the
+    /// threshold (O2) from every program. It also requires that the array is an array and that the id
+    /// has its stored type (numbers of any type), and nothing else.
     ///
-    /// What this library writes is never refused, provided that the validator has the struct's
-    /// threshold. Use it at `validationLevel: "moderate"`: parents from before that are too long
-    /// may then be written until they are split.
+    /// It never refuses what this library writes, provided that it has the struct's threshold. Use it at
+    /// `validationLevel: "moderate"`: older parents that are too long may then be written until they are
+    /// split.
     fn validator() -> Document {
         validator::of_parent(&Self::SPEC, Self::Id::BSON_TYPE)
     }
@@ -150,12 +150,12 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         Extra::<Self>::validator()
     }
 
-    /// Makes the struct's two collections with their validators, before
-    /// [`outliers`](Self::outliers) opens them; for each of them as
-    /// [`Bucket::create_collection`](crate::Bucket::create_collection), the parents first.
+    /// Creates the struct's two collections with their validators, before [`outliers`](Self::outliers)
+    /// opens them; each as [`Bucket::create_collection`](crate::Bucket::create_collection) does, the
+    /// parents first.
     ///
-    /// For parents that are there already: once they have the validator, a program that pushes
-    /// without a look at the threshold is refused, so let all writers use this library first.
+    /// If there are parents already: once they have the validator, a program that pushes without
+    /// checking the threshold is refused, so let all writers use this library first.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, mongodb::Database};
@@ -172,7 +172,7 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         )
     }
 
-    /// Makes two collections of your choice, the parents' and the extras', for
+    /// Creates two collections of your choice, the parents' and the extras', for
     /// [`outliers_in`](Self::outliers_in). Otherwise like
     /// [`create_collections`](Self::create_collections).
     fn create_collections_in<C: Send + Sync>(
@@ -187,16 +187,15 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         ])
     }
 
-    /// Opens the struct's two collections: awaiting it gives the [`Outliers`] to push to and read
-    /// from.
+    /// Opens the struct's two collections: awaiting it gives the [`Outliers`] to push to and read from.
     ///
-    /// Makes sure that the indexes of the extras are there, and that the server does what the protocol
-    /// needs: four round trips where they are, up to seven where they have to be made, two more behind a
-    /// `mongos`. For indexes of the parents one or two more.
+    /// It makes sure that the indexes of the extras exist, and that the server supports what the
+    /// protocol needs: four round trips if the indexes exist, up to seven if they have to be created,
+    /// two more behind a `mongos`. Indexes of the parents take one or two more.
     ///
     /// # Errors
     ///
-    /// As of [`Bucket::buckets`](crate::Bucket::buckets), for the collection of the extras.
+    /// Those of [`Bucket::buckets`](crate::Bucket::buckets), for the extras collection.
     fn outliers(db: &Database) -> OpenOutliers<Self> {
         Self::outliers_in(
             db.collection::<Self>(Self::SPEC.collection),
@@ -204,8 +203,8 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         )
     }
 
-    /// Opens two collections of your choice, the parents' and the extras', with the read
-    /// preference and the concerns of those handles.
+    /// Opens two collections of your choice, the parents' and the extras', with the read preference and
+    /// the concerns of those handles.
     fn outliers_in<C: Send + Sync>(
         parents: Collection<C>,
         extras: Collection<C>,
@@ -213,9 +212,9 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         OpenOutliers::new(parents.clone_with_type(), extras.clone_with_type())
     }
 
-    /// Looks at a collection that exists, and tells how long its arrays are and which threshold
-    /// suits them: step one of the pattern. It reads all parents, with the server doing the
-    /// counting; nothing is changed. Of a parent that has extras already it sees what is left.
+    /// Analyses an existing collection: how long its arrays are, and which threshold suits them. This is
+    /// step one of the pattern. It reads all parents, but the server does the counting; nothing changes.
+    /// For a parent that already has extras it sees only the items in the parent.
     ///
     /// ```no_run
     /// # use bucket_runtime::Outlier;

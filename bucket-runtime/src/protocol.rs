@@ -1,5 +1,5 @@
-//! What is sent, as pure functions from facts to documents: commands, filters, indexes, validators, and
-//! how many items and bytes a bucket takes. Nothing here talks to a server.
+//! Everything that is sent, as pure functions from facts to documents: commands, filters, indexes,
+//! validators, and how many items and bytes a bucket takes. Nothing here talks to a server.
 
 pub(crate) mod budget;
 pub(crate) mod command;

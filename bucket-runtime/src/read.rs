@@ -1,4 +1,4 @@
-//! Reading: pages, streams of items, rollups, views, and what is new.
+//! Reading: pages, streams of items, rollups, views, and change streams.
 
 pub(crate) mod count;
 pub(crate) mod find_page;

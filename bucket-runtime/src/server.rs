@@ -1,4 +1,4 @@
-//! The one place that talks to the server.
+//! The only module that talks to the server.
 
 mod create;
 pub(crate) mod current_index;
@@ -35,7 +35,7 @@ use crate::{
     value::element::whole,
 };
 
-/// Carries out an action of the driver's, in the session if there is one.
+/// Carries out an action of the driver, in the session if there is one.
 macro_rules! with_session {
     ($action:expr, $session:expr) => {
         match $session {
@@ -46,7 +46,7 @@ macro_rules! with_session {
 }
 use with_session;
 
-/// A collection, and what the runtime asks of it.
+/// A collection, and the requests that the runtime sends to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     collection: Collection<Document>,
@@ -67,13 +67,13 @@ impl Server {
         &self.collection
     }
 
-    /// What kind of deployment answers. The server is asked once.
+    /// The kind of deployment that answers. The server is asked only once.
     pub(crate) async fn deployment(&self) -> Result<Deployment, DriverError> {
         let ask = || Deployment::ask(self.collection.client());
         self.deployment.get_or_try_init(ask).await.copied()
     }
 
-    /// An error if this call cannot work since the server is no member of a replica set.
+    /// An error if this call cannot work because the server belongs to no replica set.
     pub(crate) async fn needs_replica_set(&self, call: &'static str) -> Result<(), Error> {
         let known = self.deployment().await;
         match known.map_err(|error| Error::read(error, self.name()))? {
@@ -82,21 +82,20 @@ impl Server {
         }
     }
 
-    /// Whether a `mongos` answers, as far as the server was asked.
+    /// Whether a `mongos` is known to answer.
     pub(crate) fn is_sharded(&self) -> bool {
         self.deployment
             .get()
             .is_some_and(|known| known.is_sharded())
     }
 
-    /// Whether an update whose index was dropped meanwhile was not carried out, as far as the server
-    /// was asked.
+    /// Whether an update is known not to be carried out if its index was dropped meanwhile.
     pub(crate) fn breaks_off_before_writing(&self) -> bool {
         (self.deployment.get()).is_some_and(|known| known.breaks_off_before_writing())
     }
 
-    /// The key's buckets with these ids, as the `_id` index finds them alone. A `mongos` has to be told
-    /// whose they are, too: it would ask all shards, and these read the documents in any case.
+    /// The key's buckets with these ids, so that the `_id` index alone finds them. A `mongos` needs the
+    /// key fields, too: otherwise it would ask all shards, and these read the documents in any case.
     pub(crate) fn by_ids(&self, scope: &KeyScope, ids: Document) -> Document {
         match self.is_sharded() {
             true => scope.with_key(ids),
@@ -141,7 +140,7 @@ impl Server {
         })
     }
 
-    /// How many documents match, counted on the index alone where the filter is a range of ids.
+    /// The number of matching documents, counted on the index alone if the filter is a range of ids.
     pub(crate) async fn count_documents(
         &self,
         filter: Document,
@@ -151,7 +150,7 @@ impl Server {
         with_session!(action, session)
     }
 
-    /// The field `items` of the single document that a pipeline ends in; 0 if it ends in none.
+    /// The field `items` of a pipeline's only result; 0 if there is no result.
     pub(crate) async fn sum(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
@@ -165,7 +164,7 @@ impl Server {
             .unwrap_or(0))
     }
 
-    /// One of the documents that match.
+    /// One matching document.
     pub(crate) async fn find_one(
         &self,
         filter: Document,
@@ -178,7 +177,7 @@ impl Server {
         with_session!(action, session)
     }
 
-    /// These fields of one of the documents that match; for a write as the primary has it.
+    /// These fields of one matching document; for a write, as the primary has it.
     pub(crate) async fn fields(
         &self,
         filter: Document,
@@ -193,7 +192,7 @@ impl Server {
         with_session!(action, session)
     }
 
-    /// The documents that a pipeline ends in, which may sort on disk.
+    /// All results of a pipeline, which may sort on disk.
     pub(crate) async fn scan<R: DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
@@ -203,7 +202,7 @@ impl Server {
     }
 }
 
-/// For reads that belong to a write, whatever read preference the handle has.
+/// For reads that belong to a write, whatever the handle's read preference.
 fn primary() -> SelectionCriteria {
     SelectionCriteria::ReadPreference(ReadPreference::Primary)
 }

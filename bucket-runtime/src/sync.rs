@@ -1,8 +1,8 @@
 //! The same calls for programs without tokio: they block the thread until they are done.
 //!
 //! With the feature `sync`, every builder has [`run`](crate::action::Append::run), as the driver's
-//! have: what is `….await` elsewhere is `….run()` here, with the same output and the same errors.
-//! Streams become an [`Iter`]. A `.session(…)` takes the driver's blocking session, too.
+//! builders have: `….await` elsewhere is `….run()` here, with the same output and the same errors.
+//! Streams become an [`Iter`]. A `.session(…)` also takes the driver's blocking session.
 //!
 //! ```no_run
 //! use bucket_runtime::{Bucket, bson::DateTime, mongodb::sync::Client, sync};
@@ -35,10 +35,10 @@
 //! }
 //! ```
 //!
-//! Appends of several threads travel together as those of several tasks do.
+//! Appends of several threads are combined like those of several tasks.
 //!
-//! None of this may be called from asynchronous code: blocking there would hold up all that the
-//! thread has to do besides, so tokio panics. There, await the same builders.
+//! Do not call any of this from asynchronous code: blocking there would stop everything else on the
+//! thread, so tokio panics. Await the same builders there.
 
 use std::{future::Future, pin::Pin, sync::LazyLock};
 
@@ -48,8 +48,8 @@ use tokio::runtime::Runtime;
 
 use crate::read::watch::{WatchStream, WatchToken};
 
-/// Carries out what the calls leave to tasks. It is never shut down, as the driver's own is not, so
-/// that a handle works as long as the program does.
+/// Runs the tasks of the calls. Like the driver's own runtime it never shuts down, so a handle works as
+/// long as the program runs.
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| Runtime::new().expect("the threads that carry out blocking calls"));
 
@@ -57,12 +57,12 @@ pub(crate) fn block_on<F: Future>(call: F) -> F::Output {
     RUNTIME.block_on(call)
 }
 
-/// The driver's handle that a blocking one stands for, to open collections with: both share their
+/// The driver's asynchronous handle of a blocking one, to open collections with: both share their
 /// connections. Nothing is sent.
 ///
 /// # Errors
 ///
-/// The driver's, if it cannot make a session, by which it hands out the handle.
+/// The driver's, if it cannot create a session, from which the handle is taken.
 ///
 /// ```no_run
 /// # use bucket_runtime::{Bucket, Buckets, mongodb::sync::Client, sync};
@@ -78,10 +78,10 @@ pub fn client(blocking: &mongodb::sync::Client) -> Result<Client> {
     Ok(session.client())
 }
 
-/// What a stream gives, as an iterator: each step blocks the thread until the next value is there.
+/// The values of a stream as an iterator: each step blocks the thread until the next value arrives.
 ///
-/// It holds what the stream holds, one batch of the driver's at a time. Dropping it closes the
-/// server's cursor.
+/// It holds what the stream holds, one batch of the driver at a time. Dropping it closes the server's
+/// cursor.
 ///
 /// ```no_run
 /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -101,7 +101,7 @@ impl<S> Iter<S> {
 }
 
 impl<T> Iter<WatchStream<T>> {
-    /// The place behind the last item that was given; see [`WatchStream::token`].
+    /// The position after the last item that was given; see [`WatchStream::token`].
     pub fn token(&self) -> &WatchToken {
         self.0.token()
     }

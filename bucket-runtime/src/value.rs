@@ -1,4 +1,4 @@
-//! Values as BSON and back: an item's element, a stored bucket, rollups.
+//! Values as BSON and back: items' elements, stored buckets, rollups.
 
 pub(crate) mod bytes;
 pub(crate) mod element;

@@ -1,10 +1,10 @@
-//! Which types are read without a default where a value is missing.
+//! Which types need no default where their value is missing.
 
 use std::collections::{BTreeMap, HashMap};
 
 use mongodb::bson::Document;
 
-/// A type whose values serde reads where there is none: an `Option`, under whichever name.
+/// A type that serde reads even where the value is missing: an `Option`, under any name.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` that is not always stored needs a default",
     label = "where it is left out, what stands beside it could not be read",

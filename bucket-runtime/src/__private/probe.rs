@@ -1,6 +1,6 @@
-//! What a type's traits say of sizes, asked of any type: an inherent constant goes before that of a
-//! trait, so a type without such a trait gives `None`. The names are none that a blanket trait of the
-//! user's would have: between two traits there is no order.
+//! Reads size constants from the traits of any type. An inherent constant takes precedence over a
+//! trait's, so a type without such a trait gives `None`. The names are unlikely in a user's blanket
+//! trait: between two traits there is no precedence.
 
 use std::marker::PhantomData;
 
@@ -45,23 +45,23 @@ where
     pub const __ITEM_LEN: Option<[u64; 2]> = Some([A::Item::FIXED, A::Item::PER_BYTE]);
 }
 
-/// What is said of a type of which nothing is known.
+/// The answer for a type with unknown sizes.
 pub trait Unknown {
-    /// Nothing.
+    /// Unknown.
     const __SIZE: Option<u64> = None;
-    /// Nothing.
+    /// Unknown.
     const __TEXT: Option<u32> = None;
-    /// Nothing.
+    /// Unknown.
     const __LEN: Option<[u64; 2]> = None;
-    /// Nothing.
+    /// Unknown.
     const __ITEM_SIZE: Option<u64> = None;
-    /// Nothing.
+    /// Unknown.
     const __ITEM_LEN: Option<[u64; 2]> = None;
 }
 
 impl<T: ?Sized> Unknown for Probe<T> {}
 
-/// How many bytes a value takes whose length is bounded.
+/// The maximum size in bytes of a value whose length is bounded.
 pub const fn len_size(of: Option<[u64; 2]>, max: u32) -> Option<u64> {
     match of {
         Some([fixed, per_byte]) => Some(fixed + per_byte * max as u64),

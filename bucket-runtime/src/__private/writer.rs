@@ -10,7 +10,7 @@ use crate::schema::time::{TimeField, bson_date};
 pub struct ElementWriter<S: Serializer>(Result<S::SerializeStruct, S::Error>);
 
 impl<S: Serializer> ElementWriter<S> {
-    /// Begins an element with at most so many fields.
+    /// Begins an element with at most this many fields.
     pub fn new(serializer: S, name: &'static str, fields: usize) -> Self {
         Self(serializer.serialize_struct(name, fields))
     }
@@ -20,7 +20,7 @@ impl<S: Serializer> ElementWriter<S> {
         self.and(|element| element.serialize_field(name, value))
     }
 
-    /// Writes a field, unless it is left out.
+    /// Writes a field, unless serde leaves it out.
     pub fn field_unless<V: Serialize>(self, left_out: bool, name: &'static str, value: &V) -> Self {
         self.and(|element| match left_out {
             true => element.skip_field(name),
@@ -28,7 +28,7 @@ impl<S: Serializer> ElementWriter<S> {
         })
     }
 
-    /// Writes the time of an item.
+    /// Writes an item's time.
     pub fn date<V: TimeField>(self, name: &'static str, value: &V) -> Self {
         self.field(name, &Date(value))
     }

@@ -1,10 +1,10 @@
-//! Which case an error is, for code.
+//! Predicates that tell the kinds of errors apart in code.
 
 use super::Kind;
 use crate::Error;
 
 impl Error {
-    /// Whether there is no such parent. Nothing was stored.
+    /// Whether the parent does not exist. Nothing was stored.
     pub fn is_not_found(&self) -> bool {
         self.0.kind == Kind::NoParent
     }
@@ -14,14 +14,14 @@ impl Error {
         self.0.kind == Kind::Duplicate
     }
 
-    /// Whether the index `bucket_open` is missing, or an index has the name of one that this library
-    /// makes and is another one.
+    /// Whether the index `bucket_open` is missing, or an index has the name of one of this library's
+    /// indexes but another definition.
     pub fn is_index_conflict(&self) -> bool {
         matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex { .. })
     }
 
-    /// Whether the collection was written with another capacity than the struct now has, or that of
-    /// the extras with another `extras_capacity`.
+    /// Whether the collection was written with another `capacity` than the struct's, or the extras
+    /// collection with another `extras_capacity`.
     pub fn is_capacity_mismatch(&self) -> bool {
         matches!(
             self.0.kind,
@@ -29,28 +29,28 @@ impl Error {
         )
     }
 
-    /// Whether the buckets of the collection expire after another time than the struct now says.
+    /// Whether the collection's buckets expire after another time than the struct says.
     pub fn is_expiry_mismatch(&self) -> bool {
         matches!(self.0.kind, Kind::ExpiryMismatch { .. })
     }
 
-    /// Whether the collection was written with windows of another length than the struct now has.
+    /// Whether the collection was written with windows of another length than the struct's.
     pub fn is_window_mismatch(&self) -> bool {
         matches!(self.0.kind, Kind::WindowMismatch { .. })
     }
 
-    /// Whether a key of the collection has several open buckets already, left by a writer that was
-    /// not guarded by the index `bucket_open`.
+    /// Whether a key of the collection already has several open buckets, left by a writer that the index
+    /// `bucket_open` did not guard.
     pub fn is_several_open(&self) -> bool {
         self.0.kind == Kind::SeveralOpen
     }
 
-    /// Whether items of a key have the same identity already, so that `unique` cannot hold.
+    /// Whether items of one key already have the same identity, so that `unique` cannot hold.
     pub fn is_not_unique(&self) -> bool {
         self.0.kind == Kind::NotUnique
     }
 
-    /// Whether the collection compares text by a locale, so that different keys may be equal to it.
+    /// Whether the collection compares text by a locale, under which different keys may be equal.
     pub fn is_collation(&self) -> bool {
         self.0.kind == Kind::Collation
     }
@@ -60,7 +60,7 @@ impl Error {
         self.0.kind == Kind::Serialize
     }
 
-    /// Whether a stored document could not be read as the struct says.
+    /// Whether a stored document could not be read into the struct.
     pub fn is_deserialize(&self) -> bool {
         matches!(
             self.0.kind,
@@ -73,8 +73,8 @@ impl Error {
         matches!(self.0.kind, Kind::TimeOutOfRange(_) | Kind::IdsExhausted(_))
     }
 
-    /// Whether the item is larger than a bucket may be ([`max_bytes`](macro@crate::Bucket#max_bytes)), or
-    /// a document with it would exceed 16 MB. Nothing was stored.
+    /// Whether the item is larger than a bucket may be ([`max_bytes`](macro@crate::Bucket#max_bytes)),
+    /// or a document with it would exceed 16 MB. Nothing was stored.
     pub fn is_too_large(&self) -> bool {
         matches!(
             self.0.kind,
@@ -82,50 +82,50 @@ impl Error {
         )
     }
 
-    /// Whether a field's value was longer than its `max_len`; nothing was sent.
+    /// Whether a field's value is longer than its `max_len`. Nothing was sent.
     pub fn is_too_long(&self) -> bool {
         matches!(self.0.kind, Kind::TooLong(_))
     }
 
-    /// Whether the sum that a bucket keeps would exceed 64 bits with the item. Nothing was stored.
+    /// Whether a bucket's sum would exceed 64 bits with the item. Nothing was stored.
     pub fn is_sum_overflow(&self) -> bool {
         self.0.kind == Kind::SumOverflow
     }
 
-    /// Whether some bucket does not keep what is to be added up, or not of all of its items: it was
-    /// written before the fields were marked so, or by another program.
+    /// Whether the rollup of some bucket is missing or does not cover all its items: the bucket was
+    /// written before the fields were marked, or by another program.
     pub fn is_incomplete_rollup(&self) -> bool {
         self.0.kind == Kind::IncompleteRollup
     }
 
-    /// Whether an edit was to change the key of an item, or its time window, which say in which
-    /// bucket it lies, or what is `unique` in it. Nothing was stored.
+    /// Whether an edit tried to change an item's key or time window, which decide the item's bucket, or
+    /// its `unique` field. Nothing was stored.
     pub fn is_item_moved(&self) -> bool {
         matches!(self.0.kind, Kind::Moved(_))
     }
 
-    /// Whether a key, or a time window of one, has more buckets than can be rewritten at once.
+    /// Whether a key, or one of its time windows, has more buckets than one transaction can rewrite.
     pub fn is_key_too_large(&self) -> bool {
         self.0.kind == Kind::KeyTooLarge
     }
 
-    /// Whether a key that was to be imported has buckets already. Nothing of it was stored.
+    /// Whether a key to import already has buckets. Nothing of that key was stored.
     pub fn is_key_taken(&self) -> bool {
         matches!(self.0.kind, Kind::KeyTaken(_))
     }
 
-    /// Whether another import of the same collections is under way.
+    /// Whether another import of the same collections is running.
     pub fn is_import_overtaken(&self) -> bool {
         self.0.kind == Kind::Overtaken
     }
 
-    /// Whether the name of a view is taken by something else, or by a view that is made otherwise.
+    /// Whether the name of a view is taken by something else, or by a view with another definition.
     pub fn is_name_taken(&self) -> bool {
         matches!(self.0.kind, Kind::NameTaken { .. })
     }
 
-    /// Whether the server lacks something that the call needs: a standalone server has no transactions
-    /// and no change streams, and some servers that are not MongoDB lack what the protocol stands on.
+    /// Whether the server lacks something that the call needs. A standalone server has no transactions
+    /// and no change streams, and some servers other than MongoDB lack what the protocol is built on.
     /// Nothing was stored.
     pub fn is_unsupported(&self) -> bool {
         matches!(
@@ -134,8 +134,8 @@ impl Error {
         )
     }
 
-    /// Whether the collection is sharded by fields, or is to be, by which no shard could see whether a
-    /// key has an open bucket already.
+    /// Whether the collection's shard key, existing or requested, does not let a shard see whether a key
+    /// already has an open bucket.
     pub fn is_shard_key_conflict(&self) -> bool {
         matches!(
             self.0.kind,
@@ -143,23 +143,22 @@ impl Error {
         )
     }
 
-    /// Whether the collection has another validator than that of the struct.
+    /// Whether the collection's validator is not the struct's.
     pub fn is_validator_conflict(&self) -> bool {
         matches!(self.0.kind, Kind::OtherValidator { .. })
     }
 
-    /// Whether the collection that is watched was dropped or renamed.
+    /// Whether the watched collection was dropped or renamed.
     pub fn is_collection_dropped(&self) -> bool {
         self.0.kind == Kind::Dropped
     }
 
-    /// Whether the server does not remember any more what came after the token that a watch was to
-    /// resume after: its oplog is shorter than that.
+    /// Whether the server's oplog no longer reaches back to the token that a watch was to resume after.
     pub fn is_history_lost(&self) -> bool {
         self.0.kind == Kind::HistoryLost
     }
 
-    /// Whether others were faster so many times that the call gave up. Nothing was stored.
+    /// Whether other writers were faster so often that the call gave up. Nothing was stored.
     pub fn is_contended(&self) -> bool {
         matches!(self.0.kind, Kind::Contended(_))
     }

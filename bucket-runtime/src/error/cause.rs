@@ -1,14 +1,14 @@
-//! The driver's error in one line of text. The error itself has it whole, with the server's reply as
-//! bytes, and remains the source.
+//! The driver's error in one line of text. The error itself, whose text includes the server's reply as
+//! bytes, remains the source.
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteConcernError, WriteFailure};
 
 use super::code;
 
-/// A longer text is cut.
+/// Longer texts are cut to this many characters.
 const LONGEST: usize = 500;
 
-/// What the driver's error says, in one line: the code's name and number, and the message.
+/// The driver's error in one line: the code's name and number, and the message.
 pub(crate) fn of_driver(error: &DriverError) -> String {
     match &*error.kind {
         ErrorKind::Command(error) => coded(&error.code_name, error.code, &error.message),
@@ -57,10 +57,10 @@ fn coded(name: &str, number: i32, message: &str) -> String {
     format!("{name} ({number}): {}", line(message))
 }
 
-/// A text in one line, not too long, without what is meant for a log.
+/// A text in one line, cut to a readable length, without parts that are meant for a log.
 pub(super) fn line(text: &str) -> String {
     let text = without_dumps(text);
-    // The planner's errors hold the whole query, a line for each condition, and end in the cause.
+    // The planner's errors hold the whole query, one line for each condition, and end with the cause.
     let text = match text.rsplit_once(" :: caused by :: ") {
         Some((before, cause)) if before.contains('\n') => cause,
         _ => &text,
@@ -75,7 +75,7 @@ pub(super) fn line(text: &str) -> String {
     line
 }
 
-/// Without the labels, sources and replies that errors hold which the driver names in its messages.
+/// Removes the labels, sources and replies that the driver puts into its messages.
 fn without_dumps(text: &str) -> String {
     const LAST: &str = "server response: ";
 

@@ -2,32 +2,32 @@
 
 use self::Proof::{Neither, Refused, Unfinished};
 
-/// What a code proves about the write that it was the answer to.
+/// What a code proves about the write that it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Proof {
-    /// It was refused: before it began, or as a whole.
+    /// The write was refused, before it began or as a whole.
     Refused,
-    /// Nothing: it was broken off, or its answer got lost between two servers.
+    /// Nothing: the write was interrupted, or its answer was lost between two servers.
     Unfinished,
-    /// A command with it may have been carried out in part, a single statement has not.
+    /// A command may have been carried out in part, but a single statement was not.
     Neither,
 }
 
-/// Whether a command with this error has changed nothing. Codes that are not known prove nothing.
+/// Whether a command with this error has changed nothing. Unknown codes prove nothing.
 pub(super) fn refuses_command(code: i32) -> bool {
     proof(code) == Some(Refused)
 }
 
 /// Whether a single statement with this error has changed nothing.
 ///
-/// A server takes back what a failed statement has changed, and tells of a statement that was broken
-/// off by failing the whole command. QueryPlanKilled is the exception. A `mongos` makes statements'
-/// errors of whatever befell the command that it sent to a shard.
+/// A server rolls back what a failed statement has changed, and reports an interrupted statement by
+/// failing the whole command. QueryPlanKilled is the exception. A `mongos` reports any error of the
+/// command that it sent to a shard as errors of the statements.
 pub(super) fn refuses_statement(code: i32) -> bool {
     proof(code) != Some(Unfinished)
 }
 
-/// The name of a code, which the server leaves out where it tells of a single statement.
+/// The name of a code, which the server omits in the error of a single statement.
 pub(super) fn name(code: i32) -> Option<&'static str> {
     let known = CODES.iter().find(|(known, ..)| *known == code);
     known.map(|(_, name, _)| *name)
@@ -38,7 +38,7 @@ fn proof(code: i32) -> Option<Proof> {
     known.map(|(.., proof)| *proof)
 }
 
-/// From the server's `error_codes.yml`: what refuses commands and documents; and its categories of
+/// From the server's `error_codes.yml`: codes that refuse commands and documents, and the categories for
 /// interruptions, exceeded times, networks, shutdowns, lost primaries and cursors, and stale routes.
 const CODES: &[(i32, &str, Proof)] = &[
     (1, "InternalError", Unfinished),
@@ -127,7 +127,7 @@ const CODES: &[(i32, &str, Proof)] = &[
     // The same as BSONObjectTooLarge, from the update stage and from `$push`.
     (17419, "Location17419", Refused),
     (17420, "Location17420", Refused),
-    // A field that a command does not have, or has to have.
+    // A command has an unknown field, or lacks a required one.
     (40414, "Location40414", Refused),
     (40415, "Location40415", Refused),
     (46841, "ClientMarkedKilled", Unfinished),
@@ -147,7 +147,7 @@ mod tests {
         assert!(refuses_statement(54_321) && !refuses_command(54_321));
     }
 
-    /// The codes of the specification of retryable writes, and those of interruptions.
+    /// The codes in the specification of retryable writes, and those of interruptions.
     #[test]
     fn what_was_interrupted_is_refused_nowhere() {
         for code in [

@@ -1,4 +1,4 @@
-//! Whether a write that failed may have been carried out nevertheless.
+//! Whether a failed write may have been carried out anyway.
 
 use std::error::Error as _;
 
@@ -9,12 +9,12 @@ use mongodb::{
 
 use super::code::{refuses_command, refuses_statement};
 
-/// Whether a write that failed so may have been carried out nevertheless: unless the error proves that
-/// it was not sent, refused before it began, or refused as a whole.
+/// Whether a write that failed with this error may have been carried out anyway: yes, unless the error
+/// proves that it was not sent, was refused before it began, or was refused as a whole.
 pub(crate) fn maybe_stored(error: &DriverError) -> bool {
     let evidence = Evidence {
         nothing_written: error.contains_label("NoWritesPerformed"),
-        // The server has given up the transaction of the command.
+        // The server has aborted the command's transaction.
         aborted: error.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR),
         write_concern: error
             .server_response()
@@ -24,7 +24,7 @@ pub(crate) fn maybe_stored(error: &DriverError) -> bool {
     !evidence.proves_refusal(&error.kind)
 }
 
-/// What stands beside the kind of an error.
+/// What an error says in addition to its kind.
 #[derive(Debug, Default)]
 struct Evidence<'e> {
     nothing_written: bool,
@@ -62,7 +62,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// Whether no statement of a bulk write was carried out.
+    /// Whether the error proves that no statement of a bulk write was carried out.
     fn proves_refusal_of_all(&self, error: &BulkWriteError) -> bool {
         let is_ended = |source| error.write_errors.is_empty() && !maybe_stored(source);
         let is_refused = || {
@@ -152,7 +152,7 @@ mod tests {
             ..Evidence::default()
         };
         assert!(aborted.proves_refusal(&command(112)));
-        // The label of a lost connection, which the driver itself has put there.
+        // The label of a lost connection, set by the driver itself.
         let io = std::io::ErrorKind::ConnectionReset;
         assert!(!aborted.proves_refusal(&io.into()));
     }
@@ -174,7 +174,7 @@ mod tests {
         assert!(doubt(ErrorKind::Write(failure)));
     }
 
-    /// Those before the refused one are inserted.
+    /// The documents before the refused one are inserted.
     #[test]
     fn an_insertion_of_several_documents_is_in_doubt() {
         let errors = doc! { "writeErrors": [{ "index": 3, "code": 11000, "errmsg": "taken" }] };

@@ -4,8 +4,8 @@ use mongodb::error::{Error as DriverError, ErrorKind, WriteError, WriteFailure};
 
 use crate::schema::{names::OPEN_INDEX, open_index::is_open_index};
 
-/// Whether the driver refused to send a message of more than 48 MB, or to insert a document of more
-/// than 16 MB.
+/// Whether the driver refused to send a message of more than 48 MB, or to insert a document of more than
+/// 16 MB.
 pub(super) fn is_too_long(error: &DriverError) -> bool {
     matches!(&*error.kind, ErrorKind::InvalidArgument { message, .. }
         if message.contains("over maximum") || message.contains("must be within"))
@@ -28,34 +28,34 @@ pub(crate) fn is_code(error: &DriverError, code: i32) -> bool {
     write_code(error).is_some_and(|(found, _)| found == code)
 }
 
-/// Whether the server has given up the transaction of the command, so that it can be begun again. An
-/// operation that it ends because of its transaction's age has no label (290; seen on 6.0.5).
+/// Whether the server has aborted the command's transaction, so that it can begin again. An operation
+/// that ends because its transaction is too old has no label (290; seen on 6.0.5).
 pub(crate) fn is_aborted(error: &DriverError) -> bool {
     const TRANSACTION_EXCEEDED_LIFETIME: i32 = 290;
     error.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR)
         || is_code(error, TRANSACTION_EXCEEDED_LIFETIME)
 }
 
-/// Whether a collection or a view is there already (NamespaceExists).
+/// Whether a collection or a view already exists (NamespaceExists).
 pub(crate) fn is_there_already(error: &DriverError) -> bool {
     is_code(error, 48)
 }
 
-/// Whether the server does not know a command, or an option of it (BadValue, FailedToParse,
-/// CommandNotFound, InvalidOptions, CommandNotSupported, NotImplemented, unknown field; 303 is what
-/// Amazon DocumentDB answers).
+/// Whether the server does not know a command or one of its options (BadValue, FailedToParse,
+/// CommandNotFound, InvalidOptions, CommandNotSupported, NotImplemented, unknown field; Amazon
+/// DocumentDB answers 303).
 pub(crate) fn is_unknown(error: &DriverError) -> bool {
     const CODES: [i32; 8] = [2, 9, 59, 72, 115, 238, 303, 40415];
     write_code(error).is_some_and(|refusal| CODES.contains(&refusal.0) && !is_missing_hint(refusal))
 }
 
-/// Whether a command names an index that is not there.
+/// Whether a command's hint names an index that does not exist.
 pub(super) fn is_missing_hint((code, message): (i32, &str)) -> bool {
     code == 2 && message.contains("hint provided")
 }
 
-/// Whether the index by which a statement looks was dropped meanwhile (QueryPlanKilled). An update may
-/// have changed its document before that.
+/// Whether the index that a statement used was dropped meanwhile (QueryPlanKilled). An update may have
+/// changed its document before that.
 pub(crate) fn is_broken_off((code, message): (i32, &str)) -> bool {
     code == 175 && message.contains("dropped")
 }
@@ -73,20 +73,20 @@ pub(crate) fn is_statement_error(error: &DriverError) -> bool {
     write_error(error).is_some()
 }
 
-/// Whether a document was to be made that can have no such id (InvalidIdField, or ImmutableField if
-/// it was to have another one).
+/// Whether an upsert was to insert a document under an impossible id (InvalidIdField, or ImmutableField
+/// if the id was to be another one).
 pub(crate) fn is_impossible_id(error: &DriverError) -> bool {
     write_error(error).is_some_and(|error| matches!(error.code, 53 | 66))
 }
 
-/// The name of the index that refused a write with E11000. The server tells it in the message only
-/// (`… index: NAME dup key: …`), since the driver drops `keyPattern`.
+/// The name of the index that refused a write with E11000. Only the message contains it (`… index: NAME
+/// dup key: …`), since the driver drops `keyPattern`.
 pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
     let (11000, message) = write_code(error)? else {
         return None;
     };
     let name = message.split_once(" index: ")?.1.split_once(" dup key")?.0;
-    // Its name may tell a capacity, too.
+    // The name of the open index may contain a capacity.
     Some(if is_open_index(name) {
         OPEN_INDEX
     } else {
@@ -94,18 +94,18 @@ pub(crate) fn duplicate_index(error: &DriverError) -> Option<&str> {
     })
 }
 
-/// Whether the index is not there by which the command was to be carried out. It was refused.
+/// Whether the index that the command's hint names is missing. The command was refused.
 pub(crate) fn is_missing_index(error: &DriverError) -> bool {
     write_code(error).is_some_and(is_missing_hint)
 }
 
-/// Whether a statement was broken off since the index was dropped by which it looked. What became of
-/// it, the server tells when it is asked again by its number.
+/// Whether a statement was interrupted because the index it used was dropped. Sending it again under its
+/// number tells whether it was carried out.
 pub(crate) fn is_killed(error: &DriverError) -> bool {
     write_code(error).is_some_and(is_broken_off)
 }
 
-/// The errors after which the driver repeats a write of its own.
+/// Whether the error is one after which the driver retries its own writes.
 pub(crate) fn is_repeatable(error: &DriverError) -> bool {
     matches!(
         *error.kind,

@@ -1,5 +1,5 @@
-//! The fuzz targets on the stable toolchain: over the corpus of `fuzz/`, and over random input in
-//! which everything that is special to them is frequent.
+//! The fuzz targets on the stable toolchain: over the corpus of `fuzz/`, and over random input that is
+//! full of characters with a special meaning for them.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Texts of which formats, escapes and ids consist.
+/// Texts made of what formats, escapes and ids consist of.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[_%.|x0-9\n-]{0,24}",
@@ -50,7 +50,7 @@ fn value() -> impl Strategy<Value = Bson> {
     })
 }
 
-/// A bucket in which some fields are something else, and a few bytes may be.
+/// A bucket in which some fields are wrong, and a few bytes may be, too.
 fn bucket() -> impl Strategy<Value = Vec<u8>> {
     let names = "_id|k|a|b|n|at|count|items|sealed|rollup|window";
     let changes = proptest::collection::vec((names, value()), 0..4);

@@ -1,4 +1,4 @@
-//! Changing the capacity of a collection, while writers go on.
+//! Changes the capacity of a collection, while writers go on.
 
 mod index;
 mod run;
@@ -12,21 +12,21 @@ use mongodb::{Collection, bson::Document};
 use self::survey::Survey;
 use crate::{Bucket, Error, Result, server::Server};
 
-/// How far a [`change_capacity`](crate::Bucket::change_capacity) is.
+/// The progress of a [`change_capacity`](crate::Bucket::change_capacity).
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CapacityProgress {
-    /// How many buckets were looked at.
+    /// How many buckets were read.
     pub seen: u64,
     /// How many of them were replaced.
     pub replaced: u64,
-    /// How many buckets were written in their place.
+    /// How many buckets replaced them.
     pub written: u64,
-    /// Which keys were left as they are, and why; each error names its [key](Error::key).
+    /// The keys that were not rewritten, and why: each error names its [key](Error::key).
     pub left: Vec<Error>,
 }
 
-/// The change of a collection's capacity, which waits to be awaited; see
+/// Builder of a change of capacity: await it; see
 /// [`Bucket::change_capacity`](crate::Bucket::change_capacity).
 #[must_use = "nothing is changed until this is awaited"]
 pub struct ChangeCapacity<'p, T> {
@@ -48,8 +48,8 @@ impl<T: Bucket> ChangeCapacity<'static, T> {
 }
 
 impl<'p, T: Bucket> ChangeCapacity<'p, T> {
-    /// Whether all buckets are rewritten, so that a key's buckets are full but for the last one.
-    /// They are not unless this is called with `true`.
+    /// Whether to rewrite all buckets, so that all buckets of a key except its last are full. The
+    /// default is `false`.
     pub fn repack(mut self, repack: bool) -> Self {
         self.repack = repack;
         self

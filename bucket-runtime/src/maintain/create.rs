@@ -1,4 +1,4 @@
-//! Making collections whose validator refuses what breaks the guarantees, whoever writes it.
+//! Creates collections with a validator that refuses, from every writer, what breaks the guarantees.
 
 use mongodb::{
     Collection,
@@ -14,7 +14,7 @@ use crate::{
     server::Server,
 };
 
-/// The making of collections, which waits to be awaited; see
+/// Builder of new collections: await it; see
 /// [`Bucket::create_collection`](crate::Bucket::create_collection) and
 /// [`Outlier::create_collections`](crate::Outlier::create_collections).
 #[must_use = "the collections are made when this is awaited"]
@@ -24,16 +24,16 @@ pub struct CreateCollections {
     sharding: Option<Sharding>,
 }
 
-/// A collection that is to be made.
+/// A collection to create.
 pub(crate) struct NewCollection {
     server: Server,
     validator: Document,
     shard_key: Document,
-    /// The key that spreads the windows of a key, or why there can be none.
+    /// The shard key that spreads the windows of a key, or why there is none.
     window_shard_key: Result<Document, &'static str>,
 }
 
-/// How collections are spread over the shards of a cluster.
+/// How to distribute collections over the shards of a cluster.
 #[derive(Clone, Copy)]
 enum Sharding {
     Ranged,
@@ -42,15 +42,15 @@ enum Sharding {
 }
 
 impl NewCollection {
-    /// One for buckets.
+    /// A collection of buckets.
     pub(crate) fn of_buckets(
         collection: Collection<Document>,
         validator: Document,
         spec: &BucketSpec,
     ) -> Self {
         let window_shard_key = match spec.unique {
-            // Its index finds an item of a key whatever its window, and would have to be on one shard.
-            Some(_) => Err("a `unique` field has to be told apart within the whole key"),
+            // Its index finds a key's item in any window, so it would have to be on one shard.
+            Some(_) => Err("a `unique` field is checked across all windows of a key"),
             None => window_shard_key(spec).ok_or("its buckets have no windows"),
         };
         Self {
@@ -61,7 +61,7 @@ impl NewCollection {
         }
     }
 
-    /// One for the parents of an outlier.
+    /// A collection of the parents of an outlier.
     pub(crate) fn of_parents(collection: Collection<Document>, validator: Document) -> Self {
         Self {
             server: Server::new(collection),
@@ -90,24 +90,25 @@ impl CreateCollections {
         }
     }
 
-    /// Shards the collections, by ranges of the key fields
+    /// Shards the collections by ranges of the key fields
     /// ([`Bucket::shard_key`](crate::Bucket::shard_key)); the parents of an outlier by their `_id`, the
     /// extras by their reference.
     ///
-    /// All buckets of a key lie on one shard, and neighbouring keys beside each other: right where
-    /// keys spread by themselves, or where you split ranges and assign zones. Keys that only grow, such
-    /// as counters or `ObjectId`s, all go to the last range:
+    /// All buckets of a key are on one shard, and neighbouring keys are close together. This suits keys
+    /// that spread evenly, or collections whose ranges you split and assign to zones. Keys that only
+    /// grow, such as counters or `ObjectId`s, all go to the last range; for them use
     /// [`sharded_hashed`](Self::sharded_hashed).
     ///
-    /// A collection that is there already is sharded as it is, with one more index over the shard
-    /// key, which the server needs; the balancer then moves chunks while programs go on. To repeat the
-    /// call changes nothing. Three more round trips for each collection. The user needs the privilege
+    /// An existing collection is sharded with its data, and gets one more index on the shard key, which
+    /// the server needs; the balancer then moves chunks while programs keep working. Repeating the call
+    /// changes nothing. Three more round trips for each collection. The user needs the privilege
     /// `enableSharding` on the collection, which the role `clusterManager` has.
     ///
     /// # Errors
     ///
-    /// [`is_unsupported`](crate::Error::is_unsupported) if the server is no `mongos`, and
-    /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict) if the collection is sharded otherwise.
+    /// [`is_unsupported`](crate::Error::is_unsupported) if the server is not a `mongos`, and
+    /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict) if the collection has another
+    /// shard key.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -122,28 +123,29 @@ impl CreateCollections {
         self
     }
 
-    /// Shards the collections by the hash of the first key field, which spreads the keys evenly,
-    /// whatever their values. Otherwise like [`sharded`](Self::sharded).
+    /// Shards the collections by the hash of the first key field, which spreads keys evenly, whatever
+    /// their values. Otherwise like [`sharded`](Self::sharded).
     pub fn sharded_hashed(mut self) -> Self {
         self.sharding = Some(Sharding::Hashed);
         self
     }
 
-    /// Shards the collection by ranges of the key fields and the time window, for keys whose buckets
-    /// are more than one shard should hold. Writes for a window still go to one shard; reads of a key
-    /// ask the shards that hold windows of it. Otherwise like [`sharded`](Self::sharded).
+    /// Shards the collection by ranges of the key fields and the time window, for keys with more buckets
+    /// than one shard should hold. Writes to one window still go to one shard; reads of a key ask the
+    /// shards that hold its windows. Otherwise like [`sharded`](Self::sharded).
     ///
     /// # Errors
     ///
-    /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict), before anything is sent, if the buckets have no
-    /// windows (`{date/1h}`), or a field is `unique`: its index has to see all items of a key.
+    /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict), before anything is sent, if the
+    /// buckets have no windows (`{date/1h}`), or a field is `unique`: its index has to see all items of
+    /// a key.
     pub fn sharded_by_window(mut self) -> Self {
         self.sharding = Some(Sharding::ByWindow);
         self
     }
 
-    /// The driver's options for the collections that are made, such as another compressor. Their
-    /// validator is always that of the struct.
+    /// Sets the driver's options for the collections that are created, such as another compressor. Their
+    /// validator is always the struct's.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::{Database, bson::doc}};
@@ -199,7 +201,7 @@ async fn create(
         return Err(fail(error));
     }
     match server.validator().await.map_err(fail)? {
-        // It is a view, or gone again.
+        // The name belongs to a view, or the collection is gone again.
         None => Err(fail(error)),
         Some(there) if there == validator => Ok(()),
         Some(there) if there.is_empty() => server.validate(validator).await.map_err(fail),
@@ -213,7 +215,7 @@ async fn create(
     }
 }
 
-/// Before anything is made.
+/// An error before anything is created, unless a `mongos` answers.
 async fn needs_mongos(server: &Server) -> Result<()> {
     let known = server.deployment().await;
     match known.map_err(|error| Error::read(error, server.name()))? {

@@ -1,4 +1,4 @@
-//! Import: a flat collection, one document per item, is written into buckets.
+//! Import: writes a flat collection, with one document per item, into buckets.
 
 mod gather;
 mod read;
@@ -11,24 +11,24 @@ use self::{gather::Gather, record::Record};
 use crate::{Bucket, Buckets, Result, error::Kind, server::Server, write::engine::Engine};
 
 impl<T: Bucket> Buckets<T> {
-    /// Writes the documents of a flat collection, one per item, into buckets: by key, and in the
-    /// order of the items' time. The flat collection stays as it is.
+    /// Writes the documents of a flat collection, one per item, into buckets: by key, and in the order
+    /// of the items' time. The flat collection does not change.
     ///
-    /// The flat documents have the struct's fields under their stored names, and may have others,
-    /// which are left out. The server puts them in order, on its disk if they are many, so memory
-    /// stays bounded on both sides; an index on the key and the time saves that.
+    /// The flat documents have the struct's fields under their stored names; other fields are left out.
+    /// The server sorts them, on its disk if there are many, so memory stays bounded on both sides; an
+    /// index on the key and the time saves the sort.
     ///
-    /// It goes on where an earlier call with the same collections was dropped or killed: each
-    /// command is a transaction that also notes how far it got, in the collection `bucket_regroup`
-    /// of the same database, until all is done. So it needs a replica set; one of a single member
-    /// will do. Flat documents that are added or removed between the two calls may be missed.
+    /// It continues where an earlier call with the same collections was dropped or killed. Each command
+    /// is a transaction that also records the progress in the collection `bucket_regroup` of the same
+    /// database, until the import is complete. So it needs a replica set; a single member is enough.
+    /// Flat documents that are added or removed between the two calls may be missed.
     ///
     /// # Errors
     ///
-    /// [`is_key_taken`](crate::Error::is_key_taken) if the buckets hold one of the keys already,
-    /// before anything is written; [`is_deserialize`](crate::Error::is_deserialize) for a flat
-    /// document that is no item; [`is_import_overtaken`](crate::Error::is_import_overtaken). After each of them
-    /// all that is written stays, and the next call goes on from there.
+    /// [`is_key_taken`](crate::Error::is_key_taken) if the buckets already hold one of the keys, before
+    /// anything is written; [`is_deserialize`](crate::Error::is_deserialize) for a flat document that
+    /// the struct cannot read; [`is_import_overtaken`](crate::Error::is_import_overtaken). After each of
+    /// them everything written so far stays, and the next call continues from there.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, mongodb::Database};
@@ -44,21 +44,21 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// How often another run may be seen to go on with the same work before this one gives up. A call
+/// How often this import may find that another one has advanced the same work before it gives up. A call
 /// that was dropped may have left one transaction behind.
 const OVERTAKEN: u32 = 3;
 
-/// How far a [`import_flat`](crate::Buckets::import_flat) is.
+/// The progress of an [`import_flat`](crate::Buckets::import_flat).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ImportProgress {
     /// How many items the flat collection held when the call began.
     pub found: u64,
-    /// How many of them are in buckets so far, those of earlier calls included.
+    /// How many of them are in buckets so far, including those of earlier calls.
     pub stored: u64,
 }
 
-/// The import of a flat collection, which waits to be awaited; see
+/// Builder of an import of a flat collection: await it; see
 /// [`Buckets::import_flat`](crate::Buckets::import_flat).
 #[must_use = "nothing is imported until this is awaited"]
 pub struct ImportFlat<'p, T> {
@@ -82,12 +82,11 @@ impl<T: Bucket> ImportFlat<'static, T> {
 }
 
 impl<'p, T: Bucket> ImportFlat<'p, T> {
-    /// Puts the items of a key in the order of these fields of the flat documents, as
-    /// `doc! { "date": 1 }`, and not in that of their time; with `{#}` it is otherwise that of
-    /// their `_id`. With time windows the time comes first in any case, and these fields tell in which
-    /// order items of the same moment are.
+    /// Sorts the items of a key by these fields of the flat documents, as `doc! { "date": 1 }`, instead
+    /// of by their time; with `{#}` the default is by their `_id`. With time windows the time always
+    /// comes first, and these fields order items of the same time.
     ///
-    /// An import that is taken up again must be given the same order.
+    /// An import that continues an earlier one needs the same order.
     pub fn sort(mut self, fields: Document) -> Self {
         self.sort = Some(fields);
         self

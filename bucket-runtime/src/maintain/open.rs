@@ -1,4 +1,4 @@
-//! Opening a collection: the index that the guarantees stand on is there, and it is the right one.
+//! Opens a collection: makes sure that the index behind the guarantees exists and is the right one.
 
 use std::marker::PhantomData;
 
@@ -16,7 +16,7 @@ use crate::{
     write::{append::Writer, combine::Combiner, engine::Engine},
 };
 
-/// The opening of a collection, which waits to be awaited; see [`Bucket::buckets`].
+/// Builder of an opened collection: await it; see [`Bucket::buckets`].
 #[must_use = "the collection is opened when this is awaited"]
 pub struct OpenBuckets<T> {
     collection: Collection<Document>,
@@ -33,8 +33,8 @@ impl<T: Bucket> OpenBuckets<T> {
         }
     }
 
-    /// Whether appends that wait at the same time travel together; see
-    /// [`Buckets::append`]. They do unless this is called with `false`.
+    /// Whether appends that wait at the same time share commands; see [`Buckets::append`]. The default
+    /// is `true`.
     pub fn combine(mut self, combine: bool) -> Self {
         self.combine = combine;
         self
@@ -54,21 +54,21 @@ impl<T: Bucket> OpenBuckets<T> {
 /// The user lacks a privilege.
 const UNAUTHORIZED: i32 = 13;
 
-/// CannotCreateIndex and InvalidOptions: a unique index does not fit the shard key.
+/// CannotCreateIndex and InvalidOptions: the shard key does not allow a unique index.
 const CANNOT_CREATE: [i32; 2] = [67, 72];
 
-/// What is known of a collection's indexes.
+/// A collection's indexes, as they were read.
 pub(crate) struct Indexes {
     pub(crate) found: Vec<IndexModel>,
-    /// The open index as it is there; `None` if it has to be made.
+    /// The existing open index; `None` if it has to be created.
     stored: Option<OpenIndex>,
-    /// Those that are to be made.
+    /// The indexes to create.
     missing: Vec<IndexModel>,
     pub(crate) index: OpenIndex,
 }
 
-/// Checks the indexes of the collection, makes those that are not there, and tries whether the server
-/// does what the protocol needs.
+/// Checks the collection's indexes, creates the missing ones, and tests whether the server supports what
+/// the protocol needs.
 pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
     let fail = |error| Error::read(error, server.name());
     server.deployment().await.map_err(fail)?;
@@ -82,7 +82,7 @@ pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> 
                 unsupported(server, "unique indexes with a `partialFilterExpression`")
             })?;
         }
-        // Who may only read does not need what guards writers against each other.
+        // A user who may only read does not need the indexes that guard writers against each other.
         (Err(error), Some(_))
             if error
                 .driver()
@@ -93,12 +93,12 @@ pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> 
         Err(error) if is_unknown(&error) => {
             Err(unsupported(server, "updates with a `hint`").with_driver(error))
         }
-        // Whatever else is wrong, the first write will tell.
+        // The first write will report any other error.
         _ => Ok(indexes),
     }
 }
 
-/// Checks the indexes of the collection.
+/// Checks the collection's indexes.
 pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
     let fail = |kind| Error::new(kind, server.name());
     let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
@@ -110,7 +110,7 @@ pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<
         }));
     }
     let index = stored.unwrap_or(OpenIndex::first(spec.capacity));
-    // A `mongos` lists the indexes of one shard, and another one may have failed to make its own.
+    // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
     let needed = match server.is_sharded() {
         true => Needed::OnEachShard,
         false => Needed::IfMissing,
@@ -127,7 +127,7 @@ pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<
     })
 }
 
-/// Makes indexes. One round trip, or none if there are none.
+/// Creates indexes. One round trip, or none if there is nothing to create.
 pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
@@ -135,7 +135,7 @@ pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<
     server.create_indexes(missing).await.map_err(|error| {
         let kind = match duplicate_index(&error) {
             Some(UNIQUE_INDEX) => Kind::NotUnique,
-            // No other but the open index refuses documents.
+            // Apart from that one, only the open index refuses documents.
             Some(_) => Kind::SeveralOpen,
             None => Kind::Driver,
         };
@@ -147,7 +147,7 @@ fn unsupported(server: &Server, what: &'static str) -> Error {
     Error::new(Kind::Unsupported(what), server.name())
 }
 
-/// The error, which tells of the shard key if the index could not be made for that.
+/// Replaces the error if the shard key is the reason why an index could not be created.
 async fn explained(server: &Server, spec: &BucketSpec, error: Error) -> Error {
     let is_refused = |error| CANNOT_CREATE.iter().any(|code| is_code(error, *code));
     if !server.is_sharded() || !error.driver().is_some_and(is_refused) {

@@ -1,4 +1,4 @@
-//! Verifying buckets against G2 to G5, and mending what can be mended without guessing.
+//! Verifies buckets against G2 to G5, and repairs whatever needs no guessing.
 
 mod command;
 mod find;
@@ -22,7 +22,7 @@ use crate::{
     value::unreadable::unreadable,
 };
 
-/// A verification that waits to be awaited; see [`Bucket::verify`](crate::Bucket::verify).
+/// Builder of a verification: await it; see [`Bucket::verify`](crate::Bucket::verify).
 #[must_use = "nothing is verified until this is awaited"]
 pub struct VerifyBuckets(Verifier);
 
@@ -39,7 +39,7 @@ impl VerifyBuckets {
     }
 }
 
-/// A repair that waits to be awaited; see [`Bucket::repair`](crate::Bucket::repair).
+/// Builder of a repair: await it; see [`Bucket::repair`](crate::Bucket::repair).
 #[must_use = "nothing is repaired until this is awaited"]
 pub struct RepairBuckets(Verifier);
 
@@ -56,7 +56,7 @@ impl RepairBuckets {
     }
 }
 
-/// What verifies a collection.
+/// The verifier of a collection.
 pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier {
     Verifier {
         server: Server::new(collection),
@@ -66,7 +66,7 @@ pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier 
     }
 }
 
-/// The key of these stored values, or the index of the field that holds none.
+/// The key with these stored values, or the index of the first unreadable field.
 fn parts<T: Bucket>(values: Vec<Bson>) -> Result<Vec<KeyPart>, usize> {
     T::Key::from_values(values).map(|key| T::Key::parts(key.borrowed()))
 }

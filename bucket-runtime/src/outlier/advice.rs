@@ -1,20 +1,20 @@
-//! Advice: how long the arrays of a collection are, and what each threshold would do.
+//! Advice: how long a collection's arrays are, and what each threshold would do.
 
 use std::fmt;
 
-/// The thresholds that are looked at.
+/// The thresholds to compare.
 const CANDIDATES: [u64; 12] = [
     10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000,
 ];
 
-/// The quantiles that are told, in percent.
+/// The quantiles to report, in percent.
 const QUANTILES: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
 
-/// At most this share of the documents may be outliers. The manual calls them the atypical ones; a
-/// pattern for every hundredth document is one that the others do not pay for.
+/// At most this share of the documents may be outliers. The manual calls outliers atypical documents;
+/// with one in a hundred, the others do not pay for the pattern.
 const RARE: f64 = 0.01;
 
-/// All documents whose array has one length.
+/// All documents whose arrays have the same length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Group {
     pub(crate) length: u64,
@@ -22,25 +22,25 @@ pub(crate) struct Group {
     pub(crate) bytes: u64,
 }
 
-/// How long the arrays of a collection are, and which threshold suits them.
+/// How long a collection's arrays are, and which threshold suits them.
 ///
-/// Printing it gives the figures as tables, with a histogram of the lengths, and the reason.
+/// Its `Display` prints the figures as tables, a histogram of the lengths, and the reason.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Advice {
-    /// How many documents there are.
+    /// The number of documents.
     pub documents: u64,
-    /// How many items their arrays hold.
+    /// The number of items in their arrays.
     pub items: u64,
-    /// How many bytes the documents take.
+    /// The size of the documents in bytes.
     pub bytes: u64,
     /// The length of the longest array.
     pub longest: u64,
-    /// Lengths that so many percent of the arrays do not exceed.
+    /// Percentages, each with the length that so large a share of the arrays does not exceed.
     pub quantiles: Vec<(f64, u64)>,
     /// What each threshold would do.
     pub candidates: Vec<Candidate>,
-    /// The threshold to take; `None` if the pattern would gain nothing.
+    /// The recommended threshold; `None` if the pattern would gain nothing.
     pub recommended: Option<u64>,
     /// How many documents have an array of up to 0, 1, 2, 4, 8 … items.
     pub histogram: Vec<(u64, u64)>,
@@ -50,13 +50,13 @@ pub struct Advice {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// How many items a document would keep.
+    /// The number of items that a document would keep.
     pub threshold: u64,
-    /// How many documents have more.
+    /// The number of documents with more items.
     pub documents_above: u64,
-    /// How many bytes those documents take.
+    /// The size of those documents in bytes.
     pub bytes_above: u64,
-    /// How many items would go to extras.
+    /// The number of items that would move to extras.
     pub items_moved: u64,
 }
 
@@ -81,7 +81,7 @@ impl Advice {
             recommended: None,
             histogram: histogram(&groups),
         };
-        // The first one that exceeds every array says it all; those beyond it say nothing new.
+        // The first threshold that exceeds every array is the last useful one; greater ones add nothing.
         let telling = advice
             .candidates
             .iter()
@@ -104,12 +104,12 @@ impl Advice {
                 .find(|candidate| candidate.threshold == recommended)
         });
         if self.documents == 0 {
-            return "there are no documents to look at".to_owned();
+            return "there are no documents to analyse".to_owned();
         }
         let Some(candidate) = found else {
             return match self.longest > CANDIDATES[CANDIDATES.len() - 1] {
                 true => format!(
-                    "more than {} % of the arrays exceed {} items: these are no outliers, look at \
+                    "more than {} % of the arrays exceed {} items: these are not outliers; consider \
                      the bucket pattern",
                     RARE * 100.0,
                     thousands(CANDIDATES[CANDIDATES.len() - 1]),

@@ -1,4 +1,4 @@
-//! Choosing the threshold: the analysis of a collection.
+//! Analyses a collection to choose the threshold.
 
 use mongodb::{
     Collection,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Error, Result, server::Server, value::element::whole};
 
-/// An analysis that waits to be awaited; see [`Outlier::advise`](crate::Outlier::advise).
+/// Builder of an analysis: await it; see [`Outlier::advise`](crate::Outlier::advise).
 #[must_use = "nothing is analysed until this is awaited"]
 pub struct Advise {
     server: Server,

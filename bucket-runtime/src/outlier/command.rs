@@ -13,7 +13,7 @@ use crate::{
     value::element::value_size,
 };
 
-/// One parent, ready to be put into commands.
+/// One parent, in the form that commands need.
 #[derive(Debug, Clone)]
 pub(crate) struct ParentScope {
     pub(crate) spec: &'static OutlierSpec,
@@ -40,9 +40,9 @@ impl ParentScope {
         doc! { "_id": equality(&self.id) }
     }
 
-    /// The push into the parent's array, if that has room for these.
+    /// The push into the parent's array, if it has room for these items.
     ///
-    /// The threshold is decided in the filter, never read first.
+    /// The filter decides the threshold; nothing is read first.
     pub(crate) fn push(&self, elements: Vec<Bson>) -> Update {
         let mut filter = self.parent();
         filter.insert(self.spec.flag, doc! { "$ne": true });
@@ -55,7 +55,7 @@ impl ParentScope {
         }
     }
 
-    /// Flags the parent, if it has no room for this one or is flagged already.
+    /// Flags the parent, if it has no room for this item or is flagged already.
     pub(crate) fn flag(&self, element: &Bson) -> Update {
         let mut filter = self.parent();
         let has_room = self.has_room(std::slice::from_ref(element));
@@ -69,8 +69,8 @@ impl ParentScope {
         }
     }
 
-    /// Whether the parent has room for these. It is asked for the length and not for an index
-    /// (`items.49`), since a path like that also finds a field `49` of an item.
+    /// The condition that the parent has room for these. It uses the length and not an index
+    /// (`items.49`), since such a path also finds a field `49` of an item.
     fn has_room(&self, elements: &[Bson]) -> Document {
         let room = i64::from(self.spec.threshold) - i64::from(size(elements));
         let by_length = doc! { "$lte": [array_length(self.spec.items), room] };
@@ -81,7 +81,7 @@ impl ParentScope {
         doc! { "$and": [by_length, { "$lte": [{ "$bsonSize": "$$ROOT" }, room] }] }
     }
 
-    /// How many of these, from the first one on, a parent takes that has so many items and bytes.
+    /// How many of these items, counted from the first, a parent with this length and size can take.
     pub(crate) fn fitting(&self, length: usize, bytes: usize, elements: &[Bson]) -> usize {
         let room = (self.spec.threshold as usize).saturating_sub(length);
         let most = room.min(elements.len());
@@ -108,7 +108,7 @@ impl ParentScope {
         signed(value_size(element)) + 2 + digits(self.spec.threshold.into()) as i64
     }
 
-    /// A projection that tells a parent's state: its flag, the length of its array, and its bytes.
+    /// A projection of a parent's state: its flag, the length of its array, and its bytes.
     pub(crate) fn state(&self) -> Document {
         doc! {
             "_id": 0,
@@ -118,13 +118,13 @@ impl ParentScope {
         }
     }
 
-    /// All extras documents of the parent, also those that the manual's commands wrote.
+    /// All extras documents of the parent, including those that the manual's commands wrote.
     pub(crate) fn all_extras(&self) -> Document {
         doc! { self.spec.reference: equality(&self.id) }
     }
 
-    /// The extras documents that are no pages of ours: the manual's, without a number. The index on
-    /// reference and `_id` answers that without a look into the pages.
+    /// The extras documents that are not our pages: the manual's, without a number. The index on
+    /// reference and `_id` answers that without reading pages.
     pub(crate) fn unnumbered_extras(&self) -> Document {
         let mut filter = self.all_extras();
         for (id, range) in self.extras.ids() {
@@ -133,10 +133,10 @@ impl ParentScope {
         filter
     }
 
-    /// Takes a value out of the parent's array: a filter, and a pipeline.
+    /// Removes a value from the parent's array: a filter, and a pipeline.
     ///
-    /// Expressions compare whole values. In a query a list, a pattern or an operator would be read
-    /// as a condition, and so would be the operand of `$pull`.
+    /// Expressions compare whole values. A query would read a list, a pattern or an operator as a
+    /// condition, and so would `$pull`.
     pub(crate) fn pull(&self, value: &Bson) -> (Document, Vec<Document>) {
         let mut filter = self.parent();
         filter.insert("$expr", holds(self.spec.items, value));
@@ -144,8 +144,8 @@ impl ParentScope {
         (filter, vec![doc! { "$set": { self.spec.items: keep } }])
     }
 
-    /// Takes a value out of every extras document: a filter, and a pipeline that keeps the count
-    /// true and seals a page that was full, since a second open page must not come into being.
+    /// Removes a value from every extras document: a filter, and a pipeline that corrects the count and
+    /// seals a page that was full, since there must be no second open page.
     pub(crate) fn pull_extras(&self, value: &Bson) -> (Document, Vec<Document>) {
         let array = format!("${}", self.spec.extra_items);
         let mut filter = self.all_extras();
@@ -186,7 +186,7 @@ impl ParentScope {
         ]
     }
 
-    /// Cuts the parent's array behind so many items, and flags it.
+    /// Cuts the parent's array to this length, and flags the parent.
     pub(crate) fn cut(&self, length: usize) -> Update {
         let length = i32::try_from(length).unwrap_or(i32::MAX);
         let keep = doc! { "$each": [], "$slice": length };
@@ -209,8 +209,8 @@ impl ParentScope {
     }
 }
 
-/// The parents that have more items than the threshold, or more bytes than they may while there are
-/// items that could go elsewhere.
+/// The parents that have more items than the threshold, or more bytes than allowed and items that could
+/// move.
 pub(crate) fn too_large(spec: &OutlierSpec) -> Document {
     let length = array_length(spec.items);
     let max = i64::from(spec.max_bytes);

@@ -5,7 +5,7 @@ use mongodb::error::Error as DriverError;
 use super::{command::ParentScope, known::Known};
 use crate::{Error, error::Kind, server::Server, write::engine::Engine};
 
-/// The two collections, and what the handle has learned.
+/// The two collections, and the parents that the handle knows to be outliers.
 #[derive(Clone)]
 pub(crate) struct Core {
     pub(crate) parents: Server,
@@ -23,7 +23,7 @@ impl Core {
         Error::write(error, self.parents.name()).with_key(&scope.extras.label())
     }
 
-    /// The same of a write of many documents.
+    /// The same for a write of many documents.
     pub(crate) fn refused_many(&self, scope: &ParentScope, error: DriverError) -> Error {
         Error::write_of_many(error, self.parents.name()).with_key(&scope.extras.label())
     }

@@ -1,4 +1,4 @@
-//! Taking values out, and deleting parents.
+//! Removes values, and deletes parents.
 
 use mongodb::{ClientSession, bson::Bson};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{command::ParentScope, core::Core};
 use crate::{Error, Result, error::Kind, value::element::element};
 
-/// A removal that waits to be awaited; see [`Outliers::remove`](crate::Outliers::remove).
+/// Builder of a removal: await it; see [`Outliers::remove`](crate::Outliers::remove).
 #[must_use = "nothing is removed until this is awaited"]
 pub struct Remove<'s> {
     core: Core,
@@ -28,7 +28,7 @@ impl Remove<'static> {
 }
 
 impl Remove<'_> {
-    /// Removes in this session; in a transaction all steps belong to that.
+    /// Removes in this session; in a transaction, all steps are part of it.
     pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Remove<'s> {
         Remove {
             core: self.core,
@@ -47,7 +47,7 @@ impl<'s> Remove<'s> {
     }
 }
 
-/// A deletion that waits to be awaited; see [`Outliers::delete`](crate::Outliers::delete).
+/// Builder of a deletion: await it; see [`Outliers::delete`](crate::Outliers::delete).
 #[must_use = "nothing is deleted until this is awaited"]
 pub struct Delete<'s> {
     core: Core,
@@ -66,7 +66,7 @@ impl Delete<'static> {
 }
 
 impl Delete<'_> {
-    /// Deletes in this session; in a transaction both steps belong to that.
+    /// Deletes in this session; in a transaction, both steps are part of it.
     pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Delete<'s> {
         Delete {
             core: self.core,
@@ -83,10 +83,10 @@ impl<'s> Delete<'s> {
 }
 
 impl Core {
-    /// From the parent, then from every extras document: a value never moves between them.
+    /// Removes from the parent, then from every extras document: a value never moves between them.
     ///
-    /// A page that is emptied stays. A writer who has read the last number, and was then overtaken
-    /// by others, would give the number of a deleted page anew, and its values would come before
+    /// A page that becomes empty stays. If it were deleted, a writer that has read the last number and
+    /// was then overtaken could use the number of a deleted page again, and its values would come before
     /// those of higher pages.
     async fn remove(
         &self,
@@ -111,7 +111,7 @@ impl Core {
         Ok(from_parent || from_extras)
     }
 
-    /// The parent first: without it nobody opens another extras page.
+    /// The parent first: without it no writer opens another extras page.
     async fn delete(
         &self,
         scope: &ParentScope,
@@ -133,7 +133,7 @@ impl Core {
     }
 }
 
-/// The error of the second step. If the first one changed something, the call did.
+/// The error of the second step. If the first step changed something, so did the call.
 fn after(first: bool, error: Error) -> Error {
     if first { error.in_doubt() } else { error }
 }

@@ -1,4 +1,4 @@
-//! The extras as buckets: the key is the parent's id, the buckets are numbered.
+//! The extras as buckets: the key is the parent's id, and the buckets are numbered.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// One value beyond a parent's threshold. The bucket engine stores it; nobody else sees it.
+/// One value beyond a parent's threshold; only the bucket engine, which stores it, uses this type.
 pub(crate) struct Extra<T: Outlier> {
     parent: T::Id,
     pub(crate) item: T::Item,

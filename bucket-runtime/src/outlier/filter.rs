@@ -1,10 +1,10 @@
-//! What parents can be searched by.
+//! The conditions that parents can be searched by.
 
 use mongodb::bson::Document;
 
 use crate::protocol::filter::Filter;
 
-/// A condition on parents: a [`Filter`] of typed fields, or a filter of the driver's.
+/// A condition on parents: a [`Filter`] of typed fields, or a filter document of the driver.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no condition on `{T}`",
     label = "a `Filter<{T}>` or a `Document` belongs here",

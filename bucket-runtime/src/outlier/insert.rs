@@ -1,4 +1,4 @@
-//! Inserting a parent, split at once if it has more items than the threshold.
+//! Inserts a parent, and splits it at once if it has more items than the threshold.
 
 use mongodb::{
     ClientSession,
@@ -13,7 +13,7 @@ use crate::{
     value::element::{document_size, element},
 };
 
-/// An insertion that waits to be awaited; see [`Outliers::insert`](crate::Outliers::insert).
+/// Builder of an insertion: await it; see [`Outliers::insert`](crate::Outliers::insert).
 #[must_use = "a parent is inserted when this is awaited"]
 pub struct Insert<'s> {
     core: Core,
@@ -40,7 +40,7 @@ impl Insert<'static> {
 }
 
 impl Insert<'_> {
-    /// Inserts in this session; in a transaction the parent and its extras belong to that.
+    /// Inserts in this session; in a transaction, the parent and its extras are part of it.
     pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Insert<'s> {
         Insert {
             core: self.core,
@@ -59,9 +59,9 @@ impl<'s> Insert<'s> {
 }
 
 impl Core {
-    /// The parent comes first, with its flag, and the extras after it: so an id that is taken is
-    /// refused before anything is stored, there are never extras without a flag, and what is
-    /// stored if it breaks off is a parent with the first of its items.
+    /// The parent comes first, with its flag, and its extras after it. So an id that is taken is refused
+    /// before anything is stored, there are never extras without a flag, and an interrupted call stores
+    /// a parent with the first of its items.
     async fn insert(
         &self,
         scope: &ParentScope,

@@ -1,15 +1,15 @@
-//! Which parents a handle knows to be outliers.
+//! The parents that a handle knows to be outliers.
 
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// How many parents are remembered. Outliers are few; should there be more, some pushes take the
-/// longer way.
+/// How many parents are remembered. Outliers are few; if there are more, some pushes take one more round
+/// trip.
 const MOST: usize = 10_000;
 
-/// The ids of parents that a handle has seen to have extras. It only ever saves round trips.
+/// The ids of parents that a handle has seen to have extras. It only saves round trips.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Known(Arc<Mutex<HashSet<String>>>);
 

@@ -1,4 +1,4 @@
-//! Opening the two collections.
+//! Opens the two collections.
 
 use std::marker::PhantomData;
 
@@ -18,7 +18,7 @@ use crate::{
     write::engine::Engine,
 };
 
-/// The opening of two collections, which waits to be awaited; see [`Outlier::outliers`].
+/// Builder of two opened collections: await it; see [`Outlier::outliers`].
 #[must_use = "the collections are opened when this is awaited"]
 pub struct OpenOutliers<T> {
     parents: Collection<Document>,
@@ -60,7 +60,7 @@ impl<T: Outlier> OpenOutliers<T> {
     }
 }
 
-/// Each shard sees only its own parents: unless they are sharded by their `_id`, two could have the same.
+/// Each shard sees only its own parents: unless `_id` is the shard key, two could have the same.
 async fn check_shard_key(parents: &Server) -> Result<()> {
     let known = parents.deployment().await;
     let known = known.map_err(|error| Error::read(error, parents.name()))?;

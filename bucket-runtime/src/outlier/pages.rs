@@ -1,4 +1,4 @@
-//! The extras pages that a split makes.
+//! The extras pages that a split creates.
 
 use mongodb::bson::{Array, Bson, Document, doc};
 
@@ -15,7 +15,7 @@ use crate::{
     value::element::value_size,
 };
 
-/// The pages of a parent that has none: numbered from 0, of which the last one stays open.
+/// The pages of a parent without extras: numbered from 0, with the last one open.
 pub(crate) fn pages_of(scope: &ParentScope, items: Array) -> Option<Vec<Document>> {
     let packs = packed(scope, &items);
     let mut pages = pages(scope, 0, items, packs)?;
@@ -25,9 +25,9 @@ pub(crate) fn pages_of(scope: &ParentScope, items: Array) -> Option<Vec<Document
     Some(pages)
 }
 
-/// The pages of a parent to which extras were pushed already. What stands in the parent is older,
-/// so its pages take the numbers before the first one, below zero if need be. None of them is open:
-/// the open page is at the other end.
+/// The pages of a parent that already has pushed extras. The parent's own items are older, so their
+/// pages take the numbers before the first one, below zero if necessary. None of them is open: the open
+/// page is at the other end.
 pub(crate) fn pages_before(
     scope: &ParentScope,
     first: &str,
@@ -39,7 +39,7 @@ pub(crate) fn pages_before(
     pages(scope, first, items, packs)
 }
 
-/// Pages numbered from here on, sealed unless they are full. None if there are no such numbers.
+/// Pages numbered from `first`, sealed unless they are full. `None` if there are no such numbers.
 fn pages(scope: &ParentScope, first: i64, items: Array, packs: Vec<Pack>) -> Option<Vec<Document>> {
     let mut items = items.into_iter();
     let pages = packs.into_iter().zip(first..).map(|(pack, n)| {

@@ -1,4 +1,4 @@
-//! The push: into the parent's array while that has room, else into the extras.
+//! The push: into the parent's array while it has room, else into the extras.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ use crate::{
 /// How often the parent may change its state between two steps of one push.
 const TRIES: u32 = 100;
 
-/// A push that waits to be awaited; see [`Outliers::push`](crate::Outliers::push).
+/// Builder of a push: await it; see [`Outliers::push`](crate::Outliers::push).
 #[must_use = "a push is sent when it is awaited"]
 pub struct Push<'s> {
     core: Core,
@@ -38,7 +38,7 @@ impl Push<'static> {
 }
 
 impl Push<'_> {
-    /// Sends the push in this session; in a transaction all its steps belong to that.
+    /// Sends the push in this session; in a transaction, all its steps are part of it.
     pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Push<'s> {
         Push {
             core: self.core,
@@ -58,8 +58,7 @@ impl<'s> Push<'s> {
     }
 }
 
-/// A push of many items that waits to be awaited; see
-/// [`Outliers::push_many`](crate::Outliers::push_many).
+/// Builder of a push of many items: await it; see [`Outliers::push_many`](crate::Outliers::push_many).
 #[must_use = "a push is sent when it is awaited"]
 pub struct PushMany<'s, T: Outlier> {
     core: Core,
@@ -80,7 +79,7 @@ impl<T: Outlier> PushMany<'static, T> {
 }
 
 impl<T: Outlier> PushMany<'_, T> {
-    /// Sends the push in this session; in a transaction all its steps belong to that.
+    /// Sends the push in this session; in a transaction, all its steps are part of it.
     pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> PushMany<'s, T> {
         PushMany {
             core: self.core,
@@ -112,10 +111,10 @@ impl<'s, T: Outlier> PushMany<'s, T> {
     }
 }
 
-/// A push of many items that failed on the way: why, and the items that were not stored.
+/// A push of many items that failed on the way: the reason, and the items that were not stored.
 ///
-/// The items before them are stored, in order. If
-/// [`error.is_maybe_stored()`](Error::is_maybe_stored), the first of the rest may be, too.
+/// The items before them are stored, in order. If [`error.is_maybe_stored()`](Error::is_maybe_stored),
+/// the first of the rest may be stored, too.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PushManyError<I> {
@@ -152,10 +151,10 @@ impl Core {
         element(item).map_err(|error| self.fail(scope, Kind::Serialize).with_source(error))
     }
 
-    /// Pushes the elements, in order; after an error those that are left are the ones not stored.
+    /// Pushes the elements, in order; after an error, `elements` holds those that were not stored.
     ///
-    /// Each step is one command, complete in itself. The flag is set before the first extra is
-    /// stored, so that there are never extras without it, wherever the steps are broken off.
+    /// Each step is one command, complete in itself. The flag is set before the first extra is stored,
+    /// so there are never extras without it, even if the steps are interrupted.
     pub(crate) async fn push(
         &self,
         scope: &ParentScope,
@@ -182,7 +181,7 @@ impl Core {
         {
             return self.append_extras(scope, elements, session).await;
         }
-        // As long as nothing is known of the parent, it is taken for an empty one.
+        // A parent whose state is unknown is treated as empty.
         let mut state = State::default();
         for _ in 0..TRIES {
             if elements.is_empty() {
@@ -204,15 +203,15 @@ impl Core {
                 self.known.remember(&scope.extras.prefix);
                 return self.append_extras(scope, elements, session).await;
             }
-            // It has room, but less than was asked for; or it does not exist.
+            // The parent has room, but for fewer items; or it does not exist.
             let found = self.state(scope, true, session.as_deref_mut()).await?;
             state = found.ok_or_else(|| self.fail(scope, Kind::NoParent))?;
         }
         Err(self.fail(scope, Kind::Contended(TRIES)))
     }
 
-    /// Pushes the first element to the open extras page of a parent that is known to have one. That
-    /// the page is there shows that the flag is set, so nothing else has to be asked.
+    /// Pushes the first element to the open extras page of a parent that is known to have one. The
+    /// page's existence shows that the flag is set, so nothing else needs a check.
     async fn push_to_known(
         &self,
         scope: &ParentScope,
@@ -235,7 +234,7 @@ impl Core {
         Ok(stored)
     }
 
-    /// How many elements there are before the first one that no document can hold, and why.
+    /// How many elements come before the first one that no document can hold, and why it cannot.
     pub(crate) fn split_at_misfit(
         &self,
         scope: &ParentScope,
@@ -250,7 +249,7 @@ impl Core {
         }
     }
 
-    /// Appends what is left to the extras, with the bucket engine.
+    /// Appends the remaining elements to the extras, with the bucket engine.
     pub(crate) async fn append_extras(
         &self,
         scope: &ParentScope,

@@ -1,4 +1,4 @@
-//! Moving in: parents that have grown too large already are brought under the pattern.
+//! Splits parents that have already grown too large.
 
 use futures_util::future::BoxFuture;
 use mongodb::{
@@ -22,19 +22,19 @@ use crate::{
     value::element::document_size,
 };
 
-/// How far a [`split_existing`](crate::Outliers::split_existing) is.
+/// The progress of a [`split_existing`](crate::Outliers::split_existing).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SplitProgress {
     /// How many parents were too large when the call began.
     pub found: u64,
-    /// How many of them were looked at so far.
+    /// How many of them have been handled so far.
     pub done: u64,
     /// How many items were moved to extras so far.
     pub moved: u64,
 }
 
-/// The splitting of all parents that are too large, which waits to be awaited; see
+/// Builder of a split of all parents that are too large: await it; see
 /// [`Outliers::split_existing`](crate::Outliers::split_existing).
 #[must_use = "nothing is split until this is awaited"]
 pub struct SplitExisting<'p, T> {
@@ -106,8 +106,8 @@ impl<'p, T: Outlier> SplitExisting<'p, T> {
     }
 }
 
-/// Splits one parent, in a transaction: all of it is moved, or nothing is, and nobody sees it half
-/// done. Tells how many items were moved.
+/// Splits one parent, in a transaction: all of it moves, or nothing does, and no reader sees it half
+/// done. Returns how many items moved.
 pub(crate) async fn split(core: &Core, scope: &ParentScope) -> Result<u64> {
     let split = Split {
         core: core.clone(),
@@ -138,14 +138,14 @@ impl Attempt for Split {
                 .modify(scope.cut(kept), Some(&mut *session))
                 .await
                 .map_err(fail)?;
-            // It only saves round trips, should the commit fail.
+            // This only saves round trips, so it does no harm if the commit fails.
             core.known.remember(&scope.extras.prefix);
             Ok(moved)
         })
     }
 }
 
-/// Moves items to the extras, before those that are there already.
+/// Moves items to the extras, before the existing ones.
 async fn move_out(
     core: &Core,
     scope: &ParentScope,
@@ -154,7 +154,7 @@ async fn move_out(
 ) -> Result<()> {
     let fail = |error: DriverError| core.failed(scope, error);
     let server = &core.extras.server;
-    // What the manual's commands have written is read first, so it takes them.
+    // Reads return the manual's extras documents first, so the first of these takes the items.
     let unnumbered = first_id(core, scope.unnumbered_extras(), session).await;
     if let Some(id) = unnumbered.map_err(fail)? {
         let put = scope.put_before(id, items);
@@ -176,7 +176,7 @@ async fn move_out(
     server.insert_many(&pages, session).await.map_err(fail)
 }
 
-/// The least id among extras documents, in the transaction.
+/// The smallest id among extras documents, in the transaction.
 async fn first_id(
     core: &Core,
     filter: Document,
@@ -197,7 +197,7 @@ async fn first_id(
     })
 }
 
-/// How many items the parent keeps, and the others, in the transaction.
+/// How many items the parent keeps, and the remaining items, in the transaction.
 async fn rest(
     core: &Core,
     scope: &ParentScope,

@@ -10,7 +10,7 @@ use crate::{Result, value::element::whole};
 pub(crate) struct State {
     pub(crate) length: usize,
     pub(crate) flagged: bool,
-    /// How many bytes it takes.
+    /// Its size in bytes.
     pub(crate) bytes: usize,
 }
 
@@ -31,7 +31,7 @@ impl State {
 }
 
 impl Core {
-    /// How full a parent is, if there is one; for a write as the primary has it.
+    /// How full a parent is, if it exists; for a write, as the primary has it.
     pub(crate) async fn state(
         &self,
         scope: &ParentScope,

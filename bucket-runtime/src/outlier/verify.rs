@@ -1,4 +1,4 @@
-//! Verifying what is stored against O2 to O5, and mending what can be mended without guessing.
+//! Verifies what is stored against O2 to O5, and repairs whatever needs no guessing.
 
 use std::fmt;
 
@@ -17,31 +17,31 @@ use crate::{
     schema::{names::SEALED, spec::OutlierSpec},
 };
 
-/// What breaks a guarantee.
+/// A problem that breaks a guarantee.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum OutlierProblem {
-    /// O2: a parent holds more items than the threshold, or some while it takes more bytes than
-    /// `max_bytes`.
+    /// O2: a parent holds more items than the threshold, or takes more bytes than `max_bytes` although
+    /// some items could move.
     TooLarge {
         /// The parent's `_id`.
         parent: Bson,
         /// How many items it holds.
         items: u64,
     },
-    /// O3: there are extras of a parent that is not flagged, so that nobody reads them.
+    /// O3: a parent without a flag has extras, so no read returns them.
     NoFlag {
         /// The parent's `_id`.
         parent: Bson,
     },
     /// O3: there are extras of a parent that does not exist: a delete raced with a push.
     NoParent {
-        /// The `_id` of the parent that there was.
+        /// The `_id` of the deleted parent.
         parent: Bson,
         /// How many extras documents there are.
         documents: u64,
     },
-    /// O4: the count of an extras document is not the length of its array, or above the capacity.
+    /// O4: the count of an extras document is not the length of its array, or exceeds the capacity.
     WrongCount {
         /// The `_id` of the extras document.
         extras: Bson,
@@ -54,27 +54,33 @@ impl fmt::Display for OutlierProblem {
             Self::TooLarge { parent, items } => {
                 write!(
                     f,
-                    "O2: parent {parent}, of {items} items, is beyond the threshold or max_bytes"
+                    "O2: parent {parent} with {items} items exceeds the threshold or `max_bytes`; \
+                     `repair` splits it"
                 )
             }
-            Self::NoFlag { parent } => write!(f, "O3: parent {parent} has extras and no flag"),
+            Self::NoFlag { parent } => write!(
+                f,
+                "O3: parent {parent} has extras but no flag; `repair` sets it"
+            ),
             Self::NoParent { parent, documents } => {
                 write!(
                     f,
-                    "O3: {documents} extras documents of parent {parent}, which does not exist"
+                    "O3: {documents} extras documents belong to parent {parent}, which does not \
+                     exist; `repair` deletes them"
                 )
             }
             Self::WrongCount { extras } => {
                 write!(
                     f,
-                    "O4: the count of extras {extras} is not its length, or too large"
+                    "O4: the count of extras document {extras} is not the length of its array, or exceeds \
+                     the capacity; `repair` corrects a wrong count"
                 )
             }
         }
     }
 }
 
-/// A verification that waits to be awaited; see [`Outliers::verify`](crate::Outliers::verify).
+/// Builder of a verification: await it; see [`Outliers::verify`](crate::Outliers::verify).
 #[must_use = "nothing is verified until this is awaited"]
 pub struct Verify<T>(Outliers<T>);
 
@@ -90,7 +96,7 @@ impl<T: Outlier> Verify<T> {
     }
 }
 
-/// A repair that waits to be awaited; see [`Outliers::repair`](crate::Outliers::repair).
+/// Builder of a repair: await it; see [`Outliers::repair`](crate::Outliers::repair).
 #[must_use = "nothing is repaired until this is awaited"]
 pub struct Repair<T>(Outliers<T>);
 
@@ -178,7 +184,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> R
         }
         OutlierProblem::NoParent { parent, .. } => {
             let scope = scope(parent)?;
-            // The id may have been inserted again since it was verified.
+            // The id may have been inserted again since the verification.
             if core.state(&scope, true, None).await?.is_none() {
                 let deleted = core
                     .extras
@@ -208,7 +214,7 @@ fn too_large(spec: &OutlierSpec) -> Vec<Document> {
     ]
 }
 
-/// O3: the parents of extras that have no flag, or are not there.
+/// O3: the parents with extras that have no flag, or do not exist.
 fn without_flag(spec: &OutlierSpec, parents: &str) -> Vec<Document> {
     vec![
         doc! { "$group": { "_id": format!("${}", spec.reference), "n": { "$sum": 1 } } },
@@ -233,7 +239,7 @@ fn wrong_counts(spec: &OutlierSpec) -> Vec<Document> {
     ]
 }
 
-/// Counts a page anew. One that had been full, or seemed so, is sealed: there may be an open one.
+/// Corrects a page's count. A page that was full, or seemed so, is sealed: there may be an open one.
 fn count_anew(spec: &OutlierSpec) -> Vec<Document> {
     vec![doc! { "$set": { "count": array_length(spec.extra_items), SEALED: "$_id" } }]
 }

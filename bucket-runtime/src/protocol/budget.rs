@@ -1,4 +1,4 @@
-//! How a bucket keeps within its bytes, without anybody who reads them first.
+//! How a bucket stays within its bytes without being read first.
 
 use mongodb::bson::{Document, doc};
 
@@ -14,31 +14,31 @@ use crate::{
     },
 };
 
-/// How the bytes of a key's buckets are shared out.
+/// How the bytes of a key's buckets are divided.
 ///
-/// A share is set aside for each item that a bucket may hold, of a quarter of the bytes
-/// in all. What an item takes beyond its share is added up in the field `oversize`, by the update
-/// that appends it and whose filter asks for what is left of the other three quarters. So buckets of
-/// small items need no such field, and no bucket exceeds its bytes, in whichever order items come.
-/// The first item of a bucket may take all of it.
+/// A quarter of the bytes is divided into equal shares, one for each item that a bucket may hold. The
+/// field `oversize` adds up what items take beyond their shares. The update that appends an item
+/// increases it, and its filter requires that the other three quarters have that much left. So buckets
+/// of small items need no such field, and no bucket exceeds its bytes, whatever the order of the items.
+/// The first item of a bucket may take all of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
-    /// How many bytes all elements may take.
+    /// The bytes for all elements.
     room: i64,
-    /// How many of them are set aside for each.
+    /// The bytes set aside for each element.
     share: i64,
-    /// How many all of them may take beyond their shares.
+    /// The most bytes that all elements may take beyond their shares.
     pub(crate) most: i64,
-    /// How many bytes an element takes in the array besides its own.
+    /// The bytes that an element takes in the array in addition to its value.
     place: i64,
-    /// How many bytes the fields take that a bucket gets when it has no room.
+    /// The bytes of the fields that a bucket gets once it is sealed or has large items.
     reserve: i64,
-    /// How many bytes a bucket may take.
+    /// The maximum size of a bucket in bytes.
     max: u32,
 }
 
 impl Budget {
-    /// Nothing if a bucket of the key cannot exceed its bytes.
+    /// `None` if a bucket of the key cannot exceed its bytes.
     pub(crate) fn of(scope: &KeyScope) -> Option<Self> {
         let spec = scope.spec;
         let max = scope.max_bytes()?;
@@ -67,7 +67,7 @@ impl Budget {
         (signed(bytes) + self.place - self.share).max(0)
     }
 
-    /// Whether a bucket takes a further item that takes so many bytes beyond its share.
+    /// Whether a bucket has room for a further item with this oversize.
     pub(crate) fn takes(&self, oversize: i64, further: i64) -> bool {
         oversize.saturating_add(further) <= self.most
     }
@@ -77,24 +77,24 @@ impl Budget {
         bytes + usize::try_from(self.place).unwrap_or_default()
     }
 
-    /// Whether elements that take so many bytes in the array are no more than a bucket holds.
+    /// Whether a bucket can hold elements that take this many bytes in the array.
     pub(crate) fn holds(&self, bytes: usize) -> bool {
         signed(bytes) <= self.room
     }
 
-    /// Whether a document of this size keeps within a bucket's bytes; one that is not sealed may be
-    /// later.
+    /// Whether a document of this size stays within a bucket's bytes; one that is not sealed needs room
+    /// to be sealed later.
     pub(crate) fn is_document(&self, bytes: usize, sealed: bool) -> bool {
         let reserve = if sealed { 0 } else { self.reserve };
         signed(bytes) + reserve <= i64::from(self.max)
     }
 
-    /// The condition that a bucket takes further items that take so many bytes beyond their shares.
-    /// Without the field they have taken none.
+    /// The condition that a bucket has room for further items with this oversize. Buckets without the
+    /// field have used none of it.
     pub(crate) fn leaves(&self, further: i64) -> Document {
         match self.most - further {
             left @ 0.. => doc! { "$not": { "$gt": left } },
-            // It has to be the first one of a bucket: there is none that takes it.
+            // The item has to be the first of a bucket: no existing bucket has room for it.
             _ => doc! { "$lt": 0_i64 },
         }
     }

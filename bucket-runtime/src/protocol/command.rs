@@ -30,16 +30,16 @@ use crate::{
     value::stored_bucket::StoredBucket,
 };
 
-/// One key of one collection, or one time window of a key, ready to be put into commands.
+/// One key of one collection, or one time window of a key, in the form that commands need.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyScope {
     pub(crate) spec: &'static BucketSpec,
-    /// The collection's open index, as far as is known.
+    /// The collection's open index, as last read.
     pub(crate) open: OpenIndex,
     pub(crate) parts: Vec<KeyPart>,
-    /// The window's start. Writing treats it as one more part of the key, reading knows only keys.
+    /// The window's start. Writing treats it as one more part of the key; reading knows only keys.
     pub(crate) window: Option<DateTime>,
-    /// What the ids of all buckets of the key, or of the window, begin with.
+    /// The prefix of the ids of all buckets of the key or window.
     pub(crate) prefix: String,
 }
 
@@ -53,16 +53,16 @@ pub(crate) struct Update {
 }
 
 impl Update {
-    /// The same, with the time of the newest of the items that it carries.
+    /// The same update, with the time of the newest item in it.
     pub(crate) fn with_newest(mut self, newest: DateTime) -> Self {
-        // There is one `$max` for all fields.
+        // An update can have only one `$max`, for all fields.
         let mut max = (self.update.get_document("$max").cloned()).unwrap_or_default();
         max.insert(NEWEST, newest);
         self.update.insert("$max", max);
         self
     }
 
-    /// It as one of the statements of an `update` command.
+    /// The update as a statement of an `update` command.
     pub(crate) fn into_statement(self) -> Document {
         let mut statement = doc! { "q": self.filter, "u": self.update, "upsert": self.upsert };
         if let Some(hint) = self.hint {
@@ -84,21 +84,21 @@ impl KeyScope {
         }
     }
 
-    /// The same, by the open index that the collection has.
+    /// The same key, with this open index.
     pub(crate) fn by(mut self, open: OpenIndex) -> Self {
         self.open = open;
         self
     }
 
-    /// How many bytes a bucket takes at most, if that has to be seen to: what the compiler has proven
-    /// is true of the capacity that it knew.
+    /// The maximum size of a bucket, if it has to be checked: the compiler's proof holds only up to the
+    /// struct's capacity.
     pub(crate) fn max_bytes(&self) -> Option<u32> {
         let is_bounded = self.spec.is_bounded && self.open.capacity <= self.spec.capacity;
         (!is_bounded).then_some(self.spec.max_bytes)
     }
 
-    /// Where an item of this moment is written to: its window, if buckets have one. A moment that no
-    /// id can hold has none; [`item::opening_id`](crate::write::item::opening_id) refuses it.
+    /// Narrows the scope to the window of this moment, if buckets have windows. A moment that no id can
+    /// hold has no window; [`item::opening_id`](crate::write::item::opening_id) refuses it.
     pub(crate) fn at(mut self, time: Option<DateTime>) -> Self {
         let ordinal = self.spec.id.ordinal;
         if let (Ordinal::Window { .. }, Some(time)) = (ordinal, time)
@@ -110,38 +110,38 @@ impl KeyScope {
         self
     }
 
-    /// The fields that a bucket has at its top because of whose it is.
+    /// The top-level fields that a bucket has because of its key and window.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, Bson)> {
         let window = self.spec.window_name().zip(self.window);
         let window = window.map(|(name, start)| (name, start.into()));
         self.key_fields().chain(window)
     }
 
-    /// The fields of the key.
+    /// The key fields.
     fn key_fields(&self) -> impl Iterator<Item = (&'static str, Bson)> {
         let key = self.spec.key_names().zip(&self.parts);
         key.map(|(name, part)| (name, part.value.clone()))
     }
 
-    /// The fields of all buckets of the key, or of the window, as conditions.
+    /// The fields that all buckets of the key or window share, as conditions.
     pub(crate) fn equalities(&self) -> Document {
         conditions(self.fields())
     }
 
-    /// The ids of all buckets of the key, or of the window: a range, which the `_id` index answers alone.
-    /// Never a regex.
+    /// The ids of all buckets of the key or window: a range, which the `_id` index answers alone. Never
+    /// a regex.
     pub(crate) fn ids(&self) -> Document {
         doc! { "_id": { "$gte": &self.prefix, "$lt": id::successor(&self.prefix) } }
     }
 
-    /// All buckets of the key, or of the window.
+    /// All buckets of the key or window.
     pub(crate) fn all(&self) -> Document {
         self.with_key(self.ids())
     }
 
-    /// The buckets with these ids that have the fields of the key: none that another program put among
-    /// them, but also those that have a field under an older name. A `mongos` asks one shard for them,
-    /// unless a field may have an older name.
+    /// The buckets with these ids that have the key fields. That excludes documents of other programs
+    /// among those ids, but includes buckets that have a key field under an older name. A `mongos` asks
+    /// one shard for them, unless a field may have an older name.
     pub(crate) fn with_key(&self, mut ids: Document) -> Document {
         let mut renamed = Vec::new();
         for (key, part) in self.spec.key.iter().zip(&self.parts) {
@@ -178,7 +178,7 @@ impl KeyScope {
         self.with_key(doc! { "_id": ids })
     }
 
-    /// The ids of buckets that began at the moment of `base`, an id without a suffix.
+    /// The ids of the buckets that start at the moment of `base`, an id without a suffix.
     pub(crate) fn ids_of_moment(base: &str) -> Document {
         doc! { "_id": { "$gte": base, "$lte": id::last_suffix(base) } }
     }
@@ -187,7 +187,7 @@ impl KeyScope {
         format!("{}{ordinal}", self.prefix)
     }
 
-    /// The key as text for people: its fields, parted by commas.
+    /// The key as readable text: its fields, separated by commas.
     pub(crate) fn label(&self) -> String {
         let fields: Vec<_> = (self.parts.iter())
             .map(|part| part.text.chars().take(100).collect::<String>())
@@ -195,13 +195,13 @@ impl KeyScope {
         format!("{:?}", fields.join(", "))
     }
 
-    /// Whether the bucket belongs to the key. Among the key's ids, only a program that does not know the
-    /// format stores one that does not.
+    /// Whether the bucket belongs to the key. A bucket among the key's ids that does not was stored by a
+    /// program that does not know the format.
     pub(crate) fn holds<T: Bucket, E>(&self, bucket: &StoredBucket<T, E>) -> bool {
         T::Key::parts(bucket.key.borrowed()) == self.parts && bucket.id.starts_with(&self.prefix)
     }
 
-    /// The open bucket of the key, also if its id is none of the key's.
+    /// The open bucket of the key, even if its id is not one of the key's.
     pub(crate) fn open_bucket_anywhere(&self) -> Document {
         let mut filter = self.equalities();
         filter.insert(SEALED, doc! { "$exists": false });
@@ -228,14 +228,15 @@ impl KeyScope {
     }
 }
 
-/// A filter for these very values.
+/// A filter for exactly these values.
 fn conditions<'n>(fields: impl Iterator<Item = (&'n str, Bson)>) -> Document {
     fields
         .map(|(name, value)| (name.to_owned(), equality(&value)))
         .collect()
 }
 
-/// A filter for this very value. Documents and regular expressions would be read as operators.
+/// A filter for exactly this value. The server would read documents and regular expressions as
+/// operators.
 pub(crate) fn equality(value: &Bson) -> Bson {
     match value {
         Bson::Document(_) | Bson::RegularExpression(_) => doc! { "$eq": value.clone() }.into(),
@@ -243,7 +244,7 @@ pub(crate) fn equality(value: &Bson) -> Bson {
     }
 }
 
-/// The sum of the counts of the buckets that match.
+/// The sum of the counts of the matching buckets.
 pub(crate) fn count_items(spec: &BucketSpec, filter: Document) -> [Document; 2] {
     [
         doc! { "$match": filter },
@@ -251,7 +252,7 @@ pub(crate) fn count_items(spec: &BucketSpec, filter: Document) -> [Document; 2] 
     ]
 }
 
-/// Keys of an index, or a projection.
+/// Each name with a 1: the keys of an index, or a projection.
 pub(crate) fn each_one<'n>(names: impl Iterator<Item = &'n str>) -> Document {
     names
         .map(|name| (name.to_owned(), Bson::Int32(1)))

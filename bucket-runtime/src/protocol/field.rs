@@ -23,25 +23,24 @@ use crate::{
 
 type SerializeError = <Serializer as serde::Serializer>::Error;
 
-/// A field of `T` with values of type `V`, which are stored as `S` says.
+/// A field of `T` with values of type `V`, which are stored in the form `S`.
 ///
-/// The derives make one for each field: `Trade::FIELDS.quantity`. Its methods are conditions, with
-/// the meaning that the server's match language gives them:
+/// The derives make one for each field: `Trade::FIELDS.quantity`. Its methods are conditions, with the
+/// meaning that the server's match language gives them:
 ///
-/// - Values compare by their kind: numbers of any type with numbers, text with text; a field of
-///   another kind does not match.
-/// - `ne` and `!` match where the field is missing, all others do not, except for `eq(None)`, which
-///   matches `null` and missing alike.
+/// - Values compare by their kind: numbers of any type with numbers, text with text; a field of another
+///   kind does not match.
+/// - `ne` and `!` match if the field is missing; no other condition does, except `eq(None)`, which
+///   matches both `null` and a missing field.
 /// - On an array, `eq`, `ne` and `is_in` match the whole array or one of its items;
 ///   [`contains`](Self::contains) matches an item.
-/// - A field that serde left out (`skip_serializing_if`) equals the value that it was left out for,
-///   but is neither less nor greater than another value.
-///
-/// - Documents are equal if they have the same fields in the same order, so a `HashMap` hardly ever is.
+/// - A field that serde left out (`skip_serializing_if`) equals the value that it was left out for, but
+///   is neither less nor greater than another value.
+/// - Documents are equal if they have the same fields in the same order, so two `HashMap`s rarely are.
 /// - A field is found under the name that it is written under now, not under an `alias`.
 ///
-/// Values are written as the field writes them, `#[serde(with = "…")]` included. A value that could
-/// not be stored equals nothing.
+/// Values are written as the field writes them, including `#[serde(with = "…")]`. A value that cannot be
+/// stored equals nothing.
 ///
 /// ```
 /// # use bucket_runtime::{Bucket, Filter, bson::{DateTime, Document, doc}};
@@ -63,7 +62,7 @@ pub struct Field<T, V, S = Plain> {
     write: Write<V>,
     left_out: fn(&V) -> bool,
     is_date: bool,
-    /// The value's text in an `_id`: key fields have one.
+    /// The value's text in an `_id`; only key fields have one.
     id_text: Option<fn(&V) -> String>,
     of: PhantomData<fn() -> (T, S)>,
 }
@@ -83,7 +82,7 @@ impl<V> Clone for Write<V> {
 impl<V> Copy for Write<V> {}
 
 impl<V> Write<V> {
-    /// The stored value, if there can be one.
+    /// The stored value; `None` if the value cannot be stored.
     fn stored(self, value: &V) -> Option<Bson> {
         match self {
             Self::Plain(write) => write(value),
@@ -114,7 +113,7 @@ impl<T, V: Serialize> Field<T, V> {
 }
 
 impl<T, V: KeyField> Field<T, V> {
-    /// A key field of this name.
+    /// A key field with this name.
     pub const fn key(name: &'static str) -> Self {
         let write = Write::Plain(|value: &V| Some(V::to_bson(value.borrowed())));
         let mut field = Self::written(name, write);
@@ -135,8 +134,8 @@ impl<T, V: TimeField> Field<T, V, Date> {
 }
 
 impl<T, V, S> Field<T, V, S> {
-    /// A field that a function of its own stores under this name, in a form that is `S`. Values that
-    /// such a function writes in another form for people than for machines cannot be found.
+    /// A field that a function of its own stores under this name, in the form `S`. Values that this
+    /// function writes differently for human-readable formats cannot be found.
     pub const fn with(
         name: &'static str,
         write: fn(&V, Serializer) -> Result<Bson, SerializeError>,
@@ -155,12 +154,12 @@ impl<T, V, S> Field<T, V, S> {
         }
     }
 
-    /// A field of a struct that could not be derived.
+    /// The placeholder for a field of a struct whose derive failed.
     pub(crate) const fn nothing() -> Self {
         Self::written("", Write::Plain(|_| None))
     }
 
-    /// Tells which values are left out (`skip_serializing_if`).
+    /// Sets which values serde leaves out (`skip_serializing_if`).
     #[must_use]
     pub const fn left_out_if(mut self, left_out: fn(&V) -> bool) -> Self {
         self.left_out = left_out;
@@ -195,7 +194,7 @@ impl<T, V, S> Field<T, V, S> {
         self.one_of(values.flat_map(|value| self.stored(&value)).collect())
     }
 
-    /// The field is there, if only with `null`, or it is not.
+    /// The field exists, even with `null`; or, with `false`, it does not exist.
     pub fn exists(self, exists: bool) -> Filter<T> {
         self.is(doc! { "$exists": exists })
     }
@@ -223,7 +222,7 @@ impl<T, V, S> Field<T, V, S> {
         }
     }
 
-    /// Inside `$in` a regular expression would be a pattern.
+    /// Inside `$in` the server would read a regular expression as a pattern.
     fn one_of(&self, values: Vec<Bson>) -> Filter<T> {
         let is_regex = |value: &Bson| matches!(value, Bson::RegularExpression(_));
         if values.len() > 1 && values.iter().any(is_regex) {
@@ -234,8 +233,8 @@ impl<T, V, S> Field<T, V, S> {
         Filter::of(Node::Leaf(self.leaf(equals(values))))
     }
 
-    /// What stands for this value in documents: nothing if it cannot be stored, and for a value that
-    /// is left out `null`, which to the server equals missing.
+    /// The forms that this value has in documents: none if it cannot be stored, and also `null` for a
+    /// value that is left out, since the server treats `null` and missing as equal.
     fn stored(&self, value: &V) -> Vec<Bson> {
         let written = self.write.stored(value);
         let missing = (self.left_out)(value).then_some(Bson::Null);
@@ -271,7 +270,7 @@ impl<T, V, S> Field<T, V, S> {
     }
 }
 
-/// The operator for one of these values.
+/// The operator for equality with one of these values.
 fn equals(mut values: Vec<Bson>) -> Document {
     match values.len() {
         1 => doc! { "$eq": values.remove(0) },

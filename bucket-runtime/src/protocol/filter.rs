@@ -1,4 +1,4 @@
-//! Conditions: how they are combined, and what they are on flat documents and on buckets.
+//! Conditions: how they combine, and what they become on flat documents and on buckets.
 
 use std::{fmt, marker::PhantomData, ops::Not};
 
@@ -13,8 +13,8 @@ use crate::schema::{id, key::KeyPart, spec::BucketSpec};
 /// For `a && b` the compiler says ``expected `bool`, found `Filter` ``, without a hint: `&&` and `||` take
 /// nothing but `bool`, whatever a type implements. Write `a.and(b)` and `a.or(b)`.
 ///
-/// It converts into the driver's [`Document`], which is the filter for a flat collection of `T`s: a
-/// collection of your own, a view that [`create_view`](crate::Buckets::create_view) made, the
+/// It converts into the driver's [`Document`]. That document is the filter for a flat collection of
+/// `T`s: a collection of your own, a view that [`create_view`](crate::Buckets::create_view) made, the
 /// parents of an [`Outlier`](crate::Outlier), or a `$match` after [`unwind`](crate::Bucket::unwind).
 ///
 /// ```
@@ -38,13 +38,13 @@ pub struct Filter<T> {
     of: PhantomData<fn() -> T>,
 }
 
-/// A condition, the same for all structs.
+/// A condition, with the same code for all structs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Node {
     Leaf(Leaf),
-    /// Of none: everything.
+    /// Empty: matches everything.
     And(Vec<Node>),
-    /// Of none: nothing.
+    /// Empty: matches nothing.
     Or(Vec<Node>),
     Not(Box<Node>),
 }
@@ -53,13 +53,13 @@ pub(crate) enum Node {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Leaf {
     pub(crate) name: &'static str,
-    /// Whether the field stands at the top of a bucket.
+    /// Whether the field is a top-level field of a bucket.
     pub(crate) is_key: bool,
-    /// Whether the field is stored as a date by this library.
+    /// Whether this library stores the field as a date.
     pub(crate) is_date: bool,
     /// The operators.
     pub(crate) test: Document,
-    /// If a key field has to equal a value: that value's text in ids.
+    /// The value's text in ids, if a key field has to equal a value.
     pub(crate) id_text: Option<String>,
 }
 
@@ -87,7 +87,7 @@ impl<T> Filter<T> {
 impl<T> Not for Filter<T> {
     type Output = Self;
 
-    /// The condition does not hold. It then matches also where the field is missing.
+    /// The condition does not hold. This also matches if the field is missing.
     fn not(self) -> Self {
         Self::of(Node::Not(Box::new(self.node)))
     }
@@ -105,7 +105,7 @@ impl<T> Clone for Filter<T> {
     }
 }
 
-/// As the [`Document`] that it converts into.
+/// Prints the [`Document`] that it converts into.
 impl<T> fmt::Debug for Filter<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.node.flat(""))
@@ -119,7 +119,7 @@ impl<T> From<Filter<T>> for Document {
 }
 
 impl Node {
-    /// Both, without one `And` inside another.
+    /// Both conditions, without one `And` inside another.
     pub(crate) fn and(self, other: Self) -> Self {
         let mut all = self.conjuncts();
         all.extend(other.conjuncts());
@@ -140,7 +140,7 @@ impl Node {
         matches!(self, Self::And(all) if all.is_empty())
     }
 
-    /// The condition in the match language. The fields that are no key fields stand below `path`.
+    /// The condition in the match language. Fields other than key fields are below `path`.
     pub(crate) fn flat(&self, path: &str) -> Document {
         let all = |nodes: &[Self]| Vec::from_iter(nodes.iter().map(|node| node.flat(path)));
         match self {
@@ -155,14 +155,14 @@ impl Node {
         }
     }
 
-    /// What a bucket has to satisfy to hold an item that matches: a condition on key fields itself,
-    /// and on the others that some element satisfies them.
+    /// What a bucket has to satisfy to hold a matching item: conditions on key fields themselves, and
+    /// that some element satisfies the conditions on other fields.
     ///
-    /// A necessary condition, and not a sufficient one: the elements that satisfy two conditions
-    /// need not be the same if one of the two has key fields in it.
+    /// This is necessary but not sufficient: two conditions may be satisfied by different elements if
+    /// one of the two includes key fields.
     pub(crate) fn of_bucket(&self, items: &str) -> Document {
         match (self.mentions(true), self.mentions(false)) {
-            // Everything, or nothing, is the same for a bucket as for an item.
+            // A condition that matches everything or nothing does so for buckets, too.
             (_, false) => self.flat(""),
             (false, true) => doc! { items: { "$elemMatch": self.flat("") } },
             (true, true) => self.of_bucket_by_parts(items),
@@ -174,7 +174,7 @@ impl Node {
         match self {
             Self::Leaf(_) => self.flat(""),
             Self::And(nodes) => {
-                // What concerns elements only concerns one and the same element.
+                // Conditions on elements alone must hold for one and the same element.
                 let (elements, others): (Vec<_>, Vec<_>) =
                     nodes.iter().cloned().partition(|node| !node.mentions(true));
                 let mut all = each(&others);
@@ -188,7 +188,7 @@ impl Node {
         }
     }
 
-    /// The opposite, with `not` one level further down.
+    /// The negation, with `not` pushed one level down.
     fn negated(&self) -> Self {
         let each = |nodes: &[Self]| {
             let not = |node: &Self| Self::Not(Box::new(node.clone()));
@@ -202,7 +202,7 @@ impl Node {
         }
     }
 
-    /// Whether the condition is about key fields, or about others.
+    /// Whether the condition includes key fields, or other fields.
     fn mentions(&self, key: bool) -> bool {
         match self {
             Self::Leaf(leaf) => leaf.is_key == key,
@@ -211,8 +211,8 @@ impl Node {
         }
     }
 
-    /// What the ids of all buckets begin with that can match, if the condition says what the first
-    /// key fields equal.
+    /// The prefix of the ids of all buckets that can match, if the condition fixes the values of the
+    /// first key fields.
     pub(crate) fn id_prefix(&self, spec: &BucketSpec) -> Option<String> {
         let conjuncts = match self {
             Self::And(nodes) => nodes.as_slice(),

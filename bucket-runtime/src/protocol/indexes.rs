@@ -1,4 +1,4 @@
-//! Which indexes a collection needs, and whether those that are there will do.
+//! Which indexes a collection needs, and whether existing ones will do.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
     value::element::whole,
 };
 
-/// The index that every guarantee stands on.
+/// The index behind every guarantee.
 pub(crate) fn open(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
     let options = IndexOptions::builder()
         .name(open.name.to_owned())
@@ -29,16 +29,16 @@ pub(crate) fn open(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
     model(command::open_index_keys(spec), options)
 }
 
-/// Which indexes are to be made.
+/// Which indexes to create.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Needed {
-    /// Those that are not listed.
+    /// Those that the list lacks.
     IfMissing,
     /// Those that guard something, listed or not.
     OnEachShard,
 }
 
-/// The indexes that a struct asks for by its attributes, as far as they are to be made.
+/// The indexes that a struct's attributes ask for and that have to be created.
 pub(crate) fn asked_for(
     found: &[IndexModel],
     spec: &BucketSpec,
@@ -57,7 +57,7 @@ pub(crate) fn asked_for(
     Ok(missing)
 }
 
-/// Indexes over these fields, as far as there is none that serves for them.
+/// Indexes on these fields, unless an existing one serves.
 pub(crate) fn plain(
     found: &[IndexModel],
     paths: impl IntoIterator<Item = String>,
@@ -67,7 +67,7 @@ pub(crate) fn plain(
         if found.iter().any(|index| serves(index, &path)) {
             continue;
         }
-        // As the shell and the driver call it.
+        // The name that the shell and the driver give it.
         let ours = format!("{path}_1");
         if let Some(index) = named(found, &ours) {
             return Err(foreign(index));
@@ -81,7 +81,7 @@ pub(crate) fn named<'f>(found: &'f [IndexModel], name: &str) -> Option<&'f Index
     found.iter().find(|index| self::name(index) == Some(name))
 }
 
-/// The index is in the way of ours.
+/// The error for an index with one of our names and another definition.
 pub(crate) fn foreign(index: &IndexModel) -> Kind {
     let mut is = format!("on {}", index.keys);
     if let Some(options) = &index.options {
@@ -103,7 +103,7 @@ pub(crate) fn foreign(index: &IndexModel) -> Kind {
     }
 }
 
-/// Whether the index finds all documents by this field, whatever else it does.
+/// Whether the index finds all documents by this field, even if it does more than that.
 fn serves(index: &IndexModel, path: &str) -> bool {
     let first = index.keys.iter().next();
     let is_over = first.is_some_and(|(name, kind)| {
@@ -113,12 +113,12 @@ fn serves(index: &IndexModel, path: &str) -> bool {
     is_over && is_plain(&options) && options.sparse != Some(true) && options.hidden != Some(true)
 }
 
-/// Whether the index holds all documents, and compares text as queries do.
+/// Whether the index holds all documents and compares text as queries do.
 fn is_plain(options: &IndexOptions) -> bool {
     options.partial_filter_expression.is_none() && options.collation.is_none()
 }
 
-/// The index by which each item of a key is stored once, if it is to be made.
+/// The index that stores each item of a key once, if it has to be created.
 fn unique(
     found: &[IndexModel],
     spec: &BucketSpec,
@@ -151,10 +151,10 @@ fn unique(
     }
 }
 
-/// The index by which the server removes buckets, if it is to be made.
+/// The index by which the server removes buckets, if it has to be created.
 ///
-/// If one is there and the struct does not say so, its writers would let the time of a bucket's
-/// newest item grow old, and the server would remove items too early.
+/// If there is one and the struct does not declare it, the struct's writers would not update the time of
+/// a bucket's newest item, and the server would remove items too early.
 fn expiry(
     found: &[IndexModel],
     spec: &BucketSpec,
@@ -203,7 +203,7 @@ pub(crate) fn open_index(
     open_indexes(found, spec).map(|open| open.first().copied())
 }
 
-/// The open indexes of a collection. There is one, except while its capacity is changed.
+/// The open indexes of a collection: one, except while its capacity changes.
 pub(crate) fn open_indexes(
     found: &[IndexModel],
     spec: &BucketSpec,
@@ -218,20 +218,20 @@ pub(crate) fn open_indexes(
     open.map(|(index, name)| check(index, name, spec)).collect()
 }
 
-/// Whether the collection compares text by a locale. The index on `_id` tells, since it always has
-/// the collation of its collection.
+/// Whether the collection compares text by a locale. The index on `_id` shows it, since it always has
+/// its collection's collation.
 fn has_collation(found: &[IndexModel]) -> bool {
     named(found, "_id_")
         .and_then(|index| index.options.as_ref())
         .is_some_and(|options| options.collation.is_some())
 }
 
-/// Whether an index of the right name is the right index, for whichever capacity.
+/// Whether an index with the right name is the right index, for any capacity.
 fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex, Kind> {
     let options = index.options.clone().unwrap_or_default();
     let filter = options.partial_filter_expression.unwrap_or_default();
     let foreign = || foreign(index);
-    // A query with the simple collation cannot use an index with another one.
+    // A query with the simple collation cannot use an index with another collation.
     if options.unique != Some(true)
         || options.collation.is_some()
         || options.hidden == Some(true)
@@ -265,7 +265,7 @@ fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex,
     }
 }
 
-/// How many seconds long the windows are of an index with this bound.
+/// The length in seconds of the windows of an index with this bound.
 fn window_of(bound: DateTime) -> i64 {
     let none = command::before_all_windows(0);
     (none.timestamp_millis() - bound.timestamp_millis()) / 1000

@@ -29,15 +29,15 @@ pub(crate) enum NewestBucket {
 pub(crate) struct OpenBucket {
     pub(crate) id: Bson,
     pub(crate) count: usize,
-    /// How many bytes its items take beyond their shares.
+    /// The bytes that its items take beyond their shares.
     pub(crate) oversize: i64,
 }
 
-/// The last bucket of a key, and what more it takes.
+/// A key's last bucket, and how much room it has.
 pub(crate) struct LastBucket {
     pub(crate) id: String,
     pub(crate) room: usize,
-    /// How many bytes its items take beyond their shares.
+    /// The bytes that its items take beyond their shares.
     pub(crate) oversize: i64,
 }
 

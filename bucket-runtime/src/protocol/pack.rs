@@ -1,17 +1,17 @@
-//! Which of successive items share a bucket, if each takes as many as it can.
+//! Which successive items share a bucket, if each bucket takes as many as it can.
 
 use crate::protocol::{budget::Budget, command::KeyScope};
 
-/// A bucket's share of successive items.
+/// Successive items that share a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pack {
-    /// How many items.
+    /// The number of items.
     pub(crate) len: usize,
-    /// How many bytes they take beyond their shares.
+    /// The bytes that they take beyond their shares.
     pub(crate) oversize: i64,
 }
 
-/// What each bucket of the key takes of values of these sizes.
+/// How the key's buckets divide values of these sizes.
 pub(crate) fn packs(scope: &KeyScope, sizes: impl IntoIterator<Item = usize>) -> Vec<Pack> {
     let capacity = scope.open.capacity as usize;
     let budget = Budget::of(scope);

@@ -1,4 +1,4 @@
-//! What is asked of items, and the pipeline that answers it.
+//! A query for items, and the pipeline that answers it.
 
 mod place;
 
@@ -9,7 +9,7 @@ use crate::{
     schema::{id, spec::BucketSpec},
 };
 
-/// Which items, and in which order.
+/// Which items a read returns, in which order.
 #[derive(Debug, Clone)]
 pub(crate) struct Query {
     pub(crate) filter: Node,
@@ -18,14 +18,14 @@ pub(crate) struct Query {
     pub(crate) limit: Option<u64>,
 }
 
-/// Where the first item of a query is: what a search for it has found.
+/// Where the first item of a query is, as a search has found it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Start {
     /// The bucket that holds it.
     pub(crate) id: String,
-    /// How many items come before it in this bucket.
+    /// The number of items before it in this bucket.
     pub(crate) skip: u64,
-    /// How many buckets hold as many items as are asked for.
+    /// The number of buckets that hold all requested items, if known.
     pub(crate) buckets: Option<u64>,
 }
 
@@ -39,14 +39,14 @@ impl Query {
         }
     }
 
-    /// Whether all items of the buckets are wanted, but for so many of the first one. Sending whole
+    /// Whether the query returns all items of the buckets, except the first `skip`. Sending whole
     /// buckets then costs a third of sending items.
     pub(crate) fn takes_whole_buckets(&self, spec: &BucketSpec, skip: u64) -> bool {
         self.filter.is_everything() && self.limit.is_none() && skip < u64::from(spec.capacity)
     }
 
-    /// Whether the first item can be found by counting buckets. It cannot if items have to match, nor
-    /// if the open index may not know a bucket by the key's present name.
+    /// Whether the first item can be found by counting buckets. It cannot if items have to match a
+    /// condition, or if the open index may not know a bucket under the key's present field names.
     pub(crate) fn skips_whole_buckets(&self, spec: &BucketSpec) -> bool {
         self.skip >= u64::from(spec.capacity) && self.filter.is_everything() && !spec.has_aliases()
     }
@@ -66,9 +66,8 @@ impl Query {
 
     /// The items of a key, or of all keys, each as a bucket with one item.
     ///
-    /// Conditions are decided by the match language alone, on each element once it stands by itself:
-    /// expressions such as `$filter` compare otherwise (they know no kinds of values, and do not
-    /// look into arrays).
+    /// Only the match language decides conditions, on each element after `$unwind`: expressions such as
+    /// `$filter` compare differently (they compare across kinds of values, and do not look into arrays).
     pub(crate) fn pipeline(
         &self,
         spec: &BucketSpec,
@@ -98,7 +97,7 @@ impl Query {
         stages
     }
 
-    /// The buckets that can hold items which match.
+    /// The buckets that can hold matching items.
     pub(crate) fn buckets(
         &self,
         spec: &BucketSpec,
@@ -127,7 +126,7 @@ impl Query {
 }
 
 impl KeyScope {
-    /// The bucket with this id and those after it in the order of a query.
+    /// The bucket with this id and those after it in the order of the query.
     fn from(&self, id: &str, newest_first: bool) -> Document {
         let ids = match newest_first {
             true => doc! { "$gte": &self.prefix, "$lte": id },
@@ -141,7 +140,7 @@ fn range(prefix: &str) -> Document {
     doc! { "_id": { "$gte": prefix, "$lt": id::successor(prefix) } }
 }
 
-/// What reading needs of a bucket: its id, its key, and its item as an array.
+/// The fields of a bucket that a read needs: its id, its key, and its item as an array.
 fn projection(spec: &BucketSpec) -> Document {
     let key = spec.key.iter().flat_map(|key| {
         let names = std::iter::once(&key.name).chain(key.aliases);
@@ -152,7 +151,7 @@ fn projection(spec: &BucketSpec) -> Document {
     projection
 }
 
-/// None for more items than there can be.
+/// The stage `$limit`; `None` if there cannot be that many items.
 fn limit(items: u64) -> Option<Document> {
     i64::try_from(items)
         .ok()

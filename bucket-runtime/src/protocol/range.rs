@@ -1,8 +1,8 @@
-//! What a find is asked besides its filter.
+//! The options of a find besides its filter.
 
 use mongodb::bson::{Document, doc};
 
-/// What a find is asked besides its filter.
+/// The options of a find besides its filter.
 #[derive(Debug, Clone)]
 pub(crate) struct Range {
     pub(crate) sort: Option<Document>,

@@ -1,4 +1,4 @@
-//! Between which moments the items lie that a condition asks for, and which windows these are in.
+//! The times that a condition allows, and the windows that cover them.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -7,7 +7,7 @@ use crate::{
     schema::{id, spec::BucketSpec},
 };
 
-/// Two moments, both included, in milliseconds. What is unbounded ends where numbers do.
+/// Two moments, both included, in milliseconds. An unbounded side is the limit of the number type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeBounds {
     from: i64,
@@ -20,8 +20,8 @@ impl TimeBounds {
         to: i64::MAX,
     };
 
-    /// The span that all items lie in which match: a necessary condition, and not a sufficient one.
-    /// Only windows can make use of it; a bucket's id tells nothing else of all its items.
+    /// The time span of all matching items: necessary, but not sufficient. Only windows can use it,
+    /// since the id of any other bucket does not bound the times of all its items.
     pub(crate) fn of(filter: &Node, spec: &BucketSpec) -> Self {
         match (spec.window_name(), spec.time) {
             (Some(_), Some(time)) => Self::of_node(filter, time),
@@ -102,7 +102,7 @@ impl TimeBounds {
         }
     }
 
-    /// A condition on the start of a bucket's window; nothing for all.
+    /// A condition on the start of a bucket's window; `None` if any window will do.
     pub(crate) fn windows(self, spec: &BucketSpec) -> Option<Document> {
         let name = spec.window_name()?;
         let start = id::window_start(spec.id.ordinal, self.from);
@@ -115,7 +115,7 @@ impl TimeBounds {
 }
 
 impl KeyScope {
-    /// The buckets of the key in whose windows this span lies: a range of ids.
+    /// The buckets of the key whose windows overlap this span: a range of ids.
     pub(crate) fn within(&self, span: TimeBounds) -> Document {
         let id = |millis| id::time(self.spec.id.ordinal, millis).map(|text| self.id(&text));
         let mut range = self.ids();
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(span(AT.eq(at(3)).or(AT.gte(at(7)))), (3, max));
         assert_eq!(span(!AT.gte(at(7))), (min, max));
         assert_eq!(span(AT.exists(true)), (min, max));
-        // Other fields say nothing, and one that something else writes is no date for sure.
+        // Other fields prove nothing, and a field that another function writes need not be a date.
         let other: Field<(), DateTime, crate::protocol::field::Date> = Field::date("end");
         assert_eq!(span(other.eq(at(3))), (min, max));
         let custom: Field<(), i64> = Field::new("at");

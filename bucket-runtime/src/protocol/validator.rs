@@ -1,4 +1,4 @@
-//! Validators: what the server refuses, whoever writes it. Pure functions from facts to documents.
+//! Validators: what the server refuses from every writer. Pure functions from facts to documents.
 
 use mongodb::bson::{Bson, Document, doc};
 
@@ -10,8 +10,8 @@ use crate::{
     },
 };
 
-/// What every bucket that the library writes satisfies. `key` holds the stored types of the key
-/// fields; of those beyond its end, and of `None`, nothing is known.
+/// What every bucket that the library writes satisfies. `key` holds the stored types of the key fields,
+/// in order; a missing entry or `None` means that the type is unknown.
 pub(crate) fn of_bucket(spec: &BucketSpec, key: &[Option<&str>]) -> Document {
     let mut fields = Fields::default();
     fields.require("_id", of_type("string"));
@@ -30,16 +30,16 @@ pub(crate) fn of_bucket(spec: &BucketSpec, key: &[Option<&str>]) -> Document {
     if spec.expire_after.is_some() {
         fields.require(NEWEST, of_type("date"));
     }
-    // Only a sealed bucket has it. A null would stand in the open index's place of the open one.
+    // Only a sealed bucket has it. A null would take the open bucket's place in the open index.
     fields.properties.insert(SEALED, of_type("string"));
     doc! { "$jsonSchema": fields.schema(), "$expr": { "$and": equations(spec) } }
 }
 
-/// What no type can say: which fields have to be equal.
+/// What no type can express: which fields have to be equal.
 fn equations(spec: &BucketSpec) -> Vec<Document> {
     let count = format!("${}", spec.count);
     let items = format!("${}", spec.items);
-    // Of what is no array `$size` is an error of its own, and the schema refuses it anyhow.
+    // `$size` of a value other than an array is an error, and the schema refuses such a value anyway.
     let size = doc! { "$cond": [{ "$isArray": [&items] }, { "$size": &items }, null] };
     let sealed = doc! { "$ifNull": [format!("${SEALED}"), "$_id"] };
     let mut equations = vec![

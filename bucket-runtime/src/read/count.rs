@@ -5,19 +5,18 @@ use mongodb::ClientSession;
 use crate::{Bucket, Buckets, KeyRef, Result, protocol::command, read::reader::Reader};
 
 impl<T: Bucket> Buckets<T> {
-    /// How many pages a key has, counted on the `_id` index alone. One round trip.
+    /// Counts the pages of a key, on the `_id` index alone. One round trip.
     pub fn page_count(&self, key: KeyRef<'_, T>) -> Count<'static> {
         Count::new(self.reader(key), Counted::Pages)
     }
 
-    /// How many items a key has: the sum of its buckets' counts, added up by the server. One round
-    /// trip.
+    /// Counts the items of a key: the server adds up the counts of its buckets. One round trip.
     pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static> {
         Count::new(self.reader(key), Counted::Items)
     }
 }
 
-/// A count, which waits to be awaited.
+/// Builder of [`page_count`](crate::Buckets::page_count) and [`count`](crate::Buckets::count): await it.
 #[must_use = "nothing is counted until this is awaited"]
 pub struct Count<'s> {
     reader: Reader,

@@ -16,11 +16,11 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// Page `n` of a key, counted from 1; `None` if there is none.
+    /// Reads page `n` of a key, counted from 1; `None` if it does not exist.
     ///
-    /// One round trip. With `{#}` the page is read by its exact id, whatever its number. With a
-    /// time ordinal the server steps over `n - 1` entries of the `_id` index and fetches one
-    /// document (seen with `explain` on server 6.0); to go deep, use [`after`](Self::after).
+    /// One round trip. With `{#}` the page is found by its exact id, whatever its number. With a time
+    /// ordinal the server skips `n - 1` entries of the `_id` index and fetches one document (seen with
+    /// `explain` on server 6.0); for pages far from the start, use [`after`](Self::after).
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -37,18 +37,18 @@ impl<T: Bucket> Buckets<T> {
         FindPage::new(reader, at)
     }
 
-    /// The last page of a key in the order of ids: with a time ordinal the one with the latest
-    /// first item, with `{#}` the newest, with time windows the last one of the latest window. `None`
-    /// if the key has none. One round trip.
+    /// Reads the last page of a key in the order of ids: with a time ordinal the one with the latest
+    /// first item, with `{#}` the newest, with time windows the last one of the latest window. `None` if
+    /// the key has no pages. One round trip.
     pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
         let reader = self.reader(key);
         let at = Some((reader.scope.all(), Range::newest_first()));
         FindPage::new(reader, at)
     }
 
-    /// The page that follows the one with this token; `None` after the last one.
+    /// Reads the page after the one with this token; `None` after the last one.
     ///
-    /// One round trip, and as quick at any depth: a range on the `_id` index, no skip.
+    /// One round trip, equally fast anywhere in the key: a range on the `_id` index, no skip.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef, PageToken};
@@ -64,7 +64,7 @@ impl<T: Bucket> Buckets<T> {
         FindPage::new(reader, at)
     }
 
-    /// The page that precedes the one with this token; `None` before the first one. Otherwise like
+    /// Reads the page before the one with this token; `None` before the first one. Otherwise like
     /// [`after`](Self::after).
     pub fn before(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
         let reader = self.reader(key);
@@ -73,11 +73,11 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// A read of one page, which waits to be awaited. Its output is `None` if there is no such page.
+/// Builder of a read of one page: await it. The output is `None` if there is no such page.
 #[must_use = "a page is read when this is awaited"]
 pub struct FindPage<'s, T> {
     reader: Reader,
-    /// Where to look; nowhere if there cannot be such a page.
+    /// Where to look; `None` if there cannot be such a page.
     at: Option<(Document, Range)>,
     session: Option<&'s mut ClientSession>,
     tell: Option<Tell<'s>>,
@@ -103,7 +103,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
         self
     }
 
-    /// Leaves out the items that cannot be read, and tells of each, as
+    /// Skips the items that cannot be read and calls the closure for each, as
     /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
     pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
         self.tell = Some(Box::new(tell));
@@ -126,8 +126,8 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     }
 }
 
-/// Where page `n` of a key is, counted from 1: at its own id if buckets are numbered, else so many
-/// ids after the first.
+/// Where page `n` of a key is, counted from 1: at its own id if buckets are numbered, else `n - 1` ids
+/// after the first.
 pub(crate) fn nth(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
     let before = n.checked_sub(1)?;
     // The server counts in signed numbers.

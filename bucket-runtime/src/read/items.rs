@@ -1,4 +1,4 @@
-//! Streams over items: of a key or of all keys, all of them or those that a condition asks for.
+//! Streams of the items of one key or of all keys, with or without a condition.
 
 mod stream;
 
@@ -30,8 +30,8 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// All items of a key, as a stream across its buckets, in bounded memory; or those that a filter
-    /// asks for, newest first, or so many of them: see [`Items`].
+    /// Streams all items of a key across its buckets, in bounded memory. With [`Items`]'s methods, only
+    /// those that match a filter, newest first, or up to a limit.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -49,13 +49,13 @@ impl<T: Bucket> Buckets<T> {
         Items::of_key(self.reader(key), self.engine().index)
     }
 
-    /// The items of all keys, or those that a filter asks for, in the order of their buckets' ids:
-    /// key by key, as text. Otherwise like [`items`](Self::items).
+    /// Streams the items of all keys, or those that match a filter, in the order of their buckets' ids:
+    /// key by key, in the order of the keys' text. Otherwise like [`items`](Self::items).
     ///
-    /// Where the filter tells with `eq` what the first key fields are, the ids of these keys bound
-    /// what is visited; otherwise all buckets are, unless an index of yours knows better. With time
-    /// windows a filter on the time asks for the buckets of its windows, so an index on the field
-    /// `window` is such a one.
+    /// If the filter fixes the first key fields with `eq`, the server visits only the ids of those keys;
+    /// otherwise it visits all buckets, unless one of your indexes serves the filter. With time windows,
+    /// a filter on the time selects the buckets of its windows, so an index on the field `window` serves
+    /// it.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets};
@@ -72,11 +72,10 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// A read of the items of a key, or of all keys, which waits to be awaited. Its output is an
-/// [`ItemStream`].
+/// Builder of a read of the items of one key or of all keys: await it. The output is an [`ItemStream`].
 ///
-/// One round trip per batch. With a filter or a limit the server takes the buckets apart, and sends
-/// the items that are asked for and no others; else it sends whole buckets.
+/// One round trip per batch. With a filter or a limit the server unwinds the buckets and sends only the
+/// matching items; otherwise it sends whole buckets.
 ///
 /// ```no_run
 /// # use bucket_runtime::{Bucket, bson::DateTime};
@@ -106,7 +105,7 @@ pub struct Items<'s, T> {
 
 /// The buckets whose items are read.
 enum Source {
-    /// Of one key, by the open index that it has.
+    /// The buckets of one key, with the current open index.
     Key(Reader, CurrentIndex),
     All(Server),
 }
@@ -132,46 +131,46 @@ impl<T: Bucket> Items<'static, T> {
 }
 
 impl<'s, T: Bucket> Items<'s, T> {
-    /// The spec as a `static`, which promotion alone does not give in generic code.
+    /// The spec as a `static`: in generic code, promotion alone does not provide one.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
-    /// Gives only the items that match; called again, those that match both conditions.
+    /// Returns only the items that match; called again, those that match both conditions.
     ///
-    /// The server visits the buckets of the key, or, where conditions on key fields tell the first
-    /// ones with `eq`, the buckets of these keys; with an index of your own on the key and a field
-    /// of the items (`{ customerId: 1, "history.ticker": 1 }`) only those that hold a match. It
-    /// takes apart only buckets that hold a match.
+    /// The server visits the buckets of the key. If conditions fix the first key fields with `eq`, it
+    /// visits the buckets of those keys; with an index of your own on the key and a field of the items
+    /// (`{ customerId: 1, "history.ticker": 1 }`) it visits only the buckets that hold a match. It
+    /// unwinds only buckets that hold a match.
     ///
-    /// With time windows (`{date/1h}`), a condition on their field bounds what is visited: of a key,
-    /// only the buckets of those windows in which a matching item can lie, by their ids. With another
-    /// time ordinal a bucket's id is the time of its first item, and the others may be earlier as
-    /// well as later, so a range of times leaves out no bucket.
+    /// With time windows (`{date/1h}`), a condition on the time limits what is visited: for a key, only
+    /// the buckets of windows that can hold a matching item, by their ids. With another time ordinal a
+    /// bucket's id is the time of its first item, and the others may be earlier or later, so a range of
+    /// times excludes no bucket.
     pub fn filter(mut self, filter: Filter<T>) -> Self {
         self.query.filter = self.query.filter.and(filter.node);
         self
     }
 
-    /// Gives the items in the reverse order: the last bucket first, and in it the last item.
+    /// Returns the items in reverse order: the last bucket first, and its last item first.
     pub fn newest_first(mut self) -> Self {
         self.query.newest_first = true;
         self
     }
 
-    /// Steps over the first items (of those that match).
+    /// Skips the first items (of those that match).
     ///
-    /// Without a filter the items of a key are not counted one by one: two more round trips find
-    /// the bucket to begin with, by the number of full buckets before it and the counts of those
-    /// that are not full, reading one key of the `_id` index per bucket that is skipped and, of the
-    /// buckets before, only those that are not full; with time windows that may be one for each
-    /// window of the key. It takes `capacity` for what a full bucket
-    /// holds, which it is not in a collection whose capacity was lowered. If somebody appends
-    /// between these round trips, a read from the newest may begin some items off.
+    /// Without a filter, the server does not count the items of a key one by one. Two more round trips
+    /// find the first bucket by the number of full buckets before it and the counts of those that are
+    /// not full. They read one key of the `_id` index for each skipped bucket, and fetch only buckets
+    /// that are not full; with time windows that may be one for each window of the key. The search
+    /// assumes that a full bucket holds `capacity` items, which is not so in a collection whose capacity
+    /// was lowered. If another program appends between these round trips, a read from the newest may
+    /// start a few items off.
     pub fn skip(mut self, items: u64) -> Self {
         self.query.skip = items;
         self
     }
 
-    /// Ends after so many items.
+    /// Ends after this many items.
     pub fn limit(mut self, items: u64) -> Self {
         self.query.limit = Some(items);
         self
@@ -183,14 +182,13 @@ impl<'s, T: Bucket> Items<'s, T> {
         self
     }
 
-    /// Leaves out the items that cannot be read as the struct, and calls the closure for each: other
-    /// programs may have written them, or an earlier version of the struct. Without it, the first one
-    /// ends the stream with its error. They count for [`skip`](Self::skip) and
-    /// [`limit`](Self::limit).
+    /// Skips the items that the struct cannot read, and calls the closure for each: other programs may
+    /// have written them, or an earlier version of the struct. Without it, the first such item ends the
+    /// stream with an error. They count for [`skip`](Self::skip) and [`limit`](Self::limit).
     ///
-    /// The stream borrows what the closure does. [`verify`](crate::Bucket::verify) lists these items
-    /// by bucket and place, and
-    /// [`remove_item(…).as_stored()`](crate::action::RemoveItem::as_stored) takes one out.
+    /// The stream borrows the closure's borrows. [`verify`](crate::Bucket::verify) lists these items by
+    /// bucket and index, and [`remove_item(…).as_stored()`](crate::action::RemoveItem::as_stored)
+    /// removes one.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -244,7 +242,7 @@ impl Source {
             }
         }
         let skip = start.as_ref().map_or(query.skip, |start| start.skip);
-        // Among those that are left, the first ones could not be counted any more.
+        // After unreadable items are left out, the first items could no longer be counted.
         let counts_here = skip > 0 && tell.is_some();
         let whole = query.takes_whole_buckets(spec, skip) && !counts_here;
         let rows = match whole {
@@ -317,7 +315,7 @@ impl Source {
     }
 }
 
-/// Finds where the items of a query begin, by the open index that the collection has.
+/// Finds where the items of a query start, with the collection's current open index.
 async fn seek_by(
     reader: &mut Reader,
     index: &CurrentIndex,
@@ -326,7 +324,7 @@ async fn seek_by(
 ) -> Result<Option<Start>> {
     let mut deadline = IndexDeadline::default();
     loop {
-        // Another handle may have changed the capacity since this read was made.
+        // Another handle may have changed the capacity since this read was created.
         reader.scope.open = index.get();
         let found = seek(&reader.server, &reader.scope, query, session.as_deref_mut()).await;
         match found.map_err(|error| reader.failed(error)) {
@@ -342,7 +340,7 @@ async fn seek_by(
     }
 }
 
-/// What is left to do with the items of whole buckets.
+/// The skip and the limit that remain to be applied to the items of whole buckets.
 #[derive(Default)]
 struct Rest {
     reversed: bool,

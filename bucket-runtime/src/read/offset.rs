@@ -1,8 +1,8 @@
-//! Finding where the nth item of a key is, without reading those before it.
+//! Finds the nth item of a key without reading those before it.
 //!
 //! The open index knows the few buckets that are not full. All others hold `capacity` items, so a
-//! bucket's place among the ids tells how many items come before it, however the buckets that are
-//! not full are spread.
+//! bucket's position among the ids says how many items come before it, wherever the buckets that are not
+//! full are.
 
 use mongodb::{
     ClientSession,
@@ -33,10 +33,10 @@ struct NotFull {
     room: u64,
 }
 
-/// Where the items of a query without conditions begin; `None` if there are no more than it skips.
+/// Finds where the items of a query without conditions start; `None` if the query skips all of them.
 ///
-/// Two round trips. The first one examines a key and a document for each bucket that is not full,
-/// the second one keys alone, one for each bucket that is skipped.
+/// Two round trips. The first examines a key and a document for each bucket that is not full; the second
+/// examines only keys, one for each skipped bucket.
 pub(crate) async fn seek(
     server: &Server,
     scope: &KeyScope,
@@ -58,8 +58,8 @@ pub(crate) async fn seek(
     Ok(start(scope, query, &not_full, places.first, &ids))
 }
 
-/// The buckets of a key that are not full, in the order of the query. A sealed one that is full
-/// counts as any other that is.
+/// The buckets of a key that are not full, in the order of the query. A sealed one that is full counts
+/// like any other full bucket.
 fn not_full(scope: &KeyScope, direction: i32) -> [Document; 3] {
     let mut filter = scope.equalities();
     filter.extend(open_index_filter(scope.spec, scope.open));
@@ -80,13 +80,13 @@ fn read(scope: &KeyScope, found: &Document) -> Option<NotFull> {
     })
 }
 
-/// The places among the ids of the key, from 0, at which the bucket can be.
+/// The positions, from 0, that the bucket can have among the key's ids.
 struct Places {
     first: u64,
     number: u64,
 }
 
-/// The first place is the right one if no bucket before it has room; each room moves it back.
+/// The first position is right if no bucket before it has room; all room moves it back.
 fn places(scope: &KeyScope, query: &Query, not_full: &[NotFull]) -> Places {
     let capacity = u64::from(scope.open.capacity);
     let room: u64 = not_full.iter().map(|bucket| bucket.room).sum();
@@ -97,7 +97,7 @@ fn places(scope: &KeyScope, query: &Query, not_full: &[NotFull]) -> Places {
     }
 }
 
-/// The ids at these places: nothing but keys of the `_id` index.
+/// The ids at these positions: only keys of the `_id` index.
 fn ids(query: &Query, places: &Places) -> Range {
     Range {
         projection: Some(doc! { "_id": 1 }),
@@ -108,7 +108,7 @@ fn ids(query: &Query, places: &Places) -> Range {
     }
 }
 
-/// The last of these places before which there are no more items than the query skips.
+/// The last of these positions that the query's skip reaches.
 fn start(
     scope: &KeyScope,
     query: &Query,
@@ -205,7 +205,7 @@ mod tests {
                 .take(limit.map_or(usize::MAX, |limit| limit as usize))
                 .collect();
             prop_assert_eq!(read.iter().collect::<Vec<_>>(), expected);
-            // No more than one bucket's items are read in vain.
+            // At most one bucket's items are read without need.
             prop_assert!(read.is_empty() || start.skip < 4);
         }
     }

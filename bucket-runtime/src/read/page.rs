@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// One bucket: a ready page of the application.
+/// One bucket: a page that the application can show as it is.
 ///
 /// ```
 /// # use bucket_runtime::{Bucket, Page};
@@ -43,8 +43,8 @@ impl<T> Page<T> {
         &self.id
     }
 
-    /// Where the page stands among the pages of its key, for
-    /// [`after`](crate::Buckets::after) and [`before`](crate::Buckets::before).
+    /// The position of the page among its key's pages, for [`after`](crate::Buckets::after) and
+    /// [`before`](crate::Buckets::before).
     pub fn token(&self) -> PageToken {
         PageToken(self.id[self.ordinal_at..].to_owned())
     }
@@ -74,8 +74,8 @@ impl<'p, T> IntoIterator for &'p Page<T> {
 }
 
 impl<T: Bucket> Page<T> {
-    /// The page that a stored bucket is for a reader of this key; the bucket's id if its key is
-    /// another one, which only a writer who does not know the format can bring about.
+    /// Makes a page of a stored bucket for a reader of this key. If the bucket has another key, which
+    /// only a program that does not know the format can cause, the error is the bucket's id.
     pub(crate) fn of(bucket: StoredBucket<T>, scope: &KeyScope) -> Result<Self, String> {
         if !scope.holds(&bucket) {
             return Err(bucket.id);
@@ -100,8 +100,8 @@ impl<T: Bucket> Page<T> {
         })
     }
 
-    /// What the bucket keeps about its items (`#[bucket(sum, min, max)]`); `None` if it does not keep
-    /// that of all of them, since another program wrote some.
+    /// The bucket's rollup (`#[bucket(sum, min, max)]`); `None` if it does not cover all items, because
+    /// another program wrote some.
     pub fn rollup(&self) -> Option<Rollup<T>> {
         let totals = match T::SPEC.rollups {
             [] => Some(Totals::new(&T::SPEC)),
@@ -111,11 +111,10 @@ impl<T: Bucket> Page<T> {
     }
 }
 
-/// A place among the pages of a key, as text that can stand in a URL: digits, `_` and `-` only.
+/// A position among the pages of a key, as text that is safe in a URL: only digits, `_` and `-`.
 ///
-/// It holds no key: whoever changes a token gets another page of the same key, never another key's
-/// data. Tokens stay valid as long as the collection keeps its id format, whether or not their page
-/// still exists.
+/// It holds no key: a changed token gives another page of the same key, never another key's data. Tokens
+/// stay valid as long as the collection keeps its id format, even if their page no longer exists.
 ///
 /// ```
 /// use bucket_runtime::PageToken;
@@ -166,7 +165,7 @@ impl<'de> Deserialize<'de> for PageToken {
     }
 }
 
-/// A text that is no [`PageToken`], or no [`WatchToken`](crate::WatchToken).
+/// A text that is not a [`PageToken`], or not a [`WatchToken`](crate::WatchToken).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidToken(pub(crate) &'static str);
 

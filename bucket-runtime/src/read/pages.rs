@@ -1,4 +1,4 @@
-//! Streams over the pages of a key, in bounded memory.
+//! Streams of the pages of a key, in bounded memory.
 
 use std::{
     marker::PhantomData,
@@ -17,13 +17,13 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// All pages of a key, as a stream in the order of ids. One round trip for the first batch.
+    /// Streams all pages of a key, in the order of ids. One round trip for the first batch.
     pub fn pages(&self, key: KeyRef<'_, T>) -> Pages<'static, T> {
         Pages::new(self.reader(key))
     }
 }
 
-/// A read of all pages of a key, which waits to be awaited. Its output is a [`PageStream`].
+/// Builder of a read of all pages of a key: await it. The output is a [`PageStream`].
 #[must_use = "nothing is read until this is awaited"]
 pub struct Pages<'s, T> {
     reader: Reader,
@@ -50,9 +50,9 @@ impl<'s, T: Bucket> Pages<'s, T> {
         self
     }
 
-    /// Leaves out the items that cannot be read, and tells of each, as
-    /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream borrows what
-    /// the closure does.
+    /// Skips the items that cannot be read and calls the closure for each, as
+    /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream borrows the
+    /// closure's borrows.
     pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
         self.tell = Some(Box::new(tell));
         self
@@ -85,7 +85,7 @@ impl<'s, T: Bucket> Pages<'s, T> {
 
 /// The pages of a key, in the order of their ids.
 ///
-/// It holds one batch of the driver's at a time. Dropping it closes the server's cursor.
+/// It holds one batch of the driver at a time. Dropping it closes the server's cursor.
 pub struct PageStream<'s, T>(BoxStream<'s, Result<Page<T>>>);
 
 impl<T> Stream for PageStream<'_, T> {

@@ -23,8 +23,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// The next page of a find. Elements that cannot be read are an error, unless somebody is told of
-    /// them.
+    /// The next page of a find. Unreadable elements are an error, unless a callback takes them.
     pub(crate) async fn next<T: Bucket>(
         &self,
         rows: &mut DocumentCursor<'_, StoredBucket<T>>,

@@ -1,4 +1,4 @@
-//! Adding up what buckets keep, on the server.
+//! Adds up the rollups of buckets, on the server.
 
 use std::{
     marker::PhantomData,
@@ -23,14 +23,13 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// What the buckets of a key keep about their items (`#[bucket(sum, min, max)]`), added up by the
-    /// server: see [`Rollup`](crate::Rollup). One round trip, which reads the key's buckets but not
-    /// their items.
+    /// Adds up the rollups of a key's buckets (`#[bucket(sum, min, max)]`) on the server: see
+    /// [`Rollup`](crate::Rollup). One round trip, which reads the key's buckets but not their items.
     ///
     /// # Errors
     ///
-    /// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup) if a bucket does not keep that of
-    /// all of its items.
+    /// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup) if a bucket's rollup is missing or
+    /// does not cover all its items.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
@@ -54,15 +53,14 @@ impl<T: Bucket> Buckets<T> {
         ReadRollup::new(&self.writer.engine.server, Some(self.scope(key)))
     }
 
-    /// What the buckets of all keys keep about their items, added up by the server. It reads all
-    /// buckets; otherwise like [`rollup`](Self::rollup).
+    /// Adds up the rollups of all keys' buckets on the server. It reads all buckets; otherwise it is
+    /// like [`rollup`](Self::rollup).
     pub fn rollup_all(&self) -> ReadRollup<'static, T> {
         ReadRollup::new(&self.writer.engine.server, None)
     }
 }
 
-/// The adding up of rollups, which waits to be awaited; see
-/// [`Buckets::rollup`](crate::Buckets::rollup).
+/// Builder of a read of rollups: await it; see [`Buckets::rollup`](crate::Buckets::rollup).
 #[must_use = "nothing is added up until this is awaited"]
 pub struct ReadRollup<'s, T> {
     server: Server,
@@ -83,11 +81,11 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         }
     }
 
-    /// Takes only the time windows that start in this range, such as `midnight..`. A struct without
-    /// windows does not compile with it.
+    /// Reads only the time windows that start in this range, such as `midnight..`. Does not compile for
+    /// a struct without windows.
     ///
-    /// Of a key this visits these windows alone; of all keys it does with an index of yours on the
-    /// field `window`.
+    /// For one key the server visits only these windows; for all keys it does so with an index of yours
+    /// on the field `window`.
     pub fn windows(mut self, range: impl RangeBounds<DateTime>) -> Self
     where
         T: Windowed,

@@ -1,4 +1,4 @@
-//! Buckets as flat data: the stages that take them apart, and a view made of these.
+//! Buckets as flat data: the stages that unwind them, and a view made of these.
 
 use mongodb::{
     ClientSession,
@@ -14,10 +14,10 @@ use crate::{
 
 impl<T: Bucket> Buckets<T> {
     /// Publishes the items as a MongoDB view, flat under their stored names, for Compass, BI tools and
-    /// programs in other languages: `{ customerId: …, date: …, ticker: …, … }`, one document per
-    /// item, without `_id`. A [`Filter`](crate::Filter) is a filter on it.
+    /// programs in other languages: `{ customerId: …, date: …, ticker: …, … }`, one document per item,
+    /// without `_id`. A [`Filter`](crate::Filter) is also a filter on the view.
     ///
-    /// One round trip. If there is such a view already, two, and nothing is changed.
+    /// One round trip. If the same view already exists, two, and nothing changes.
     ///
     /// # Errors
     ///
@@ -43,11 +43,11 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// The stages that make of each bucket its items, whole and flat.
+/// The stages that turn each bucket into its items, flat and with their key fields.
 ///
-/// Where all names are known this is a `$project` that only renames: the server then moves a
-/// `$match` on key fields, which follows it, to the front, where an index can answer it. Behind
-/// `$mergeObjects` it would look at every document.
+/// If all names are known this is a `$project` that only renames: the server then moves a following
+/// `$match` on key fields to the front, where an index can answer it. After a `$mergeObjects` it would
+/// look at every document.
 pub(crate) fn unwind(spec: &BucketSpec) -> Vec<Document> {
     let items = format!("${}", spec.items);
     let whole = match spec.fields {
@@ -58,7 +58,7 @@ pub(crate) fn unwind(spec: &BucketSpec) -> Vec<Document> {
 }
 
 fn renamed(spec: &BucketSpec, fields: &[&str]) -> Document {
-    // A bucket's `_id` names no item.
+    // A bucket's `_id` does not identify an item.
     let mut flat = doc! { "_id": 0 };
     flat.extend(key(spec));
     for field in fields {
@@ -67,7 +67,7 @@ fn renamed(spec: &BucketSpec, fields: &[&str]) -> Document {
     flat
 }
 
-/// The key comes first, and it counts: a flattened map may hold anything.
+/// The key comes first for its position, and last to win: a flattened map may hold any field.
 fn merged(spec: &BucketSpec, items: &str) -> Vec<Bson> {
     vec![key(spec).into(), items.into(), key(spec).into()]
 }
@@ -87,8 +87,7 @@ fn key(spec: &BucketSpec) -> Document {
         .collect()
 }
 
-/// The making of a view, which waits to be awaited; see
-/// [`Buckets::create_view`](crate::Buckets::create_view).
+/// Builder of a view: await it; see [`Buckets::create_view`](crate::Buckets::create_view).
 #[must_use = "the view is made when this is awaited"]
 pub struct CreateView<'s> {
     server: Server,
@@ -107,7 +106,7 @@ impl<'s> CreateView<'s> {
         }
     }
 
-    /// Makes it in this session. The server makes no views in transactions.
+    /// Creates the view in this session. The server creates no views in transactions.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
         self

@@ -1,4 +1,4 @@
-//! New items as they are appended, by anybody.
+//! Watches a key: new items as any program appends them.
 
 mod event;
 mod token;
@@ -28,8 +28,8 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// Watches a key: awaiting it gives a [`WatchStream`] of the items that are appended to it from
-    /// then on, by whichever program, in the order in which the server stored them.
+    /// Watches a key: awaiting it gives a [`WatchStream`] of the items that any program appends from
+    /// then on, in the order in which the server stored them.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, WatchToken, bson::DateTime};
@@ -51,21 +51,21 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     ///
-    /// To have the items that are there already as well, read [`items`](Self::items) once this is
-    /// awaited: what is appended in between is then in both.
+    /// To get the existing items as well, read [`items`](Self::items) after awaiting this: items
+    /// appended in between are then in both.
     ///
-    /// Edits and removals give nothing, nor do deletions. What is moved into a new bucket comes as new
-    /// items do: by [`import_flat`](Self::import_flat), by `append_many`, or by a transaction of your own that
-    /// packs buckets anew. A removal by a command of your own, which leaves some items, must set
-    /// `count` to a number of 32 bits, as `$size` is one, or it is taken for an append where the
-    /// bucket had been emptied once.
+    /// Edits, removals and deletions give no items. Items that move into a new bucket count as new: by
+    /// [`import_flat`](Self::import_flat), by `append_many`, or by a transaction of your own that
+    /// repacks buckets. If a command of your own removes some items of a bucket, it must set `count` to
+    /// a 32-bit number, such as the result of `$size`; otherwise the removal looks like an append if the
+    /// bucket was once empty.
     ///
-    /// It stands on the server's change streams, so it needs a replica set or a sharded cluster, and
-    /// gives what a majority has. The server sends the events of this key alone. Events are documents:
-    /// one about a bucket of almost 16 MB, inserted whole, is an error of the server's.
+    /// It uses the server's change streams, so it needs a replica set or a sharded cluster, and it gives
+    /// what a majority has. The server sends only this key's events. Events are documents: an event
+    /// about an inserted bucket of almost 16 MB is an error of the server.
     ///
-    /// One round trip, and then one per batch of events or, if there are none, per second. Dropping
-    /// the stream closes the server's cursor; nothing is left behind.
+    /// One round trip, then one per batch of events or, without events, per second. Dropping the stream
+    /// closes the server's cursor; nothing is left behind.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// A watch, which waits to be awaited; see [`Buckets::watch`](crate::Buckets::watch).
+/// Builder of a watch: await it; see [`Buckets::watch`](crate::Buckets::watch).
 #[must_use = "nothing is watched until this is awaited"]
 pub struct Watch<T> {
     reader: Reader,
@@ -88,10 +88,10 @@ pub struct Watch<T> {
 }
 
 impl<T: Bucket> Watch<T> {
-    /// Goes on where a stream of the same key was when it gave this token: no item is lost, and none
-    /// is given again.
+    /// Continues where a stream of the same key was when it gave this token: no item is lost, and none
+    /// is given twice.
     ///
-    /// The server remembers as much as its oplog holds. If that is less,
+    /// The server remembers as much as its oplog holds. If that is not enough,
     /// [`is_history_lost`](crate::Error::is_history_lost) says so, now or with the first item.
     pub fn resume_after(mut self, token: &WatchToken) -> Self {
         self.after = Some(token.clone());
@@ -126,12 +126,12 @@ impl<T: Bucket> Watch<T> {
 
 type Events = ChangeStream<ChangeStreamEvent<Document>>;
 
-/// Where a new stream begins.
+/// Where a new stream starts.
 async fn beginning(reader: &Reader, events: &mut Events) -> Result<WatchToken> {
     let mut token = events.resume_token();
     if token.is_none() {
-        // The server tells no token beside a first batch that has events already. They stem from
-        // before this call returns, and so belong to what a read will find.
+        // The server gives no token with a first batch that already has events. These happened before
+        // this call returns, so a later read will find their items.
         let first = events.next_if_any().await;
         let first = first.map_err(|error| reader.failed(error))?;
         token = first.map(|event| event.id);
@@ -144,7 +144,7 @@ fn place(reader: &Reader, token: Option<ResumeToken>) -> Result<WatchToken> {
     place.ok_or_else(|| reader.fail(Kind::Driver))
 }
 
-/// What the server told: the items that are new, and the place after that.
+/// The new items of an event, and the position after it.
 struct News<T> {
     items: Vec<T>,
     after: WatchToken,
@@ -157,8 +157,8 @@ impl<T: Bucket> News<T> {
             if !events.is_alive() {
                 return Err(reader.fail(Kind::Dropped));
             }
-            // As time goes by, the place moves on although nothing happens to the key. Else it
-            // would come to lie before all that the server remembers.
+            // The position advances with time even if nothing happens to the key. Otherwise it would
+            // fall behind everything that the oplog holds.
             return Ok(Self {
                 items: Vec::new(),
                 after: place(reader, events.resume_token())?,
@@ -206,24 +206,24 @@ impl<T: Bucket> News<T> {
     }
 }
 
-/// The items that are appended to a key, as [`Buckets::watch`] gives them. It does not end by itself:
-/// it waits for what comes next.
+/// The items that are appended to a key, as [`Buckets::watch`] gives them. It does not end by itself: it
+/// waits for the next item.
 ///
-/// If the connection breaks, the driver goes on behind the last event. After an error the stream
-/// ends: [`is_collection_dropped`](crate::Error::is_collection_dropped) if the collection was dropped or renamed,
-/// [`is_history_lost`](crate::Error::is_history_lost), [`is_deserialize`](crate::Error::is_deserialize),
-/// or the driver's.
+/// If the connection breaks, the driver resumes after the last event. After an error the stream ends:
+/// [`is_collection_dropped`](crate::Error::is_collection_dropped) if the collection was dropped or
+/// renamed, [`is_history_lost`](crate::Error::is_history_lost),
+/// [`is_deserialize`](crate::Error::is_deserialize), or the driver's.
 pub struct WatchStream<T> {
     events: BoxStream<'static, Result<News<T>>>,
     items: IntoIter<T>,
     token: WatchToken,
-    /// The place once all of the items are given.
+    /// The position after all of these items.
     next: Option<WatchToken>,
 }
 
 impl<T> WatchStream<T> {
-    /// The place behind the last item that was given, for
-    /// [`resume_after`](crate::action::Watch::resume_after). It moves on also while nothing happens.
+    /// The position after the last item that was given, for
+    /// [`resume_after`](crate::action::Watch::resume_after). It also advances while nothing happens.
     pub fn token(&self) -> &WatchToken {
         &self.token
     }
@@ -231,7 +231,7 @@ impl<T> WatchStream<T> {
     fn receive(&mut self, news: News<T>) {
         let News { mut items, after } = news;
         if items.is_empty() && self.token.given > 0 {
-            // What was resumed in the middle of comes later.
+            // The event that was resumed in the middle comes later.
             return;
         }
         items.drain(..self.token.given.min(items.len()));
@@ -255,7 +255,7 @@ impl<T> WatchStream<T> {
     }
 }
 
-// Items are moved out of what holds them; nothing is ever pinned in place.
+// Items are moved out of the event; nothing is ever pinned in place.
 impl<T> Unpin for WatchStream<T> {}
 
 impl<T> Stream for WatchStream<T> {

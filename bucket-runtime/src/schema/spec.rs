@@ -255,18 +255,18 @@ pub struct OutlierSpec {
     pub extra_items: &'static str,
     /// The field that says that a parent has extras.
     pub flag: &'static str,
-    /// How many items a parent holds at most.
+    /// The maximum number of items in a parent.
     pub threshold: u32,
-    /// How many items an extras document holds at most.
+    /// The maximum number of items in an extras document.
     pub extras_capacity: u32,
-    /// The stored names of the parents' fields that have an index.
+    /// The stored names of the parents' indexed fields.
     pub indexes: &'static [&'static str],
-    /// How many bytes a parent takes at most, and an extras document.
+    /// The maximum size, in bytes, of a parent and of an extras document.
     pub max_bytes: u32,
-    /// Whether a parent cannot take more than that ([`bounded`](Self::bounded)); pushes see to it
-    /// otherwise.
+    /// Whether a full parent is proved to fit into that ([`bounded`](Self::bounded)); otherwise every
+    /// push checks it.
     pub is_bounded: bool,
-    /// Whether an extras document cannot either ([`bounded_extras`](Self::bounded_extras)).
+    /// Whether a full extras document is, too ([`bounded_extras`](Self::bounded_extras)).
     pub are_extras_bounded: bool,
 }
 
@@ -330,7 +330,7 @@ impl OutlierSpec {
         extras
     }
 
-    /// Sets how many bytes a parent takes at most, and an extras document.
+    /// Sets the maximum size, in bytes, of a parent and of an extras document.
     ///
     /// # Panics
     ///
@@ -350,14 +350,14 @@ impl OutlierSpec {
         self
     }
 
-    /// Names fields of the parents that have an index.
+    /// Names the parents' indexed fields.
     #[must_use]
     pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
         self.indexes = names;
         self
     }
 
-    /// Sets how many items an extras document holds at most.
+    /// Sets the maximum number of items in an extras document.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! The collection itself: making it, and its validator.
+//! The collection itself: its creation and its validator.
 
 use futures_util::TryStreamExt;
 use mongodb::{
@@ -10,12 +10,12 @@ use mongodb::{
 
 use super::{Server, index::once_built};
 
-/// A document that was there before the validator and does not satisfy it may still be written: a
-/// bucket of an earlier version of the struct takes further items.
+/// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
+/// an earlier version of the struct accepts further items.
 const LEVEL: ValidationLevel = ValidationLevel::Moderate;
 
 impl Server {
-    /// Makes the collection, with this validator.
+    /// Creates the collection, with this validator.
     pub(crate) async fn create(
         &self,
         validator: Document,
@@ -29,7 +29,7 @@ impl Server {
             .await
     }
 
-    /// The collection's validator, empty if it has none; `None` if there is no such collection.
+    /// The collection's validator, empty if it has none; `None` if the collection does not exist.
     pub(crate) async fn validator(&self) -> Result<Option<Document>, DriverError> {
         let database = self.database();
         let named = doc! { "name": self.collection.name() };
@@ -41,7 +41,7 @@ impl Server {
             .map(|found| found.options.validator.unwrap_or_default()))
     }
 
-    /// Gives the collection this validator, once no index is being built.
+    /// Gives the collection this validator, as soon as no index is being built.
     pub(crate) async fn validate(&self, validator: Document) -> Result<(), DriverError> {
         let change = doc! {
             "collMod": self.collection.name(),

@@ -1,5 +1,5 @@
-//! The open index that a collection has now. Another process may change the capacity, and the index
-//! with it.
+//! A collection's open index as last read. Another process may change the capacity, and the index with
+//! it.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -16,11 +16,11 @@ use crate::{
     server::Server,
 };
 
-/// How long a call waits for a missing index: a change of the capacity drops it before it makes the
+/// How long a call waits for a missing index: a change of the capacity drops it before it creates the
 /// next one.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
-/// The pause before the index is looked up again.
+/// The pause before the next look for the index.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A collection's open index, as it was last read. All clones of a handle share it.
@@ -30,7 +30,7 @@ pub(crate) struct CurrentIndex {
     last_read: Arc<Mutex<OpenIndex>>,
 }
 
-/// When a call stops waiting for a missing index. It starts with the first look-up.
+/// When a call stops waiting for a missing index; set by the first look for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct IndexDeadline(Option<Instant>);
 
@@ -57,8 +57,8 @@ impl CurrentIndex {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the collection has an open index. `error` says why a command was refused, and is
-    /// given back if no index comes in time.
+    /// Waits until the collection has an open index. `error` is the reason for the wait, a refused
+    /// command, and is returned if no index appears in time.
     pub(crate) async fn wait(
         &self,
         spec: &BucketSpec,
@@ -76,8 +76,8 @@ impl CurrentIndex {
         }
     }
 
-    /// Waits as [`wait`](Self::wait), but not in a session: the refused command may have aborted its
-    /// transaction. The next transaction goes by the new index.
+    /// Waits as [`wait`](Self::wait) does, but not in a session: the refused command may have aborted
+    /// its transaction. The next transaction uses the new index.
     pub(crate) async fn wait_unless_in_session(
         &self,
         spec: &BucketSpec,
@@ -92,7 +92,7 @@ impl CurrentIndex {
         self.wait(spec, deadline, error).await
     }
 
-    /// Reads the collection's indexes; tells whether the open index is among them.
+    /// Reads the collection's indexes; returns whether the open index is among them.
     pub(crate) async fn read(&self, spec: &BucketSpec) -> Result<bool> {
         let server = &self.server;
         let found = server.indexes().await;

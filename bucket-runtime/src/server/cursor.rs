@@ -22,7 +22,7 @@ enum AnyCursor<'s, R> {
     Session(SessionCursor<R>, &'s mut ClientSession),
 }
 
-/// Why the next row could not be had.
+/// Why the next row could not be read.
 pub(crate) enum CursorError {
     /// The server failed.
     Driver(DriverError),
@@ -49,7 +49,7 @@ impl<'s, R> From<(SessionCursor<R>, &'s mut ClientSession)> for DocumentCursor<'
 }
 
 impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
-    /// The next row, and what else is to be seen in it.
+    /// The next row, and what a function sees in its bytes.
     pub(crate) async fn next_with<X>(
         &mut self,
         look: impl FnOnce(&RawDocument) -> X,
@@ -63,7 +63,7 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
         }
     }
 
-    /// Goes to the next row, if there is one.
+    /// Moves to the next row, if there is one.
     pub(crate) async fn advance(&mut self) -> Result<bool, DriverError> {
         match &mut self.cursor {
             AnyCursor::Plain(cursor) => cursor.advance().await,
@@ -71,7 +71,7 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
         }
     }
 
-    /// The row that [`advance`](Self::advance) went to.
+    /// Decodes the row that [`advance`](Self::advance) moved to.
     pub(crate) fn decode(&self) -> Result<R, DriverError> {
         match &self.cursor {
             AnyCursor::Plain(cursor) => cursor.deserialize_current(),
@@ -79,7 +79,7 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
         }
     }
 
-    /// The session, for another read.
+    /// Gives the session back, for another read.
     pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
         match self.cursor {
             AnyCursor::Plain(_) => None,
@@ -95,7 +95,7 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
     }
 }
 
-/// A row's `_id`, as text for people.
+/// A row's `_id` as readable text.
 pub(crate) fn id(row: &RawDocument) -> String {
     let id = row.get("_id").ok().flatten();
     match id.and_then(|id| Bson::try_from(id).ok()) {

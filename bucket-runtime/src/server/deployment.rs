@@ -1,4 +1,4 @@
-//! What kind of deployment answers, which decides how commands are made repeatable.
+//! The kind of deployment, which decides how commands become retryable.
 
 use mongodb::{
     Client,
@@ -8,13 +8,13 @@ use mongodb::{
 
 use crate::{error::is_repeatable, value::element::whole};
 
-/// The wire version of server 8.0, the first one with the command `bulkWrite`.
+/// The wire version of server 8.0, the first with the command `bulkWrite`.
 const SERVER_8_0: i64 = 25;
 
 /// The wire version of server 8.2.
 const SERVER_8_2: i64 = 27;
 
-/// The kind of deployment, and the version of the server that answers for it.
+/// The kind of deployment, and the wire version of the server that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deployment {
     topology: Topology,
@@ -55,23 +55,24 @@ impl Deployment {
         self.topology == Topology::Sharded
     }
 
-    /// Whether there are no transactions and no change streams.
+    /// Whether the deployment lacks transactions and change streams.
     pub(crate) fn is_standalone(self) -> bool {
         self.topology == Topology::Standalone
     }
 
-    /// Whether the driver can send several updates in one command that it repeats.
+    /// Whether the driver can send several updates in one retryable command.
     pub(super) fn has_bulk_write(self) -> bool {
         self.wire_version >= SERVER_8_0
     }
 
-    /// Whether our own numbers may make commands retryable: a `mongos` hands them on to shards with a memory each.
+    /// Whether our own transaction numbers may make commands retryable: a `mongos` forwards them to
+    /// shards, each with a memory of its own.
     pub(super) fn takes_our_numbers(self) -> bool {
         self.topology == Topology::ReplicaSet && !self.has_bulk_write()
     }
 
-    /// Whether an update whose index was dropped meanwhile was not carried out. Server 6.0 may have
-    /// done so (`tests/live/server_claims/dropped_index.rs` shows both).
+    /// Whether an update is not carried out if its index was dropped meanwhile. Server 6.0 may have
+    /// carried it out (`tests/live/server_claims/dropped_index.rs` shows both).
     pub(crate) fn breaks_off_before_writing(self) -> bool {
         self.wire_version >= SERVER_8_2
     }

@@ -1,4 +1,4 @@
-//! What an edit of a single item asks of the server.
+//! The requests of an edit of a single item.
 
 use mongodb::{
     ClientSession,
@@ -10,8 +10,8 @@ use mongodb::{
 use super::{Server, primary};
 
 impl Server {
-    /// The first document that a pipeline ends in, as the primary has it, for a write that is about
-    /// to change it.
+    /// The first result of a pipeline, as the primary has it, for a write that is about to change that
+    /// document.
     pub(crate) async fn first(
         &self,
         pipeline: Vec<Document>,
@@ -21,7 +21,7 @@ impl Server {
             .aggregate(pipeline)
             .selection_criteria(primary());
         let Some(session) = session else {
-            // A transaction has a read concern of its own; elsewhere this one is the latest state.
+            // A transaction has its own read concern; elsewhere this one reads the latest state.
             let mut found = action.read_concern(ReadConcern::local()).await?;
             let is_there = found.advance().await?;
             return Ok(is_there.then(|| found.current().to_owned()));
@@ -31,8 +31,8 @@ impl Server {
         Ok(is_there.then(|| found.current().to_owned()))
     }
 
-    /// Carries out a pipeline on the document that matches, if there is one; gives these fields of it
-    /// as they are then. One round trip, which the driver repeats as it does an update.
+    /// Carries out an update pipeline on the matching document, if there is one, and returns these
+    /// fields of the result. One round trip, which the driver retries like an update.
     pub(crate) async fn change(
         &self,
         filter: Document,

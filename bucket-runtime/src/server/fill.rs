@@ -1,4 +1,4 @@
-//! How full buckets and parents are, and which id is the last one: what a write has to know.
+//! How full buckets and parents are, and the last id of a key, for writes.
 
 use mongodb::{
     ClientSession,
@@ -21,9 +21,9 @@ use crate::{
 };
 
 impl Server {
-    /// These fields of the last document that matches, for a write that is about to take the next id.
-    /// It asks the primary for its latest state, whatever the handle prefers: an older state would
-    /// only give an id that is taken.
+    /// These fields of the last matching document, for a write that is about to take the next id. It
+    /// reads the primary's latest state, whatever the handle prefers: an older state would only give an
+    /// id that is taken.
     async fn last(
         &self,
         filter: Document,
@@ -37,7 +37,7 @@ impl Server {
             .selection_criteria(primary());
         match session {
             Some(session) => action.session(session).await,
-            // A transaction has a read concern of its own; elsewhere this one is the latest state.
+            // A transaction has its own read concern; elsewhere this one reads the latest state.
             None => action.read_concern(ReadConcern::local()).await,
         }
     }
@@ -135,7 +135,7 @@ impl Server {
     }
 }
 
-/// A projection that tells how full a bucket is.
+/// A projection of the fields that say how full a bucket is.
 fn filling(spec: &BucketSpec) -> Document {
     doc! { spec.count: 1, OVERSIZE: 1 }
 }

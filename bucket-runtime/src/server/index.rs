@@ -12,11 +12,12 @@ use mongodb::{
 use super::Server;
 use crate::{error::write_code, protocol::command};
 
-/// How long it is waited until it is asked again whether an index is built.
+/// The pause between two checks of whether an index is built.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Server {
-    /// The indexes of the collection, also those that are being built; none if it does not exist.
+    /// The indexes of the collection, including those being built; none if the collection does not
+    /// exist.
     pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
         let mut cursor = match self.collection.list_indexes().await {
             Ok(cursor) => cursor,
@@ -30,14 +31,13 @@ impl Server {
         Ok(indexes)
     }
 
-    /// Makes indexes, and with them the collection if it does not exist. Waits for those that are
-    /// being built already.
+    /// Creates indexes, and with them the collection if it does not exist. Waits for those that are
+    /// already being built.
     pub(crate) async fn create_indexes(&self, models: Vec<IndexModel>) -> Result<(), DriverError> {
         self.collection.create_indexes(models).await.map(drop)
     }
 
-    /// Tries an update of all documents with none of these ids, by the index of this name. One round
-    /// trip.
+    /// Tries an update that matches no document, with the index of this name as a hint. One round trip.
     pub(crate) async fn try_hint(&self, name: &str) -> Result<(), DriverError> {
         let none = doc! { "_id": { "$in": [] } };
         let nothing = doc! { "$set": { "_": 0 } };
@@ -45,7 +45,7 @@ impl Server {
         action.hint(Hint::Name(name.to_owned())).await.map(drop)
     }
 
-    /// Drops an index; one that is gone already is none to drop.
+    /// Drops an index; it is not an error if the index is already gone.
     pub(crate) async fn drop_index(&self, name: &str) -> Result<(), DriverError> {
         match once_built(|| self.collection.drop_index(name).into_future()).await {
             Err(error) if matches!(write_code(&error), Some((27, _))) => Ok(()),
@@ -53,8 +53,8 @@ impl Server {
         }
     }
 
-    /// Makes the index on the reference field that the manual asks for. With `_id` behind it, it
-    /// also tells our pages from other documents.
+    /// Creates the manual's index on the reference field. Followed by `_id`, it also tells our pages
+    /// from other documents.
     pub(crate) async fn create_reference_index(&self, reference: &str) -> Result<(), DriverError> {
         let keys = command::reference_index_keys(reference);
         let model = IndexModel::builder().keys(keys).build();
@@ -62,9 +62,9 @@ impl Server {
     }
 }
 
-/// A change of the collection, which the server refuses while an index of it is being built
-/// (BackgroundOperationInProgressForNamespace): waits until that is done, as it does itself when an
-/// index is made.
+/// Repeats a change of the collection, which the server refuses while it builds an index of it
+/// (BackgroundOperationInProgressForNamespace), until that build is done. The server itself waits the
+/// same way when it creates an index.
 pub(super) async fn once_built<F>(mut change: impl FnMut() -> F) -> Result<(), DriverError>
 where
     F: Future<Output = Result<(), DriverError>>,
@@ -79,7 +79,7 @@ where
     }
 }
 
-/// NamespaceNotFound, which `listIndexes` answers for a collection that nobody has made yet.
+/// NamespaceNotFound, the answer of `listIndexes` for a collection that does not exist yet.
 fn is_missing_collection(error: &DriverError) -> bool {
     matches!(&*error.kind, ErrorKind::Command(command) if command.code == 26)
 }

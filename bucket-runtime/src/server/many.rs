@@ -1,7 +1,9 @@
-//! Several statements in one command, each repeatable without being carried out twice.
+//! Several statements in one command, each of which can be sent again without being carried out twice.
 //!
-//! A server from 8.0 on has `bulkWrite`, which the driver sends and repeats. Before 8.0, a replica set
-//! takes several updates in a command that gets its number here ([`retryable`](super::retryable)); where that
+//! A server from 8.0 on has `bulkWrite`, which the driver sends and retries. Before 8.0, a replica set
+//! takes several updates in a command that gets its transaction number here
+//! ([`retryable`](super::retryable)). Where that is impossible, behind a `mongos` and on a standalone
+//! server, each update is a command of its own.
 //! is not possible, behind a `mongos` and on a standalone server, each update travels alone.
 
 use mongodb::{
@@ -13,15 +15,16 @@ use serde::Serialize;
 use super::Server;
 use crate::{protocol::command::Update, value::bytes};
 
-/// What became of the statements of a command, one by one. What follows a refusal in an ordered
-/// command was not carried out, whatever stands here.
+/// The result of each statement of a command. In an ordered command no statement after a refused one was
+/// carried out, whatever its result says.
 pub(crate) type Results = Vec<Result<(), DriverError>>;
 
 impl Server {
     /// Carries out updates, each of which changes a document or is refused.
     ///
-    /// One round trip, or one for each update where the deployment cannot do better. A command whose
-    /// connection breaks is sent once more, and the server carries out what it has not yet.
+    /// One round trip, or one for each update where the deployment allows no better. If the connection
+    /// breaks, the command is sent once more, and the server carries out the statements that are still
+    /// missing.
     pub(crate) async fn update_all(
         &self,
         updates: Vec<Update>,
@@ -37,7 +40,7 @@ impl Server {
         }
     }
 
-    /// Inserts documents, as a single command that the driver repeats.
+    /// Inserts documents, as a single command that the driver retries.
     pub(crate) async fn insert_all<D: Serialize + Send + Sync>(
         &self,
         documents: &[D],
@@ -84,7 +87,7 @@ impl Server {
         let mut results = Results::with_capacity(updates.len());
         for update in updates {
             let result = self.update(update, None).await;
-            // What the later ones will say does not matter: they are not sent.
+            // The results of later statements do not matter: those are not sent.
             let is_last = ordered && result.is_err();
             results.push(result.map(drop));
             if is_last {
@@ -95,13 +98,13 @@ impl Server {
     }
 }
 
-/// What became of the updates of a `bulkWrite` that did not succeed as a whole.
+/// The result of each update of a `bulkWrite` that did not succeed as a whole.
 fn refused_updates(error: DriverError, statements: usize) -> Result<Results, DriverError> {
     use std::error::Error;
 
     match &*error.kind {
-        // With a source the command was given up in the middle; with an error of the write concern
-        // all that was carried out may be lost again.
+        // With a source, the command was interrupted in the middle; with a write concern error,
+        // everything that was carried out may be lost again.
         ErrorKind::BulkWrite(bulk)
             if error.source().is_none() && bulk.write_concern_errors.is_empty() =>
         {
@@ -115,7 +118,7 @@ fn refused_updates(error: DriverError, statements: usize) -> Result<Results, Dri
     }
 }
 
-/// What became of the documents of an insert that did not succeed as a whole.
+/// The result of each document of an insert that did not succeed as a whole.
 fn refused_inserts(error: DriverError, documents: usize) -> Result<Results, DriverError> {
     let ErrorKind::InsertMany(InsertManyError {
         write_errors: Some(refused),
@@ -125,7 +128,7 @@ fn refused_inserts(error: DriverError, documents: usize) -> Result<Results, Driv
     else {
         return Err(error);
     };
-    // The driver has another type for the same thing that also tells the place.
+    // For inserts the driver has another error type, which also holds the statement's index.
     let refused = refused.iter().map(|one| {
         let error = bytes::write(one).ok()?;
         Some((one.index, bytes::read::<WriteError>(&error).ok()?))
@@ -134,7 +137,7 @@ fn refused_inserts(error: DriverError, documents: usize) -> Result<Results, Driv
     refused.map_or(Err(error), |refused| Ok(results(refused, documents)))
 }
 
-/// What became of so many statements, of which these were refused.
+/// The results of `statements` statements, of which these were refused.
 pub(super) fn results(
     refused: impl IntoIterator<Item = (usize, WriteError)>,
     statements: usize,

@@ -13,7 +13,7 @@ use super::{Server, primary};
 use crate::{schema::names::UNIQUE_INDEX, server::cursor::DocumentCursor};
 
 impl Server {
-    /// The documents that a pipeline ends in, as they come.
+    /// The results of a pipeline, as they arrive.
     pub(crate) async fn stream<'s, R: DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
@@ -33,7 +33,7 @@ impl Server {
         })
     }
 
-    /// The documents that a pipeline ends in, as the primary has them. It may sort on disk.
+    /// The results of a pipeline, as the primary has them. It may sort on disk.
     pub(crate) async fn survey<R: DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
@@ -44,7 +44,7 @@ impl Server {
         Ok(DocumentCursor::from(action.await?.with_type()))
     }
 
-    /// All documents that a pipeline ends in: for those that end in few.
+    /// All results of a pipeline, for pipelines with few results.
     pub(crate) async fn aggregate<R: DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
@@ -53,7 +53,7 @@ impl Server {
         self.collect(pipeline, None, session).await
     }
 
-    /// Like [`aggregate`](Self::aggregate), by the index of this name.
+    /// Like [`aggregate`](Self::aggregate), with the index of this name as a hint.
     pub(crate) async fn collect<R: DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
@@ -68,8 +68,8 @@ impl Server {
         Ok(found)
     }
 
-    /// The values of the array `identities` of all documents that a pipeline ends in, found by the
-    /// unique index as the primary has it.
+    /// The values of the array `identities` in all results of a pipeline, found by the unique index as
+    /// the primary has it.
     pub(crate) async fn identities(
         &self,
         pipeline: [Document; 2],
@@ -91,7 +91,7 @@ impl Server {
         Ok(found)
     }
 
-    /// Makes a view of the collection.
+    /// Creates a view of the collection.
     pub(crate) async fn create_view(
         &self,
         name: &str,
@@ -109,7 +109,7 @@ impl Server {
         }
     }
 
-    /// The pipeline of the view of the collection that has this name, if it is one.
+    /// The pipeline of the view with this name, if it is a view of the collection.
     pub(crate) async fn view_pipeline(
         &self,
         name: &str,

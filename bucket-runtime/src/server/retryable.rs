@@ -1,10 +1,10 @@
-//! Commands of several updates that are made repeatable here, by a number.
+//! Commands of several updates that become retryable here, by a transaction number.
 //!
-//! Only for replica sets below 8.0; a later server, or a `mongos`, never sees such a command.
+//! Only for replica sets below 8.0; a later server or a `mongos` never sees such a command.
 //!
-//! The server remembers which statements of a session's latest number it has carried out; when it
-//! is sent the command again, it carries out the others (MongoDB manual, "Retryable Writes"; seen
-//! on server 6.0). The driver does so for its own commands, but not for those it is given whole.
+//! The server remembers which statements of a session's latest number it has carried out; when the
+//! command arrives again, it carries out the others (MongoDB manual, "Retryable Writes"; seen on server
+//! 6.0). The driver retries its own commands this way, but not whole commands that it is given.
 
 mod command;
 
@@ -23,25 +23,25 @@ use crate::{
     protocol::command::Update,
 };
 
-/// TransactionTooOld: the session has seen a number that is not below.
+/// TransactionTooOld: the session has already seen this number or a greater one.
 const TOO_OLD: i32 = 225;
 
-/// How many numbers are left out before the first of ours. A write of the driver's whose future was
-/// dropped may still be on its way to the server, with a number that the server does not know yet.
+/// How many numbers to skip before our first one. A write of the driver whose future was dropped may
+/// still be on its way to the server, with a number that the server does not know yet.
 const GAP: i64 = 100;
 
-/// How often a command is sent again at most whose index is dropped, made, and dropped again.
+/// How often a command is sent again at most if its index is dropped, created, and dropped again.
 const BROKEN_OFF: u32 = 10;
 
-/// Sessions of our own that wait for their next command.
+/// Our own sessions that wait for their next command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RetryableSessions(Arc<Mutex<Vec<RetryableSession>>>);
 
 /// A session, and the number of its latest command.
 ///
-/// The driver counts the numbers of a session, too, and goes on with its own count when the session
-/// is ours no longer. So its count must never be below ours: both advance together, and ours begins
-/// with what the server says.
+/// The driver counts a session's numbers, too, and continues with its own count once we give the session
+/// back. So its count must never be below ours: both advance together, and ours starts at the number
+/// that the server reports.
 #[derive(Debug)]
 struct RetryableSession {
     session: ClientSession,
@@ -49,7 +49,7 @@ struct RetryableSession {
 }
 
 impl Server {
-    /// Carries out updates as one command, which is sent twice at most, as the driver does.
+    /// Carries out updates as one command, which is sent at most twice, as the driver does.
     pub(super) async fn retryable(
         &self,
         updates: Vec<Update>,
@@ -64,16 +64,16 @@ impl Server {
             None => RetryableSession::new(&db, command.collection).await?,
         };
         retryable.advance().await?;
-        // After an error the session is left to the driver, which does not use it again if the
-        // connection broke.
+        // After an error the driver gets the session back; it does not use it again if the connection
+        // broke.
         let reply = retryable.send(&db, &command).await?;
         self.numbers.waiting().push(retryable);
         reply.results(statements.len())
     }
 
-    /// What became of the last update of this session, which was broken off; tells whether it found
-    /// or made a document. If it has not, it is carried out now. `None` if the driver has not numbered
-    /// it.
+    /// Sends the last update of this session, which was interrupted, again under its number. If it was
+    /// not carried out before, it is now. Returns whether it found or inserted a document; `None` if the
+    /// driver gave it no number.
     pub(super) async fn update_again(
         &self,
         update: Update,
@@ -100,8 +100,8 @@ impl RetryableSessions {
 }
 
 impl RetryableSession {
-    /// A session whose latest number is known. The driver may have used it before, and does not tell
-    /// how far it has counted, so the server is asked.
+    /// A session whose latest number is known. The driver may have used it before and does not say how
+    /// far it has counted, so the server is asked.
     async fn new(db: &Database, collection: &str) -> Result<Self, DriverError> {
         let session = db.client().start_session().await?;
         let mut retryable = Self::at_latest(session, db, collection).await?;
@@ -113,8 +113,9 @@ impl RetryableSession {
 
     /// The session with the latest number that the server has seen of it, or with 0.
     ///
-    /// The server is sent an update that matches nothing and has a number that the driver never uses:
-    /// below all of a session that was used, it is refused in a message that names the latest.
+    /// The server gets an update that matches nothing, with a number that the driver never uses. It is
+    /// below all numbers of a used session, so the server refuses it with a message that contains the
+    /// latest number.
     async fn at_latest(
         mut session: ClientSession,
         db: &Database,
@@ -146,7 +147,7 @@ impl RetryableSession {
         let mut first = None;
         let mut broken_off = 0;
         loop {
-            // Written again if it is sent again, which is rarer than that it is long.
+            // Serialised again for each attempt: the command is long, and second attempts are rare.
             let raw = command.with_number(self.number)?;
             let sent = db.run_raw_command(raw).session(&mut self.session).await;
             match (sent.and_then(Reply::of), first.take()) {
@@ -156,13 +157,13 @@ impl RetryableSession {
                 (Ok(reply), None) if reply.is_interrupted() => {
                     first = Some(ErrorKind::from(std::io::ErrorKind::Interrupted).into());
                 }
-                // Those that were not carried out will say that the index is missing.
+                // The statements that were not carried out will report that the index is missing.
                 (Ok(reply), before) if reply.is_broken_off() && broken_off < BROKEN_OFF => {
                     broken_off += 1;
                     first = before;
                 }
                 (Ok(reply), _) => return Ok(reply),
-                // What may have been stored by the first try may still have been.
+                // What the first attempt may have stored may still be stored.
                 (Err(error), Some(before)) if !maybe_stored(&error) => return Err(before),
                 (Err(error), _) => return Err(error),
             }
@@ -171,8 +172,8 @@ impl RetryableSession {
 
     /// Advances both numbers.
     ///
-    /// A transaction that is begun and given up without a command is never sent, and what it leaves
-    /// behind is the next number.
+    /// A transaction that begins and aborts without a command is never sent; its only effect is the next
+    /// number.
     async fn advance(&mut self) -> Result<(), DriverError> {
         self.session.start_transaction().await?;
         self.session.abort_transaction().await?;
@@ -181,8 +182,7 @@ impl RetryableSession {
     }
 }
 
-/// The latest number of a session, which stands behind the last `txnNumber` in the message of a
-/// refusal.
+/// The latest number of a session, which follows the last `txnNumber` in the message of a refusal.
 fn latest(error: &DriverError) -> Option<i64> {
     let ErrorKind::Command(error) = &*error.kind else {
         return None;

@@ -1,4 +1,4 @@
-//! How a collection is spread over shards.
+//! How a collection is distributed over shards.
 
 use mongodb::{
     IndexModel,
@@ -9,8 +9,8 @@ use mongodb::{
 use super::Server;
 
 impl Server {
-    /// The fields that the collection is sharded by; `None` if it is not sharded, or if the user may not
-    /// read the cluster's metadata.
+    /// The collection's shard key; `None` if it is not sharded, or if the user may not read the
+    /// cluster's metadata.
     pub(crate) async fn shard_key(&self) -> Option<Document> {
         let config = self.collection.client().database("config");
         let collections = config.collection::<Document>("collections");
@@ -19,9 +19,9 @@ impl Server {
         found.get_document("key").ok().cloned()
     }
 
-    /// Shards the collection. Where it holds documents the server needs an index over the shard key
-    /// that holds all of them, so that one is made first. A collection that is sharded so already is
-    /// left as it is.
+    /// Shards the collection. If it holds documents, the server needs an index on the shard key that
+    /// holds all of them, so that index is created first. A collection that is already sharded by this
+    /// key stays as it is.
     pub(crate) async fn shard(&self, shard_key: Document) -> Result<(), DriverError> {
         let index = IndexModel::builder().keys(shard_key.clone()).build();
         self.collection.create_index(index).await?;

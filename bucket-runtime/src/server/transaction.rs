@@ -13,14 +13,14 @@ use crate::{
     server::Server,
 };
 
-/// How long a transaction is begun again and again; the server gives up one that is not committed
-/// after 60 seconds (`transactionLifetimeLimitSeconds`).
+/// How long a transaction is retried; the server aborts one that is not committed after 60 seconds
+/// (`transactionLifetimeLimitSeconds`).
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// The longest pause before it is begun again.
+/// The longest pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What a transaction does between its begin and its commit.
+/// The body of a transaction, between its begin and its commit.
 pub(crate) trait Attempt: Send + Sync + 'static {
     type Output: Send;
 
@@ -28,11 +28,11 @@ pub(crate) trait Attempt: Send + Sync + 'static {
     -> BoxFuture<'s, Result<Self::Output>>;
 }
 
-/// Begins a transaction anew until it is committed. It is begun again after a write that lost a
-/// race, also one for an id.
+/// Runs a transaction until it commits. A write that lost a race, including one for an id, starts it
+/// again.
 ///
-/// A task of its own does it. A transaction whose commit was dropped before it was sent would keep
-/// its documents locked until the server ends it, which by default takes a minute.
+/// It runs in a task of its own. A transaction whose commit was dropped before it was sent would lock
+/// its documents until the server ends it, which by default takes a minute.
 pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Output> {
     let task = tokio::spawn({
         let server = server.clone();
@@ -64,7 +64,7 @@ async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A:
             },
             Err(error) => error,
         };
-        // The server ends the transaction by itself when it is not told to.
+        // The server ends the transaction by itself if this command does not arrive.
         let _ = session.abort_transaction().await;
         let Some(driver) = error.driver() else {
             return Err(error);
@@ -79,7 +79,7 @@ async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A:
     }
 }
 
-/// A commit whose answer got lost is sent again: the server carries it out once.
+/// A commit whose answer was lost is sent again: the server carries it out once.
 async fn commit(session: &mut ClientSession) -> Result<(), DriverError> {
     let end = Instant::now() + PATIENCE;
     loop {

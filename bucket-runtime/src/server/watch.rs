@@ -13,8 +13,8 @@ use mongodb::{
 use super::Server;
 
 impl Server {
-    /// What happens from now on, or from behind this event, to the documents whose `_id` matches; and
-    /// that the collection is gone, which ends it.
+    /// Events from now on, or after a token, about the documents whose `_id` matches. The removal of the
+    /// collection is an event, too, and ends the stream.
     pub(crate) async fn watch(
         &self,
         filter: Document,
@@ -26,7 +26,7 @@ impl Server {
         let wanted = vec![of_documents, doc! { "operationType": "invalidate" }];
         let mut action = (self.collection.watch())
             .pipeline([doc! { "$match": { "$or": wanted } }])
-            // The only one that there is for these, whatever the handle has.
+            // Change streams allow no other read concern, whatever the handle has.
             .read_concern(ReadConcern::majority());
         if let Some(after) = after {
             action = action.resume_after(after);

@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Server {
-    /// Carries out one update; tells whether it changed anything.
+    /// Carries out one update; returns whether it changed anything.
     pub(crate) async fn modify(
         &self,
         update: Update,
@@ -24,9 +24,9 @@ impl Server {
             .map(|result| result.modified_count > 0)
     }
 
-    /// Carries out one update; tells whether it found or made a document. One round trip, which the
-    /// driver repeats once if the connection breaks and the deployment is a replica set. If its index
-    /// is dropped meanwhile, it takes two more to learn whether it was carried out.
+    /// Carries out one update; returns whether it found or inserted a document. One round trip, which
+    /// the driver retries once if the connection breaks and the deployment is a replica set. If the
+    /// index is dropped meanwhile, two more round trips find out whether the update was carried out.
     pub(crate) async fn update(
         &self,
         update: Update,
@@ -36,13 +36,13 @@ impl Server {
         if session.is_some() || !self.deployment().await?.takes_our_numbers() {
             return self.send(update, session).await.map(found);
         }
-        // One that is known, so that the server can be asked about it.
+        // Our own session, so that the server can be asked about the update afterwards.
         let mut session = self.collection.client().start_session().await?;
         match self.send(update.clone(), Some(&mut session)).await {
             Err(error) if is_killed(&error) => match self.update_again(update, session).await {
                 Ok(Some(found)) => Ok(found),
                 Err(answer) if is_statement_error(&answer) => Err(answer),
-                // It was not told, and what was broken off may have been carried out.
+                // The server's answer did not say, and the interrupted update may have been carried out.
                 Ok(None) | Err(_) => Err(error),
             },
             sent => sent.map(found),
@@ -87,7 +87,7 @@ impl Server {
             .map(drop)
     }
 
-    /// Carries out a pipeline on all documents that match; tells whether it changed any.
+    /// Carries out an update pipeline on all matching documents; returns whether it changed any.
     pub(crate) async fn update_many(
         &self,
         filter: Document,
@@ -99,7 +99,7 @@ impl Server {
         Ok(result.modified_count > 0)
     }
 
-    /// Deletes all documents that match; tells how many.
+    /// Deletes all matching documents; returns how many.
     pub(crate) async fn delete_many(
         &self,
         filter: Document,
@@ -110,7 +110,7 @@ impl Server {
         Ok(result.deleted_count)
     }
 
-    /// Deletes one document that matches; tells whether there was one.
+    /// Deletes one matching document; returns whether there was one.
     pub(crate) async fn delete_one(
         &self,
         filter: Document,

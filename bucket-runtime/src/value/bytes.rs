@@ -1,8 +1,8 @@
 //! Values as the bytes of a document, with either version of `bson`.
 //!
-//! The two major versions name these functions differently, and which of them the driver was built
-//! with is up to the user. A name that `bson` has hides ours from the glob import outwards, so each
-//! version reaches its own; the last one in each row is never called.
+//! The two major versions name these functions differently, and the user chooses the version that the
+//! driver is built with. A name that `bson` has shadows ours in the enclosing glob import, so each
+//! version reaches its own function; the last one in each row is never called.
 #![allow(
     unused_imports,
     dead_code,

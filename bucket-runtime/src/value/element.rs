@@ -1,4 +1,4 @@
-//! Values on their way to the server.
+//! Values as they are sent to the server.
 
 use std::error::Error;
 
@@ -9,23 +9,23 @@ use crate::{schema::size::layout::digits, value::bytes};
 
 pub(crate) type Refusal = Box<dyn Error + Send + Sync>;
 
-/// One value in the form in which it is sent: a document with it as its only field, since BSON has
-/// no other way to hold a value of any type.
+/// One value as it is sent: the only field of a document, since BSON cannot hold a value of any type in
+/// another way.
 #[derive(Debug, Clone)]
 pub(crate) struct Element(RawDocumentBuf);
 
 impl Element {
-    /// Writes a value as BSON, or tells why it cannot be that.
+    /// Writes a value as BSON, or says why that is impossible.
     ///
-    /// Whatever is refused here is refused before anything is sent. The driver would notice a name
-    /// with a NUL as well, but with an error that does not tell whether something was sent.
+    /// A refusal here comes before anything is sent. The driver would notice a NUL in a name as well,
+    /// but its error does not say whether anything was sent.
     pub(crate) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, Refusal> {
         #[derive(Serialize)]
         struct Only<'v, T: ?Sized> {
             value: &'v T,
         }
         let document = raw(&Only { value })?;
-        // An element that serde leaves out altogether is no value.
+        // An element that serde skips altogether has no value.
         match document.iter().next() {
             Some(Ok(_)) => Ok(Self(document)),
             _ => Err("it has no value".into()),
@@ -35,30 +35,30 @@ impl Element {
     pub(crate) fn value(&self) -> RawBsonRef<'_> {
         match self.0.iter().next() {
             Some(Ok((_, value))) => value,
-            // `of` has looked.
+            // `of` has checked that there is a value.
             _ => RawBsonRef::Null,
         }
     }
 
-    /// How many bytes it takes in a document.
+    /// The size in bytes of the document around the value.
     pub(crate) fn size(&self) -> usize {
         self.0.as_bytes().len()
     }
 
-    /// How many of them are the value's own: what is around it is a document with one field.
+    /// The size in bytes of the value alone, without the document of one field around it.
     pub(crate) fn value_size(&self) -> usize {
         self.size() - (4 + 1 + "value\0".len() + 1)
     }
 }
 
-/// How many bytes a document takes.
+/// The size of a document in bytes.
 pub(crate) fn document_size(document: &Document) -> usize {
     let fields = document.iter();
     let sizes = fields.map(|(name, value)| 2 + name.len() + value_size(value));
     5 + sizes.sum::<usize>()
 }
 
-/// How many bytes a value takes in a document, without its name.
+/// The size of a value in a document, without its name.
 pub(crate) fn value_size(value: &Bson) -> usize {
     match value {
         Bson::Double(_) | Bson::Int64(_) | Bson::DateTime(_) | Bson::Timestamp(_) => 8,
@@ -75,22 +75,22 @@ pub(crate) fn value_size(value: &Bson) -> usize {
             5 + sizes.sum::<usize>()
         }
         Bson::Document(document) => document_size(document),
-        // They are rare, and some have fields of another form in each version of `bson`.
+        // These types are rare, and some have other fields in each version of `bson`.
         other => Element::of(other).map_or(0, |element| element.value_size()),
     }
 }
 
-/// A value as BSON, or why it cannot be that.
+/// A value as BSON, or why that is impossible.
 pub(crate) fn element<T: Serialize + ?Sized>(value: &T) -> Result<Bson, Refusal> {
     Ok(Bson::try_from(Element::of(value)?.value())?)
 }
 
-/// A value as the bytes of a document, or why it cannot be that.
+/// A value as the bytes of a document, or why that is impossible.
 pub(crate) fn raw<T: Serialize + ?Sized>(value: &T) -> Result<RawDocumentBuf, Refusal> {
     Ok(RawDocumentBuf::from_bytes(bytes::write(value)?)?)
 }
 
-/// A whole number, whichever numeric type it has: other tools write others.
+/// A whole number of any numeric type, since other tools write other types.
 pub(crate) fn whole(value: &Bson) -> Option<i64> {
     match value {
         Bson::Int32(int) => Some((*int).into()),
@@ -108,8 +108,8 @@ mod tests {
 
     use super::*;
 
-    /// The driver reads values as bytes, so they are written as bytes, too: types such as `IpAddr`
-    /// have another form for people.
+    /// The driver reads values as bytes, so they are written as bytes, too: types such as `IpAddr` have
+    /// another human-readable form.
     #[test]
     fn a_value_is_written_in_the_form_in_which_it_is_read() {
         let address: IpAddr = "127.0.0.1".parse().unwrap();

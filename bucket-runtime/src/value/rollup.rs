@@ -1,4 +1,4 @@
-//! Rollups: what buckets keep about their items, and what is added up from it.
+//! Rollups: what buckets store about their items, and the totals computed from it.
 
 mod arithmetic;
 mod field;
@@ -13,9 +13,8 @@ use self::totals::FieldTotals;
 pub(crate) use self::totals::Totals;
 use crate::Bucket;
 
-/// What is kept about the items of a bucket, of a key, of some time windows, or of all: how many
-/// there are, and for each field that is marked with `#[bucket(sum, min, max)]` a [`FieldRollup`]
-/// under the field's name.
+/// The totals of a bucket, a key, some time windows, or a whole collection: the number of items, and for
+/// each field marked with `#[bucket(sum, min, max)]` a [`FieldRollup`] under the field's name.
 ///
 /// ```
 /// # use bucket_runtime::{Bucket, Rollup};
@@ -33,12 +32,12 @@ pub struct Rollup<T: Bucket> {
 }
 
 impl<T: Bucket> Rollup<T> {
-    /// How many items there are.
+    /// The number of items.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// `None` if something is not what the fields' types say.
+    /// `None` if the totals do not fit the fields' types.
     pub(crate) fn read(items: u64, totals: Totals) -> Option<Self> {
         let mut fields = RollupReader(totals.into_fields().into_iter());
         Some(Self {
@@ -74,10 +73,10 @@ impl<T: Bucket> fmt::Debug for Rollup<T> {
     }
 }
 
-/// A struct of [`FieldRollup`]s: what [`Bucket::Rollups`] is. `()` for none.
+/// A struct of [`FieldRollup`]s, the type of [`Bucket::Rollups`]; `()` for none.
 pub trait RollupFields: Clone + fmt::Debug + Send + Sync + 'static {
-    /// Reads the fields in the order of [`BucketSpec::rollups`](crate::BucketSpec); `None` if one is
-    /// not what its type says.
+    /// Reads the fields in the order of [`BucketSpec::rollups`](crate::BucketSpec); `None` if one does
+    /// not fit its type.
     fn read(fields: &mut RollupReader) -> Option<Self>;
 }
 
@@ -92,14 +91,14 @@ impl RollupFields for () {
 pub struct RollupReader(std::vec::IntoIter<FieldTotals>);
 
 impl RollupReader {
-    /// The next field, of which no sum is kept.
+    /// The next field, whose sum is not kept.
     pub fn field<V: RollupField, const MIN: bool, const MAX: bool>(
         &mut self,
     ) -> Option<FieldRollup<V, false, MIN, MAX>> {
         self.next()
     }
 
-    /// The next field, of which the sum is kept.
+    /// The next field, whose sum is kept.
     pub fn sum_field<V: SumField, const MIN: bool, const MAX: bool>(
         &mut self,
     ) -> Option<FieldRollup<V, true, MIN, MAX>> {
@@ -119,7 +118,7 @@ impl RollupReader {
             max,
         } = self.0.next()?;
         let count = u64::try_from(count - missing).ok()?;
-        // What is kept of values is there if there are values.
+        // If there are values, their minimum, maximum and sum must be there, too.
         let is_kept = |keeps: bool, value: &Option<Bson>| !keeps || count == 0 || value.is_some();
         let fits = is_kept(SUM, &sum) && is_kept(MIN, &min) && is_kept(MAX, &max);
         let mut ends = min.iter().chain(&max);
@@ -133,14 +132,14 @@ impl RollupReader {
     }
 }
 
-/// What is kept about a field of type `V`: the sum, the least and the greatest value, each only if
-/// the field is marked so.
+/// The totals of a field of type `V`: the sum, the minimum and the maximum, each only if the field is
+/// marked with it.
 ///
-/// - Floats are added in the order in which the server comes to them, so the last bits of a sum can
-///   differ from those of another order. `Decimal128` and integers are exact, up to 34 digits.
+/// - The server adds floats in the order in which it reads them, so the last bits of a sum can differ
+///   from those of another order. `Decimal128` and integers are exact, up to 34 digits.
 /// - NaN is as on the server: it makes the sum NaN, and is less than all other numbers, so it is the
-///   least value, and the greatest one only if there is no other.
-/// - A `None` counts for nothing.
+///   minimum, and the maximum only if there is no other value.
+/// - A `None` does not count.
 pub struct FieldRollup<V, const SUM: bool, const MIN: bool, const MAX: bool> {
     count: u64,
     sum: Option<Bson>,
@@ -150,20 +149,20 @@ pub struct FieldRollup<V, const SUM: bool, const MIN: bool, const MAX: bool> {
 }
 
 impl<V, const SUM: bool, const MIN: bool, const MAX: bool> FieldRollup<V, SUM, MIN, MAX> {
-    /// How many items have a value.
+    /// The number of items that have a value.
     pub fn count(&self) -> u64 {
         self.count
     }
 }
 
 impl<V, const SUM: bool, const MIN: bool, const MAX: bool> FieldRollup<V, SUM, MIN, MAX> {
-    /// The sum of the values; of none, zero.
+    /// The sum of the values; zero if there are none.
     pub fn sum(&self) -> V::Sum
     where
         Marked<SUM>: Kept,
         V: SumField,
     {
-        // That it is one was looked at when it was read.
+        // Reading the totals has checked that this is a sum.
         (self.sum.as_ref().and_then(V::from_sum)).unwrap_or_default()
     }
 
@@ -176,7 +175,7 @@ impl<V, const SUM: bool, const MIN: bool, const MAX: bool> FieldRollup<V, SUM, M
         (self.count > 0).then(|| V::to_float(&self.sum()) / self.count as f64)
     }
 
-    /// The least value; `None` if there is none.
+    /// The minimum; `None` if there is no value.
     pub fn min(&self) -> Option<V::Value>
     where
         Marked<MIN>: Kept,
@@ -185,7 +184,7 @@ impl<V, const SUM: bool, const MIN: bool, const MAX: bool> FieldRollup<V, SUM, M
         self.min.as_ref().and_then(V::from_rollup)
     }
 
-    /// The greatest value; `None` if there is none.
+    /// The maximum; `None` if there is no value.
     pub fn max(&self) -> Option<V::Value>
     where
         Marked<MAX>: Kept,
@@ -195,11 +194,11 @@ impl<V, const SUM: bool, const MIN: bool, const MAX: bool> FieldRollup<V, SUM, M
     }
 }
 
-/// Whether a field is marked with a word.
+/// Whether a field is marked with `sum`, `min` or `max`.
 #[derive(Debug)]
 pub enum Marked<const IS: bool> {}
 
-/// What buckets keep: that which a field is [`Marked`] with.
+/// Implemented for what a field is [`Marked`] with, and so for what buckets keep.
 #[diagnostic::on_unimplemented(
     message = "buckets do not keep this of the field",
     label = "the field is not marked so",

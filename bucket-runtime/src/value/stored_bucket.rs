@@ -17,21 +17,21 @@ use crate::{
     },
 };
 
-/// What a read needs of a stored bucket, with elements that are read as `E`.
+/// The part of a stored bucket that a read needs, with elements read as `E`.
 pub(crate) struct StoredBucket<T: Bucket, E = <T as Bucket>::Element> {
     pub(crate) id: String,
     pub(crate) key: T::Key,
-    /// The stored values of the key fields, made comparable: as this library would write them.
+    /// The stored values of the key fields, converted to the form that this library writes.
     pub(crate) elements: Vec<E>,
-    /// How many elements were left out, since they could not be read.
+    /// The number of elements that could not be read and were left out.
     pub(crate) left_out: usize,
     pub(crate) sealed: bool,
-    /// What the bucket keeps about its items, if that is about all of them.
+    /// The totals of the bucket's rollup, if they cover all its items.
     pub(crate) totals: Option<Totals>,
 }
 
 impl<T: Bucket> StoredBucket<T> {
-    /// Its items, whole.
+    /// The items, with their key fields.
     pub(crate) fn into_items(self) -> Vec<T> {
         let Self { key, elements, .. } = self;
         let items = elements.into_iter();
@@ -42,7 +42,7 @@ impl<T: Bucket> StoredBucket<T> {
 }
 
 impl<T: Bucket> StoredBucket<T, Attempt<T::Element>> {
-    /// The bucket with the elements that can be read, and the others.
+    /// Splits the elements into those that can be read and the others.
     pub(crate) fn sifted(self) -> (StoredBucket<T>, Vec<Unreadable>) {
         let (mut elements, mut unreadable) = (Vec::new(), Vec::new());
         for (place, Attempt(element)) in (0..).zip(self.elements) {
@@ -116,7 +116,7 @@ impl<'de, T: Bucket, E: Deserialize<'de>> Visitor<'de> for BucketVisitor<T, E> {
     }
 }
 
-/// The fields of a bucket besides its items; the same code for all structs.
+/// The fields of a bucket except its items; the same code for all structs.
 struct Fields {
     id: Option<String>,
     key: Vec<Option<Bson>>,
@@ -138,7 +138,7 @@ impl Fields {
         if let Some(index) = of_key {
             self.key[index] = Some(map.next_value()?);
         } else if name == "_id" {
-            // The manual's extras have an `ObjectId`.
+            // In the manual's example, extras have an `ObjectId`.
             self.id = Some(match map.next_value()? {
                 Bson::String(id) => id,
                 other => other.to_string(),
@@ -168,7 +168,7 @@ impl Fields {
     }
 }
 
-/// A field name, borrowed from the batch where the format allows it.
+/// A field name, borrowed from the batch if the format allows it.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {
@@ -199,7 +199,7 @@ impl<'de> Visitor<'de> for Name {
     }
 }
 
-/// The items array under this name; an error says which element it is about.
+/// The items array under this name; its errors say which element they are about.
 struct Elements<E>(&'static str, PhantomData<E>);
 
 impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for Elements<E> {

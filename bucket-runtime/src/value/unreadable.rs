@@ -1,4 +1,4 @@
-//! Elements that cannot be read as the struct: they take no other with them.
+//! Elements that the struct cannot read: they do not make the others unreadable.
 
 use std::fmt::Display;
 
@@ -13,7 +13,7 @@ use crate::{
     value::{bytes, element::raw, stored_bucket::StoredBucket},
 };
 
-/// Who is told of elements that are passed over.
+/// The callback that gets an error for each skipped element.
 pub(crate) type Tell<'s> = Box<dyn FnMut(Error) + Send + 's>;
 
 /// An element, or why it cannot be read.
@@ -21,14 +21,14 @@ pub(crate) struct Attempt<E>(pub(crate) Result<E, DriverError>);
 
 /// An element that cannot be read.
 pub(crate) struct Unreadable {
-    /// How many elements come before it in its bucket.
+    /// The number of elements before it in its bucket.
     pub(crate) place: u64,
     pub(crate) error: DriverError,
 }
 
 impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
-    /// The element is taken out whole first: what has failed midway in a document cannot go on
-    /// behind it.
+    /// Takes the whole element out first: after an error in the middle of a document, the reader cannot
+    /// go on behind it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = RawBson::deserialize(deserializer)?;
         let only = raw(&Only { value }).map_err(DriverError::custom);
@@ -46,8 +46,8 @@ pub(crate) struct Only<V> {
 /// A bucket whose elements are read one by one.
 pub(crate) type Attempted<T> = StoredBucket<T, Attempt<<T as Bucket>::Element>>;
 
-/// The bucket without the elements that cannot be read, of which somebody is told; `error` says why
-/// it could not be read as a whole.
+/// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
+/// bucket could not be read as a whole.
 pub(crate) fn sift<T: Bucket>(
     row: &RawDocument,
     error: DriverError,
@@ -64,7 +64,7 @@ pub(crate) fn sift<T: Bucket>(
     Ok(bucket)
 }
 
-/// The elements of a bucket that cannot be read; none if it has no elements at all.
+/// The elements of a bucket that cannot be read; empty if the bucket has no elements.
 pub(crate) fn unreadable<T: Bucket>(row: &RawDocument) -> Vec<Unreadable> {
     let bucket = bytes::read::<Attempted<T>>(row.as_bytes());
     bucket.map_or_else(|_| Vec::new(), |bucket| bucket.sifted().1)

@@ -1,4 +1,4 @@
-//! The append: how an item gets into the open bucket of its key, whoever else is writing.
+//! The append: puts an item into the open bucket of its key, even while other writers append.
 
 use mongodb::ClientSession;
 
@@ -17,40 +17,38 @@ impl<T: Bucket> Buckets<T> {
     /// Appends one item to the open bucket of its key (or of its time window), or opens a bucket with
     /// it.
     ///
-    /// Appends that wait at the same time, in this handle and its clones, travel together: while a
-    /// command for a key is under way further items of the key wait, and the next command carries
-    /// them all; items of other keys share a command, too. An append that finds nothing under way
-    /// is sent at once. Each caller learns what became of its own item, and one that is dropped
-    /// takes nothing away from others. In a session an append travels alone; so do all of a handle
-    /// that was opened with [`combine(false)`](crate::action::OpenBuckets::combine). At most 64 MB
-    /// of items wait in a handle; then the next append waits before it queues.
+    /// Appends that wait at the same time in this handle and its clones are combined. While a command
+    /// for a key is in flight, further items of the key wait, and the next command carries all of them;
+    /// items of other keys share a command, too. If nothing is in flight, an append is sent at once.
+    /// Each caller gets the result of its own item, and a dropped caller does not affect the others. In
+    /// a session, every append is a command of its own, and so it is in a handle that was opened with
+    /// [`combine(false)`](crate::action::OpenBuckets::combine). At most 64 MB of items wait in a handle;
+    /// a further append waits before it enters the queue.
     ///
-    /// If the connection breaks in the middle, the command is sent once more, and the server
-    /// carries out only what it has not yet (on a replica set or a sharded cluster, as with the
-    /// driver's own retryable writes). If that breaks, too, or on a standalone server, the items of
-    /// that command are maybe stored, and the others of the queue are sent as if nothing had
-    /// happened.
+    /// If the connection breaks while a command is in flight, it is sent once more, and the server
+    /// carries out only what is still missing (on a replica set or a sharded cluster, as with the
+    /// driver's own retryable writes). If that attempt breaks, too, or on a standalone server, the items
+    /// of that command may be stored, and the others in the queue are sent as usual.
     ///
     /// Round trips: one. The first item of a further bucket takes three with `{#}` or within a time
-    /// window, and three with a time ordinal if another bucket of the key began at the same moment;
-    /// each lost race for opening a bucket costs another one.
+    /// window, and three with a time ordinal if another bucket of the key began at the same moment; each
+    /// lost race for opening a bucket costs one more.
     ///
-    /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write
-    /// concern says; the server's default is a majority of the replica set. With
-    /// `#[bucket(unique)]` it may have been stored [before](crate::Appended::AlreadyThere), and a
-    /// call that failed may be repeated without a look; finding that takes one round trip more.
+    /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write concern
+    /// says; the server's default is a majority of the replica set. With `#[bucket(unique)]` it may have
+    /// been stored [before](crate::Appended::AlreadyThere), and a failed call may be repeated without a
+    /// check; finding the earlier item takes one more round trip.
     ///
-    /// A dropped future leaves the item stored or not stored, never a broken bucket. What was sent
-    /// already is carried out.
+    /// A dropped future leaves the item stored or not stored, never a broken bucket. A command that was
+    /// already sent is carried out.
     ///
     /// # Errors
     ///
-    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
-    /// stored nevertheless. Others: [`is_serialize`](crate::Error::is_serialize),
-    /// [`is_out_of_range`](crate::Error::is_out_of_range),
-    /// [`is_too_large`](crate::Error::is_too_large), [`is_index_conflict`](crate::Error::is_index_conflict),
-    /// [`is_duplicate`](crate::Error::is_duplicate),
-    /// [`is_contended`](crate::Error::is_contended).
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been stored
+    /// anyway. Others: [`is_serialize`](crate::Error::is_serialize),
+    /// [`is_out_of_range`](crate::Error::is_out_of_range), [`is_too_large`](crate::Error::is_too_large),
+    /// [`is_index_conflict`](crate::Error::is_index_conflict),
+    /// [`is_duplicate`](crate::Error::is_duplicate), [`is_contended`](crate::Error::is_contended).
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets};
@@ -64,7 +62,7 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// An append that waits to be awaited; see [`Buckets::append`](crate::Buckets::append).
+/// Builder of an append: await it; see [`Buckets::append`](crate::Buckets::append).
 #[must_use = "an append is sent when it is awaited"]
 pub struct Append<'s> {
     writer: Writer,
@@ -77,7 +75,7 @@ pub struct Append<'s> {
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     pub(crate) engine: Engine,
-    /// `None` if each append is to travel alone.
+    /// `None` if each append is to be a command of its own.
     pub(crate) combiner: Option<Combiner>,
 }
 
@@ -92,11 +90,11 @@ impl<'s> Append<'s> {
         }
     }
 
-    /// Sends the append in this session, by itself.
+    /// Sends the append in this session, as a command of its own.
     ///
-    /// It then takes one round trip if the key has an open bucket and three if not. In a
-    /// transaction, a race for the next bucket ends in an error with the driver's label
-    /// `TransientTransactionError`, so that the transaction can be run again.
+    /// It then takes one round trip if the key has an open bucket, and three if not. In a transaction, a
+    /// race for the next bucket ends in an error with the driver's label `TransientTransactionError`, so
+    /// the transaction can run again.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
         self

@@ -1,11 +1,11 @@
-//! What an append did.
+//! The result of an append.
 
-/// What an append did. [`AlreadyThere`](Self::AlreadyThere) is said only of items with an identity:
-/// `#[bucket(unique)]`.
+/// The result of an append. Only items with an identity (`#[bucket(unique)]`) can be
+/// [`AlreadyThere`](Self::AlreadyThere).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Appended {
-    /// The item is stored now.
+    /// The call has stored the item.
     Stored,
-    /// An item of the key with this identity was stored before, and nothing was changed.
+    /// An item of the key with this identity was stored before, and nothing changed.
     AlreadyThere,
 }

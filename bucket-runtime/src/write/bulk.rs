@@ -1,4 +1,4 @@
-//! Bulk: many items of many keys, in bounded memory.
+//! Bulk appends: many items of many keys, in bounded memory.
 
 mod failed;
 mod fill;
@@ -33,23 +33,22 @@ use crate::{
 impl<T: Bucket> Buckets<T> {
     /// Appends any number of items of any keys, from an iterator, in bounded memory.
     ///
-    /// The items of a key (or of a time window) keep their order. They fill the open bucket, and what
-    /// is left is written in whole buckets, many in one command and several commands at once. Other writers
-    /// may append meanwhile. (With a time ordinal, items that were to share a bucket with one that
-    /// is refused may come last.)
+    /// The items of a key (or of a time window) keep their order. They fill the open bucket, and the
+    /// rest is written in whole buckets, many in one command and several commands at once. Other writers
+    /// may append meanwhile. (With a time ordinal, items planned for the same bucket as a refused item
+    /// may come last.)
     ///
-    /// Items are held back until they take the memory that
-    /// [`buffer`](crate::action::AppendMany::buffer) allows, since whole buckets are what makes
-    /// this quick: about one round trip for each thousand buckets.
+    /// Items are buffered until they take the memory that [`buffer`](crate::action::AppendMany::buffer)
+    /// allows. Writing whole buckets is what makes this fast: about one round trip per thousand buckets.
     ///
-    /// When this returns `Ok`, each item is stored exactly once; with `#[bucket(unique)]` those that
-    /// were there already are left out, and not counted. A dropped future leaves some items
-    /// stored and others not, never a broken bucket.
+    /// When this returns `Ok`, each item is stored exactly once; with `#[bucket(unique)]` items that
+    /// were already there are left out and not counted. A dropped future leaves some items stored and
+    /// others not, never a broken bucket.
     ///
     /// # Errors
     ///
-    /// [`AppendManyError`](crate::AppendManyError) hands back each item that was not stored, with
-    /// its reason; all others are stored.
+    /// [`AppendManyError`](crate::AppendManyError) returns each item that was not stored, with its
+    /// reason; all others are stored.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets};
@@ -85,17 +84,17 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// How many bytes of items are held back at most, unless the caller says otherwise.
+/// The default of [`AppendMany::buffer`], in bytes.
 const BUFFER: usize = 64 << 20;
 
-/// How many commands are under way at most.
+/// How many commands are in flight at most.
 const CONCURRENCY: usize = 4;
 
-/// An append of many items, which waits to be awaited; see
+/// Builder of an append of many items: await it; see
 /// [`Buckets::append_many`](crate::Buckets::append_many).
 ///
-/// Its output is the number of items that it has stored: all of them, but for those with an identity
-/// (`#[bucket(unique)]`) that were there already.
+/// The output is the number of items that it has stored: all of them, except those with an identity
+/// (`#[bucket(unique)]`) that were already there.
 #[must_use = "items are appended when this is awaited"]
 pub struct AppendMany<'i, T> {
     engine: Engine,
@@ -116,14 +115,14 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         }
     }
 
-    /// How many bytes of items are held back at most before they are sent; 64 MB unless this is
-    /// called. The more, the fuller the buckets that are written at once.
+    /// How many bytes of items are buffered at most before they are sent; the default is 64 MB. With a
+    /// larger buffer, the buckets that are written whole are fuller.
     pub fn buffer(mut self, bytes: usize) -> Self {
         self.buffer = bytes;
         self
     }
 
-    /// Calls this after each command, with the number of items that are stored so far.
+    /// Calls this after each command, with the number of items stored so far.
     pub fn on_progress(mut self, progress: impl FnMut(u64) + Send + 'i) -> Self {
         self.progress = Box::new(progress);
         self
@@ -157,7 +156,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
             if is_full {
                 flush(&load, &mut keys, &mut progress).await;
             }
-            // To ask this of every item would take as long as all else that is done here.
+            // Checking this for every item would take as long as all other work here.
             if (is_full || has_failed) && load.is_over(buffer) {
                 break;
             }
@@ -167,11 +166,11 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
     }
 }
 
-/// Sends all that is held back. The keys are shared out to as many commands as may be under way;
-/// those of one key follow each other.
+/// Sends everything that is buffered. The keys are divided among as many commands as may be in flight;
+/// the commands of one key follow each other.
 ///
-/// Each part is a task, so that one is written as BSON while another one is on its way. They end
-/// with this future.
+/// Each part is a task, so one part is written as BSON while another is in flight. The tasks end with
+/// this future.
 async fn flush<T: Bucket>(load: &Load<T>, keys: &mut ItemsByKey<T>, progress: &mut Progress<'_>) {
     let (report, mut reports) = mpsc::unbounded_channel();
     let mut parts = JoinSet::new();
@@ -191,7 +190,7 @@ async fn flush<T: Bucket>(load: &Load<T>, keys: &mut ItemsByKey<T>, progress: &m
     }
 }
 
-/// An error if no bucket can begin at the item's time, or a value is too long.
+/// An error if no bucket can start at the item's time, or a value is too long.
 pub(crate) fn check<T: Bucket>(engine: &Engine, item: &T) -> Result<()> {
     item::check_lengths(item).map_err(|kind| engine.fail(&item::scope(item), kind))?;
     match item.time() {

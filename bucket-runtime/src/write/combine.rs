@@ -1,11 +1,11 @@
-//! Combining: appends that wait at the same time in one handle travel together.
+//! Combining: appends that wait at the same time in one handle share commands.
 //!
-//! While a command for a key is under way, further appends to that key wait, and the next command
-//! carries them all. Keys with one append each share a command. Nobody waits who need not: as long
-//! as fewer than [`WORKERS`] commands are under way, an append is sent at once.
+//! While a command for a key is in flight, further appends to that key wait, and the next command
+//! carries all of them. Keys with one append each share a command. No append waits without need: while
+//! fewer than [`WORKERS`] commands are in flight, it is sent at once.
 //!
-//! The commands belong to tasks of their own and to no caller's future, so a caller that is dropped
-//! takes nothing away from the others.
+//! The commands belong to their own tasks and not to a caller's future, so a dropped caller does not
+//! affect the others.
 
 mod flush;
 mod queue;
@@ -23,16 +23,16 @@ use crate::{
     write::{appended::Appended, engine::Engine, item::Entry},
 };
 
-/// How many commands of one handle are under way at most.
+/// How many commands of one handle are in flight at most.
 const WORKERS: usize = 4;
 
-/// How many bytes of items wait in one handle at most; further appends wait before they queue.
+/// How many bytes of items wait in one handle at most; further appends wait before they enter the queue.
 const WAITING_BYTES: usize = 64 << 20;
 
-/// The smallest part of that which is accounted for.
+/// The unit, in bytes, in which that memory is counted.
 const UNIT: usize = 64;
 
-/// The appends of one handle and its clones that wait.
+/// The waiting appends of one handle and its clones.
 #[derive(Debug, Clone)]
 pub(crate) struct Combiner {
     engine: Engine,
@@ -49,7 +49,7 @@ impl Combiner {
         }
     }
 
-    /// Appends one item, with others if others wait.
+    /// Appends one item, together with other waiting ones.
     pub(crate) async fn append(&self, scope: KeyScope, entry: Entry) -> Result<Appended> {
         let bytes = value_size(&entry.element);
         let units = (bytes.min(WAITING_BYTES) / UNIT).max(1);
@@ -68,7 +68,7 @@ impl Combiner {
             tokio::spawn(flush::work(self.engine.clone(), worker));
         }
         answered.await.unwrap_or_else(|_| {
-            // The runtime on which the command was sent is gone.
+            // The tokio runtime that was sending the command has ended.
             let name = self.engine.server.name();
             Err(Error::new(Kind::Stopped, name).with_key(&label).in_doubt())
         })

@@ -9,8 +9,8 @@ use self::protocol::Editor;
 use crate::{Bucket, Buckets, KeyRef, Result, protocol::filter::Filter};
 
 impl<T: Bucket> Buckets<T> {
-    /// Removes the first item of a key that matches, in the order in which [`items`](Self::items)
-    /// gives them, and gives it back; `None` if none matches.
+    /// Removes the first item of a key that matches, in the order of [`items`](Self::items), and returns
+    /// it; `None` if none matches.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime};
@@ -24,29 +24,28 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     ///
-    /// `count` and what the bucket keeps besides stay true by the update that removes. A bucket that
-    /// was full is sealed by it: what is appended later comes after it, and never fills the gap, so
-    /// pages keep their places and may be shorter than the capacity. One that was open stays open.
+    /// The update that removes the item also corrects `count` and the bucket's other fields. It seals a
+    /// bucket that was full: later items come after it and never fill the gap, so pages keep their
+    /// places and may be shorter than the capacity. A bucket that was open stays open.
     ///
     /// A sealed bucket that becomes empty is deleted with the ordinals `{date}` and `{date:millis}`.
-    /// With `{#}` and with time windows it stays, as a page without items, since its number would be
-    /// given anew, and what came later would be read before others. An open bucket stays, too, and
-    /// takes the next item; where buckets expire, the server may remove it before.
+    /// With `{#}` and with time windows it stays, as a page without items: otherwise a new bucket could
+    /// get its number, and later items would be read before earlier ones. An open bucket stays, too, and
+    /// takes the next item; where buckets expire, the server may remove it first.
     ///
     /// Round trips: two, and one more for a bucket that becomes empty. If another writer changes the
     /// item in between (or, where buckets keep rollups or expire, the bucket), both are repeated.
     ///
-    /// A dropped future leaves the item removed or not removed, never a broken bucket; one that it
+    /// A dropped future leaves the item removed or not removed, never a broken bucket; a bucket that it
     /// emptied may stay, as a page without items.
     ///
     /// # Errors
     ///
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been removed
-    /// nevertheless. Others: [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be
-    /// read, which stays then ([`as_stored`](RemoveItem::as_stored) takes it out);
-    /// [`is_contended`](crate::Error::is_contended),
-    /// [`is_sum_overflow`](crate::Error::is_sum_overflow) if the sum of the other items cannot be
-    /// told.
+    /// anyway. Others: [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be read; the
+    /// item then stays ([`as_stored`](RemoveItem::as_stored) removes it);
+    /// [`is_contended`](crate::Error::is_contended), [`is_sum_overflow`](crate::Error::is_sum_overflow)
+    /// if the sum of the other items cannot be computed.
     pub fn remove_item(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItem<'static, T> {
         RemoveItem {
             editor: Editor::new(self.engine(), self.reader(key), filter),
@@ -54,8 +53,8 @@ impl<T: Bucket> Buckets<T> {
         }
     }
 
-    /// Reads the first item of a key that matches, in the order in which [`items`](Self::items) gives
-    /// them, has it changed, and writes it back; gives it as it is stored then, or `None` if none
+    /// Reads the first item of a key that matches, in the order of [`items`](Self::items), calls the
+    /// closure to change it, and writes it back. Returns the item as it is now stored, or `None` if none
     /// matches.
     ///
     /// ```no_run
@@ -70,24 +69,25 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     ///
-    /// What is written back is the item as a whole, as by the driver's `replace_one`: fields that are
-    /// stored with it and that the struct does not have are dropped. It stays in its place, in its
-    /// bucket, whose id stays, too, even if that was made of the item's time.
+    /// The whole item is written back, as by the driver's `replace_one`: stored fields that the struct
+    /// does not have are dropped. The item stays at its place in its bucket, and the bucket keeps its
+    /// id, even if that was made from the item's time.
     ///
     /// If another writer changes the item in between (or, where buckets keep rollups or expire, the
-    /// bucket), it is read and changed anew, so no change of another's is lost; the closure is then
-    /// called again. What rollups and the time of the newest item are after the edit is told by the
-    /// items as they are read, and by the changed one.
+    /// bucket), it is read and changed again, so no other change is lost; the closure is then called
+    /// again. The rollups and the time of the newest item are computed from the items as they were read
+    /// and the changed one.
     ///
-    /// Round trips: two, repeated as told. A dropped future leaves the item as it was or as it was to
-    /// be.
+    /// Round trips: two, and two more for each such repetition. A dropped future leaves the item either
+    /// unchanged or changed.
     ///
     /// # Errors
     ///
-    /// [`is_too_large`](crate::Error::is_too_large) if the item grows, and its bucket has no room for
-    /// that. [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the key, what is `unique` in the
-    /// item, or, where buckets stand for time windows, the window. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether
-    /// the change may have been stored nevertheless. Others: those of [`append`](Self::append), and
+    /// [`is_too_large`](crate::Error::is_too_large) if the item grows and its bucket has no room for it.
+    /// [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the key, the `unique` field
+    /// of the item, or, with time windows, the window.
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been stored
+    /// anyway. Others: those of [`append`](Self::append), and
     /// [`is_deserialize`](crate::Error::is_deserialize).
     pub fn update_item<'f, F>(
         &self,
@@ -106,8 +106,7 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// The removal of an item, which waits to be awaited; see
-/// [`Buckets::remove_item`](crate::Buckets::remove_item).
+/// Builder of a removal of an item: await it; see [`Buckets::remove_item`](crate::Buckets::remove_item).
 #[must_use = "nothing is removed until this is awaited"]
 pub struct RemoveItem<'s, T> {
     editor: Editor<T>,
@@ -115,14 +114,14 @@ pub struct RemoveItem<'s, T> {
 }
 
 impl<'s, T: Bucket> RemoveItem<'s, T> {
-    /// Removes in this session; in a transaction all steps belong to that.
+    /// Removes in this session; in a transaction, all steps are part of it.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
         self
     }
 
-    /// Gives the item as it is stored, the fields that are no key fields as a document: so it is taken
-    /// out even if it cannot be read as the struct.
+    /// Returns the item as it is stored, its fields other than key fields as a document, so an item that
+    /// the struct cannot read is removed, too.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, bson::DateTime};
@@ -142,8 +141,7 @@ impl<'s, T: Bucket> RemoveItem<'s, T> {
     }
 }
 
-/// The removal of an item, readable or not, which waits to be awaited; see
-/// [`RemoveItem::as_stored`].
+/// Builder of a removal of an item, readable or not: await it; see [`RemoveItem::as_stored`].
 #[must_use = "nothing is removed until this is awaited"]
 pub struct RemoveStored<'s, T>(RemoveItem<'s, T>);
 
@@ -167,8 +165,7 @@ impl<'s, T: Bucket> RemoveItem<'s, T> {
     }
 }
 
-/// The edit of an item, which waits to be awaited; see
-/// [`Buckets::update_item`](crate::Buckets::update_item).
+/// Builder of an edit of an item: await it; see [`Buckets::update_item`](crate::Buckets::update_item).
 #[must_use = "nothing is changed until this is awaited"]
 pub struct UpdateItem<'s, T, F> {
     editor: Editor<T>,
@@ -177,7 +174,7 @@ pub struct UpdateItem<'s, T, F> {
 }
 
 impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'s, T, F> {
-    /// Reads and writes in this session; in a transaction both belong to that.
+    /// Reads and writes in this session; in a transaction, both are part of it.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
         self

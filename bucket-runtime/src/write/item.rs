@@ -1,4 +1,4 @@
-//! An item on its way into a bucket.
+//! Turns an item into an entry.
 
 use mongodb::bson::{Bson, DateTime};
 use serde::{Serialize, Serializer};
@@ -18,15 +18,15 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) element: Bson,
-    /// With a time ordinal, the id of a bucket that begins with this item.
+    /// With a time ordinal, the id of a bucket that this item opens.
     pub(crate) opening_id: Option<String>,
     /// Where buckets expire, the item's time.
     pub(crate) time: Option<DateTime>,
-    /// The values that the bucket's rollups take in.
+    /// The item's values for the bucket's rollup.
     pub(crate) rolled: Vec<Option<Bson>>,
 }
 
-/// The fields of an item that are no key fields, as they are stored.
+/// The item's fields other than key fields, as they are stored.
 pub(crate) fn element<T: Bucket>(item: &T) -> Result<Element, Refusal> {
     Element::of(&Fields(item))
 }
@@ -39,12 +39,12 @@ impl<T: Bucket> Serialize for Fields<'_, T> {
     }
 }
 
-/// The key that the item belongs to, or its window of the key.
+/// The item's key, or its window of the key.
 pub(crate) fn scope<T: Bucket>(item: &T) -> KeyScope {
     KeyScope::new(const { &T::SPEC }, T::Key::parts(item.key())).at(item.time())
 }
 
-/// Writes what [`KeyScope::prefix`] is in the item's [`scope`], which this is quicker than.
+/// Writes [`KeyScope::prefix`] of the item's [`scope`], but faster than by making the scope.
 pub(crate) fn write_prefix<T: Bucket>(item: &T, out: &mut String) {
     id::write_prefix(&T::SPEC.id, out, |each| T::Key::texts(item.key(), each));
     if let (ordinal @ Ordinal::Window { .. }, Some(time)) = (T::SPEC.id.ordinal, item.time()) {
@@ -52,7 +52,7 @@ pub(crate) fn write_prefix<T: Bucket>(item: &T, out: &mut String) {
     }
 }
 
-/// The item as the append protocol carries it.
+/// The entry of an item.
 pub(crate) fn entry<T: Bucket>(
     item: &T,
     scope: &KeyScope,
@@ -66,7 +66,7 @@ pub(crate) fn entry<T: Bucket>(
     })
 }
 
-/// The element as it is to be stored, if it may be.
+/// The element as it is stored, or an error if it may not be stored.
 pub(crate) fn stored<T: Bucket>(
     item: &T,
     scope: &KeyScope,
@@ -87,21 +87,21 @@ pub(crate) fn stored<T: Bucket>(
     element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))
 }
 
-/// An error if the value of some field is longer than it may be.
+/// An error if the value of some field is longer than its `max_len`.
 pub(crate) fn check_lengths<T: Bucket>(item: &T) -> Result<(), Kind> {
     item.too_long()
         .map_or(Ok(()), |field| Err(Kind::TooLong(field)))
 }
 
-/// What tells the item from the others of its key, as it is stored.
+/// The identity of the item within its key, as it is stored.
 pub(crate) fn identity<T: Bucket>(item: &T, field: &str) -> Option<Bson> {
     let element = element(item).ok()?;
     let value = element.value().as_document()?.get(field).ok()??;
     Bson::try_from(value).ok()
 }
 
-/// Whether the server compares the value as one: of an array it compares each element, and a null
-/// stands for a missing field, too.
+/// Whether the server compares the value as a whole: it compares each element of an array, and treats a
+/// null like a missing field.
 fn is_single(identity: &Bson) -> bool {
     !matches!(
         identity,
@@ -113,8 +113,8 @@ fn is_single(identity: &Bson) -> bool {
     )
 }
 
-/// With a time ordinal, the id of a bucket that begins at this time; with windows, that of the first
-/// bucket of the window.
+/// With a time ordinal, the id of a bucket that starts at this time; with windows, the id of the
+/// window's first bucket.
 pub(crate) fn opening_id(scope: &KeyScope, time: Option<DateTime>) -> Result<Option<String>, Kind> {
     match (scope.spec.id.ordinal, time) {
         (Ordinal::Number, _) | (_, None) => Ok(None),

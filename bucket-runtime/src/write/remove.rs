@@ -1,20 +1,20 @@
-//! Removing all of a key.
+//! Removes all buckets of a key.
 
 use mongodb::ClientSession;
 
 use crate::{Bucket, Buckets, Error, KeyRef, Result, read::reader::Reader};
 
 impl<T: Bucket> Buckets<T> {
-    /// Removes all buckets of a key, and tells how many these were. One round trip, of one command
+    /// Removes all buckets of a key, and returns how many there were. One round trip, with one command
     /// that visits no other key's buckets.
     ///
-    /// What was stored before the call is gone when it returns `Ok`. The server removes one bucket
-    /// after the other: items that others append meanwhile, or that wait in this handle, go with a
-    /// bucket or stay in one, and G2 to G4 hold throughout. Such a bucket may have the id of one that
-    /// was removed, and with `{#}` its number, so that the key's pages then do not begin at 1: to
-    /// remove a key at one moment, use a transaction. With nobody at work the key begins anew.
+    /// When this returns `Ok`, everything that was stored before the call is gone. The server removes
+    /// one bucket after the other: items that are appended meanwhile, or that wait in this handle, are
+    /// removed with a bucket or stay in one, and G2 to G4 hold throughout. Such a bucket may have the id
+    /// of a removed one, and with `{#}` its number, so that the key's pages then do not start at 1. To
+    /// remove a key at one moment, use a transaction. Without concurrent writers the key starts afresh.
     ///
-    /// A dropped future leaves the command to the server, which carries it out. After an error some
+    /// A dropped future leaves the command with the server, which carries it out. After an error some
     /// buckets may be gone: call it again.
     ///
     /// ```no_run
@@ -30,9 +30,8 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
-/// The removal of a key, which waits to be awaited; see
-/// [`Buckets::remove_key`](crate::Buckets::remove_key). Its output is the number of buckets that were
-/// removed.
+/// Builder of a removal of a key: await it; see [`Buckets::remove_key`](crate::Buckets::remove_key). The
+/// output is the number of removed buckets.
 #[must_use = "nothing is removed until this is awaited"]
 pub struct RemoveKey<'s> {
     reader: Reader,
@@ -47,7 +46,7 @@ impl<'s> RemoveKey<'s> {
         }
     }
 
-    /// Removes in this session. In a transaction all buckets go at one moment, or none.
+    /// Removes in this session. In a transaction all buckets are removed at one moment, or none.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
         self

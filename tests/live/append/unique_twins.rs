@@ -34,7 +34,7 @@ async fn twins<T: Order>(test: &str) {
     let bucket = bucket.get("_id").unwrap().clone();
     let field = "order";
     let problem = BucketProblem::Twins { bucket, field };
-    assert!(problem.to_string().contains("`remove_item` takes one"));
+    assert!(problem.to_string().contains("`remove_item` removes one"));
     assert_eq!(T::repair(&db).await.unwrap(), slice::from_ref(&problem));
     assert_eq!(T::verify(&db).await.unwrap(), [problem]);
     let removed = orders

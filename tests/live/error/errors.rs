@@ -276,7 +276,7 @@ async fn outlier_extras_of_another_capacity_are_not_opened() {
         .unwrap();
     let error = Large::outliers(&db).await.unwrap_err();
     assert!(error.is_capacity_mismatch(), "{error}");
-    let said = "made with capacity 2, the struct says 5; write `extras_capacity = 2`";
+    let said = "made with capacity 2, but the struct says 5; write `extras_capacity = 2`";
     assert!(error.to_string().contains(said), "{error}");
     books.delete(&1).await.unwrap();
     books.extras_collection().drop().await.unwrap();

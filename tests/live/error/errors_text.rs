@@ -46,7 +46,7 @@ async fn a_write_that_was_broken_off_names_its_cause_in_one_line() {
     fail(&on.db, data).await;
     let names = [
         "error_text.marks, key \"5\": ",
-        "look before you repeat it",
+        "check before you repeat it",
         "Interrupted (11601): ",
     ];
     let error = on.combined.append(&Mark::new(5, 1)).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! The index with the new bound in place of the one with the old bound.
+//! Replaces the open index with one that has the new bound.
 
 use std::time::Duration;
 
@@ -22,15 +22,15 @@ use crate::{
     server::Server,
 };
 
-/// How long it is tried again when unguarded writers open buckets meanwhile.
+/// How long to retry while unguarded writers open further buckets.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many indexes of other capacities a call takes away. Two calls that want different ones would
-/// go on for ever.
+/// How many indexes of other capacities one call drops at most. Two calls with different capacities
+/// would otherwise never end.
 const TAKEN_AWAY: u32 = 10;
 
-/// Gives the collection an index with the struct's capacity. An index cannot be changed: until the
-/// new one is made, the server refuses all appends, and handles wait for it.
+/// Gives the collection an index with the struct's capacity. An index cannot be changed: until the new
+/// one exists, the server refuses all appends, and handles wait for it.
 pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
     let (spec, fail) = (const { &T::SPEC }, |error| {
         Error::write(error, server.name())
@@ -45,8 +45,8 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             (stored.into_iter()).partition(|index| index.capacity == spec.capacity);
         let wanted = ours.first().copied();
         let wanted = wanted.unwrap_or(OpenIndex::changed_to(spec.capacity));
-        // While there was none, a program that does not know the struct's capacity yet may have
-        // opened the collection, and made the old one again.
+        // While there was no index, a program that does not know the struct's capacity yet may have
+        // opened the collection and created the old one again.
         if is_built && !ours.is_empty() && others.is_empty() {
             change_validator::<T>(server).await?;
             return Ok(wanted);
@@ -61,13 +61,13 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             if old.capacity < spec.capacity {
                 change_validator::<T>(server).await?;
             }
-            // Nearly all of it is done while writers go on; the second pass seals what was filled
+            // Most of this runs while writers go on; the second pass seals the buckets that were filled
             // since.
             seal_full(server, spec, old).await?;
             server.drop_index(old.name).await.map_err(fail)?;
             seal_full(server, spec, old).await?;
         }
-        // Found or not: for a call that was broken off the server may still be building it.
+        // Whether or not it was found: the server may still be building it for an interrupted call.
         let made = server.create_indexes(vec![indexes::open(spec, wanted)]);
         let Err(error) = made.await else {
             is_built = true;
@@ -76,7 +76,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
         let is_conflict = matches!(write_code(&error), Some((85 | 86, _)));
         let is_several = duplicate_index(&error) == Some(OPEN_INDEX);
         if is_several && Instant::now() < end {
-            // An earlier call was broken off here, or somebody is not guarded by the index.
+            // An earlier call was interrupted here, or some writer is not guarded by the index.
             verifier::<T>(server.collection().clone())
                 .seal_all_but_newest()
                 .await?;
@@ -91,7 +91,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
     }
 }
 
-/// Seals what was full and would be open under a greater capacity: its key may have another one.
+/// Seals full buckets that a greater capacity would open: their keys may have another open one.
 async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result<()> {
     let new = OpenIndex::changed_to(spec.capacity);
     if new.capacity < old.capacity {
@@ -107,7 +107,7 @@ async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result
         .map_err(|error| Error::write_of_many(error, server.name()))
 }
 
-/// Has the struct's validator follow, if the collection has the one of another capacity.
+/// Replaces the validator if it is the struct's at another capacity.
 async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
     let fail = |error| Error::write(error, server.name());
     let Some(found) = server.validator().await.map_err(fail)? else {

@@ -1,4 +1,4 @@
-//! Successive buckets of a key that are rewritten together, and the ids of those in their place.
+//! Successive buckets of a key that are rewritten together, and the ids of their replacements.
 
 use mongodb::bson::{Document, doc};
 
@@ -9,19 +9,19 @@ use crate::{
     write::engine::next_number,
 };
 
-/// After so many buckets, or bytes, a run ends where it can.
+/// After this many buckets or bytes a run ends as soon as it can.
 const BUCKETS: usize = 500;
 const BYTES: usize = 8 << 20;
 
-/// What one transaction rewrites at most.
+/// The most that one transaction rewrites.
 const MOST_BUCKETS: usize = 10_000;
 const MOST_BYTES: usize = 64 << 20;
 
-/// Successive buckets, from this one on.
+/// Successive buckets, starting with this one.
 pub(super) struct Run {
     pub(super) scope: KeyScope,
     pub(super) from: String,
-    /// Whether it goes on beyond the moment of the first bucket.
+    /// Whether the run continues after the moment of the first bucket.
     pub(super) repack: bool,
 }
 
@@ -30,10 +30,10 @@ impl Run {
         doc! { "_id": { "$gte": &self.from, "$lt": id::successor(&self.scope.prefix) } }
     }
 
-    /// Whether the run can end, and is to end, between these two buckets. No id could be put between
-    /// two numbers, or two suffixes of a moment or a window.
+    /// Whether the run can and should end between these two buckets. There is no room for ids between
+    /// two numbers, or between two suffixes of a moment or a window.
     ///
-    /// The open bucket, for which writers of the key wait, is left to a run of its own.
+    /// The open bucket, which the key's writers wait for, gets a run of its own.
     pub(super) fn ends_between(
         &self,
         last: &str,
@@ -63,8 +63,8 @@ impl Run {
         &id[..prefix.len() + ordinal.find('_').unwrap_or(ordinal.len())]
     }
 
-    /// The id behind `last`, of a bucket whose first item alone would have it begin at `opening_id`. It
-    /// comes before that of the bucket which is `next` and stays, so that items keep their order.
+    /// The id after `last`, for a bucket that would start at `opening_id` by its first item alone. It
+    /// sorts before `next`, the id of the next bucket that stays, so that items keep their order.
     pub(super) fn id_behind(
         &self,
         last: &str,

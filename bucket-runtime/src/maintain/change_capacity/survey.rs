@@ -1,4 +1,4 @@
-//! Which buckets are to be rewritten.
+//! Finds the buckets to rewrite.
 
 use mongodb::bson::{Document, doc};
 
@@ -12,11 +12,11 @@ use crate::{
     server::{Server, transaction},
 };
 
-/// How many buckets are looked at in one command.
+/// How many buckets one command reads.
 const PAGE: usize = 1000;
 
-/// A pass over all buckets in the order of their ids, in which those of a key, and of a window, come
-/// one after the other.
+/// A pass over all buckets in the order of their ids, in which the buckets of a key, and of a window,
+/// follow each other.
 pub(super) struct Survey<'p, T> {
     server: Server,
     verifier: Verifier,
@@ -27,12 +27,12 @@ pub(super) struct Survey<'p, T> {
     item: std::marker::PhantomData<fn() -> T>,
 }
 
-/// What is found of a key, or of a window of it.
+/// The findings about a key, or about one of its windows.
 struct Unit {
     scope: KeyScope,
     /// The first bucket that is not full.
     first: Option<String>,
-    /// Whether one is not as dense packing leaves it: too full, sealed with room, or followed by
+    /// Whether some bucket is not densely packed: too full, sealed with room left, or followed by
     /// another one that is not full.
     loose: bool,
     overfull: Vec<String>,
@@ -65,7 +65,7 @@ impl<'p, T: Bucket> Survey<'p, T> {
             self.progress.seen += page.len() as u64;
             for facts in page {
                 facts.id.as_str().unwrap_or_default().clone_into(&mut at);
-                // What is no bucket, `verify` lists.
+                // `verify` lists documents that are not buckets.
                 let Ok(scope) = self.verifier.scope(&facts) else {
                     continue;
                 };
@@ -91,7 +91,7 @@ impl<'p, T: Bucket> Survey<'p, T> {
         }
     }
 
-    /// Rewrites what has to be rewritten of a key, run by run.
+    /// Rewrites the buckets of a key that need it, run by run.
     async fn rewrite(&mut self, unit: Option<Unit>) -> Result<()> {
         let Some(unit) = unit else { return Ok(()) };
         let starts = match self.repack {
@@ -140,7 +140,7 @@ impl Unit {
     }
 
     fn add(&mut self, id: &str, facts: &Facts) {
-        // Anything may stand behind one that is not full.
+        // A bucket after one that is not full means loose packing.
         self.loose |= self.first.is_some();
         let items = facts.items.unwrap_or(0);
         if items == self.scope.open.capacity {
@@ -155,7 +155,7 @@ impl Unit {
     }
 }
 
-/// Whether the error concerns this key alone.
+/// Whether the error affects this key alone.
 fn is_of_key(error: &Error) -> bool {
     error.is_deserialize()
         || error.is_out_of_range()

@@ -1,4 +1,4 @@
-//! Rewriting a run of buckets, in one transaction.
+//! Rewrites a run of buckets, in one transaction.
 
 use std::{
     marker::PhantomData,
@@ -35,26 +35,26 @@ use crate::{
     write::item,
 };
 
-/// The transaction.
+/// The transaction that rewrites one run.
 pub(super) struct Rewrite<T> {
     server: Server,
     run: Run,
-    /// Whether the open bucket, where writers are, was among what the last attempt rewrote.
+    /// Whether the last attempt's run contained the open bucket, which writers use.
     met_open: AtomicBool,
     item: PhantomData<fn() -> T>,
 }
 
-/// What it has done.
+/// The result of the transaction.
 pub(super) struct Done {
     pub(super) replaced: u64,
     pub(super) written: u64,
     /// The last bucket that was read.
     pub(super) last: String,
-    /// The bucket with which the next run begins, if there is more.
+    /// The first bucket of the next run, if there is more.
     pub(super) next: Option<String>,
 }
 
-/// What is read.
+/// The buckets of a run, as they were read.
 struct RunContents<T> {
     ids: Vec<String>,
     /// How many items each bucket holds, and whether it is sealed.
@@ -63,7 +63,7 @@ struct RunContents<T> {
     items: Vec<(Bson, T)>,
     /// Whether the open bucket is among them.
     open: bool,
-    /// The bucket behind the run.
+    /// The bucket after the run.
     next: Option<String>,
 }
 
@@ -81,8 +81,8 @@ impl<T: Bucket> Rewrite<T> {
         if self.met_open.load(Ordering::Relaxed) {
             self.hold(session).await?;
         }
-        // By its index: once another call has changed the capacity again, this one must not write
-        // buckets any more.
+        // Found by this call's index: if another call has changed the capacity again, this one must not
+        // write any more buckets.
         let open = (self.server).open_bucket(&self.run.scope, Some(&mut *session));
         let open = open.await.map_err(|error| self.failed(error))?;
         let found = self.read(session).await?;
@@ -108,7 +108,7 @@ impl<T: Bucket> Rewrite<T> {
         let replaced = self.run.scope.with_key(ids);
         let deleted = self.server.delete_many(replaced, Some(&mut *session)).await;
         deleted.map_err(|error| self.failed(error))?;
-        // Unless there is another one beside those that are rewritten.
+        // Unless another open bucket exists besides the rewritten ones.
         let is_rewritten =
             |open: OpenBucket| found.ids.iter().any(|id| open.id.as_str() == Some(id));
         let may_be_open = found.next.is_none() && open.is_none_or(is_rewritten);
@@ -118,7 +118,7 @@ impl<T: Bucket> Rewrite<T> {
         if let (true, Some(pack)) = (next, last_pack)
             && pack.len < self.capacity()
         {
-            // The next run begins with what is left of this one.
+            // The next run starts with what is left of this one.
             done.next = (documents.last())
                 .and_then(|last| last.get_str("_id").ok())
                 .map(str::to_owned);
@@ -131,11 +131,11 @@ impl<T: Bucket> Rewrite<T> {
         Ok(done)
     }
 
-    /// Has the writers of the key wait for the end of this transaction, by a change of its open bucket
-    /// that is taken back. Otherwise who writes more often than a run takes would have it begin anew
-    /// each time.
+    /// Makes the key's writers wait for the end of this transaction, by changing its open bucket and
+    /// undoing the change. Otherwise writers that write more often than a run takes would make it start
+    /// again each time.
     async fn hold(&self, session: &mut ClientSession) -> Result<()> {
-        // Outside of the transaction, which reads as of its first command: the change.
+        // Read outside the transaction, whose snapshot starts at its first command, the change.
         let open = (self.server).open_bucket(&self.run.scope, None).await;
         let Some(Bson::String(id)) = open
             .map_err(|error| self.failed(error))?
@@ -210,7 +210,7 @@ impl<T: Bucket> Rewrite<T> {
         }
     }
 
-    /// Whether the buckets are as they would be written.
+    /// Whether the buckets are already as they would be written.
     fn is_packed(&self, found: &RunContents<T>, packs: &[Pack]) -> bool {
         let is_packed = |(n, (count, sealed)): (usize, &(usize, bool))| {
             let is_end = n + 1 == packs.len() && found.next.is_none();
@@ -247,8 +247,8 @@ impl<T: Bucket> Rewrite<T> {
             let sealed = pack.len < self.capacity() && !is_open;
             documents.push(self.document(id, items, pack.oversize, sealed)?);
         }
-        // A writer that has read the greatest number, and is about to take the next one, must find
-        // that a bucket is open: or else there would be a gap.
+        // A writer that has read the greatest number and is about to take the next one must find an open
+        // bucket: otherwise there would be a gap.
         let is_full = packs.last().is_none_or(|pack| pack.len == self.capacity());
         let is_numbered = scope.spec.id.ordinal == Ordinal::Number;
         if is_numbered && may_be_open && is_full && documents.len() < found.ids.len() {
@@ -257,7 +257,7 @@ impl<T: Bucket> Rewrite<T> {
         Ok(documents)
     }
 
-    /// A bucket. The elements are what they were, also where the struct does not know a field.
+    /// A bucket. Its elements stay as they were, including fields that the struct does not know.
     fn document(
         &self,
         id: String,
@@ -300,7 +300,7 @@ impl<T: Bucket> Rewrite<T> {
     }
 
     fn failed(&self, error: DriverError) -> Error {
-        // In a transaction, which is not committed.
+        // In a transaction that is not committed.
         Error::write(error, self.server.name())
             .with_key(&self.run.scope.label())
             .not_sent()

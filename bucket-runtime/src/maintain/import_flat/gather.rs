@@ -1,4 +1,4 @@
-//! Gathering the items of each key into buckets.
+//! Gathers the items of each key into buckets.
 
 use mongodb::bson::{Bson, Document};
 
@@ -25,19 +25,19 @@ use crate::{
     },
 };
 
-/// How many buckets are written by one transaction at most.
+/// How many buckets one transaction writes at most.
 const BUCKETS: usize = 1000;
 
-/// How many bytes of items are written by one transaction at most, unless one bucket is longer.
+/// How many bytes of items one transaction writes at most, unless a single bucket has more.
 const BYTES: usize = 4 << 20;
 
-/// One run over the flat collection.
+/// One pass over the flat collection.
 pub(super) struct Gather<T> {
     engine: Engine,
     flat: Server,
     record: Record,
     found: u64,
-    /// The key, or the window, whose items come, and those that make up no bucket yet.
+    /// The current key or window, and its items that do not fill a bucket yet.
     current: Option<Current<T>>,
     ready: Ready<T>,
 }
@@ -45,11 +45,11 @@ pub(super) struct Gather<T> {
 struct Current<T> {
     scope: KeyScope,
     held: Vec<Held<T>>,
-    /// How many bytes they take beyond their shares.
+    /// The bytes that they take beyond their shares.
     oversize: i64,
     bytes: usize,
     ids: Ids,
-    /// What the last of them is sorted by.
+    /// The sort values of the last of them.
     at: Vec<Bson>,
 }
 
@@ -66,7 +66,7 @@ impl<T: Bucket> Gather<T> {
         })
     }
 
-    /// Stores all that is not stored yet.
+    /// Stores everything that is not stored yet.
     pub(super) async fn run(
         &mut self,
         order: &Document,
@@ -110,7 +110,7 @@ impl<T: Bucket> Gather<T> {
         }
     }
 
-    /// Puts an item to the others of its key, which come one after the other.
+    /// Adds an item to the others of its key, which follow each other.
     async fn take(&mut self, Row { at, element }: Row<T::Element>) -> Result<()> {
         let key = T::Key::from_values(at[..T::SPEC.key.len()].to_vec()).map_err(|field| {
             let id = at.last().map_or_else(String::new, Bson::to_string);
@@ -160,9 +160,9 @@ impl<T: Bucket> Gather<T> {
         Ok(())
     }
 
-    /// The key, or the window, of a first item. That is a key of which nothing is stored, or a
-    /// further window of one; or, where an import is taken up, the one in the middle of which it
-    /// was left, behind a full bucket.
+    /// The key or window of a first item. Nothing of that key is stored yet, or this is a further window
+    /// of it. If the import continues an earlier one, it may be the key where that one stopped, after a
+    /// full bucket.
     async fn begin_key(&mut self, scope: KeyScope, first: &Held<T>) -> Result<Current<T>> {
         let current = self.current.as_ref().map(|current| &current.scope.prefix);
         let before = current.or(self.record.left_in.as_ref());
@@ -193,7 +193,7 @@ impl<T: Bucket> Gather<T> {
         })
     }
 
-    /// Makes a bucket of the items that are held; one that takes no more is sealed.
+    /// Makes a bucket of the gathered items; one that takes no further items is sealed.
     fn end_bucket(&mut self, sealed: bool) {
         let Some(current) = &mut self.current else {
             return;
@@ -202,7 +202,7 @@ impl<T: Bucket> Gather<T> {
             return;
         };
         let opening_id = first.opening_id(&current.scope);
-        // Without an id it goes the way of those whose id is taken.
+        // Without an id it is handled like a bucket whose id is taken.
         let id = current
             .ids
             .next(opening_id, &current.scope)

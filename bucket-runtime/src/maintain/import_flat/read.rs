@@ -1,4 +1,4 @@
-//! Reading the flat collection, in the order of the buckets.
+//! Reads the flat collection, in the order of the buckets.
 
 use mongodb::bson::{Bson, Document, doc};
 use serde::Deserialize;
@@ -8,13 +8,13 @@ use crate::schema::spec::BucketSpec;
 /// A flat document.
 #[derive(Deserialize)]
 pub(super) struct Row<E> {
-    /// The values by which the documents are put in order: the key, the time, and the `_id`.
+    /// The values by which the documents are sorted: the key, the time, and the `_id`.
     pub(super) at: Vec<Bson>,
     /// The other fields.
     pub(super) element: E,
 }
 
-/// By which fields the flat documents are put in order, and in which direction.
+/// The fields by which the flat documents are sorted, and the direction of each.
 pub(super) fn order(spec: &BucketSpec, within_key: Option<Document>) -> Document {
     let mut order: Document = (spec.key.iter())
         .map(|key| (key.name.to_owned(), Bson::Int32(1)))
@@ -23,7 +23,7 @@ pub(super) fn order(spec: &BucketSpec, within_key: Option<Document>) -> Document
     let within_key = match (within_key, spec.window_name()) {
         (None, _) => time,
         (Some(fields), None) => fields,
-        // The items of a window come one after the other.
+        // The items of a window follow each other.
         (Some(fields), Some(_)) => time.into_iter().chain(fields).collect(),
     };
     for (name, direction) in within_key {
@@ -33,7 +33,7 @@ pub(super) fn order(spec: &BucketSpec, within_key: Option<Document>) -> Document
     order
 }
 
-/// The stages that give the flat documents behind a place, in order.
+/// The stages that return the flat documents after a position, in order.
 pub(super) fn pipeline(
     spec: &BucketSpec,
     order: &Document,
@@ -59,7 +59,7 @@ pub(super) fn pipeline(
     stages
 }
 
-/// The stages that give each key once.
+/// The stages that return each key once.
 pub(super) fn keys(spec: &BucketSpec) -> [Document; 2] {
     let at: Vec<_> = (spec.key.iter())
         .map(|key| format!("${}", key.name))
@@ -75,8 +75,8 @@ pub(super) fn keys(spec: &BucketSpec) -> [Document; 2] {
     ]
 }
 
-/// Whether a document comes behind a place: it does at the first field that differs. As expressions,
-/// which compare values of all types as a sort does; a field that is missing sorts like `null`.
+/// Whether a document comes after a position: the first field that differs decides. These are
+/// expressions, which compare values of all types as a sort does; a missing field sorts like `null`.
 fn is_behind(order: &Document, place: &[Bson]) -> Bson {
     let mut behind = Bson::Boolean(false);
     let fields: Vec<_> = order.iter().zip(place).collect();

@@ -1,4 +1,4 @@
-//! How far an import is, as the database remembers it.
+//! The progress of an import, as the database records it.
 
 use mongodb::bson::{Bson, Document, doc};
 
@@ -16,28 +16,27 @@ use crate::{
     write::engine::Engine,
 };
 
-/// The collection that holds a document for each import that is not finished.
+/// The collection that holds one document for each unfinished import.
 const RECORDS: &str = "bucket_regroup";
 
-/// How many keys are asked for in one query.
+/// How many keys one query looks up.
 const KEYS: usize = 500;
 
-/// An import that is not finished.
+/// An unfinished import.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     server: Server,
     id: Document,
     /// How many items are stored.
     pub(super) stored: u64,
-    /// The last of them: what it is sorted by.
+    /// The sort values of the last stored item.
     pub(super) at: Option<Vec<Bson>>,
-    /// What the id of its bucket begins with.
+    /// The prefix of its bucket's id.
     pub(super) left_in: Option<String>,
 }
 
 impl Record {
-    /// Takes up the import where it was left; or begins it, unless the target holds one of the
-    /// keys.
+    /// Continues an import; or begins it, unless the target holds one of the keys.
     pub(super) async fn begin<T: Bucket>(
         engine: &Engine,
         flat: &Server,
@@ -75,7 +74,7 @@ impl Record {
         Ok(record)
     }
 
-    /// The update that moves the record on; it finds nothing if somebody else has.
+    /// The update that advances the record; it matches nothing if another import has advanced it.
     pub(super) fn advance(&self, items: u64, at: &[Bson], left_in: &str) -> Update {
         let int = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         Update {
@@ -86,7 +85,7 @@ impl Record {
         }
     }
 
-    /// Forgets the import, which is finished.
+    /// Deletes the record of the finished import.
     pub(super) async fn end(&self) -> Result<()> {
         let ended = self.server.delete_one(doc! { "_id": &self.id }, None).await;
         ended.map(drop).map_err(|error| self.failed(error))
@@ -118,7 +117,7 @@ async fn refuse_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
         if more {
             let key = keys.decode().map_err(failed)?;
             let values = key.get_array("at").cloned().unwrap_or_default();
-            // One that is no key is an error once its item comes.
+            // An unreadable key becomes an error when its item is reached.
             let key = T::Key::from_values(values).ok();
             let scope =
                 |key: T::Key| KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed()));

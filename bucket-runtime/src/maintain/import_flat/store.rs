@@ -1,4 +1,4 @@
-//! Writing buckets together with how far that goes.
+//! Writes buckets together with the progress of the import.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,14 +17,14 @@ use crate::{
     },
 };
 
-/// Buckets that are complete, or the last ones of their key.
+/// Buckets that are complete, or the last ones of their keys.
 pub(super) struct Ready<T> {
-    /// The keys of which these are the first buckets.
+    /// The keys whose first buckets are among these.
     begun: Vec<KeyScope>,
     chunks: Vec<(KeyScope, PlannedBucket<T>)>,
     /// How many bytes their items take.
     pub(super) bytes: usize,
-    /// What the last item is sorted by.
+    /// The sort values of the last item.
     at: Vec<Bson>,
 }
 
@@ -53,7 +53,7 @@ impl<T: Bucket> Ready<T> {
         self.chunks.len()
     }
 
-    /// What stores them; nothing if there are none.
+    /// The transaction that stores them; `None` if there are none.
     pub(super) fn into_store(self, engine: &Engine, record: &Record) -> Option<Store<T>> {
         (!self.chunks.is_empty()).then(|| Store {
             engine: engine.clone(),
@@ -64,8 +64,8 @@ impl<T: Bucket> Ready<T> {
     }
 }
 
-/// A transaction that writes buckets, and with them into the record that they are written: so each
-/// is written once, wherever it is broken off.
+/// A transaction that writes buckets and records them: so each is written once, even if the import is
+/// interrupted.
 pub(super) struct Store<T> {
     engine: Engine,
     record: Record,
@@ -84,7 +84,7 @@ impl<T: Bucket> Store<T> {
         &self.ready.at
     }
 
-    /// What the id of the last bucket begins with.
+    /// The prefix of the last bucket's id.
     pub(super) fn left_in(&self) -> &str {
         let last = self.ready.chunks.last();
         last.map_or("", |(scope, _)| &scope.prefix)
@@ -92,8 +92,8 @@ impl<T: Bucket> Store<T> {
 
     async fn write(&self, session: &mut ClientSession) -> Result<()> {
         let server = &self.engine.server;
-        // First of all, so that buckets which an earlier run has just committed are seen as its
-        // work, and not as somebody else's.
+        // This comes first, so that buckets which an earlier call has just committed are recognised as
+        // this import's own.
         let advance = (self.record).advance(self.items(), self.at(), self.left_in());
         let advanced = (self.record.server()).update(advance, Some(&mut *session));
         match advanced.await {
@@ -124,12 +124,12 @@ impl<T: Bucket> Store<T> {
             if duplicate_index(&error).is_some() {
                 self.one_by_one.store(true, Ordering::SeqCst);
             }
-            // In a transaction, which is not committed.
+            // In a transaction that is not committed.
             Error::write(error, self.engine.server.name()).not_sent()
         })
     }
 
-    /// Should somebody else append to a key meanwhile, the append protocol finds the way.
+    /// If another writer appends to a key meanwhile, the append protocol handles it.
     async fn append(&self, session: &mut ClientSession) -> Result<()> {
         for (scope, chunk) in &self.ready.chunks {
             let entries = chunk

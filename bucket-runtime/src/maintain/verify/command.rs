@@ -1,4 +1,4 @@
-//! What is asked and what is corrected, as pure functions.
+//! The queries and corrections of a verification, as pure functions.
 
 use mongodb::bson::{Bson, Document, doc};
 
@@ -7,7 +7,7 @@ use crate::{
     schema::{names::SEALED, open_index::OpenIndex, spec::BucketSpec},
 };
 
-/// What of each bucket is looked at. The server counts the items, so that none is sent.
+/// The facts of each bucket that are checked. The server counts the items, so none is sent.
 pub(super) fn facts(spec: &BucketSpec) -> Document {
     let key = spec.key.iter().map(|key| {
         let names = std::iter::once(&key.name).chain(key.aliases);
@@ -35,8 +35,8 @@ pub(super) fn open(spec: &BucketSpec) -> Document {
     doc! { spec.count: { "$lt": bound(spec) }, SEALED: { "$exists": false } }
 }
 
-/// The ids of the open buckets of each key (and window) that has several of them. The keys are taken
-/// as the unique index takes them.
+/// The ids of the open buckets of each key (and window) that has several. Keys are compared as the
+/// unique index compares them.
 pub(super) fn several_open(spec: &BucketSpec) -> [Document; 3] {
     let keys = open_index_keys(spec);
     let key = keys.keys().filter(|name| *name != SEALED);
@@ -55,11 +55,12 @@ pub(super) fn wrong_counts(spec: &BucketSpec, ids: &[Bson]) -> Document {
     doc! { "_id": { "$in": ids }, "$expr": { "$and": [is_array, differs] } }
 }
 
-/// Counts them anew. One that has room and did not seem to have is sealed: there may be an open one.
+/// Corrects their counts. A bucket that has room but seemed to have none is sealed: there may be an open
+/// one.
 pub(super) fn count_anew(spec: &BucketSpec) -> Vec<Document> {
     let count = field(spec.count);
     let capacity = bound(spec);
-    // A number alone lies between two numbers.
+    // Only a number lies between two numbers, so no other type passes.
     let was_open = doc! { "$and": [{ "$gte": [&count, 0] }, { "$lt": [&count, capacity] }] };
     let is_sealed = doc! { "$and": [
         is_missing(SEALED),
@@ -70,7 +71,7 @@ pub(super) fn count_anew(spec: &BucketSpec) -> Vec<Document> {
     vec![doc! { "$set": { spec.count: items(spec), SEALED: sealed } }]
 }
 
-/// Those of these documents whose seal is none.
+/// Those of these documents whose `sealed` is wrong.
 pub(super) fn wrong_seals(ids: &[Bson]) -> Document {
     let differs = doc! { "$ne": [field(SEALED), "$_id"] };
     doc! { "_id": { "$in": ids }, SEALED: { "$exists": true }, "$expr": differs }
@@ -92,7 +93,7 @@ fn bound(spec: &BucketSpec) -> i32 {
     OpenIndex::first(spec.capacity).bound()
 }
 
-/// The length of the array, or null if it is none.
+/// The length of the array, or null if it is not an array.
 fn items(spec: &BucketSpec) -> Document {
     let items = field(spec.items);
     doc! { "$cond": [{ "$isArray": [&items] }, { "$size": &items }, null] }

@@ -1,4 +1,4 @@
-//! What is wrong in a collection.
+//! Finds the problems of a collection.
 
 use mongodb::{
     bson::{Bson, Document, RawDocument, RawDocumentBuf, doc},
@@ -21,17 +21,17 @@ use crate::{
     value::{element::whole, unreadable::Unreadable},
 };
 
-/// A collection, and what the buckets in it should be.
+/// A collection, and what its buckets should be like.
 pub(crate) struct Verifier {
     pub(crate) server: Server,
     pub(crate) spec: &'static BucketSpec,
-    /// The key of these stored values, or the index of the field that holds none.
+    /// The key with these stored values, or the index of the first unreadable field.
     pub(crate) parts: fn(Vec<Bson>) -> Result<Vec<KeyPart>, usize>,
     /// The items of this bucket that cannot be read.
     pub(crate) unreadable: fn(&RawDocument) -> Vec<Unreadable>,
 }
 
-/// What of a bucket is looked at.
+/// The facts of a bucket that are checked.
 #[derive(Deserialize)]
 pub(crate) struct Facts {
     #[serde(rename = "_id")]
@@ -41,9 +41,9 @@ pub(crate) struct Facts {
     count: Bson,
     /// The length of the array, if it is one.
     pub(crate) items: Option<u32>,
-    /// Whether it is sealed, and by its own id.
+    /// Whether `sealed` is the bucket's own id, if it is there.
     pub(crate) own_seal: Option<bool>,
-    /// The counts of the rollups.
+    /// The counts in the rollup.
     rolled: Vec<Bson>,
     /// Whether two items have the same identity.
     twins: bool,
@@ -56,7 +56,7 @@ struct Group {
 }
 
 impl Verifier {
-    /// An error if an index says something else than the struct.
+    /// An error if an index does not match the struct.
     pub(crate) async fn check_indexes(&self) -> Result<()> {
         open::check_indexes(&self.server, self.spec).await.map(drop)
     }
@@ -68,7 +68,7 @@ impl Verifier {
         Ok(problems)
     }
 
-    /// Which items cannot be read. Only the struct can tell, so all of them are sent.
+    /// The items that cannot be read. Only the struct can tell, so all items are sent.
     async fn of_items(&self) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
         let mut buckets = self.survey([]).await?;
@@ -86,7 +86,7 @@ impl Verifier {
         Ok(problems)
     }
 
-    /// What of those buckets is looked at that a pipeline ends in.
+    /// The facts of the buckets that a pipeline returns.
     pub(crate) async fn facts(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
@@ -100,7 +100,7 @@ impl Verifier {
         Ok(found)
     }
 
-    /// What is to be seen in a bucket by itself.
+    /// The problems that a single bucket shows.
     pub(crate) async fn of_single_buckets(&self) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
         let mut buckets = self.survey([command::facts(self.spec)]).await?;
@@ -110,9 +110,9 @@ impl Verifier {
         Ok(problems)
     }
 
-    /// Which keys have several open buckets at one moment. While writers are active, one that was
-    /// found open may have been filled before the next one was opened. But open buckets never
-    /// become open again: those that still are were so all along.
+    /// The keys that have several open buckets at one moment. While writers are active, a bucket that
+    /// was found open may have been filled before the next one was opened. But a bucket never opens
+    /// again, so those that are still open were open all along.
     pub(crate) async fn several_open(&self) -> Result<Vec<Problem>> {
         let mut several = Vec::new();
         let mut groups = self.survey(command::several_open(self.spec)).await?;
@@ -120,7 +120,7 @@ impl Verifier {
             let still = doc! { "$match": command::open_among(self.spec, &ids) };
             let mut open = Vec::new();
             for facts in self.facts([still]).await? {
-                // Who lacks a key is a problem of another kind.
+                // A bucket without a readable key is another kind of problem.
                 if let Ok(scope) = self.scope(&facts) {
                     let is_own = self.is_own_id(&scope, &facts);
                     let text = facts.id.as_str().map(str::to_owned);
@@ -128,7 +128,7 @@ impl Verifier {
                 }
             }
             if open.len() > 1 {
-                // The newest one that reads find comes last.
+                // Sorted so that the newest one that reads find comes last.
                 open.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
                 several.push(Problem::SeveralOpen {
                     key: open[open.len() - 1].2.clone(),
@@ -184,7 +184,7 @@ impl Verifier {
         problems
     }
 
-    /// Whose bucket it is, or the name of the field that does not tell.
+    /// The key of the bucket, or the name of the field that is unreadable.
     pub(crate) fn scope(&self, facts: &Facts) -> Result<KeyScope, &'static str> {
         let parts = (self.parts)(facts.key.clone()).map_err(|field| self.spec.key[field].name)?;
         let scope = KeyScope::new(self.spec, parts);

@@ -1,15 +1,15 @@
-//! Mending what can be mended without guessing.
+//! Repairs whatever needs no guessing.
 
 use mongodb::bson::{Bson, Document};
 
 use super::{BucketProblem as Problem, command, find::Verifier};
 use crate::{Error, Result};
 
-/// How many buckets one command mends.
+/// How many buckets one command repairs.
 const BUCKETS: usize = 1000;
 
 impl Verifier {
-    /// Mends, and gives what is left.
+    /// Repairs what it can, and returns the remaining problems.
     pub(super) async fn repair(&self) -> Result<Vec<Problem>> {
         let (mut seals, mut counts) = (Vec::new(), Vec::new());
         for problem in self.of_single_buckets().await? {
@@ -31,7 +31,7 @@ impl Verifier {
         self.problems().await
     }
 
-    /// Seals the open buckets of each key, and window, that has several, but for the newest.
+    /// Seals, for each key and window with several open buckets, all but the newest.
     pub(crate) async fn seal_all_but_newest(&self) -> Result<()> {
         for problem in self.several_open().await? {
             if let Problem::SeveralOpen { mut buckets, .. } = problem {
@@ -42,7 +42,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// Seals these buckets, as far as they are open.
+    /// Seals those of these buckets that are open.
     async fn seal_open(&self, ids: &[Bson]) -> Result<()> {
         let filter = command::open_among(self.spec, ids);
         self.mend(filter, command::seal()).await

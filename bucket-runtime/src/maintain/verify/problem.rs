@@ -1,20 +1,21 @@
-//! What breaks a guarantee, and the way out.
+//! Problems that break a guarantee, and how to solve them.
 
 use std::fmt;
 
 use mongodb::bson::Bson;
 
-/// What breaks a guarantee in a collection of buckets; see [`Bucket::verify`](crate::Bucket::verify).
+/// A problem that breaks a guarantee in a collection of buckets; see
+/// [`Bucket::verify`](crate::Bucket::verify).
 ///
-/// The text says which guarantee that is, and the way out.
+/// The text says which guarantee it breaks, and what to do.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum BucketProblem {
     /// G3: a key, or one of its time windows, has several open buckets.
     SeveralOpen {
-        /// The key, as text for people: its fields, parted by commas.
+        /// The key as readable text: its fields, separated by commas.
         key: String,
-        /// The `_id`s of the open buckets, the newest one last.
+        /// The `_id`s of the open buckets, the newest last.
         buckets: Vec<Bson>,
     },
     /// G2: the count of a bucket is not the length of its array.
@@ -31,13 +32,12 @@ pub enum BucketProblem {
         /// How many items it holds.
         items: u64,
     },
-    /// G4, G5: the `_id` is none that a bucket of this key (and window) can have. No read finds it.
+    /// G4, G5: no bucket of this key (and window) can have this `_id`. No read finds it.
     ForeignId {
         /// The bucket's `_id`.
         bucket: Bson,
     },
-    /// G3: `sealed` holds something else than the bucket's own `_id`, and may take the place of the
-    /// open bucket in the index.
+    /// G3: `sealed` is not the bucket's own `_id`, and may take the open bucket's place in the index.
     WrongSeal {
         /// The bucket's `_id`.
         bucket: Bson,
@@ -47,31 +47,31 @@ pub enum BucketProblem {
         /// The document's `_id`.
         bucket: Bson,
     },
-    /// G4: a field of the key, or the time window, is missing, or holds a value of another type.
+    /// G4: a key field or the time window is missing, or has a value of another type.
     NoKey {
         /// The document's `_id`.
         bucket: Bson,
         /// The stored name of the field.
         field: &'static str,
     },
-    /// What the bucket keeps about a field is not about all of its items.
+    /// The bucket's rollup of a field does not cover all its items.
     IncompleteRollup {
         /// The bucket's `_id`.
         bucket: Bson,
         /// The stored name of the field.
         field: &'static str,
     },
-    /// G1: an item cannot be read as the struct. Reads of its bucket fail, unless they
+    /// G1: the struct cannot read an item. Reads of its bucket fail, unless they
     /// [skip](crate::action::Items::skip_unreadable) it.
     Unreadable {
         /// The bucket's `_id`.
         bucket: Bson,
-        /// How many items come before it in the bucket.
+        /// The number of items before it in the bucket.
         place: u64,
         /// Why it cannot be read.
         error: String,
     },
-    /// Two items of a bucket have the same value in the field that is `unique`.
+    /// Two items of a bucket have the same value in the `unique` field.
     Twins {
         /// The bucket's `_id`.
         bucket: Bson,
@@ -90,8 +90,8 @@ impl fmt::Display for BucketProblem {
             ),
             Self::WrongCount { bucket, items } => write!(
                 f,
-                "G2: bucket {bucket} holds {items} items, and its count says something else; \
-                 `repair` counts them anew"
+                "G2: bucket {bucket} holds {items} items, but its count differs; `repair` corrects \
+                 it"
             ),
             Self::OverFull { bucket, items } => write!(
                 f,
@@ -101,7 +101,7 @@ impl fmt::Display for BucketProblem {
             Self::ForeignId { bucket } => write!(
                 f,
                 "G4: the document with _id {bucket} has an id that no bucket of its key can have, \
-                 so no read finds it; append its items anew and delete it, or move it to another \
+                 so no read finds it; append its items again and delete it, or move it to another \
                  collection"
             ),
             Self::WrongSeal { bucket } => write!(
@@ -110,17 +110,17 @@ impl fmt::Display for BucketProblem {
             ),
             Self::NoArray { bucket } => write!(
                 f,
-                "G2: the document with _id {bucket} has no array of items; move it to another \
-                 collection"
+                "G2: the document with _id {bucket} has no array of items; move the document to \
+                 another collection"
             ),
             Self::NoKey { bucket, field } => write!(
                 f,
-                "G4: the document with _id {bucket} has no `{field}` that can be read; set the \
-                 field, or move it to another collection"
+                "G4: the document with _id {bucket} has no readable `{field}`; set the field, or \
+                 move the document to another collection"
             ),
             Self::IncompleteRollup { bucket, field } => write!(
                 f,
-                "the rollup of `{field}` in bucket {bucket} is not about all of its items; move \
+                "the rollup of `{field}` in bucket {bucket} does not cover all its items; move \
                  its items into another collection with `append_stream`"
             ),
             Self::Unreadable {
@@ -130,12 +130,12 @@ impl fmt::Display for BucketProblem {
             } => write!(
                 f,
                 "G1: item {place} (from 0) of bucket {bucket} cannot be read: {error}; correct it, \
-                 or take it out with `remove_item(…).as_stored()`"
+                 or remove it with `remove_item(…).as_stored()`"
             ),
             Self::Twins { bucket, field } => write!(
                 f,
-                "G1: items of bucket {bucket} have the same `{field}`, which is `unique`; \
-                 `remove_item` takes one of them out"
+                "G1: items of bucket {bucket} have the same value in the `unique` field `{field}`; \
+                 `remove_item` removes one of them"
             ),
         }
     }

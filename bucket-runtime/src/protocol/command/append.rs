@@ -1,4 +1,4 @@
-//! The statements that append to a key's buckets, open them and seal them.
+//! The statements that append to a key's buckets, open buckets and seal them.
 
 use mongodb::bson::{Bson, Document, doc};
 
@@ -9,13 +9,13 @@ use crate::{
     value::rollup::Totals,
 };
 
-/// What an update appends.
+/// The items that an update appends.
 #[derive(Debug)]
 pub(crate) struct AppendedItems {
     pub(crate) elements: Vec<Bson>,
-    /// What the bucket keeps about these, if it keeps anything.
+    /// Their totals, if the bucket has a rollup.
     pub(crate) totals: Option<Totals>,
-    /// How many bytes they take beyond their shares.
+    /// The bytes that they take beyond their shares.
     pub(crate) oversize: i64,
 }
 
@@ -43,22 +43,22 @@ impl KeyScope {
         }
     }
 
-    /// The append into the open bucket as a statement among others: if there is none it is refused
-    /// (InvalidIdField, 53), since the answer to several statements tells only how many of them
+    /// The append into the open bucket as one of several statements. Without an open bucket the server
+    /// refuses it (InvalidIdField, 53): the answer to several statements says only how many of them
     /// found a document.
     pub(crate) fn append_to_open_or_be_refused(&self, items: AppendedItems) -> Update {
         or_be_refused(self.append_to_open(items))
     }
 
-    /// The append into the bucket with this id, which is refused (InvalidIdField, 53, or
-    /// ImmutableField, 66) if that is no longer open: where buckets expire, one that was there a
+    /// The append into the bucket with this id. The server refuses it (InvalidIdField, 53, or
+    /// ImmutableField, 66) if that bucket is no longer open. Where buckets expire, one that existed a
     /// moment ago may be gone, and a new one needs an id of its own time.
     pub(crate) fn append_to_id_or_be_refused(&self, items: AppendedItems, id: &str) -> Update {
         or_be_refused(self.append_to_id(items, id))
     }
 
-    /// The append into the bucket with this id, which is opened if it does not exist. If it is
-    /// full or sealed the server refuses with E11000 on `_id_`.
+    /// The append into the bucket with this id, which is opened if it does not exist. If it is full or
+    /// sealed the server refuses with E11000 on `_id_`.
     pub(crate) fn append_to_id(&self, items: AppendedItems, id: &str) -> Update {
         let mut filter = self.open_bucket(&items);
         filter.insert("_id", id);
@@ -66,14 +66,14 @@ impl KeyScope {
             filter,
             update: self.push(items),
             upsert: true,
-            // Or else the server would try both indexes each time, and take more items than the
-            // collection's capacity from who knows another one.
+            // Without the hint the server would try both indexes each time, and a writer that knows
+            // another capacity could exceed the collection's.
             hint: Some(self.open.name),
         }
     }
 
-    /// Seals the bucket with this id, which has room, but not for the item that comes next. It makes
-    /// none.
+    /// Seals the bucket with this id, which has room by count but not for the next item. It never
+    /// inserts.
     pub(crate) fn seal(&self, id: &str) -> Update {
         let mut filter = self.open_bucket_anywhere();
         filter.insert("_id", id);
@@ -85,29 +85,29 @@ impl KeyScope {
         }
     }
 
-    /// The same as a statement among others: it is refused if the bucket is not open any more.
+    /// The same as one of several statements: refused if the bucket is no longer open.
     pub(crate) fn seal_or_be_refused(&self, id: &str) -> Update {
         or_be_refused(self.seal(id))
     }
 
-    /// The open bucket of the key, if it has room for so many elements.
+    /// The open bucket of the key, if it has room for these elements.
     ///
-    /// `$exists` and not `null`: an equality would be copied into a new bucket, which then had the
-    /// field. The key's equality is copied, and that is how a new bucket gets its key fields; it
-    /// stays in every write because a collection that is sharded by the key needs it there. The
-    /// range of ids is what reads ask for: an item must not go where no read would find it.
+    /// `$exists` and not `null`: an upsert would copy an equality into a new bucket, which would then
+    /// have the field. It does copy the key's equalities, which gives a new bucket its key fields; they
+    /// are part of every write because a collection sharded by the key needs them there. The range of
+    /// ids is the one that reads use: an item must not go where no read would find it.
     fn open_bucket(&self, items: &AppendedItems) -> Document {
         let elements = &items.elements;
         let mut filter = self.open_bucket_anywhere();
         filter.extend(self.ids());
-        // The index holds what is below the capacity, so nothing above that may be asked for.
+        // The index holds only counts below the capacity, so the filter must stay below it, too.
         let below = self.open.bound() + 1 - size(elements).max(1);
         filter.insert(self.spec.count, doc! { "$lt": below });
         if let Some(budget) = Budget::of(self) {
             filter.insert(OVERSIZE, budget.leaves(items.oversize));
         }
         if let Some(field) = self.spec.unique {
-            // The unique index compares items of different buckets only.
+            // The unique index compares only items of different buckets.
             let identities = elements
                 .iter()
                 .filter_map(|element| identity(field, element));
@@ -117,8 +117,8 @@ impl KeyScope {
         filter
     }
 
-    /// `$each` even for a single element: an element that itself looks like a modifier
-    /// (`{"$each": …}`, from a flattened map) stays a plain value inside an array.
+    /// `$each` even for a single element: an element that itself looks like a modifier (`{"$each": …}`,
+    /// from a flattened map) stays a plain value inside an array.
     fn push(&self, items: AppendedItems) -> Document {
         let AppendedItems {
             elements,
@@ -140,7 +140,7 @@ impl KeyScope {
     }
 }
 
-/// The update, which is refused if it would make a document: that one could have no such id.
+/// Makes the server refuse the update instead of inserting: a new document could not have such an id.
 fn or_be_refused(mut update: Update) -> Update {
     let impossible = Bson::Array(Vec::new());
     (update.update).insert("$setOnInsert", doc! { "_id": impossible });
@@ -148,7 +148,7 @@ fn or_be_refused(mut update: Update) -> Update {
     update
 }
 
-/// How many elements a command carries: never more than a capacity.
+/// The number of elements in a command, which never exceeds a capacity.
 pub(crate) fn size(elements: &[Bson]) -> i32 {
     i32::try_from(elements.len()).unwrap_or(i32::MAX)
 }

@@ -13,36 +13,36 @@ use crate::{
 pub(crate) struct Place {
     /// The bucket's id.
     pub(crate) bucket: String,
-    /// How many items come before it in the bucket.
+    /// The number of items before it in the bucket.
     pub(crate) at: usize,
     pub(crate) stored: StoredItem,
 }
 
-/// What was read, and must be the same when it is changed.
+/// What was read, and must still be the same when the change is carried out.
 #[derive(Debug)]
 pub(crate) enum StoredItem {
-    /// The element alone. Whatever happens to others of the bucket is none of the change's business.
+    /// The element alone. Changes to other elements do not affect this one.
     Element(Bson),
-    /// All elements, since from all of them is computed what the bucket keeps about its items.
+    /// All elements, since the bucket's rollup is computed from all of them.
     Array(Vec<Bson>),
 }
 
-/// What the bucket keeps about its items, as it is after the change.
+/// The fields that a bucket stores about its items, as they are after the change.
 #[derive(Debug, Default)]
 pub(crate) struct KeptFields {
-    /// How many bytes more the items take beyond their shares; fewer, if it is below zero.
+    /// The change in the bytes that items take beyond their shares; negative if they shrink.
     pub(crate) grown: i64,
     pub(crate) totals: Option<Totals>,
     pub(crate) newest: Option<DateTime>,
 }
 
 impl KeyScope {
-    /// The bucket with this id, as reads take it for the key's own.
+    /// The bucket with this id, if it has the key fields that reads require.
     pub(crate) fn bucket(&self, id: &str) -> Document {
         self.with_key(doc! { "_id": id })
     }
 
-    /// The bucket of an item, provided that it is as it was read.
+    /// The bucket of an item, provided that the item is still as it was read.
     pub(crate) fn unchanged(&self, place: &Place) -> Document {
         let items = format!("${}", self.spec.items);
         let (now, before) = match &place.stored {
@@ -57,14 +57,14 @@ impl KeyScope {
         filter
     }
 
-    /// Puts this element in the place of an item.
+    /// Replaces an item with this element.
     pub(crate) fn replace(&self, place: &Place, element: Bson, kept: KeptFields) -> Vec<Document> {
         vec![doc! { "$set": self.with(place, Some(element), kept) }]
     }
 
-    /// Takes an item out, and seals the bucket if it was full, since a second open one must not come
-    /// into being. One that was not open when it was read is sealed in any case: it may have been
-    /// rewritten since, for another capacity.
+    /// Removes an item, and seals the bucket if it was full, since there must be no second open one. A
+    /// bucket that was not open when it was read is sealed in any case: it may have been rewritten
+    /// since, for another capacity.
     pub(crate) fn take_out(
         &self,
         place: &Place,
@@ -78,8 +78,8 @@ impl KeyScope {
         };
         let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
         let size = doc! { "$size": format!("${}", self.spec.items) };
-        // What is appended to an empty array looks to a change stream like what is left of a longer
-        // one, but for the type of the count, which the append leaves as it is.
+        // To a change stream, an append to an empty array looks like the rest of a longer one, except
+        // for the type of the count, which the append leaves unchanged.
         let new_count = doc! { "$cond": [{ "$eq": [&size, 0] }, 0_i64, &size] };
         vec![
             doc! { "$set": self.with(place, None, kept) },
@@ -90,11 +90,11 @@ impl KeyScope {
         ]
     }
 
-    /// The fields of the bucket with this element in the place of an item, or with none.
+    /// The bucket's fields with this element in place of an item, or without the item.
     fn with(&self, place: &Place, element: Option<Bson>, kept: KeptFields) -> Document {
         let items = format!("${}", self.spec.items);
         let mut parts = Vec::new();
-        // No slice may be of no elements.
+        // `$slice` cannot take zero elements.
         if place.at > 0 {
             parts.push(doc! { "$slice": [&items, number(place.at)] }.into());
         }
@@ -117,7 +117,7 @@ impl KeyScope {
         fields
     }
 
-    /// The bucket with this id, if it is empty for ever.
+    /// The bucket with this id, if it is empty and will stay so.
     pub(crate) fn emptied(&self, id: &str) -> Document {
         let mut filter = self.bucket(id);
         filter.insert(self.spec.count, 0_i32);
@@ -126,7 +126,7 @@ impl KeyScope {
     }
 }
 
-/// An array is far shorter than 32 bits count.
+/// An array is far shorter than 32 bits can count.
 fn number(place: usize) -> i32 {
     i32::try_from(place).unwrap_or(i32::MAX)
 }

@@ -1,4 +1,4 @@
-//! What tells the items of a key apart, where the struct has a `unique` field.
+//! The identities of a key's items, where the struct has a `unique` field.
 
 use mongodb::bson::{Bson, Document, doc};
 
@@ -6,8 +6,8 @@ use super::{KeyScope, conditions};
 use crate::schema::spec::BucketSpec;
 
 impl KeyScope {
-    /// What tells apart the items of those buckets of the key which hold items with these identities,
-    /// as the unique index finds them.
+    /// The identities of all items in those of the key's buckets that hold an item with one of these
+    /// identities, by the unique index.
     pub(crate) fn identities(&self, field: &str, identities: Vec<Bson>) -> [Document; 2] {
         let path = identity_path(self.spec, field);
         let mut filter = conditions(self.key_fields());
@@ -20,17 +20,17 @@ impl KeyScope {
     }
 }
 
-/// What tells an element from the others of its key.
+/// The identity of an element within its key.
 pub(crate) fn identity<'e>(field: &str, element: &'e Bson) -> Option<&'e Bson> {
     element.as_document()?.get(field)
 }
 
-/// The path under which queries and the index find that.
+/// The path of the identity for queries and the index.
 pub(crate) fn identity_path(spec: &BucketSpec, field: &str) -> String {
     format!("{}.{field}", spec.items)
 }
 
-/// Whether two elements of a bucket have the same identity, which no index tells.
+/// Whether two elements of one bucket have the same identity, which no index can refuse.
 pub(crate) fn has_twins(spec: &BucketSpec, field: &str) -> Document {
     let all = format!("${}", identity_path(spec, field));
     let distinct = doc! { "$setUnion": [&all] };

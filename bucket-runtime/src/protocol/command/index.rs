@@ -1,4 +1,4 @@
-//! The indexes: their names, their keys, and what they hold.
+//! The indexes: their names, their keys, and the buckets that they hold.
 
 use mongodb::bson::{DateTime, Document, doc};
 
@@ -30,21 +30,21 @@ pub(crate) fn open_index_filter(spec: &BucketSpec, open: OpenIndex) -> Document 
     filter
 }
 
-/// The keys of the index on the field that tells the items of a key apart.
+/// The keys of the index on the `unique` field.
 pub(crate) fn unique_index_keys(spec: &BucketSpec, field: &str) -> Document {
     let mut keys = each_one(spec.key_names());
     keys.insert(identity_path(spec, field), 1_i32);
     keys
 }
 
-/// Which buckets that index holds: an empty one would stand in it with a null, and two of them
-/// would exclude each other.
+/// Which buckets that index holds: not an empty one, which would be in it with a null, so that two empty
+/// buckets would exclude each other.
 pub(crate) fn unique_index_filter(spec: &BucketSpec) -> Document {
     doc! { spec.count: { "$gt": 0 } }
 }
 
-/// The moment that lies one window before the first one that ids can hold. As a bound of the open
-/// index it leaves out nothing, and lets the next opening see how long the windows are.
+/// The moment one window before the first that ids can hold. As the bound of the open index it excludes
+/// nothing, and shows the next opening how long the windows are.
 pub(crate) fn before_all_windows(seconds: i64) -> DateTime {
     DateTime::from_millis(-(10_000_000_000 + seconds) * 1000)
 }

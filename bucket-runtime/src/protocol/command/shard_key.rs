@@ -1,18 +1,16 @@
-//! By which fields a collection may be sharded.
+//! The fields by which a collection may be sharded.
 
 use mongodb::bson::{Bson, Document};
 
 use super::each_one;
 use crate::schema::spec::BucketSpec;
 
-/// The key fields, so that all buckets of a key lie on one shard, whose index lets it refuse a second
-/// open one.
+/// The key fields: all buckets of a key are then on one shard, whose index can refuse a second open one.
 pub(crate) fn shard_key(spec: &BucketSpec) -> Document {
     each_one(spec.key_names())
 }
 
-/// The key fields and the window, if the struct has windows: a key's windows then lie on several
-/// shards.
+/// The key fields and the window, if the struct has windows: a key's windows are then on several shards.
 pub(crate) fn window_shard_key(spec: &BucketSpec) -> Option<Document> {
     let window = spec.window_name()?;
     Some(each_one(spec.key_names().chain([window])))
@@ -26,8 +24,8 @@ pub(crate) fn hashed(shard_key: Document) -> Document {
         .collect()
 }
 
-/// Whether a collection with this shard key can have a unique index over these fields: each shard
-/// refuses what is double in its own documents, so what is equal has to lie on one of them.
+/// Whether a collection with this shard key can have a unique index on these fields: each shard refuses
+/// duplicates only among its own documents, so equal values have to be on one shard.
 pub(crate) fn allows(shard_key: &Document, index: &Document) -> bool {
     shard_key.len() <= index.len() && shard_key.keys().eq(index.keys().take(shard_key.len()))
 }

@@ -1,4 +1,4 @@
-//! Types whose values the server orders as Rust does, and comparisons of them.
+//! Types whose values the server orders as Rust does, and their comparisons.
 
 use std::ops::{
     Bound::{Excluded, Included, Unbounded},
@@ -21,28 +21,27 @@ pub enum Plain {}
 #[derive(Debug)]
 pub enum Date {}
 
-/// How values are stored: as `#[serde(with = "…")]` on the field says. The order of what it writes
-/// is not known.
+/// How values are stored: by `#[serde(with = "…")]` on the field. The order of its output is unknown.
 #[derive(Debug)]
 pub enum Custom {}
 
-/// A type whose values, stored as `S` says, the server orders as Rust does (MongoDB manual,
+/// A type whose values, stored in the form `S`, the server orders as Rust does (MongoDB manual,
 /// "Comparison/Sort Order"): the integers, floats, [`Decimal128`], [`String`] (by bytes), [`bool`],
 /// [`DateTime`], [`ObjectId`], [`Uuid`], and [`Option`]s of them, whose `None` is neither less nor
-/// greater than a value. A time field that [`bson_date`](mod@crate::bson_date) stores, too, whatever
-/// its type.
+/// greater than a value. It also covers every time field that [`bson_date`](mod@crate::bson_date)
+/// stores, whatever its type.
 ///
-/// Implement it for a newtype by handing on to the type inside, if it is stored as that.
+/// Implement it for a newtype by delegating to the type inside, if it is stored as that type.
 #[diagnostic::on_unimplemented(
     message = "the order of `{Self}` on the server is not known",
     label = "`<` and `>` make no sense for values of this field",
     note = "help: use `eq`, `ne`, `is_in` or `exists`; to compare times of other crates, put `#[serde(with = \"bucket_runtime::bson_date\")]` on the field"
 )]
 pub trait Ordered<S = Plain> {
-    /// What values are compared with.
+    /// The type that values are compared with.
     type Bound;
 
-    /// A bound as BSON, of a kind that stored values compare with.
+    /// A bound as BSON, of a kind that compares with stored values.
     fn bound(value: &Self::Bound) -> Bson;
 }
 
@@ -148,7 +147,7 @@ macro_rules! ordered {
 }
 
 ordered! {
-    // Whatever the width in documents, the server compares integers by value.
+    // The server compares integers by value, whatever their width in documents.
     i8: value => stored_integer((*value).into());
     i16: value => stored_integer((*value).into());
     i32: value => stored_integer((*value).into());

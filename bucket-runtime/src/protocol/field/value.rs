@@ -1,7 +1,7 @@
-//! What may be passed as a value of a field.
+//! What may be passed as the value of a field.
 
 /// A value for a field of type `V`: a `V`, a reference to one, text for a `String`, and for an
-/// `Option<V>` a `V` as well.
+/// `Option<V>` also a `V`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no value for a field of type `{V}`",
     label = "a value of type `{V}` belongs here",

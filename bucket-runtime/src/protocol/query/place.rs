@@ -1,4 +1,4 @@
-//! Where the first item is that a condition asks for.
+//! Where the first item that satisfies a condition is.
 
 use mongodb::bson::{Bson, Document, doc};
 
@@ -12,10 +12,9 @@ use crate::{
 };
 
 impl Query {
-    /// The first item of a key that matches, as a bucket with this item alone, or with all items of
-    /// its bucket. In the place of the count stands how many items come before it there: a name that
-    /// no condition and no key field can have, as is the other one. That of the seal says whether the
-    /// bucket is open.
+    /// The first matching item of a key, as a bucket with this item alone, or with all items of its
+    /// bucket. The place of the count holds the number of items before it: a name that no condition and
+    /// no key field can have. So does the place of `sealed`, which says whether the bucket is open.
     pub(crate) fn place(
         &self,
         spec: &BucketSpec,
@@ -25,7 +24,8 @@ impl Query {
         let items = format!("${}", spec.items);
         let mut buckets = self.buckets(spec, Some(scope), None);
         if spec.unique.is_some() {
-            // The index by which items are unique holds no others, and serves only who says so.
+            // The unique index holds no other buckets, and serves only queries that state this
+            // condition.
             buckets = doc! { "$and": [buckets, { spec.count: { "$gt": 0 } }] };
         }
         let mut stages = vec![doc! { "$match": buckets }, doc! { "$sort": { "_id": 1 } }];

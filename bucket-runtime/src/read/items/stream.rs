@@ -10,10 +10,9 @@ use futures_util::stream::{BoxStream, Stream, StreamExt};
 use crate::Result;
 
 /// Items, in the order of their buckets' ids, and within a bucket in the order in which they were
-/// appended; or all in reverse.
+/// appended; or all of them in reverse.
 ///
-/// It holds one batch of the driver's and one bucket at a time. Dropping it closes the server's
-/// cursor.
+/// It holds one batch of the driver and one bucket at a time. Dropping it closes the server's cursor.
 pub struct ItemStream<'s, T> {
     buckets: BoxStream<'s, Result<std::vec::IntoIter<T>>>,
     items: std::vec::IntoIter<T>,

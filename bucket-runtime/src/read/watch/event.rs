@@ -1,4 +1,4 @@
-//! Which items an event of the server's tells of as new.
+//! Which new items an event of the server contains.
 
 use mongodb::{
     bson::{Bson, Document},
@@ -9,11 +9,11 @@ use crate::schema::spec::BucketSpec;
 
 /// The items that an event appended to a bucket, in order; none if it did something else.
 ///
-/// An append is either an insert, or an update that changes the count and sets places of the array.
-/// An edit does not change the count. A removal shortens the array, and that is told as the whole
-/// array, as a truncation, or as the whole document (`replace`), whichever is the shortest. The
-/// first append to an emptied bucket is told as the whole array, too: of these two, only the append
-/// leaves a count of 64 bits, since removals make it one when nothing is left.
+/// An append is either an insert, or an update that changes the count and sets elements of the array. An
+/// edit does not change the count. A removal shortens the array; the event shows it as the whole array,
+/// as a truncation, or as the whole document (`replace`), depending on which is the shortest. The event
+/// of the first append to an emptied bucket shows the whole array, too: of these two, only the append
+/// leaves a 64-bit count, since a removal that leaves nothing writes one.
 pub(super) fn appended(spec: &BucketSpec, event: ChangeStreamEvent<Document>) -> Vec<Bson> {
     match event.operation_type {
         OperationType::Insert => {
@@ -46,7 +46,7 @@ fn array(mut document: Document, name: &str) -> Vec<Bson> {
     }
 }
 
-/// What was set at `items.7`, `items.8` …
+/// The values that were set at `items.7`, `items.8` …
 fn places(updated: Document, name: &str) -> Vec<Bson> {
     let place = |path: &str| -> Option<u64> {
         let place = path.strip_prefix(name)?.strip_prefix('.')?;

@@ -1,4 +1,4 @@
-//! A place in the stream of what happens to a collection, as text.
+//! A position in a collection's change stream, as text.
 
 use std::{fmt, str::FromStr};
 
@@ -10,11 +10,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{read::page::InvalidToken, value::bytes};
 
-/// A place in a [`WatchStream`](crate::WatchStream), to be stored and resumed from: text of letters,
-/// digits, `-` and `.` only.
+/// A position in a [`WatchStream`](crate::WatchStream), to be stored and resumed from: text of only
+/// letters, digits, `-` and `.`.
 ///
-/// It holds the server's own resume token, and how many items were given of the command that came
-/// after that. It belongs to one key of one collection.
+/// It holds the server's own resume token, and how many items of the next command were already given. It
+/// belongs to one key of one collection.
 ///
 /// ```
 /// use bucket_runtime::WatchToken;
@@ -26,16 +26,16 @@ use crate::{read::page::InvalidToken, value::bytes};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WatchToken {
-    /// The server's token of the last event of which all items were given: its hexadecimal text.
+    /// The server's token of the last event whose items were all given: its hexadecimal text.
     data: String,
-    /// What the server needs besides to tell numbers of different types apart, of a sharded key.
+    /// The server's extra data to tell apart numbers of different types, in a shard key.
     type_bits: Vec<u8>,
-    /// How many items were given of the next event that has any.
+    /// How many items of the next event with items were already given.
     pub(super) given: usize,
 }
 
 impl WatchToken {
-    /// The place after an event; `None` if its token is none that this library knows.
+    /// The position after an event; `None` if this library does not know the token's form.
     pub(super) fn after(token: &ResumeToken) -> Option<Self> {
         let token: Document = bytes::read(&bytes::write(token).ok()?).ok()?;
         let type_bits = token.get_binary_generic("_typeBits").ok();
@@ -46,7 +46,7 @@ impl WatchToken {
         })
     }
 
-    /// As the driver takes it.
+    /// The token as the driver takes it.
     pub(super) fn resume_token(&self) -> Option<ResumeToken> {
         let mut token = doc! { "_data": &self.data };
         if !self.type_bits.is_empty() {

@@ -1,6 +1,6 @@
-//! Decoding ahead: while the caller uses one large document, tasks decode the next ones.
+//! Prefetching: while the caller uses one large document, tasks decode the next ones.
 //!
-//! To turn a bucket of 1,000 items into structs takes longer than all else in reading it.
+//! Turning a bucket of 1,000 items into structs takes longer than everything else in reading it.
 
 use std::collections::VecDeque;
 
@@ -11,16 +11,16 @@ use tokio::task::JoinHandle;
 use super::{CursorError, DocumentCursor};
 use crate::value::bytes;
 
-/// From how many bytes on a row is worth a task.
+/// The smallest row, in bytes, that is worth a task.
 const LARGE: usize = 16 << 10;
 
-/// How many rows are in work at most.
+/// How many rows are decoded at the same time at most.
 const ROWS: usize = 4;
 
-/// The rows that were taken from the cursor.
+/// The rows taken from the cursor and not yet returned.
 pub(super) struct Prefetch<R> {
     rows: VecDeque<Row<R>>,
-    /// Whether the cursor has no more.
+    /// Whether the cursor has no more rows.
     is_last: bool,
 }
 
@@ -30,7 +30,7 @@ enum Row<R> {
     Failed(CursorError),
 }
 
-/// A row that is being decoded; not any more once this is dropped.
+/// A row that is being decoded; dropping it stops the decoding.
 struct Task<R>(JoinHandle<Result<R, CursorError>>);
 
 impl<R> Default for Prefetch<R> {
@@ -72,7 +72,7 @@ impl<R: DeserializeOwned + Send + 'static> DocumentCursor<'_, R> {
 }
 
 impl<R: DeserializeOwned + Send + 'static> Prefetch<R> {
-    /// The caller decodes the first one itself, which is all there is to do for a single row.
+    /// The caller decodes the first row itself, which is all there is to do for a single row.
     fn push(&mut self, row: RawDocumentBuf) {
         self.rows.push_back(match self.rows.is_empty() {
             true => Row::Raw(row),
@@ -87,7 +87,7 @@ impl<R> Task<R> {
             Ok(decoded) => decoded,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The runtime is shutting down.
+                // The tokio runtime is shutting down.
                 Err(cancelled) => {
                     let source = std::io::Error::other(cancelled);
                     Err(CursorError::Driver(source.into()))

@@ -1,4 +1,4 @@
-//! A command of several updates, and what the server answers.
+//! A command of several updates, and the server's answer.
 
 use mongodb::{
     bson::{Bson, Deserializer, Document, RawDocumentBuf},
@@ -31,7 +31,7 @@ pub(super) struct Command<'c> {
 }
 
 impl<'c> Command<'c> {
-    /// It has no number yet.
+    /// A command without a number yet.
     pub(super) fn new(server: &'c Server, statements: &'c [Document], ordered: bool) -> Self {
         Self {
             collection: server.collection.name(),
@@ -53,7 +53,7 @@ impl<'c> Command<'c> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Reply {
-    /// How many documents were found or made.
+    /// How many documents were found or inserted.
     #[serde(default)]
     pub(super) n: i64,
     #[serde(default)]
@@ -76,20 +76,20 @@ impl Reply {
         reply.map_err(|error| DriverError::custom(error.to_string()))
     }
 
-    /// Whether the server answered while it gave up being the primary.
+    /// Whether the server answered while it stepped down as primary.
     pub(super) fn is_interrupted(&self) -> bool {
         (self.error_labels.iter()).any(|label| label == "RetryableWriteError")
     }
 
-    /// Whether a statement was broken off, and may have been carried out.
+    /// Whether a statement was interrupted, and may have been carried out.
     pub(super) fn is_broken_off(&self) -> bool {
         let is = |refused: &Refused| is_broken_off((refused.error.code, &refused.error.message));
         self.write_errors.iter().any(is)
     }
 
-    /// What became of so many statements.
+    /// The results of `statements` statements.
     pub(super) fn results(self, statements: usize) -> Result<Results, DriverError> {
-        // What was carried out may yet be lost if it is not where the write concern wants it.
+        // What was carried out may be lost again if it did not reach the write concern.
         if let Some(error) = self.write_concern_error {
             return Err(ErrorKind::Write(WriteFailure::WriteConcernError(error)).into());
         }

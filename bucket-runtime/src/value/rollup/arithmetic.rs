@@ -1,13 +1,14 @@
-//! Adding and comparing stored numbers as the server does.
+//! Adds and compares stored numbers as the server does.
 
 use std::cmp::Ordering;
 
 use mongodb::bson::{Bson, Decimal128};
 
-/// How many digits a decimal has.
+/// The digits of a decimal.
 const DIGITS: u32 = 34;
 
-/// The sum, if it is exact or, of floats, what the server would get. Else the server has to add.
+/// The sum, if it is exact or, for floats, what the server would compute. If `None`, the server has to
+/// add.
 pub(super) fn add(a: &Bson, b: &Bson) -> Option<Bson> {
     match (a, b) {
         (Bson::Int64(a), Bson::Int64(b)) => a.checked_add(*b).map(Bson::Int64),
@@ -17,7 +18,7 @@ pub(super) fn add(a: &Bson, b: &Bson) -> Option<Bson> {
     }
 }
 
-/// The order of two values of one kind: that of the server, to which NaN is the least number.
+/// The order of two values of one kind, as on the server: NaN is the smallest number.
 pub(super) fn compare(a: &Bson, b: &Bson) -> Option<Ordering> {
     match (a, b) {
         (Bson::Int64(a), Bson::Int64(b)) => Some(a.cmp(b)),
@@ -52,7 +53,7 @@ impl Finite {
         })
     }
 
-    /// The coefficient with another exponent, if that takes no more digits than there are.
+    /// The coefficient with another exponent, if it does not need more digits than a decimal has.
     fn scaled(self, exponent: i32) -> Option<i128> {
         let zeros = u32::try_from(self.exponent - exponent).ok()?;
         if self.coefficient == 0 {

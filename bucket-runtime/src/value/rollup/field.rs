@@ -4,11 +4,10 @@ use mongodb::bson::{Bson, DateTime, Decimal128};
 
 use crate::schema::{key::stored_integer, time::TimeField};
 
-/// A type of which a bucket can keep the least and the greatest value.
+/// A type whose minimum and maximum a bucket can keep.
 ///
 /// Implemented for the integers, floats, [`Decimal128`], the types of [`TimeField`], and [`Option`]s of
-/// them, whose `None` does not count. A newtype of yours implements it by handing on to the type
-/// inside:
+/// them, whose `None` does not count. A newtype of yours implements it by delegating to the type inside:
 ///
 /// ```
 /// use bucket_runtime::{RollupField, SumField, bson::Bson};
@@ -42,17 +41,17 @@ use crate::schema::{key::stored_integer, time::TimeField};
     note = "help: use an integer, a float, `Decimal128` or a time, or implement `bucket_runtime::RollupField` for a newtype of yours"
 )]
 pub trait RollupField {
-    /// What the least and the greatest value are read as.
+    /// The type of the minimum and maximum when they are read.
     type Value;
 
     /// The value as an `Int64`, a `Double`, a `Decimal128` or a `DateTime`; `None` if there is none.
     fn to_rollup(&self) -> Option<Bson>;
 
-    /// The value that this is.
+    /// Reads a stored minimum or maximum.
     fn from_rollup(value: &Bson) -> Option<Self::Value>;
 }
 
-/// A number: a type of which a bucket can keep the sum, too.
+/// A number: a type whose sum a bucket can keep.
 ///
 /// Implemented for the integers, whose sum is read as `i128`; for the floats, as `f64`; for
 /// [`Decimal128`]; and for [`Option`]s of them.
@@ -62,11 +61,11 @@ pub trait RollupField {
     note = "help: use an integer, a float or `Decimal128`, or implement `bucket_runtime::SumField` for a newtype of yours; of a time, keep `min` and `max`"
 )]
 pub trait SumField: RollupField {
-    /// What the sum is read as; the default one is that of no values.
+    /// The type of the sum when it is read; its default is the sum of no values.
     type Sum: Default;
 
-    /// The sum that this is: what [`to_rollup`](RollupField::to_rollup) gives, added up, or a
-    /// `Decimal128` for a sum of many `Int64`s.
+    /// Reads a stored sum: a sum of what [`to_rollup`](RollupField::to_rollup) gives, or a `Decimal128`
+    /// for a sum of many `Int64`s.
     fn from_sum(sum: &Bson) -> Option<Self::Sum>;
 
     /// The sum as a float, for the mean.
@@ -142,7 +141,7 @@ macro_rules! floats {
 
 floats!(f32, f64);
 
-/// The server's sum of no values is the integer zero.
+/// On the server the sum of no values is the integer zero.
 fn float(value: &Bson) -> Option<f64> {
     match value {
         Bson::Int32(int) => Some((*int).into()),
@@ -181,7 +180,7 @@ impl SumField for Decimal128 {
     }
 }
 
-/// A sum of decimals, of no values zero.
+/// A sum of decimals; zero for no values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecimalSum(pub Decimal128);
 

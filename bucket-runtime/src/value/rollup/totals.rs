@@ -1,4 +1,4 @@
-//! What a bucket keeps about its items, as it is added up and as it is stored.
+//! What a bucket stores about its items: adding items to it, writing and reading it.
 
 use std::cmp::Ordering;
 
@@ -10,18 +10,18 @@ use crate::{
     value::element::whole,
 };
 
-/// What is kept about some items, field by field.
+/// The totals of some items, field by field.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Totals {
     fields: Vec<FieldTotals>,
 }
 
-/// What is kept about one field.
+/// The totals of one field.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FieldTotals {
-    /// How many items there are.
+    /// The number of items.
     pub(super) count: i64,
-    /// How many of them have no value.
+    /// The number of items without a value.
     pub(super) missing: i64,
     pub(super) sum: Option<Bson>,
     pub(super) min: Option<Bson>,
@@ -38,8 +38,8 @@ impl Totals {
         }
     }
 
-    /// Takes in the values of one more item; tells whether it could. If not, because a sum is none
-    /// that can be told here, nothing is changed.
+    /// Adds the values of one more item, and returns whether it could. If the exact sum cannot be
+    /// computed here, nothing changes.
     pub(crate) fn take(&mut self, spec: &BucketSpec, values: &[Option<Bson>]) -> bool {
         let fields = self.fields.iter().zip(spec.rollups).zip(values);
         let with = fields.map(|((totals, field), value)| totals.with(field, value.as_ref()));
@@ -52,7 +52,7 @@ impl Totals {
         }
     }
 
-    /// Adds the operators that take these items in to an update.
+    /// Adds the operators for these items to an update.
     pub(crate) fn add_to(&self, spec: &BucketSpec, update: &mut Document) {
         for (field, totals) in spec.rollups.iter().zip(&self.fields) {
             let path = |what: &str| format!("{}.{}.{what}", spec.rollup, field.name);
@@ -77,7 +77,7 @@ impl Totals {
         }
     }
 
-    /// As a new bucket stores it.
+    /// The rollup as a new bucket stores it.
     pub(crate) fn document(&self, spec: &BucketSpec) -> Document {
         let fields = spec.rollups.iter().zip(&self.fields);
         let stored = fields.map(|(field, totals)| {
@@ -96,7 +96,7 @@ impl Totals {
         stored.collect()
     }
 
-    /// What is stored, if it is about all items of the bucket.
+    /// The stored totals, if they cover all items of the bucket.
     pub(crate) fn read(spec: &BucketSpec, stored: &Document, items: u64) -> Option<Self> {
         let fields = spec.rollups.iter().map(|field| {
             let totals = FieldTotals::read(field, stored.get_document(field.name).ok()?);
@@ -112,7 +112,7 @@ impl Totals {
 }
 
 impl FieldTotals {
-    /// Those of one more item; `None` if a sum or an order cannot be told here.
+    /// The totals with one more item; `None` if a sum or an order cannot be computed here.
     fn with(&self, field: &RollupName, value: Option<&Bson>) -> Option<Self> {
         let mut with = self.clone();
         with.count += 1;
@@ -157,11 +157,11 @@ impl FieldTotals {
     }
 }
 
-/// The stages that add up what the buckets keep that match: one document, with the names that a
-/// bucket has, the number of items, and that of the buckets which keep less than is asked for.
+/// The stages that add up the rollups of all matching buckets. The result is one document with a
+/// bucket's field names, the number of items, and the number of buckets whose rollup is incomplete.
 ///
-/// Whole numbers are added as decimals, which hold any sum of them: as they are, the server would go
-/// over to floats where 64 bits end, and say nothing.
+/// Whole numbers are added as decimals, which hold any sum of them: with integers, the server would
+/// silently change to floats beyond 64 bits.
 pub(crate) fn pipeline(spec: &BucketSpec, filter: Document) -> [Document; 3] {
     let count = format!("${}", spec.count);
     let mut group = doc! { "_id": null, "items": { "$sum": &count } };

@@ -1,4 +1,4 @@
-//! What was not stored.
+//! The items that a bulk append did not store.
 
 use std::{error::Error as StdError, fmt};
 
@@ -8,20 +8,19 @@ use crate::Error;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FailedItem<T> {
-    /// Where it stood among the items of the call, counted from 0.
+    /// The position of the item in the call, counted from 0.
     pub index: u64,
     /// The item.
     pub item: T,
-    /// Why it was not stored; [`Error::is_maybe_stored`] says whether that is certain.
+    /// Why it was not stored; [`Error::is_maybe_stored`] says whether that is uncertain.
     pub error: Error,
 }
 
 /// An append of many items that did not store all of them.
 ///
-/// The others are stored. After an error that concerns more than single items, such as a lost
-/// connection, or once the items that failed would exceed the
-/// [`buffer`](crate::action::AppendMany::buffer), no further items are taken from the caller's
-/// iterator or stream: pass `iter.by_ref()` to keep the rest.
+/// The others are stored. No further items are taken from the caller's iterator or stream after an error
+/// that affects more than single items, such as a lost connection, or once the failed items would exceed
+/// the [`buffer`](crate::action::AppendMany::buffer): pass `iter.by_ref()` to keep the rest.
 #[derive(Debug, Clone)]
 pub struct AppendManyError<T> {
     stored: u64,

@@ -1,4 +1,4 @@
-//! Filling the open buckets, those of many keys in one command.
+//! Fills the open buckets of many keys with one command.
 
 use super::{key_items::KeyItems, load::Load, store::STATEMENTS};
 use crate::{
@@ -27,7 +27,7 @@ impl<T: Bucket> Load<T> {
                     first.map_while(|held| held.entry(&self.engine, &key_items.scope).ok());
                 let entries: Vec<_> = entries.collect();
                 if entries.is_empty() {
-                    // The first one cannot be written as BSON; this tells why.
+                    // The first item cannot be written as BSON; this reports why.
                     self.append(key_items.split_to(1)).await;
                     continue;
                 }
@@ -86,7 +86,7 @@ impl<T: Bucket> Load<T> {
             Err(error) => {
                 let error = self.failed(error);
                 if error.is_refusal() {
-                    // An item that no command can hold. The append protocol finds out which one.
+                    // One item is too large for any command. The append protocol finds out which.
                     for (key_items, _, statement) in statements {
                         key_items.newest_bucket = NewestBucket::MustRead;
                         self.append(key_items.split_to(statement.items)).await;

@@ -1,4 +1,4 @@
-//! Items that are held back, by key.
+//! The buffered items, by key.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::{
     },
 };
 
-/// An item that waits.
+/// A buffered item.
 #[derive(Debug)]
 pub(crate) struct Held<T> {
-    /// Where it stood in the call.
+    /// Its position in the call.
     pub(crate) index: u64,
     pub(crate) item: T,
 }
@@ -28,13 +28,13 @@ pub(crate) struct KeyItems<T> {
     pub(crate) newest_bucket: NewestBucket,
 }
 
-/// All that waits.
+/// All buffered items.
 #[derive(Debug)]
 pub(crate) struct ItemsByKey<T> {
     keys: HashMap<String, KeyItems<T>>,
     bytes: usize,
     sizes: Sizes,
-    /// The prefix that the next item is looked up by.
+    /// A buffer for the prefix that looks up the next item's key.
     prefix: String,
 }
 
@@ -50,9 +50,9 @@ impl<T> Default for ItemsByKey<T> {
 }
 
 impl<T: Bucket> Held<T> {
-    /// The id of a bucket that begins with this item, with a time ordinal.
+    /// With a time ordinal, the id of a bucket that this item opens.
     pub(crate) fn opening_id(&self, scope: &KeyScope) -> Option<String> {
-        // The time was checked when the item came.
+        // The time was checked when the item was taken.
         item::opening_id(scope, self.item.time()).ok().flatten()
     }
 
@@ -61,7 +61,7 @@ impl<T: Bucket> Held<T> {
         FailedItem { index, item, error }
     }
 
-    /// The item as the append protocol carries it.
+    /// The entry of the item.
     pub(crate) fn entry(&self, engine: &Engine, scope: &KeyScope) -> Result<Entry> {
         item::entry(&self.item, scope, |kind| engine.fail(scope, kind))
     }
@@ -100,7 +100,7 @@ impl<T: Bucket> ItemsByKey<T> {
             let scope = item::scope(&held.item);
             let key_items = KeyItems {
                 held: vec![held],
-                // Without a bucket that can be open there is nothing to look for.
+                // With a capacity of 1 no bucket is ever open, so there is nothing to look for.
                 newest_bucket: match scope.open.capacity {
                     1 => NewestBucket::NoneOpen,
                     _ => NewestBucket::MustRead,
@@ -111,7 +111,7 @@ impl<T: Bucket> ItemsByKey<T> {
         }
     }
 
-    /// About how much memory the items take that wait.
+    /// About how much memory the buffered items take.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,4 +1,4 @@
-//! One call's bookkeeping: what is stored, what is not, and whether to go on.
+//! The state of one call: what is stored, what is not, and whether to go on.
 
 use std::{
     mem,
@@ -21,18 +21,18 @@ use crate::{
     },
 };
 
-/// One call, of which each part of it has a clone.
+/// One call; each of its parts has a clone.
 pub(super) struct Load<T> {
     pub(super) engine: Engine,
     state: Arc<Mutex<LoadState<T>>>,
-    /// Where it is told how many items are stored.
+    /// Receives the number of items stored so far.
     reports: Option<UnboundedSender<u64>>,
 }
 
 struct LoadState<T> {
     stored: u64,
     failed: Vec<FailedItem<T>>,
-    /// An error that concerns all that is not sent yet.
+    /// An error that affects everything that is not sent yet.
     over: Option<Error>,
 }
 
@@ -50,7 +50,7 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    /// The same call for a part of it.
+    /// The same call, for one part of it.
     pub(super) fn part(&self, reports: UnboundedSender<u64>) -> Self {
         Self {
             engine: self.engine.clone(),
@@ -63,7 +63,7 @@ impl<T: Bucket> Load<T> {
         let mut state = self.state();
         state.stored += items as u64;
         if let Some(reports) = &self.reports {
-            // Nobody listens any more if the call was dropped.
+            // Nothing receives it if the call was dropped.
             let _ = reports.send(state.stored);
         }
     }
@@ -72,12 +72,12 @@ impl<T: Bucket> Load<T> {
         self.state().failed.extend(failed);
     }
 
-    /// Notes that these items were not stored for this reason.
+    /// Records that these items were not stored, for this reason.
     pub(super) fn refused(&self, held: impl IntoIterator<Item = Held<T>>, error: &Error) {
         self.fail(held.into_iter().map(|held| held.failed(error.clone())));
     }
 
-    /// After an error that is not about single items nothing more is sent.
+    /// Sends nothing more, after an error that affects more than single items.
     pub(super) fn give_up(&self, error: &Error) {
         self.state().over = Some(error.clone().not_sent());
     }
@@ -86,8 +86,8 @@ impl<T: Bucket> Load<T> {
         self.state().over.clone()
     }
 
-    /// Whether no further items are to be taken: nothing more is sent, or more have failed than may
-    /// be held.
+    /// Whether to take no further items: nothing more is sent, or the failed items would exceed the
+    /// buffer.
     pub(super) fn is_over(&self, buffer: usize) -> bool {
         let state = self.state();
         state.over.is_some() || state.failed.len() * mem::size_of::<FailedItem<T>>() > buffer
@@ -101,10 +101,9 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    /// Appends items of one key with the append protocol, which finds out which item is to blame
-    /// for a refusal.
+    /// Appends items of one key with the append protocol, which finds the item that causes a refusal.
     pub(super) async fn append(&self, key_items: KeyItems<T>) {
-        /// So many are turned into documents at once.
+        /// How many items are turned into documents at once.
         const PART: usize = 1000;
 
         let KeyItems { scope, held, .. } = key_items;
@@ -136,8 +135,7 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    /// The items with what the append protocol carries of them, but for those that cannot be
-    /// written as BSON.
+    /// The items with their entries, except those that cannot be written as BSON.
     fn entries(&self, scope: &KeyScope, held: Vec<Held<T>>) -> (Vec<Option<Held<T>>>, Vec<Entry>) {
         let entries = held.into_iter().filter_map(|held| {
             let entry = held.entry(&self.engine, scope);

@@ -1,4 +1,4 @@
-//! Whole buckets as documents, and whether these keep within their bytes.
+//! Whole buckets as documents, and whether they stay within their bytes.
 
 use mongodb::bson::{RawBsonRef, RawDocument, RawDocumentBuf};
 
@@ -16,8 +16,8 @@ use crate::{
     write::engine::{COMMAND_BYTES, NewestBucket},
 };
 
-/// The first buckets as documents, as many as go into one command; none if the first one is no
-/// document that may be stored.
+/// The first buckets as documents, as many as fit into one command; none if the first one cannot be
+/// stored.
 pub(super) fn documents<T: Bucket>(
     keys: &mut [KeyItems<T>],
     chunks: &mut PlannedBuckets<T>,
@@ -56,7 +56,7 @@ pub(super) fn documents<T: Bucket>(
     documents
 }
 
-/// A bucket as a document; `None` if it cannot be one, or would exceed its bytes.
+/// A bucket as a document; `None` if it cannot be written or would exceed its bytes.
 fn document<T: Bucket>(scope: &KeyScope, chunk: &mut PlannedBucket<T>) -> Option<RawDocumentBuf> {
     let document = raw(&NewBucket { scope, chunk }).ok()?;
     let size = document.as_bytes().len();
@@ -93,7 +93,7 @@ fn oversizes(document: &RawDocument, scope: &KeyScope, budget: &Budget) -> Optio
 }
 
 impl<T: Bucket> KeyItems<T> {
-    /// What goes into the last bucket later has to know how large its items are.
+    /// Records how large the last bucket's items are, for items that are added to it later.
     fn note_oversize(&mut self, chunk: &PlannedBucket<T>) {
         if let NewestBucket::Open { id, oversize, .. } = &mut self.newest_bucket
             && *id == chunk.id
@@ -104,9 +104,9 @@ impl<T: Bucket> KeyItems<T> {
 }
 
 impl<T: Bucket> PlannedBucket<T> {
-    /// Whether the bucket can be several ones, none of which takes anything more. Where buckets are
-    /// counted those behind it would need other ids; one that is to take more is left to the append
-    /// protocol, and so is one with an item that never fits, without which the others may.
+    /// Whether the bucket may be split into several sealed ones. Where ids count up, the buckets after
+    /// it would need other ids. A bucket that is to take more items is left to the append protocol, and
+    /// so is one with an item that never fits, since the others may fit without it.
     fn can_be_cut(&self, scope: &KeyScope) -> bool {
         let is_shut = self.sealed || self.held.len() == scope.open.capacity as usize;
         let is_named = self
@@ -121,8 +121,8 @@ impl<T: Bucket> PlannedBucket<T> {
         is_shut && self.held.len() > 1 && is_named && !scope.spec.id.ordinal.counts() && all_fit()
     }
 
-    /// Buckets that keep within their bytes, sealed, each named after its own first item. Should such
-    /// an id be taken, it is changed when that is found out.
+    /// Splits the bucket into sealed ones that stay within their bytes, each named after its own first
+    /// item. If such an id is taken, the insert finds out and changes it.
     fn cut(self, scope: &KeyScope) -> Vec<Self> {
         let budget = Budget::of(scope);
         let mut parts: Vec<Self> = Vec::new();
@@ -154,7 +154,7 @@ impl<T: Bucket> PlannedBucket<T> {
 }
 
 impl<T: Bucket> Held<T> {
-    /// How many bytes the item takes; one that cannot be written is refused when it is to be sent.
+    /// The size of the item in bytes; an item that cannot be written is refused when it is sent.
     fn size(&self) -> usize {
         let element = crate::write::item::element(&self.item);
         element.map_or(0, |element| element.value_size())

@@ -1,4 +1,4 @@
-//! Which buckets the items of a key are written as.
+//! Plans the buckets in which a key's items are written.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,14 +27,14 @@ use crate::{
 pub(crate) struct PlannedBucket<T> {
     pub(crate) id: String,
     pub(crate) held: Vec<Held<T>>,
-    /// Whether it takes nothing more, although it has room by count.
+    /// Whether it takes no further items although it has room by count.
     pub(crate) sealed: bool,
-    /// If it takes more, how many bytes its items take beyond their shares.
+    /// The bytes that its items take beyond their shares, if it takes further items.
     pub(crate) oversize: i64,
 }
 
 impl<T: Bucket> PlannedBucket<T> {
-    /// What the bucket keeps about its items; `None` if that cannot be told here.
+    /// The totals for the bucket's rollup; `None` if they cannot be computed here.
     pub(crate) fn totals(&self) -> Option<Totals> {
         let mut totals = Totals::new(&T::SPEC);
         let mut values = self.held.iter().map(|held| held.item.rollup_values());
@@ -44,8 +44,8 @@ impl<T: Bucket> PlannedBucket<T> {
     }
 }
 
-/// Whether two of the items of a bucket are the same one: the unique index compares items of
-/// different buckets only.
+/// Whether two items of a bucket have the same identity: the unique index compares only items of
+/// different buckets.
 pub(crate) fn has_twins<T: Bucket>(held: &[Held<T>]) -> bool {
     let Some(field) = T::SPEC.unique else {
         return false;
@@ -56,13 +56,13 @@ pub(crate) fn has_twins<T: Bucket>(held: &[Held<T>]) -> bool {
 }
 
 impl<T: Bucket> KeyItems<T> {
-    /// The buckets that come next, in the order in which they must be written; `None` if they have
-    /// to be written item by item. An item that stays is to be pushed afterwards.
+    /// The next buckets, in the order in which they must be written; `None` if the items have to be
+    /// written one by one. Items that remain are pushed afterwards.
     ///
-    /// While these are written another writer may open a bucket. With `{#}` it takes one of their
-    /// numbers, and what is behind that one is refused; so it is in a window. With a time ordinal the
-    /// last bucket is written first, with room left: as long as it is open no other can be opened,
-    /// so all that others append comes after it.
+    /// Another writer may open a bucket while these are written. With `{#}` it takes one of their
+    /// numbers, and the buckets after that number are refused; the same happens in a window. With a time
+    /// ordinal the last bucket is written first, with room left: while it is open no other can be
+    /// opened, so everything that other writers append comes after it.
     pub(crate) fn chunks(&mut self) -> Option<Vec<PlannedBucket<T>>> {
         let capacity = self.capacity();
         let guard = !self.scope.spec.id.ordinal.counts() && capacity > 1;
@@ -79,8 +79,8 @@ impl<T: Bucket> KeyItems<T> {
         if self.held.chunks(capacity).any(has_twins) {
             return None;
         }
-        // Should an id turn out to be taken, the others of its moment change. That of the bucket
-        // which is there already could not, and it must remain the last one.
+        // If an id turns out to be taken, the other ids of its moment change. The id of the last bucket,
+        // which is already written, could not change, and it must remain the last one.
         let begin_of_last = self.held.chunks(capacity).next_back()?.first()?;
         if guard && ids.last() != begin_of_last.opening_id(&self.scope).as_ref() {
             return None;
@@ -118,7 +118,7 @@ impl<T: Bucket> KeyItems<T> {
         Some(chunks)
     }
 
-    /// Takes back buckets that were not written, with all that is behind them.
+    /// Puts the items of unwritten buckets back, with everything after them.
     pub(crate) fn take_back(&mut self, chunks: impl IntoIterator<Item = PlannedBucket<T>>) {
         (self.held).extend(chunks.into_iter().flat_map(|chunk| chunk.held));
         self.held.sort_unstable_by_key(|held| held.index);
@@ -128,15 +128,14 @@ impl<T: Bucket> KeyItems<T> {
 
 /// The ids of a key's next buckets.
 pub(crate) struct Ids {
-    /// With `{#}`, the last one.
+    /// With `{#}`, the last id.
     last: Option<String>,
-    /// With a time ordinal, the last one of each moment, or of each window.
+    /// With a time ordinal, the last id of each moment or window.
     moments: HashMap<String, String>,
 }
 
 impl Ids {
-    /// The ids behind that of a bucket which is there already: the last one of its key, or of its
-    /// moment.
+    /// The ids after an existing bucket: the last one of its key or of its moment.
     pub(crate) fn behind(opening_id: Option<String>, last: Option<String>) -> Self {
         match (opening_id, last) {
             (Some(opening_id), Some(last)) => Self {
@@ -150,7 +149,7 @@ impl Ids {
         }
     }
 
-    /// `None` if there is none left, or the last one is none of this format.
+    /// `None` if no id is left, or the last one does not have this format.
     pub(crate) fn next(&mut self, opening_id: Option<String>, scope: &KeyScope) -> Option<String> {
         if let Some(opening_id) = opening_id {
             let last = self.moments.get(&opening_id).map(String::as_str);
@@ -165,8 +164,7 @@ impl Ids {
     }
 }
 
-/// A bucket as the document that is stored, with its fields in the order in which an upsert would
-/// make them.
+/// A bucket as the document that is stored, with its fields in the order that an upsert would create.
 pub(crate) struct NewBucket<'c, T> {
     pub(crate) scope: &'c KeyScope,
     pub(crate) chunk: &'c PlannedBucket<T>,

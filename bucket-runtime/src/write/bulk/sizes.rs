@@ -1,14 +1,14 @@
-//! How much memory items take, without writing each of them as BSON.
+//! Estimates how much memory items take, without writing each as BSON.
 
 use std::mem;
 
 use super::key_items::Held;
 use crate::{Bucket, write::item};
 
-/// One in so many items is measured: writing it as BSON is most of what it costs here to store it.
+/// One in this many items is measured: writing it as BSON is most of the cost of storing it here.
 const EVERY: u64 = 64;
 
-/// What was measured so far.
+/// The measurements so far.
 #[derive(Debug, Default)]
 pub(crate) struct Sizes {
     seen: u64,
@@ -17,11 +17,11 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// About how much memory an item takes that waits: the struct, and what it holds elsewhere,
-    /// for which the length of its BSON stands. That of most items is taken for the average.
+    /// About how much memory a buffered item takes: the struct, and the data that it points to,
+    /// estimated by the length of its BSON. For most items that is the average of the measured ones.
     pub(crate) fn estimate<T: Bucket>(&mut self, item: &T) -> usize {
         if self.seen < EVERY || is_sample(self.seen) {
-            // One that cannot be written is refused when it is to be sent.
+            // An item that cannot be written is refused when it is sent.
             self.bytes += item::element(item).map_or(0, |element| element.size() as u64);
             self.measured += 1;
         }
@@ -31,8 +31,8 @@ impl Sizes {
     }
 }
 
-/// Chooses one in [`EVERY`] numbers, in no rhythm that large items could have as well.
+/// Selects one in [`EVERY`] numbers, without a rhythm that large items could share.
 fn is_sample(n: u64) -> bool {
-    // 2^64 divided by the golden ratio spreads the multiples over all values evenly.
+    // 2^64 divided by the golden ratio spreads the multiples evenly over all values.
     n.wrapping_mul(0x9E37_79B9_7F4A_7C15) < u64::MAX / EVERY
 }

@@ -1,4 +1,4 @@
-//! Storing what was held back, in as few and as large commands as can be.
+//! Stores the buffered items, in as few and as large commands as possible.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -23,14 +23,14 @@ use crate::{
 /// How many documents or statements one command carries at most.
 pub(super) const STATEMENTS: usize = 1000;
 
-/// How many reads are under way at most.
+/// How many reads are in flight at most.
 const READS: usize = 8;
 
-/// How often a key is written in whole buckets, before it is left to the append protocol, which
-/// waits longer and longer for others.
+/// How often a key is tried in whole buckets before the append protocol takes over, which waits longer
+/// and longer for other writers.
 const ROUNDS: usize = 4;
 
-/// Buckets that are to be written, each with its place among the keys.
+/// Buckets to write, each with the index of its key.
 pub(super) type PlannedBuckets<T> = VecDeque<(usize, PlannedBucket<T>)>;
 
 impl<T: Bucket> Load<T> {
@@ -52,7 +52,7 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    /// Finds out how the last bucket is of those keys of which that is not known.
+    /// Reads the newest bucket of every key whose state is unknown.
     async fn look(&self, keys: &mut [KeyItems<T>]) -> Result<()> {
         for keys in keys.chunks_mut(STATEMENTS) {
             let mut deadline = IndexDeadline::default();
@@ -60,7 +60,7 @@ impl<T: Bucket> Load<T> {
                 if !error.is(&Kind::MissingIndex) {
                     return Err(error);
                 }
-                // Another process changes the capacity.
+                // Another process is changing the capacity.
                 (self
                     .engine
                     .index
@@ -73,8 +73,7 @@ impl<T: Bucket> Load<T> {
             if key_items.newest_bucket != NewestBucket::NoneOpen {
                 continue;
             }
-            // With a time ordinal, and in a window, an id that is taken is found out when it is
-            // refused: it seldom is.
+            // With a time ordinal, and in a window, a refusal shows that an id is taken, which is rare.
             key_items.newest_bucket = NewestBucket::Closed { last: None };
             if T::SPEC.id.ordinal == Ordinal::Number {
                 let (server, scope) = (self.engine.server.clone(), key_items.scope.clone());
@@ -107,7 +106,7 @@ impl<T: Bucket> Load<T> {
             let Some(key_items) = unknown.remove(&prefix) else {
                 continue;
             };
-            // Of one with another id, the append protocol says what is wrong with it.
+            // If the open bucket has a foreign id, the append protocol reports the error.
             if let Ok(newest_bucket) = NewestBucket::by_open(open, &key_items.scope) {
                 key_items.newest_bucket = newest_bucket;
             }
@@ -122,7 +121,7 @@ impl<T: Bucket> Load<T> {
         Error::write(error, self.engine.server.name())
     }
 
-    /// Writes further buckets as a whole, where nothing is open.
+    /// Writes further buckets as a whole, for keys without an open bucket.
     async fn write(&self, keys: &mut [KeyItems<T>]) {
         let mut chunks = PlannedBuckets::new();
         for (at, key_items) in keys.iter_mut().enumerate() {
@@ -144,8 +143,8 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    /// Sends the next command with new buckets, and deals with the first one that is refused; those
-    /// behind that one remain.
+    /// Sends the next command with new buckets, and handles the first refusal; the buckets after the
+    /// refused one remain.
     async fn insert(&self, keys: &mut [KeyItems<T>], chunks: &mut PlannedBuckets<T>) {
         let documents = documents(keys, chunks);
         let sent = documents.len();
@@ -184,7 +183,7 @@ impl<T: Bucket> Load<T> {
             (Some("_id_"), Ordinal::Seconds | Ordinal::Millis) => {
                 self.with_another_id(keys, at, chunk, chunks).await;
             }
-            // The window has buckets already, or another writer has opened one.
+            // The window already has buckets, or another writer has opened one.
             (Some("_id_"), Ordinal::Window { .. }) => {
                 take_back(keys, at, chunk, chunks);
                 match self.engine.server.last_bucket(&keys[at].scope, None).await {
@@ -192,7 +191,7 @@ impl<T: Bucket> Load<T> {
                     Err(error) => self.give_up(&self.failed(error)),
                 }
             }
-            // Some item is there already. The append protocol looks up which ones are.
+            // Some item is already there. The append protocol looks up which ones.
             (Some(UNIQUE_INDEX), _) if T::SPEC.unique.is_some() => {
                 take_back(keys, at, chunk, chunks);
                 let items = keys[at].held.len();
@@ -212,8 +211,8 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    /// Leaves a bucket that cannot be written as a whole to the append protocol, which finds out
-    /// which item is to blame. Without that one, the others leave room for those behind them.
+    /// Leaves a bucket that cannot be written as a whole to the append protocol, which finds the item
+    /// that causes the refusal. Without that item, the others leave room for later ones.
     async fn item_by_item(
         &self,
         keys: &mut [KeyItems<T>],
@@ -227,8 +226,8 @@ impl<T: Bucket> Load<T> {
         self.append(keys[at].with(chunk.held)).await;
     }
 
-    /// Puts a bucket back whose id is taken by one that began at the same moment. Those behind it
-    /// of that moment count on from it.
+    /// Puts a bucket back whose id is taken by another bucket of the same moment. The later ids of that
+    /// moment count on from there.
     async fn with_another_id(
         &self,
         keys: &mut [KeyItems<T>],
@@ -265,7 +264,7 @@ impl<T: Bucket> Load<T> {
                     chunk.id.clone_from(&id);
                     last = Some(id);
                 }
-                // The append protocol says what is wrong.
+                // The append protocol reports the error.
                 _ => {
                     let held = std::mem::take(&mut chunk.held);
                     self.append(key_items.with(held)).await;
@@ -298,7 +297,7 @@ fn take_back_others<T: Bucket>(
     }
 }
 
-/// What the ids begin with of the key, or of the window, that these stored values name.
+/// The prefix of the ids of the key or window that these stored values name.
 fn prefix<T: Bucket>(mut key: Vec<Bson>) -> Option<String> {
     let window = key.split_off(T::SPEC.key.len()).pop();
     let window = window.and_then(|start| start.as_datetime().copied());

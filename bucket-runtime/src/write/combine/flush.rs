@@ -1,4 +1,4 @@
-//! Sending what waits, and telling each caller what became of its own.
+//! Sends the waiting appends, and gives each caller its own result.
 
 use std::sync::Arc;
 
@@ -15,8 +15,9 @@ use crate::{
     },
 };
 
-/// How many turns the tasks have that were just answered, before their keys' next command. Of 32 busy
-/// writers of a key a command then carries 31 items on average; with one turn 26, with none 17.
+/// How often a worker yields before a key's next command, so that the callers just answered can append
+/// again. With 32 busy writers of one key, a command then carries 31 items on average; with one yield
+/// 26, without any 17.
 const YIELDS: usize = 4;
 
 /// Sends commands until nothing waits any more.
@@ -29,8 +30,8 @@ pub(super) async fn work(engine: Engine, mut worker: Worker) {
             1 => vec![taken.remove(0).into_group(&engine).send(&engine).await],
             _ => send_all(&engine, taken).await,
         };
-        // Those who were just answered may have more to append. The next command carries all of it
-        // if their turn comes first. A single writer would only wait for that.
+        // The callers just answered may append again, and the next command carries those items if the
+        // callers run first. A single writer would only lose time.
         if several {
             for _ in 0..YIELDS {
                 tokio::task::yield_now().await;
@@ -40,10 +41,10 @@ pub(super) async fn work(engine: Engine, mut worker: Worker) {
     }
 }
 
-/// Appends to one key, and those who wait for them.
+/// The waiting appends of one key.
 struct Group {
     batch: Batch,
-    /// By their places in the batch, until they are answered.
+    /// The callers that wait for an answer, by their index in the batch.
     answers: Vec<Option<Answer>>,
     taken: InFlight,
 }
@@ -76,7 +77,7 @@ impl InFlight {
 }
 
 impl Group {
-    /// Sends all of them, in as many commands as that takes.
+    /// Sends all of them, in as many commands as necessary.
     async fn send(mut self, engine: &Engine) -> InFlight {
         let tell = |place: usize, result| {
             if let Some(answer) = self.answers[place].take() {
@@ -88,7 +89,7 @@ impl Group {
         self.done()
     }
 
-    /// Tells all of them why none was stored.
+    /// Answers all of them with the error; nothing was stored.
     fn refuse(mut self, error: &Error) -> InFlight {
         for answer in self.answers.drain(..).flatten() {
             answer.tell(Err(error.clone()));
@@ -96,8 +97,8 @@ impl Group {
         self.done()
     }
 
-    /// What lets the next command for the key be sent, once it is dropped. That one then knows what
-    /// this one has learned.
+    /// The guard whose drop lets the key's next command be sent. That command then knows the newest
+    /// bucket that this one has found.
     fn done(self) -> InFlight {
         let Self {
             batch, mut taken, ..
@@ -109,13 +110,13 @@ impl Group {
 
 impl Answer {
     fn tell(self, result: Result<Appended>) {
-        // The caller may have gone.
+        // The caller may have been dropped.
         let _ = self.caller.send(result);
     }
 }
 
-/// Sends the first statement of each key in one command. What takes more than that one is left to a
-/// task of its own, so that no key waits for another. Gives back those of which nothing is left.
+/// Sends the first statement of each key in one command. A key that needs more than one statement
+/// continues in a task of its own, so that no key waits for another. Returns the keys that are done.
 async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
     let mut done = Vec::with_capacity(taken.len());
     let mut groups = Vec::with_capacity(taken.len());
@@ -129,7 +130,7 @@ async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
         }
     }
     if groups.is_empty() {
-        // All callers have gone.
+        // All callers were dropped.
         return done;
     }
     let updates = groups.iter().map(|(_, statement)| statement.update.clone());
@@ -150,7 +151,7 @@ async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
         };
         match engine.note_outcome(&mut group.batch, statement, stored) {
             Err(error) => done.push(group.refuse(&error)),
-            // This only tells that it is stored.
+            // This only answers that the item is stored.
             Ok(()) if group.batch.is_empty() => done.push(group.send(engine).await),
             Ok(()) => drop(tokio::spawn(send_on(engine.clone(), group))),
         }
@@ -158,7 +159,7 @@ async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
     done
 }
 
-/// Sends what is left of a key, and whatever has come to wait meanwhile.
+/// Sends the rest of a key's appends, and all that have joined its queue meanwhile.
 fn send_on(engine: Engine, group: Group) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let queue = Arc::clone(&group.taken.queue);

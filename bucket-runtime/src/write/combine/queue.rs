@@ -1,4 +1,4 @@
-//! Which appends wait, and for which keys a command is under way.
+//! The waiting appends, and the keys with a command in flight.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -22,10 +22,10 @@ use crate::{
 /// How many keys share a command at most.
 const KEYS: usize = 1000;
 
-/// How many items of one key are taken up at once.
+/// How many items of one key are taken at once.
 const ITEMS: usize = 10_000;
 
-/// An append that waits.
+/// A waiting append.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) entry: Entry,
@@ -39,9 +39,9 @@ pub(super) struct Queue(Mutex<QueueState>);
 
 #[derive(Debug, Default)]
 struct QueueState {
-    /// The keys for which something waits or is under way, by the prefix of their ids.
+    /// The keys with a waiting append or a command in flight, by the prefix of their ids.
     key_queues: HashMap<String, KeyQueue>,
-    /// Those for which something waits and nothing is under way, in the order in which they came.
+    /// The keys with a waiting append and no command in flight, in order of arrival.
     ready: VecDeque<String>,
     workers: usize,
 }
@@ -50,13 +50,12 @@ struct QueueState {
 struct KeyQueue {
     scope: KeyScope,
     waiting: VecDeque<Waiting>,
-    /// What the last command has taught.
+    /// The newest bucket as the last command has found it.
     newest_bucket: NewestBucket,
 }
 
 impl Queue {
-    /// Puts an append behind the others of its key. A worker has to be set to work if this gives
-    /// one.
+    /// Adds an append to the queue of its key. If this returns a worker, the caller has to start it.
     pub(super) fn push(self: &Arc<Self>, scope: KeyScope, waiting: Waiting) -> Option<Worker> {
         let mut state = self.state();
         if let Some(key_queue) = state.key_queues.get_mut(&scope.prefix) {
@@ -75,7 +74,7 @@ impl Queue {
         self.worker()
     }
 
-    /// A worker, if something can be sent and there are not enough of them.
+    /// A worker, if something can be sent and fewer than `WORKERS` are running.
     pub(super) fn worker(self: &Arc<Self>) -> Option<Worker> {
         let mut state = self.state();
         if state.ready.is_empty() || state.workers >= WORKERS {
@@ -93,7 +92,7 @@ impl Queue {
     }
 }
 
-/// The right to send commands, one after the other. There are only so many.
+/// The right to send commands, one after the other; at most `WORKERS` exist.
 #[derive(Debug)]
 pub(super) struct Worker {
     queue: Arc<Queue>,
@@ -101,8 +100,8 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// What the next command is about: one key for which several appends wait, or several keys with
-    /// one each. Nothing if nothing waits; the worker is then no worker any more.
+    /// Takes the next command: one key with several waiting appends, or several keys with one each. If
+    /// nothing waits the result is empty, and the worker has ended.
     pub(super) fn take(&mut self) -> Vec<InFlight> {
         let mut state = self.queue.state();
         let mut taken = Vec::new();
@@ -135,7 +134,7 @@ impl Worker {
         passed.append(&mut state.ready);
         state.ready = passed;
         if taken.is_empty() {
-            // Under the same lock: what is pushed from now on finds that a worker is missing.
+            // Under the same lock, so that a later push sees that a worker is missing.
             state.workers -= 1;
             self.at_work = false;
         }
@@ -152,7 +151,7 @@ impl Drop for Worker {
     }
 }
 
-/// A key for which a command is under way. When it is dropped, the next one may be sent.
+/// A key with a command in flight. Dropping it lets the next one be sent.
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) queue: Arc<Queue>,
@@ -162,7 +161,7 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// Takes what waits for a key, without those whose callers are gone.
+    /// Takes the waiting appends of a key, except those whose callers were dropped.
     fn of(queue: &Arc<Queue>, state: &mut QueueState, prefix: &str) -> Option<Self> {
         let key_queue = state.key_queues.get_mut(prefix)?;
         let rest = key_queue

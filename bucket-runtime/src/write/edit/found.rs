@@ -1,4 +1,4 @@
-//! The item that was found, and what else was read with it.
+//! The found item, and what was read with it.
 
 use mongodb::{
     bson::{Bson, DateTime, Document, RawDocumentBuf},
@@ -18,29 +18,29 @@ use crate::{
     },
 };
 
-/// The item that was found, and what else was read with it.
+/// The found item, and what was read with it.
 pub(super) struct FoundItem<T: Bucket> {
     pub(super) place: Place,
-    /// How many bytes the bucket's items take beyond their shares.
+    /// The bytes that the bucket's items take beyond their shares.
     pub(super) oversize: i64,
     pub(super) key: T::Key,
     /// The items of its bucket, or the item alone.
     pub(super) items: Vec<Result<T, Unread>>,
-    /// Which of the items it is.
+    /// The index of the item among these.
     pub(super) at: usize,
-    /// Whether the bucket is open, as far as the capacity is known.
+    /// Whether the bucket is open, judged by the last known capacity.
     pub(super) open: bool,
 }
 
 /// An item that cannot be read.
 pub(super) struct Unread {
     error: DriverError,
-    /// Its moment, as it is stored.
+    /// Its time, as it is stored.
     pub(super) time: Option<DateTime>,
 }
 
 impl<T: Bucket> FoundItem<T> {
-    /// Reads a bucket that holds the item, and the others only if something is kept about all.
+    /// Reads a bucket with the item, and the others only if the bucket stores totals of all items.
     pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps: bool) -> Result<Self> {
         let mut stored: Document =
             bytes::read(row.as_bytes()).map_err(|error| reader.failed(error))?;
@@ -95,25 +95,25 @@ impl<T: Bucket> FoundItem<T> {
         }
     }
 
-    /// The item's own moment.
+    /// The item's own time.
     pub(super) fn time(&self) -> Option<DateTime> {
         moment(self.items.get(self.at)?)
     }
 
-    /// The item, or why it cannot be had.
+    /// The item, or why it cannot be read.
     pub(super) fn item(&mut self, reader: &Reader) -> Result<&mut T> {
         let item = self.items[self.at].as_mut();
         item.map_err(|unread| unreadable(reader, &self.place.bucket, unread.error.clone()))
     }
 
-    /// Takes the item out of the others.
+    /// Takes the item out of the list.
     pub(super) fn take(&mut self, reader: &Reader) -> Result<T> {
         let item = self.items.remove(self.at);
         item.map_err(|unread| unreadable(reader, &self.place.bucket, unread.error))
     }
 }
 
-/// The moment of an item: of one that cannot be read, as it is stored.
+/// The time of an item; for an unreadable one, as it is stored.
 pub(super) fn moment<T: Bucket>(item: &Result<T, Unread>) -> Option<DateTime> {
     match item {
         Ok(item) => item.time(),

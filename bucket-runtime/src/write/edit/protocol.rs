@@ -1,5 +1,5 @@
-//! The protocol of an edit: read the item, compute its bucket anew, and write that if nobody was
-//! faster.
+//! The protocol of an edit: read the item, compute its bucket's new fields, and write them unless
+//! another writer was faster.
 
 use std::marker::PhantomData;
 
@@ -36,7 +36,7 @@ use crate::{
     },
 };
 
-/// One key of one collection, and which of its items is to be changed.
+/// One key of one collection, and which of its items to change.
 #[derive(Debug)]
 pub(super) struct Editor<T> {
     engine: Engine,
@@ -47,18 +47,18 @@ pub(super) struct Editor<T> {
 
 /// The update that changes the item.
 pub(super) struct Step {
-    /// The bucket, provided that it is as it was read.
+    /// The filter: the bucket, provided that it is still as it was read.
     unchanged: Document,
     pipeline: Vec<Document>,
-    /// By which index it is found, if that matters.
+    /// The index for the filter, if it matters which one.
     hint: Option<&'static str>,
 }
 
 impl<T: Bucket> Editor<T> {
-    /// The spec as a `static`, which promotion alone does not give in generic code.
+    /// The spec as a `static`: in generic code, promotion alone does not provide one.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
-    /// Whether a bucket keeps something that has to be computed from all of its items.
+    /// Whether a bucket has fields that are computed from all of its items.
     const KEEPS: bool = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
 
     pub(super) fn new(engine: Engine, reader: Reader, filter: Filter<T>) -> Self {
@@ -73,7 +73,7 @@ impl<T: Bucket> Editor<T> {
         }
     }
 
-    /// Changes the first item that matches, and gives what the step to that gives besides.
+    /// Changes the first item that matches, and returns the value that the step to that produces.
     pub(super) async fn change<O>(
         mut self,
         mut step: impl FnMut(&Self, FoundItem<T>) -> Result<(Step, O)>,
@@ -131,28 +131,28 @@ impl<T: Bucket> Editor<T> {
         }
     }
 
-    /// What takes the item out of its bucket, and the item.
+    /// The step that removes the item from its bucket, and the item.
     pub(super) fn without(&self, mut found: FoundItem<T>) -> Result<(Step, T)> {
         let time = found.time();
         let item = found.take(&self.reader)?;
         Ok((self.taking_out(found, time)?, item))
     }
 
-    /// What takes the item out of its bucket, and the item as it is stored.
+    /// The step that removes the item from its bucket, and the item as it is stored.
     pub(super) fn without_reading(&self, mut found: FoundItem<T>) -> Result<(Step, Bson)> {
         let (time, element) = (found.time(), found.element().clone());
         drop(found.items.remove(found.at));
         Ok((self.taking_out(found, time)?, element))
     }
 
-    /// The items that are left are told; `time` is that of the other one.
+    /// Removes an item whose time is `time`; `found` holds the remaining items.
     fn taking_out(&self, found: FoundItem<T>, time: Option<DateTime>) -> Result<Step> {
         let grown = (self.budget(time)).map_or(0, |budget| -taken(&budget, &found));
         let kept = self.kept(&found.items, grown)?;
         let Reader { scope, .. } = &self.reader;
         let mut unchanged = scope.unchanged(&found.place);
-        // Who does not know that the capacity has changed would take a full bucket for an open one, and
-        // not seal it. So what is open is found by the index that tells the capacity.
+        // A writer that does not know of a changed capacity would take a full bucket for an open one and
+        // not seal it. So an open bucket is found by the index whose name contains the capacity.
         let hint = (found.open && !T::SPEC.has_aliases()).then_some(scope.open.name);
         if hint.is_some() {
             unchanged.extend(scope.open_bucket_anywhere());
@@ -164,7 +164,7 @@ impl<T: Bucket> Editor<T> {
         })
     }
 
-    /// What puts the changed item in its place, and the item as it will be read.
+    /// The step that replaces the item with the changed one, and the item as it will be read.
     pub(super) fn with(
         &self,
         mut found: FoundItem<T>,
@@ -213,8 +213,7 @@ impl<T: Bucket> Editor<T> {
         Ok((step, item))
     }
 
-    /// How the bytes of the bucket of an item of this moment are shared out, if that has to be looked
-    /// at.
+    /// The byte budget of the bucket for an item of this time, if it has to be checked.
     fn budget(&self, time: Option<DateTime>) -> Option<Budget> {
         Budget::of(&self.reader.scope.clone().at(time))
     }
@@ -227,8 +226,8 @@ impl<T: Bucket> Editor<T> {
         Ok(T::from_parts(key, element))
     }
 
-    /// What the bucket keeps about these items, which are all that it will hold. Of one that cannot be
-    /// read it keeps no rollup, and so says that these are not complete.
+    /// The fields that the bucket stores about these items, which are all that it will hold. If one of
+    /// them is unreadable there is no rollup, which marks the bucket's rollup as incomplete.
     fn kept(&self, items: &[Result<T, Unread>], grown: i64) -> Result<KeptFields> {
         let mut kept = KeptFields {
             grown,
@@ -243,16 +242,16 @@ impl<T: Bucket> Editor<T> {
             kept.totals = Some(totals);
         }
         if T::SPEC.expire_after.is_some() {
-            // Where none is left, a moment that any item will be newer than. Until then the server
-            // may take the bucket away.
+            // Without items, a time that any item will be newer than. Until then the server may remove
+            // the bucket.
             let newest = items.iter().filter_map(moment).max();
             kept.newest = Some(newest.unwrap_or_else(|| before_all_windows(0)));
         }
         Ok(kept)
     }
 
-    /// Whether a bucket of which these fields are left is in nobody's way once it is gone: it takes no
-    /// item more, and its id, given anew, would say the same.
+    /// Whether a bucket with these remaining fields may be deleted: it takes no further items, and a new
+    /// bucket with its id would mean the same.
     fn is_to_be_deleted(left: &Document) -> bool {
         let is_empty = left.get(T::SPEC.count).and_then(whole) == Some(0);
         let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
