@@ -29,7 +29,7 @@ pub use crate::{
     },
     outlier::{
         Advise, CountValues, Delete, Extras, Find, Get, GetAll, Insert, OpenOutliers, Push,
-        PushMany, Remove, Repair, SplitExisting, Values, Verify,
+        PushMany, Remove, RepairOutliers, SplitExisting, Values, VerifyOutliers,
     },
     read::{
         count::Count, find_page::FindPage, items::Items, pages::Pages, rollup::ReadRollup,
@@ -118,8 +118,8 @@ actions! {
     'c ['c] Remove<'c> => Result<bool>;
     'c ['c] Delete<'c> => Result<bool>;
     'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
-    'static [T: Outlier] Verify<T> => Result<Vec<OutlierProblem>>;
-    'static [T: Outlier] Repair<T> => Result<Vec<OutlierProblem>>;
+    'static [T: Outlier] VerifyOutliers<T> => Result<Vec<OutlierProblem>>;
+    'static [T: Outlier] RepairOutliers<T> => Result<Vec<OutlierProblem>>;
     'static [] Advise => Result<Advice>;
 }
 

@@ -36,7 +36,7 @@ pub use self::{
     read::{CountValues, Find, Get, GetAll, Parent},
     split::{SplitExisting, SplitProgress},
     stream::{Extras, ExtrasPage, ExtrasStream, FindStream, ValueStream, Values},
-    verify::{OutlierProblem, Repair, Verify},
+    verify::{OutlierProblem, RepairOutliers, VerifyOutliers},
 };
 use crate::{
     Bucket,
@@ -210,6 +210,67 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         extras: Collection<C>,
     ) -> OpenOutliers<Self> {
         OpenOutliers::new(parents.clone_with_type(), extras.clone_with_type())
+    }
+
+    /// Lists what breaks O2 to O4 in the struct's two collections, and items of extras that cannot be
+    /// read. The collections need not open: extras of which a parent has two open documents do not.
+    ///
+    /// It scans the parents and reads all extras, as the primary has them. Writers may be active; each
+    /// problem existed at one moment.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`outliers`](Self::outliers) about indexes, or the driver's.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, mongodb::Database};
+    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
+    /// for problem in Book::verify(&db).await? {
+    ///     println!("{problem}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn verify(db: &Database) -> VerifyOutliers<Self> {
+        Self::verify_in(
+            db.collection::<Self>(Self::SPEC.collection),
+            db.collection::<Self>(Self::SPEC.extras),
+        )
+    }
+
+    /// Verifies two collections of your choice, the parents' and the extras'. Otherwise like
+    /// [`verify`](Self::verify).
+    fn verify_in<C: Send + Sync>(
+        parents: Collection<C>,
+        extras: Collection<C>,
+    ) -> VerifyOutliers<Self> {
+        VerifyOutliers::new(parents.clone_with_type(), extras.clone_with_type())
+    }
+
+    /// Repairs what [`verify`](Self::verify) finds where that needs no guessing, and returns the remaining
+    /// problems: it repairs the extras as [`Bucket::repair`](crate::Bucket::repair) does, splits parents
+    /// that are too large, sets missing flags, and deletes extras whose parent is gone.
+    ///
+    /// Writers may be active, and repeating the call does no harm. Splitting takes transactions, so it
+    /// needs a replica set or a sharded cluster.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`verify`](Self::verify).
+    fn repair(db: &Database) -> RepairOutliers<Self> {
+        Self::repair_in(
+            db.collection::<Self>(Self::SPEC.collection),
+            db.collection::<Self>(Self::SPEC.extras),
+        )
+    }
+
+    /// Repairs two collections of your choice, the parents' and the extras'. Otherwise like
+    /// [`repair`](Self::repair).
+    fn repair_in<C: Send + Sync>(
+        parents: Collection<C>,
+        extras: Collection<C>,
+    ) -> RepairOutliers<Self> {
+        RepairOutliers::new(parents.clone_with_type(), extras.clone_with_type())
     }
 
     /// Analyses an existing collection: how long its arrays are, and which threshold suits them. This is

@@ -60,6 +60,7 @@ impl RepairBuckets {
 pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier {
     Verifier {
         server: Server::new(collection),
+        buckets: Document::new(),
         spec: const { &T::SPEC },
         parts: parts::<T>,
         unreadable: unreadable::<T>,

@@ -19,7 +19,6 @@ use super::{
     read::{CountValues, Find, Get, GetAll},
     split::SplitExisting,
     stream::{Extras, Values},
-    verify::{Repair, Verify},
 };
 use crate::{
     Bucket,
@@ -234,7 +233,7 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// A push by somebody else at the same time may leave an extras document without a parent, and
     /// so may a dropped future. Nobody reads those unless the id is inserted again; deleting again,
-    /// or [`repair`](Self::repair), removes them.
+    /// or [`repair`](Outlier::repair), removes them.
     pub fn delete(&self, id: IdRef<'_, T>) -> Delete<'static> {
         Delete::new(&self.core, self.scope(id))
     }
@@ -247,31 +246,6 @@ impl<T: Outlier> Outliers<T> {
     /// The driver's handle of the extras' collection, for everything else.
     pub fn extras_collection(&self) -> &Collection<Document> {
         self.core.extras.server.collection()
-    }
-
-    /// Checks O2 to O4 over both collections, and lists what breaks them. It reads all of the
-    /// extras and scans the parents: for maintenance, not for every day.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::{Outlier, Outliers};
-    /// # async fn example<Book: Outlier>(books: Outliers<Book>) -> bucket_runtime::Result<()> {
-    /// for problem in books.verify().await? {
-    ///     println!("{problem}");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn verify(&self) -> Verify<T> {
-        Verify::new(self)
-    }
-
-    /// Mends what [`verify`](Self::verify) finds, and lists what is left: splits parents that are
-    /// too large, sets missing flags, corrects counts, and deletes extras whose parent is gone.
-    ///
-    /// Safe beside other writers, and to be repeated. Splitting takes transactions, so a replica
-    /// set or a sharded cluster.
-    pub fn repair(&self) -> Repair<T> {
-        Repair::new(self)
     }
 
     /// Brings a collection whose documents have grown already under the pattern: what exceeds the

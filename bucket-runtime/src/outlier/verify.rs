@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::{
+    Collection,
+    bson::{Bson, Document, doc},
+};
 
 use super::{
     command::{self, array_length},
@@ -11,10 +14,16 @@ use super::{
     split,
 };
 use crate::{
-    Error, Result,
+    Bucket, Error, Result,
     error::Kind,
-    outlier::Outlier,
-    schema::{names::SEALED, spec::OutlierSpec},
+    maintain::verify::{BucketProblem, Verifier, verifier},
+    outlier::{Outlier, extra::Extra},
+    schema::{
+        open_index::OpenIndex,
+        spec::{BucketSpec, OutlierSpec},
+    },
+    server::Server,
+    write::engine::Engine,
 };
 
 /// A problem that breaks a guarantee.
@@ -41,11 +50,9 @@ pub enum OutlierProblem {
         /// How many extras documents there are.
         documents: u64,
     },
-    /// O4: the count of an extras document is not the length of its array, or exceeds the capacity.
-    WrongCount {
-        /// The `_id` of the extras document.
-        extras: Bson,
-    },
+    /// O4: what breaks a guarantee in an extras document, which is a bucket; or an item of it that cannot
+    /// be read.
+    Extras(BucketProblem),
 }
 
 impl fmt::Display for OutlierProblem {
@@ -69,54 +76,108 @@ impl fmt::Display for OutlierProblem {
                      exist; `repair` deletes them"
                 )
             }
-            Self::WrongCount { extras } => {
-                write!(
-                    f,
-                    "O4: the count of extras document {extras} is not the length of its array, or exceeds \
-                     the capacity; `repair` corrects a wrong count"
-                )
-            }
+            Self::Extras(BucketProblem::OverFull { bucket, items }) => write!(
+                f,
+                "O4: extras document {bucket} holds {items} items, more than extras_capacity; push them \
+                 again and delete it"
+            ),
+            Self::Extras(BucketProblem::Unreadable {
+                bucket,
+                place,
+                error,
+            }) => write!(
+                f,
+                "O1: item {place} (from 0) of extras document {bucket} cannot be read: {error}; correct \
+                 it, or take it out"
+            ),
+            Self::Extras(problem) => write!(f, "O4, in the extras: {problem}"),
         }
     }
 }
 
-/// Builder of a verification: await it; see [`Outliers::verify`](crate::Outliers::verify).
+/// Builder of a verification: await it; see [`Outlier::verify`](crate::Outlier::verify).
 #[must_use = "nothing is verified until this is awaited"]
-pub struct Verify<T>(Outliers<T>);
+pub struct VerifyOutliers<T>(Collections<T>);
 
-impl<T: Outlier> Verify<T> {
-    pub(crate) fn new(outliers: &Outliers<T>) -> Self {
-        Self(outliers.clone())
+impl<T: Outlier> VerifyOutliers<T> {
+    pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+        Self(Collections::new(parents, extras))
     }
-}
 
-impl<T: Outlier> Verify<T> {
     pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
-        verify(self.0.core(), &T::SPEC).await
+        self.0.check_indexes().await?;
+        self.0.problems().await
     }
 }
 
-/// Builder of a repair: await it; see [`Outliers::repair`](crate::Outliers::repair).
+/// Builder of a repair: await it; see [`Outlier::repair`](crate::Outlier::repair).
 #[must_use = "nothing is repaired until this is awaited"]
-pub struct Repair<T>(Outliers<T>);
+pub struct RepairOutliers<T>(Collections<T>);
 
-impl<T: Outlier> Repair<T> {
-    pub(crate) fn new(outliers: &Outliers<T>) -> Self {
-        Self(outliers.clone())
+impl<T: Outlier> RepairOutliers<T> {
+    pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+        Self(Collections::new(parents, extras))
     }
-}
 
-impl<T: Outlier> Repair<T> {
     pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
-        let core = self.0.core();
-        for problem in verify(core, &T::SPEC).await? {
-            mend(&self.0, &problem).await?;
+        self.0.check_indexes().await?;
+        // A parent can be split once its extras are in order.
+        self.0.extras.repair().await?;
+        for problem in self.0.of_parents().await? {
+            mend(&self.0.outliers, &problem).await?;
         }
-        verify(core, &T::SPEC).await
+        self.0.problems().await
     }
 }
 
-async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<OutlierProblem>> {
+/// The two collections, whether they open or not.
+struct Collections<T> {
+    outliers: Outliers<T>,
+    extras: Verifier,
+}
+
+impl<T: Outlier> Collections<T> {
+    /// The specs as `static`s, which promotion alone does not give in generic code.
+    const SPEC: &'static OutlierSpec = &T::SPEC;
+    const EXTRAS: &'static BucketSpec = &Extra::<T>::SPEC;
+
+    fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+        let engine = Engine::new(
+            Server::new(extras.clone()),
+            OpenIndex::first(Self::EXTRAS.capacity),
+        );
+        Self {
+            outliers: Outliers::new(Server::new(parents), engine),
+            extras: Verifier {
+                // The manual's own extras documents have no count.
+                buckets: doc! { "count": { "$exists": true } },
+                ..verifier::<Extra<T>>(extras)
+            },
+        }
+    }
+
+    /// An error if an index of the extras differs from the struct. Splitting a parent needs the index
+    /// that the collection has now.
+    async fn check_indexes(&self) -> Result<()> {
+        let checked = self.extras.check_indexes().await;
+        checked.map_err(Error::of_extras)?;
+        let index = &self.outliers.core().extras.index;
+        index.read(Self::EXTRAS).await.map(drop)
+    }
+
+    async fn problems(&self) -> Result<Vec<OutlierProblem>> {
+        let mut problems = self.of_parents().await?;
+        let of_extras = self.extras.problems().await?;
+        problems.extend(of_extras.into_iter().map(OutlierProblem::Extras));
+        Ok(problems)
+    }
+
+    async fn of_parents(&self) -> Result<Vec<OutlierProblem>> {
+        of_parents(self.outliers.core(), Self::SPEC).await
+    }
+}
+
+async fn of_parents(core: &Core, spec: &OutlierSpec) -> Result<Vec<OutlierProblem>> {
     let of_parents = |error| Error::read(error, core.parents.name());
     let extras = &core.extras.server;
     let of_extras = |error| Error::read(error, extras.name());
@@ -128,10 +189,6 @@ async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<OutlierProblem>> 
     let parents = core.parents.collection().name();
     let lonely = extras
         .aggregate(without_flag(spec, parents), None)
-        .await
-        .map_err(of_extras)?;
-    let wrong = extras
-        .aggregate::<Document>(wrong_counts(spec), None)
         .await
         .map_err(of_extras)?;
 
@@ -158,11 +215,6 @@ async fn verify(core: &Core, spec: &OutlierSpec) -> Result<Vec<OutlierProblem>> 
                 },
                 _ => OutlierProblem::NoFlag { parent: id(found) },
             }),
-    );
-    problems.extend(
-        wrong
-            .iter()
-            .map(|found| OutlierProblem::WrongCount { extras: id(found) }),
     );
     Ok(problems)
 }
@@ -194,14 +246,8 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> R
                 deleted.map_err(|error| core.refused_many(&scope, error))?;
             }
         }
-        OutlierProblem::WrongCount { extras } => {
-            let update = count_anew(&T::SPEC);
-            let server = &core.extras.server;
-            let counted = server
-                .update_many(doc! { "_id": extras }, update, None)
-                .await;
-            counted.map_err(|error| Error::write(error, server.name()))?;
-        }
+        // The extras were repaired before.
+        OutlierProblem::Extras(_) => {}
     }
     Ok(())
 }
@@ -227,19 +273,4 @@ fn without_flag(spec: &OutlierSpec, parents: &str) -> Vec<Document> {
         } },
         doc! { "$match": { "parent.flag": { "$ne": true } } },
     ]
-}
-
-/// O4: pages whose count is wrong. Documents without a count are the manual's.
-fn wrong_counts(spec: &OutlierSpec) -> Vec<Document> {
-    let counted = doc! { "$ne": ["$count", array_length(spec.extra_items)] };
-    let above = doc! { "$gt": ["$count", i64::from(spec.extras_capacity)] };
-    vec![
-        doc! { "$match": { "count": { "$exists": true }, "$expr": { "$or": [counted, above] } } },
-        doc! { "$project": { "_id": 1 } },
-    ]
-}
-
-/// Corrects a page's count. A page that was full, or seemed so, is sealed: there may be an open one.
-fn count_anew(spec: &OutlierSpec) -> Vec<Document> {
-    vec![doc! { "$set": { "count": array_length(spec.extra_items), SEALED: "$_id" } }]
 }

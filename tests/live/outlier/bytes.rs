@@ -11,7 +11,10 @@ use futures_util::{TryStreamExt, future::try_join_all};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{database, documents, number};
+use crate::{
+    outlier::support::verify,
+    support::database::{database, documents, number},
+};
 
 const MAX: i64 = 5000;
 
@@ -69,7 +72,7 @@ async fn bounded(books: &Outliers<Book>, title: usize) {
     let most = MAX.max(title as i64 + 100);
     assert!(parents.iter().all(|bytes| *bytes <= most), "{parents:?}");
     assert!(extras.iter().all(|bytes| *bytes <= MAX), "{extras:?}");
-    assert_eq!(books.verify().await.unwrap(), []);
+    assert_eq!(verify(&books).await.unwrap(), []);
 }
 
 /// What a parent would take with one more note of this size.
@@ -224,7 +227,7 @@ async fn what_is_too_large_already_is_split() {
         parent: Bson::Int64(id),
         items,
     });
-    assert_eq!(books.verify().await.unwrap(), expected);
+    assert_eq!(verify(&books).await.unwrap(), expected);
     let done = books.split_existing().await.unwrap();
     assert_eq!((done.found, done.done), (3, 3));
     for (id, notes) in &mut all {

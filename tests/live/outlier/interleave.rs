@@ -8,7 +8,7 @@ use bucket_runtime::{OutlierProblem, Outliers, mongodb::bson::Bson};
 use crate::{
     outlier::{
         events::{Events, counted},
-        support::{Book, books, dense, fresh, reads_agree, survey},
+        support::{Book, books, dense, fresh, reads_agree, repair, survey, verify},
     },
     support::database::database,
 };
@@ -153,8 +153,8 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_m
                 parent: Bson::Int64(7),
                 documents: 1,
             };
-            assert_eq!(plain.verify().await.unwrap(), vec![expected; orphans]);
-            assert_eq!(plain.repair().await.unwrap(), []);
+            assert_eq!(verify(&plain).await.unwrap(), vec![expected; orphans]);
+            assert_eq!(repair(&plain).await.unwrap(), []);
             assert!(survey(&plain).await.orphans.is_empty());
             if to_its_end {
                 break;
@@ -184,8 +184,8 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_and_inserte
                 parent: Bson::Int64(7),
             };
             let problems = vec![expected; found.unflagged.len()];
-            assert_eq!(plain.verify().await.unwrap(), problems, "{begin} {stop}");
-            assert_eq!(plain.repair().await.unwrap(), []);
+            assert_eq!(verify(&plain).await.unwrap(), problems, "{begin} {stop}");
+            assert_eq!(repair(&plain).await.unwrap(), []);
             let values = crate::outlier::support::items(&plain, 7).await;
             let pushed = values.iter().filter(|value| **value == 100).count();
             assert!(values.contains(&50) && pushed <= 1, "{values:?}");
@@ -215,7 +215,7 @@ async fn outlier_a_parent_inserted_after_a_delete_that_was_cut_short_has_its_own
             crate::outlier::events::at_rest(&plain).await;
             // The drop may have come before the parent was gone.
             if survey(&plain).await.parents.is_empty() {
-                assert_eq!(plain.repair().await.unwrap(), []);
+                assert_eq!(repair(&plain).await.unwrap(), []);
                 plain.insert(&Book2::new(7, values.clone())).await.unwrap();
                 plain.push_many(&7, 60..65).await.unwrap();
                 let expected: Vec<i64> = values.iter().copied().chain(60..65).collect();

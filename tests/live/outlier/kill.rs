@@ -9,7 +9,7 @@ use bucket_runtime::{Outlier, Outliers, mongodb::bson::doc};
 use crate::{
     outlier::{
         events::{counted, end_transactions},
-        support::{Book, books, dense, fresh, items, stored, survey},
+        support::{Book, books, dense, fresh, items, stored, survey, verify},
     },
     support::database::{database, documents, server},
 };
@@ -176,7 +176,7 @@ async fn outlier_a_process_killed_at_every_command_of_a_delete() {
             "the parent goes first"
         );
         assert!(found.unflagged.is_empty(), "O3: {found:?}");
-        assert_eq!(books.verify().await.unwrap().len(), found.orphans.len());
+        assert_eq!(verify(&books).await.unwrap().len(), found.orphans.len());
         books.delete(&7).await.unwrap();
         assert_eq!(documents(books.extras_collection()).await, []);
         if done {

@@ -8,7 +8,7 @@ use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
-    outlier::support::{Book, books, fresh, reads_agree, survey},
+    outlier::support::{Book, books, fresh, reads_agree, repair, survey, verify},
     support::database::database,
 };
 
@@ -148,14 +148,14 @@ async fn mixed<T: Book>(test: &str, deleter: Deleter) {
         deleter == Deleter::InsertsAgain || found.unflagged.is_empty(),
         "O3: {found:?}"
     );
-    let mut problems = books.verify().await.unwrap();
+    let mut problems = verify(&books).await.unwrap();
     problems.sort_by_key(ToString::to_string);
     let mut expected: Vec<_> = expected.collect();
     expected.sort_by_key(ToString::to_string);
     assert_eq!(problems, expected);
 
-    assert_eq!(books.repair().await.unwrap(), []);
-    assert_eq!(books.verify().await.unwrap(), []);
+    assert_eq!(repair(&books).await.unwrap(), []);
+    assert_eq!(verify(&books).await.unwrap(), []);
     let after = survey(&books).await;
     assert!(after.orphans.is_empty(), "{:?}", after.orphans);
     let mut mended = found.parents;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bucket_runtime::{
-    Outlier, Outliers,
+    Outlier, OutlierProblem, Outliers, Result,
     mongodb::{
         Database,
         bson::{Bson, Document},
@@ -57,6 +57,16 @@ pub(crate) async fn fresh<T: Outlier>(db: &Database) -> Outliers<T> {
         let _ = db.collection::<Document>(name).drop().await;
     }
     T::outliers(db).await.unwrap()
+}
+
+/// What breaks a guarantee in the two collections.
+pub(crate) async fn verify<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {
+    T::verify_in(of.collection().clone(), of.extras_collection().clone()).await
+}
+
+/// What is left of that after a repair.
+pub(crate) async fn repair<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {
+    T::repair_in(of.collection().clone(), of.extras_collection().clone()).await
 }
 
 /// One parent, as the raw driver sees it.

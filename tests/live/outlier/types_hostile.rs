@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     outlier::{
-        support::fresh,
+        support::{fresh, verify},
         types::{List, round_trip},
     },
     support::database::database,
@@ -88,7 +88,7 @@ async fn outlier_items_may_have_fields_that_are_numbers() {
             })
             .await
             .unwrap();
-        assert_eq!(lists.verify().await.unwrap(), [], "one item {name}");
+        assert_eq!(verify(&lists).await.unwrap(), [], "one item {name}");
         assert_eq!(
             lists.split_existing().await.unwrap().found,
             0,

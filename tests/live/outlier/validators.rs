@@ -11,7 +11,7 @@ use bucket_runtime::{
 };
 
 use crate::{
-    outlier::support::{Book, books, items, survey},
+    outlier::support::{Book, books, items, repair, survey},
     support::database::{database, documents, number},
 };
 
@@ -81,7 +81,7 @@ async fn no_write_of_the_library_is_refused() {
         let after = Vec::from_iter(before.into_iter().chain(300..305));
         assert_eq!(items(&books, id).await, after);
     }
-    books.repair().await.unwrap();
+    repair(&books).await.unwrap();
     assert!(books.delete(&70).await.unwrap());
     survey(&books).await;
 }

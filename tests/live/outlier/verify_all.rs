@@ -1,13 +1,16 @@
 //! `repair` mends all that it can, and says what it cannot.
 
 use bucket_runtime::{
-    OutlierProblem,
-    mongodb::bson::{Bson, doc, oid::ObjectId},
+    BucketProblem, Outlier, OutlierProblem,
+    mongodb::bson::{Bson, Document, doc, oid::ObjectId},
 };
 
-use crate::outlier::{
-    support::items,
-    verify::{healthy, update},
+use crate::{
+    outlier::{
+        support::{Book3, items, repair, verify},
+        verify::{healthy, update},
+    },
+    support::database::database,
 };
 
 #[tokio::test]
@@ -50,20 +53,21 @@ async fn outlier_all_kinds_of_damage_at_once_are_mended_at_once() {
             parent: parent(7),
             documents: 2,
         },
-        OutlierProblem::WrongCount {
-            extras: "5_0000000000".into(),
-        },
+        OutlierProblem::Extras(BucketProblem::WrongCount {
+            bucket: "5_0000000000".into(),
+            items: 2,
+        }),
     ];
     let sorted = |mut problems: Vec<OutlierProblem>| {
         problems.sort_by_key(ToString::to_string);
         problems
     };
     assert_eq!(
-        sorted(books.verify().await.unwrap()),
+        sorted(verify(&books).await.unwrap()),
         sorted(expected.to_vec())
     );
-    assert_eq!(books.repair().await.unwrap(), []);
-    assert_eq!(books.verify().await.unwrap(), []);
+    assert_eq!(repair(&books).await.unwrap(), []);
+    assert_eq!(verify(&books).await.unwrap(), []);
     assert_eq!(items(&books, 2).await, (0..50).collect::<Vec<_>>());
     assert_eq!(items(&books, 4).await, (0..4).collect::<Vec<_>>());
     assert_eq!(items(&books, 5).await, (0..5).collect::<Vec<_>>());
@@ -88,8 +92,8 @@ async fn outlier_a_parent_with_an_id_of_another_type_is_listed() {
         parent: id.into(),
         items: 4,
     };
-    assert_eq!(books.verify().await.unwrap(), [problem]);
-    let error = books.repair().await.unwrap_err();
+    assert_eq!(verify(&books).await.unwrap(), [problem]);
+    let error = repair(&books).await.unwrap_err();
     assert!(
         error.is_deserialize() && error.to_string().contains(&id.to_hex()),
         "{error}"
@@ -100,4 +104,45 @@ async fn outlier_a_parent_with_an_id_of_another_type_is_listed() {
         .await
         .unwrap();
     assert_eq!(found, Some(foreign));
+}
+
+/// O4: extras are buckets, and verified as such. With two open documents of a parent they do not open.
+#[tokio::test]
+async fn outlier_extras_that_do_not_open_are_listed_and_repaired() {
+    let db = database("outlier_verify_extras").await;
+    let parent = doc! { "_id": 1_i64, "title": "", "buyers": [0_i64, 1, 2], "has_extras": true };
+    let parents = db.collection::<Document>(Book3::SPEC.collection);
+    parents.insert_one(parent).await.unwrap();
+    let page = |id: &str, items: Vec<i64>| {
+        doc! { "_id": id, Book3::SPEC.reference: 1_i64, "count": items.len() as i64, Book3::SPEC.extra_items: items }
+    };
+    let mut sealed = page("1_0000000002", vec![5]);
+    sealed.insert("sealed", "x");
+    let open = [page("1_0000000000", vec![3]), page("1_0000000001", vec![4])];
+    let foreign = page("x", vec![6, 7]);
+    let extras = db.collection::<Document>(Book3::SPEC.extras);
+    let all = open.into_iter().chain([sealed, foreign]);
+    extras.insert_many(all).await.unwrap();
+
+    assert!(Book3::outliers(&db).await.is_err());
+    let problems = Book3::verify(&db).await.unwrap();
+    let is_foreign = OutlierProblem::Extras(BucketProblem::ForeignId { bucket: "x".into() });
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert!(problems.contains(&is_foreign), "{problems:?}");
+    let sealed = BucketProblem::WrongSeal {
+        bucket: "1_0000000002".into(),
+    };
+    assert!(
+        problems.contains(&OutlierProblem::Extras(sealed)),
+        "{problems:?}"
+    );
+    let is_open = |problem: &OutlierProblem| {
+        matches!(problem, OutlierProblem::Extras(BucketProblem::SeveralOpen { buckets, .. })
+            if *buckets == ["1_0000000000".into(), "1_0000000001".into()])
+    };
+    assert!(problems.iter().any(is_open), "{problems:?}");
+
+    assert_eq!(Book3::repair(&db).await.unwrap(), [is_foreign]);
+    let books = Book3::outliers(&db).await.unwrap();
+    assert_eq!(items(&books, 1).await, [0, 1, 2, 3, 4, 5]);
 }

@@ -7,7 +7,7 @@ use bucket_runtime::{Bucket, Outlier, mongodb::bson::DateTime};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{
-    outlier::support::fresh,
+    outlier::support::{fresh, verify},
     support::database::{database, dense_buckets, items, pages},
 };
 
@@ -180,7 +180,7 @@ macro_rules! stay {
             let found = sites.items(&1).await.unwrap();
             let found: Vec<_> = futures_util::TryStreamExt::try_collect(found).await.unwrap();
             assert_eq!(found, left);
-            assert_eq!(sites.verify().await.unwrap().len(), 0);
+            assert_eq!(verify(&sites).await.unwrap().len(), 0);
         }
     )+};
 }

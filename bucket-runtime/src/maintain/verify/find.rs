@@ -24,6 +24,8 @@ use crate::{
 /// A collection, and what its buckets should be like.
 pub(crate) struct Verifier {
     pub(crate) server: Server,
+    /// Which documents of the collection are buckets.
+    pub(crate) buckets: Document,
     pub(crate) spec: &'static BucketSpec,
     /// The key with these stored values, or the index of the first unreadable field.
     pub(crate) parts: fn(Vec<Bson>) -> Result<Vec<KeyPart>, usize>,
@@ -213,7 +215,11 @@ impl Verifier {
         &self,
         pipeline: impl IntoIterator<Item = Document>,
     ) -> Result<DocumentCursor<'static, R>> {
-        let rows = self.server.survey(pipeline).await;
+        let buckets = doc! { "$match": self.buckets.clone() };
+        let rows = self
+            .server
+            .survey([buckets].into_iter().chain(pipeline))
+            .await;
         rows.map_err(|error| self.failed(error))
     }
 

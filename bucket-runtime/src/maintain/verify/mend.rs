@@ -10,7 +10,7 @@ const BUCKETS: usize = 1000;
 
 impl Verifier {
     /// Repairs what it can, and returns the remaining problems.
-    pub(super) async fn repair(&self) -> Result<Vec<Problem>> {
+    pub(crate) async fn repair(&self) -> Result<Vec<Problem>> {
         let (mut seals, mut counts) = (Vec::new(), Vec::new());
         for problem in self.of_single_buckets().await? {
             match problem {
