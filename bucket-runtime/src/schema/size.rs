@@ -34,7 +34,6 @@ pub use self::len::{LenField, TooLong};
 /// ```
 /// The library relies on this promise: if values are larger, a bucket may grow until the server refuses
 /// it.
-/// refuses it.
 pub trait BsonSize {
     /// The maximum size of a value in bytes, without its field name.
     const MAX: u64;
