@@ -81,6 +81,12 @@ fixtures! {
     window
 }
 
+/// What the help lines of the invalid fixtures say, pasted there.
+#[allow(warnings, clippy::all, reason = "that it compiles is the test")]
+mod pasted {
+    include!("fixtures/pasted.rs");
+}
+
 /// None is forgotten above.
 #[test]
 fn every_fixture_is_run() {

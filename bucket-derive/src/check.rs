@@ -14,7 +14,11 @@ mod values;
 use quote::ToTokens;
 use syn::{Data, DeriveInput, Fields, GenericParam, Type};
 
-use crate::{attr::Derive, errors::Errors, model::Field};
+use crate::{
+    errors::Errors,
+    model::{Field, guess},
+    parse::attr::Derive,
+};
 
 /// Fields are told apart by name, in the struct as in the document: they need one.
 fn check_is_struct(input: &DeriveInput, derive: &Derive, errors: &mut Errors) -> bool {
@@ -73,12 +77,36 @@ fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &
                 "`{}` cannot be derived for a struct that borrows: it is read back as owned values",
                 derive.name
             );
-            let owned = match &*reference.elem {
-                Type::Path(path) if path.path.is_ident("str") => "String".to_owned(),
-                Type::Slice(slice) => format!("Vec<{}>", slice.elem.to_token_stream()),
-                other => other.to_token_stream().to_string(),
-            };
-            errors.push(ty, message, format_args!("{}: {owned}", field.name));
+            errors.push(ty, message, owned_field(field));
         }
     }
+}
+
+/// Items and parents go from one task to another, and an `Rc` cannot. The compiler would say so at
+/// every call.
+fn check_shared<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &mut Errors) {
+    for field in fields.iter().filter(|field| guess::has_rc(&field.node.ty)) {
+        let message = format!(
+            "`{}` cannot be derived for a struct with an `Rc`: tasks hand it to one another",
+            derive.name
+        );
+        errors.push(&field.node.ty, message, owned_field(field));
+    }
+}
+
+/// The field with an owned type.
+fn owned_field<Part>(field: &Field<'_, Part>) -> String {
+    let ty = guess::owned(&field.node.ty).to_token_stream().to_string();
+    // As people write it.
+    let ty = [" < ", " <", "< "]
+        .iter()
+        .fold(ty, |ty, spaced| ty.replace(spaced, "<"));
+    let ty = [" > ", " >", "> "]
+        .iter()
+        .fold(ty, |ty, spaced| ty.replace(spaced, ">"));
+    format!(
+        "{}: {}",
+        field.name,
+        ty.replace(" :: ", "::").replace(" ,", ",")
+    )
 }

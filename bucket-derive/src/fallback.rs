@@ -2,5 +2,6 @@
 
 mod bucket;
 mod outlier;
+mod unsent;
 
 pub(crate) use self::{bucket::bucket, outlier::outlier};

@@ -48,12 +48,12 @@ pub fn derives(input: &[u8]) {
 
 /// The answer of `Bucket`.
 pub(crate) fn expand(input: TokenStream) -> String {
-    items(bucket::derive(input))
+    items(bucket(input))
 }
 
 /// The answer of `Outlier`.
 pub(crate) fn expand_outlier(input: TokenStream) -> String {
-    items(outlier::derive(input))
+    items(outlier(input))
 }
 
 /// The text of a derive's answer, which must be items.

@@ -5,28 +5,12 @@
 //!
 //! `fuzz/` builds this crate as a plain library, hence the `cfg`s.
 
-mod attr;
-mod bounds;
-mod bucket;
 mod check;
-mod element;
 mod errors;
+mod expand;
 mod fallback;
-mod fields;
-mod generics;
-mod id_format;
-mod length;
-mod limit;
-mod list;
 mod model;
-mod outlier;
-mod rename;
-mod rollup;
-mod runtime;
-mod serde_attr;
-mod size;
-mod spans;
-mod writer;
+mod parse;
 
 #[cfg(any(test, fuzzing))]
 #[cfg_attr(
@@ -39,12 +23,16 @@ mod tests;
 
 #[cfg(not(fuzzing))]
 use proc_macro::TokenStream;
+use proc_macro2::TokenStream as TokenStream2;
+use syn::DeriveInput;
+
+use crate::errors::Errors;
 
 /// Stores a struct in buckets: see `bucket_runtime::Bucket`, where this derive stands.
 #[cfg(not(fuzzing))]
 #[proc_macro_derive(Bucket, attributes(bucket, serde))]
 pub fn derive_bucket(input: TokenStream) -> TokenStream {
-    bucket::derive(input.into()).into()
+    bucket(input.into()).into()
 }
 
 /// Lets an array of a struct outgrow its document: see `bucket_runtime::Outlier`, where this derive
@@ -52,5 +40,34 @@ pub fn derive_bucket(input: TokenStream) -> TokenStream {
 #[cfg(not(fuzzing))]
 #[proc_macro_derive(Outlier, attributes(outlier, serde))]
 pub fn derive_outlier(input: TokenStream) -> TokenStream {
-    outlier::derive(input.into()).into()
+    outlier(input.into()).into()
+}
+
+fn bucket(input: TokenStream2) -> TokenStream2 {
+    parsed(input, |input| {
+        let mut errors = Errors::new();
+        let model = model::bucket::Model::read(input, &mut errors);
+        match check::bucket::check(&model, errors) {
+            Ok(checked) => expand::bucket::expand(&checked),
+            Err(error) => fallback::bucket(&model, error),
+        }
+    })
+}
+
+fn outlier(input: TokenStream2) -> TokenStream2 {
+    parsed(input, |input| {
+        let mut errors = Errors::new();
+        let model = model::outlier::Model::read(input, &mut errors);
+        match check::outlier::check(&model, errors) {
+            Ok(checked) => expand::outlier::expand(&checked),
+            Err(error) => fallback::outlier(&model, error),
+        }
+    })
+}
+
+fn parsed(input: TokenStream2, derive: impl Fn(&DeriveInput) -> TokenStream2) -> TokenStream2 {
+    match syn::parse2::<DeriveInput>(input) {
+        Ok(input) => derive(&input),
+        Err(error) => error.into_compile_error(),
+    }
 }

@@ -8,10 +8,12 @@ use proc_macro2::Ident;
 use syn::{Data, DeriveInput, Fields, ext::IdentExt};
 
 use crate::{
-    attr::{Derive, FieldAttr},
     errors::Errors,
-    list::Entry,
-    serde_attr,
+    parse::{
+        attr::{Derive, FieldAttr},
+        list::Entry,
+        serde_attr,
+    },
 };
 
 /// A named field, and its part in what is stored.

@@ -1,6 +1,7 @@
 //! Tests of the stages, and of the whole without a compiler behind it.
 
 mod did_you_mean;
+mod docs;
 mod expansions;
 mod fuzz;
 mod help;

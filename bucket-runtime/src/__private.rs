@@ -4,9 +4,10 @@ pub use std::vec::Vec;
 
 pub use mongodb::bson::{Bson, DateTime};
 pub use serde;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Serialize, Serializer, de::DeserializeOwned};
 
 pub use self::{
+    fit::Fit,
     optional::{OptionalField, OptionalParts},
     probe::{Probe, Unknown, len_size},
     writer::ElementWriter,
@@ -16,6 +17,7 @@ use crate::{
     schema::{key::KeyField, size::TooLong},
 };
 
+pub mod fit;
 mod optional;
 mod probe;
 mod writer;
@@ -70,6 +72,9 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static> ItemsField
     }
 }
 
+/// What a serializer gives.
+pub type Serialized<S> = Result<<S as Serializer>::Ok, <S as Serializer>::Error>;
+
 /// Stands for a field after a mistake, so that conditions on it cause no further messages.
 pub const fn no_field<T, V, S>() -> Field<T, V, S> {
     Field::nothing()
@@ -80,9 +85,16 @@ pub fn first_too_long<I>(items: &[I], check: fn(&I) -> Option<TooLong>) -> Optio
     items.iter().find_map(check)
 }
 
-/// A type that serde writes and reads: serde's own messages say which of the two it lacks.
-pub trait StoredField: Serialize + DeserializeOwned {}
+/// A type that serde writes and reads. One message for both: a type that lacks one mostly lacks the
+/// other.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored: serde has to write it, and to read it again",
+    label = "this type, or one inside it, is not both `Serialize` and `Deserialize`",
+    note = "help: put `#[derive(serde::Serialize, serde::Deserialize)]` on a type of yours, and look for the feature `serde` of another crate"
+)]
+pub trait StoredField {}
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> StoredField for T {}
 
 /// A type whose values can identify an item within its key.

@@ -17,6 +17,7 @@ mod read;
 mod split;
 mod state;
 mod stream;
+mod unreadable;
 mod verify;
 
 use mongodb::{Collection, Database, bson::Document};

@@ -6,6 +6,8 @@ pub(crate) mod command;
 pub mod field;
 pub(crate) mod filter;
 pub(crate) mod indexes;
+pub(crate) mod newest_bucket;
+pub(crate) mod next;
 pub(crate) mod pack;
 pub(crate) mod query;
 pub(crate) mod range;

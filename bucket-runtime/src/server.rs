@@ -26,7 +26,6 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 
-pub(crate) use self::fill::{LastBucket, OpenBucket};
 use self::{deployment::Deployment, retryable::RetryableSessions};
 use crate::{
     Error,

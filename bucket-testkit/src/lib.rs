@@ -93,3 +93,7 @@ pub use error::Error;
 pub use member::Member;
 pub use replica_set::ReplicaSet;
 pub use server::Server;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

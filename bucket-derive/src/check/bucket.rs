@@ -11,16 +11,18 @@ mod unique;
 use syn::{Error, LitStr};
 
 use super::{
-    check_is_struct, check_lifetimes, check_references,
+    check_is_struct, check_lifetimes, check_references, check_shared,
     names::{check_index_count, check_indexes},
     values::{check_collection, check_limit, check_required, collection_of},
 };
 use crate::{
-    attr::{BUCKET, Limit, Spanned},
     errors::Errors,
-    id_format::Ordinal,
-    length,
     model::bucket::Model,
+    parse::{
+        attr::{BUCKET, Limit, Spanned},
+        id_format::Ordinal,
+        length,
+    },
 };
 
 /// A model that keeps all rules, so that nothing in it is missing.
@@ -38,6 +40,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     let is_struct = check_is_struct(model.input, &BUCKET, &mut errors);
     check_lifetimes(model.input, &BUCKET, &mut errors);
     check_references(&model.fields, &BUCKET, &mut errors);
+    check_shared(&model.fields, &BUCKET, &mut errors);
     check_required_keys(model, &mut errors);
     if let Some(collection) = &model.attr.collection {
         check_collection(collection, &mut errors);

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
-use crate::{attr::Derive, errors::Errors, model::Field};
+use crate::{errors::Errors, model::Field, parse::attr::Derive};
 
 /// What a document's field cannot be called (MongoDB manual, "Field Names"); a dot or a leading
 /// dollar sign would moreover mean something else in an update.

@@ -7,7 +7,7 @@ mod serde;
 use syn::{Error, LitStr};
 
 use super::{
-    check_is_struct, check_lifetimes, check_references,
+    check_is_struct, check_lifetimes, check_references, check_shared,
     names::{check_index_count, check_indexes},
     values::{
         check_collection, check_limit, check_max_bytes, check_max_lens, check_required,
@@ -15,12 +15,12 @@ use super::{
     },
 };
 use crate::{
-    attr::{Limit, OUTLIER, Spanned},
     errors::Errors,
     model::{
         Field,
         outlier::{Marks, Model},
     },
+    parse::attr::{Limit, OUTLIER, Spanned},
 };
 
 /// A model that keeps all rules, so that nothing in it is missing.
@@ -41,6 +41,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     let is_struct = check_is_struct(model.input, &OUTLIER, &mut errors);
     check_lifetimes(model.input, &OUTLIER, &mut errors);
     check_references(&model.fields, &OUTLIER, &mut errors);
+    check_shared(&model.fields, &OUTLIER, &mut errors);
     check_required_keys(model, &mut errors);
     for collection in [&model.attr.collection, &model.attr.extras]
         .into_iter()

@@ -1,7 +1,7 @@
 //! What is stored can be read. A value that serde leaves out, or writes under a name that it does not
 //! read, would otherwise take its whole document with it.
 
-use crate::{check::serde::name, errors::Errors, model::Field, serde_attr::Container};
+use crate::{check::serde::name, errors::Errors, model::Field, parse::serde_attr::Container};
 
 /// Where a value is left out, something has to stand in for it. Whether its type has that by itself,
 /// as an `Option` does, is for the compiler to say; a function of the user's is not even called.

@@ -1,12 +1,9 @@
 //! serde attributes that cannot work, whatever is derived.
 
 use crate::{
-    attr::Derive,
     errors::{Errors, did_you_mean},
-    list::Entry,
     model::Field,
-    rename::Rule,
-    serde_attr::Container,
+    parse::{attr::Derive, list::Entry, rename::Rule, serde_attr::Container},
 };
 
 /// These replace a struct's own fields by something else; what is stored is made of the fields.

@@ -4,7 +4,7 @@ use syn::ExprPath;
 
 use crate::{
     errors::{Errors, did_you_mean},
-    list::{Entry, Value},
+    parse::list::{Entry, Value},
 };
 
 /// What stands behind a word of serde's.

@@ -4,9 +4,9 @@ use proc_macro2::Ident;
 use syn::{DeriveInput, ExprPath, LitStr};
 
 use crate::{
-    attr::{Derive, Limit, Spanned, Written},
     errors::Errors,
     model::Field,
+    parse::attr::{Derive, Limit, Spanned, Written},
 };
 
 /// As in `bucket_runtime::MAX_CAPACITY`.

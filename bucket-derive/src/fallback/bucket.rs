@@ -1,26 +1,40 @@
 //! A `Bucket` that does nothing.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{Error, Type};
 
+use super::unsent;
 use crate::{
     errors::did_you_mean,
-    fields::Fields,
-    generics,
-    id_format::Kind,
+    expand::{fields::Fields, fit::Types, generics, rollup::Rollups},
     model::{bucket::Model, guess},
-    rollup::Rollups,
+    parse::id_format::Kind,
 };
 
 /// As many fields as a key can have.
 const MAX_KEYS: usize = 6;
 
+/// The calls on the struct itself.
+const CALLS: [&str; 10] = [
+    "buckets",
+    "buckets_in",
+    "create_collection",
+    "create_collection_in",
+    "change_capacity",
+    "change_capacity_in",
+    "repair",
+    "repair_in",
+    "verify",
+    "verify_in",
+];
+
 /// The errors, and a `Bucket` that does nothing: calls on the struct then need no messages of
 /// their own.
 pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
-    let errors = error.into_compile_error();
     let krate = model.attr.krate();
+    let runtime = [krate.to_token_stream(), model.attr.import()];
+    let errors = unsent::errors(model.input, runtime, &model.fields, &CALLS, error);
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let keys = key_types(model);
@@ -30,23 +44,22 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
     };
     // With a lifetime of its own, a requirement that does not hold is no error here.
     let mut predicates = generics::of_struct(model.input);
-    predicates.push(quote! {
-        for<'__a> Self: ::core::marker::Send + ::core::marker::Sync + 'static
-    });
+    let shared = generics::is_shared();
+    predicates.push(quote!(for<'__a> #shared));
     for ty in keys {
         predicates.push(quote!(for<'__a> #ty: #krate::KeyField));
     }
     let clause = generics::where_clause(&predicates);
     let import = model.attr.import();
-    let windowed = crate::bucket::windowed(model, &clause);
+    let windowed = crate::expand::bucket::windowed(model, &clause);
     let Fields {
         definition, stubs, ..
-    } = crate::bucket::fields(model);
+    } = crate::expand::bucket::fields(model, &Types::default());
     let Rollups {
         definition: rollups,
         stubs: rollup_stubs,
         ..
-    } = crate::rollup::rollups(model);
+    } = crate::expand::rollup::rollups(model, &Types::default());
     quote! {
         #errors
 
@@ -72,7 +85,7 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
                 fn serialize_element<__S: #krate::__private::serde::Serializer>(
                     &self,
                     _: __S,
-                ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ) -> #krate::__private::Serialized<__S> {
                     ::core::panic!()
                 }
                 fn from_parts(_: Self::Key, _: Self::Element) -> Self {
@@ -84,7 +97,7 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
 }
 
 /// The types of the key, or what they most likely are: calls pass values of them.
-fn key_types<'a>(model: &Model<'a>) -> Vec<&'a Type> {
+fn key_types(model: &Model<'_>) -> Vec<Type> {
     let parts = model.format.parts.iter();
     let mut names = Vec::from_iter(parts.filter_map(|part| match &part.kind {
         Kind::Field { name, .. } => Some(name.as_str()),
@@ -99,9 +112,13 @@ fn key_types<'a>(model: &Model<'a>) -> Vec<&'a Type> {
         let written = model.field(name);
         written.or_else(|| model.field(did_you_mean(name, known())?))
     });
-    let mut types = Vec::from_iter(meant.map(|field| &field.node.ty).take(MAX_KEYS));
+    let mut types = Vec::from_iter(
+        meant
+            .map(|field| guess::owned(&field.node.ty))
+            .take(MAX_KEYS),
+    );
     if types.is_empty() {
-        types.extend(guess::key(&model.fields).map(|field| &field.node.ty));
+        types.extend(guess::key(&model.fields).map(|field| guess::owned(&field.node.ty)));
     }
     types
 }

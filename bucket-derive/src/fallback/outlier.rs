@@ -1,22 +1,38 @@
 //! An `Outlier` that does nothing.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{Error, Type};
 
-use crate::{fields::Fields, generics, model::outlier::Model};
+use super::unsent;
+use crate::{
+    expand::{fields::Fields, fit::Types, generics},
+    model::outlier::Model,
+};
+
+/// The calls on the struct itself.
+const CALLS: [&str; 5] = [
+    "advise",
+    "create_collections",
+    "outliers",
+    "repair",
+    "verify",
+];
 
 /// The errors, and an `Outlier` that does nothing: calls on the struct then need no messages of
 /// their own.
 pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
-    let errors = error.into_compile_error();
     let krate = model.attr.krate();
+    let runtime = [krate.to_token_stream(), model.attr.import()];
+    let errors = unsent::errors(model.input, runtime, &model.fields, &CALLS, error);
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     // With a lifetime of its own, a requirement that does not hold is no error here.
     let mut predicates = generics::of_struct(model.input);
     let stored = generics::is_stored(model.input, &krate);
     predicates.push(quote!(for<'__a> #stored));
+    let shared = generics::is_shared();
+    predicates.push(quote!(for<'__a> #shared));
     let id = match id_type(model) {
         Some(ty) => {
             predicates.push(quote!(for<'__a> #ty: #krate::KeyField));
@@ -35,7 +51,7 @@ pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
     let import = model.attr.import();
     let Fields {
         definition, stubs, ..
-    } = crate::outlier::fields(model);
+    } = crate::expand::outlier::fields(model, &Types::default());
     quote! {
         #errors
 

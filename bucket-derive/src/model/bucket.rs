@@ -4,10 +4,12 @@ use syn::DeriveInput;
 
 use super::{Field, fields};
 use crate::{
-    attr::{BUCKET, BucketAttr, RollupAttr},
     errors::Errors,
-    id_format::{IdFormat, Ordinal, Suffix, SyntaxError},
-    serde_attr,
+    parse::{
+        attr::{BUCKET, BucketAttr, RollupAttr},
+        id_format::{IdFormat, Ordinal, Suffix, SyntaxError},
+        serde_attr,
+    },
 };
 
 /// A struct that derives `Bucket`. Keeps the nodes that it was read from, for their spans.

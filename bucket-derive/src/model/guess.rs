@@ -1,7 +1,7 @@
 //! What a field is most likely meant to be, told by how its type is spelled. Good enough for help lines
 //! and stubs, and for nothing else: what a type can be is the compiler's to say.
 
-use syn::Type;
+use syn::{GenericArgument, PathArguments, PathSegment, Type, parse_quote};
 
 use super::Field;
 
@@ -28,6 +28,73 @@ pub(crate) fn time<'f, 'a, Part>(fields: &'f [Field<'a, Part>]) -> Option<&'f Fi
 /// Whether the field looks like a time.
 pub(crate) fn is_time<Part>(field: &Field<'_, Part>) -> bool {
     is_one_of(&field.node.ty, &TIMES)
+}
+
+/// The type with what it holds in the place of what it borrows, or shares by an `Rc`.
+pub(crate) fn owned(ty: &Type) -> Type {
+    match ty {
+        Type::Group(group) => owned(&group.elem),
+        Type::Reference(reference) => unborrowed(&reference.elem),
+        Type::Path(path) => {
+            let mut path = path.clone();
+            let Some(last) = path.path.segments.last_mut() else {
+                return ty.clone();
+            };
+            if let Some(shared) = shared(last) {
+                return unborrowed(shared);
+            }
+            for ty in arguments_mut(last) {
+                *ty = owned(ty);
+            }
+            Type::Path(path)
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether an `Rc` stands in the type.
+pub(crate) fn has_rc(ty: &Type) -> bool {
+    match ty {
+        Type::Group(group) => has_rc(&group.elem),
+        Type::Path(ty) => ty.path.segments.last().is_some_and(|last| {
+            shared(last).is_some() || arguments_mut(&mut last.clone()).any(|ty| has_rc(ty))
+        }),
+        _ => false,
+    }
+}
+
+/// What stands in an `Rc`.
+fn shared(segment: &PathSegment) -> Option<&Type> {
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
+        return None;
+    };
+    match arguments.args.first() {
+        Some(GenericArgument::Type(ty)) if segment.ident == "Rc" => Some(ty),
+        _ => None,
+    }
+}
+
+fn unborrowed(ty: &Type) -> Type {
+    match ty {
+        Type::Path(path) if path.path.is_ident("str") => parse_quote!(String),
+        Type::Slice(slice) => {
+            let item = owned(&slice.elem);
+            parse_quote!(Vec<#item>)
+        }
+        other => owned(other),
+    }
+}
+
+fn arguments_mut(segment: &mut PathSegment) -> impl Iterator<Item = &mut Type> {
+    let arguments = match &mut segment.arguments {
+        PathArguments::AngleBracketed(arguments) => Some(&mut arguments.args),
+        _ => None,
+    };
+    let arguments = arguments.into_iter().flatten();
+    arguments.filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
 }
 
 fn is_one_of(ty: &Type, names: &[&str]) -> bool {

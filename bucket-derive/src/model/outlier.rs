@@ -4,9 +4,11 @@ use syn::DeriveInput;
 
 use super::{Field, fields};
 use crate::{
-    attr::{OUTLIER, OutlierAttr},
     errors::Errors,
-    serde_attr,
+    parse::{
+        attr::{OUTLIER, OutlierAttr},
+        serde_attr,
+    },
 };
 
 /// A struct that derives `Outlier`. Keeps the nodes that it was read from, for their spans.

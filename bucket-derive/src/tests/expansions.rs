@@ -19,11 +19,11 @@ impl<'ast> Visit<'ast> for Expansions {
         // What a derive is given has no `derive` on it.
         bare.attrs.retain(|attr| !attr.path().is_ident("derive"));
         if item.attrs.iter().any(|attr| derives(attr, "Bucket")) {
-            let output = bucket::derive(bare.to_token_stream());
+            let output = bucket(bare.to_token_stream());
             self.0.push(pretty(output));
         }
         if item.attrs.iter().any(|attr| derives(attr, "Outlier")) {
-            let output = outlier::derive(bare.to_token_stream());
+            let output = outlier(bare.to_token_stream());
             self.0.push(pretty(output));
         }
     }

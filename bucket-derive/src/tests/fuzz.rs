@@ -8,7 +8,7 @@ use quote::quote;
 
 use crate::{
     fuzz::{derives, expand, expand_outlier},
-    id_format::IdFormat,
+    parse::id_format::IdFormat,
 };
 
 fn id_format() -> impl Strategy<Value = String> {

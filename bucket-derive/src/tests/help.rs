@@ -1,7 +1,10 @@
 //! Every help line that holds code holds when it is pasted: in each invalid fixture the mistake is then
-//! gone, and no other one has come.
+//! gone, and no other one has come. What is left without a mistake is written down, for `tests/valid.rs`
+//! to compile.
 
-use std::{fs, path::Path};
+mod pasted;
+
+use std::{collections::BTreeMap, fs, path::Path};
 
 use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -34,14 +37,8 @@ impl<'ast> Visit<'ast> for Structs {
 
 #[test]
 fn help_lines_hold_when_pasted() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/invalid");
     let (mut pasted, mut wrong) = (0, Vec::new());
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "rs") {
-            continue;
-        }
-        let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
+    for (path, file) in fixtures() {
         let mut structs = Structs::default();
         structs.visit_file(&file);
         for item in &structs.0 {
@@ -58,9 +55,8 @@ fn help_lines_hold_when_pasted() {
                     };
                     if after.len() >= before.len() || after.iter().any(is_new) {
                         let left = Vec::from_iter(after.iter().map(|after| after.message.as_str()));
-                        let name = path.file_name().unwrap().to_string_lossy().into_owned();
                         wrong.push(format!(
-                            "{name}: {}\n  help: {}\n  left: {left:#?}",
+                            "{path}: {}\n  help: {}\n  left: {left:#?}",
                             mistake.message, mistake.help
                         ));
                     }
@@ -72,6 +68,22 @@ fn help_lines_hold_when_pasted() {
     assert!(pasted > 100, "{pasted} help lines hold code");
 }
 
+/// The invalid fixtures by their names.
+fn fixtures() -> BTreeMap<String, syn::File> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/invalid");
+    let paths = fs::read_dir(folder).unwrap();
+    let paths = paths.map(|entry| entry.unwrap().path());
+    let fixtures = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    let fixtures = fixtures.map(|path| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        (
+            name,
+            syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap(),
+        )
+    });
+    fixtures.collect()
+}
+
 fn derives(item: &ItemStruct) -> Vec<Derive> {
     let names = item
         .attrs
@@ -81,8 +93,8 @@ fn derives(item: &ItemStruct) -> Vec<Derive> {
         .map(|attr| attr.to_token_stream().to_string())
         .collect::<String>();
     let known = [
-        ("Bucket", Derive("bucket", bucket::derive)),
-        ("Outlier", Derive("outlier", outlier::derive)),
+        ("Bucket", Derive("bucket", bucket)),
+        ("Outlier", Derive("outlier", outlier)),
     ];
     let named = known.into_iter().filter(|(name, _)| names.contains(name));
     named.map(|(_, derive)| derive).collect()
@@ -91,9 +103,13 @@ fn derives(item: &ItemStruct) -> Vec<Derive> {
 fn mistakes(item: &ItemStruct, derive: Derive) -> Vec<Mistake> {
     let mut bare = item.clone();
     bare.attrs.retain(|attr| !attr.path().is_ident("derive"));
-    let output = Vec::from_iter((derive.1)(bare.to_token_stream()));
-    // `:: core :: compile_error ! { "…" }`, whose first token stands where the mistake begins.
-    let errors = output.windows(8).filter_map(|trees| match trees {
+    mistakes_in((derive.1)(bare.to_token_stream()))
+}
+
+/// `:: core :: compile_error ! { "…" }`, wherever it stands; its first token is where the mistake begins.
+fn mistakes_in(output: TokenStream) -> Vec<Mistake> {
+    let output = Vec::from_iter(output);
+    let mut found = Vec::from_iter(output.windows(8).filter_map(|trees| match trees {
         [first, .., TokenTree::Ident(name), _, TokenTree::Group(text)]
             if name == "compile_error" =>
         {
@@ -107,13 +123,23 @@ fn mistakes(item: &ItemStruct, derive: Derive) -> Vec<Mistake> {
             })
         }
         _ => None,
-    });
-    errors.collect()
+    }));
+    for tree in output {
+        if let TokenTree::Group(group) = tree {
+            found.extend(mistakes_in(group.stream()));
+        }
+    }
+    found
 }
 
 /// The struct with the help line in it; nothing if that is prose.
 fn paste(item: &ItemStruct, mistake: &Mistake, derive: Derive) -> Option<ItemStruct> {
     let mut item = item.clone();
+    if let Ok(typed) = Field::parse_named.parse_str(&mistake.help) {
+        let mut fields = item.fields.iter_mut();
+        fields.find(|field| field.ident == typed.ident)?.ty = typed.ty;
+        return Some(item);
+    }
     let field = item
         .fields
         .iter_mut()

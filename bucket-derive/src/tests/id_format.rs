@@ -1,4 +1,4 @@
-use crate::{
+use crate::parse::{
     id_format::{IdFormat, Ordinal, Suffix},
     length::{Wrong, seconds},
 };

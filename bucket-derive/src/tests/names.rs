@@ -1,4 +1,4 @@
-use crate::rename::Rule;
+use crate::parse::rename::Rule;
 
 /// Has serde write a struct with these fields under each rule, and compares.
 macro_rules! same_as_serde {

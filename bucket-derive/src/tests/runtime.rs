@@ -1,4 +1,4 @@
-use crate::runtime::renamed;
+use crate::parse::runtime::renamed;
 
 #[test]
 fn the_name_of_the_package_is_no_other_name() {

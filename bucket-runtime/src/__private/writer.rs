@@ -4,46 +4,45 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 
 use crate::schema::time::{TimeField, bson_date};
 
-/// An element that is being written.
+/// An element that is being written, or why it could not be. That the generated code does not ask after
+/// each field saves the compiler time.
 #[derive(Debug)]
-pub struct ElementWriter<S: Serializer>(S::SerializeStruct);
-
-type Written<S> = Result<ElementWriter<S>, <S as Serializer>::Error>;
+pub struct ElementWriter<S: Serializer>(Result<S::SerializeStruct, S::Error>);
 
 impl<S: Serializer> ElementWriter<S> {
     /// Begins an element with at most this many fields.
-    pub fn new(serializer: S, name: &'static str, fields: usize) -> Written<S> {
-        serializer.serialize_struct(name, fields).map(Self)
+    pub fn new(serializer: S, name: &'static str, fields: usize) -> Self {
+        Self(serializer.serialize_struct(name, fields))
     }
 
     /// Writes a field.
-    pub fn field<V: Serialize>(mut self, name: &'static str, value: &V) -> Written<S> {
-        self.0.serialize_field(name, value)?;
-        Ok(self)
+    pub fn field<V: Serialize>(self, name: &'static str, value: &V) -> Self {
+        self.and(|element| element.serialize_field(name, value))
     }
 
     /// Writes a field, unless serde leaves it out.
-    pub fn field_unless<V: Serialize>(
-        mut self,
-        left_out: bool,
-        name: &'static str,
-        value: &V,
-    ) -> Written<S> {
-        match left_out {
-            true => self.0.skip_field(name)?,
-            false => self.0.serialize_field(name, value)?,
-        }
-        Ok(self)
+    pub fn field_unless<V: Serialize>(self, left_out: bool, name: &'static str, value: &V) -> Self {
+        self.and(|element| match left_out {
+            true => element.skip_field(name),
+            false => element.serialize_field(name, value),
+        })
     }
 
     /// Writes an item's time.
-    pub fn date<V: TimeField>(self, name: &'static str, value: &V) -> Written<S> {
+    pub fn date<V: TimeField>(self, name: &'static str, value: &V) -> Self {
         self.field(name, &Date(value))
     }
 
     /// Ends the element.
     pub fn end(self) -> Result<S::Ok, S::Error> {
-        self.0.end()
+        self.0?.end()
+    }
+
+    fn and(self, write: impl FnOnce(&mut S::SerializeStruct) -> Result<(), S::Error>) -> Self {
+        Self(self.0.and_then(|mut element| {
+            write(&mut element)?;
+            Ok(element)
+        }))
     }
 }
 

@@ -13,9 +13,10 @@ use super::{
 use crate::{
     Error, Result,
     error::Kind,
-    outlier::{Outlier, state::State},
+    outlier::{Outlier, state::State, unreadable::sift_parent},
     protocol::range::Range,
     server::cursor::{self, CursorError, DocumentCursor},
+    value::unreadable::Tell,
 };
 
 /// A parent as it is stored.
@@ -32,6 +33,7 @@ pub struct Parent<T> {
 pub(crate) async fn next_parent<T: Outlier>(
     core: &Core,
     rows: &mut DocumentCursor<'_, T>,
+    tell: Option<&mut Tell<'_>>,
 ) -> Result<Option<Parent<T>>> {
     let flag = |raw: &mongodb::bson::RawDocument| raw.get_bool(T::SPEC.flag).unwrap_or(false);
     match rows.next_with(flag).await {
@@ -40,11 +42,16 @@ pub(crate) async fn next_parent<T: Outlier>(
             has_extras,
         })),
         Err(CursorError::Driver(error)) => Err(Error::read(error, core.parents.name())),
-        Err(CursorError::Decode(row, error)) => Err(Error::new(
-            Kind::Deserialize(cursor::id(&row)),
-            core.parents.name(),
-        )
-        .with_driver(error)),
+        Err(CursorError::Decode(row, error)) => {
+            let document = sift_parent(&row, error, tell, |error| {
+                let kind = Kind::Deserialize(cursor::id(&row));
+                Error::new(kind, core.parents.name()).with_driver(error)
+            });
+            Ok(Some(Parent {
+                document: document?,
+                has_extras: flag(&row),
+            }))
+        }
     }
 }
 
@@ -53,6 +60,7 @@ pub(crate) async fn get<T: Outlier>(
     core: &Core,
     scope: &ParentScope,
     session: Option<&mut ClientSession>,
+    tell: Option<&mut Tell<'_>>,
 ) -> Result<Option<Parent<T>>> {
     let range = Range {
         limit: Some(1),
@@ -60,7 +68,7 @@ pub(crate) async fn get<T: Outlier>(
     };
     let rows = core.parents.find(scope.parent(), range, session).await;
     let mut rows = rows.map_err(|error| core.failed(scope, error))?;
-    let parent = next_parent(core, &mut rows).await;
+    let parent = next_parent(core, &mut rows, tell).await;
     parent.map_err(|error| error.with_key(&scope.extras.label()))
 }
 
@@ -70,6 +78,7 @@ pub struct Get<'s, T> {
     core: Core,
     scope: ParentScope,
     session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
     parent: PhantomData<fn() -> T>,
 }
 
@@ -79,26 +88,37 @@ impl<T: Outlier> Get<'static, T> {
             core: core.clone(),
             scope,
             session: None,
-            parent: PhantomData,
-        }
-    }
-}
-
-impl<T: Outlier> Get<'_, T> {
-    /// Reads in this session.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Get<'s, T> {
-        Get {
-            core: self.core,
-            scope: self.scope,
-            session: Some(session.into()),
+            tell: None,
             parent: PhantomData,
         }
     }
 }
 
 impl<'s, T: Outlier> Get<'s, T> {
+    /// Reads in this session.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Leaves out the items of the parent that cannot be read, and tells of each, as
+    /// [`Values::skip_unreadable`](crate::action::Values::skip_unreadable) does.
+    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
+    }
+}
+
+impl<'s, T: Outlier> Get<'s, T> {
     pub(crate) async fn execute(self) -> Result<Option<Parent<T>>> {
-        get(&self.core, &self.scope, self.session).await
+        let Self {
+            core,
+            scope,
+            session,
+            mut tell,
+            ..
+        } = self;
+        get(&core, &scope, session, tell.as_mut()).await
     }
 }
 
@@ -113,10 +133,16 @@ impl<T: Outlier> GetAll<'static, T> {
     }
 }
 
-impl<T: Outlier> GetAll<'_, T> {
+impl<'s, T: Outlier> GetAll<'s, T> {
     /// Reads in this session.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> GetAll<'s, T> {
-        GetAll(self.0.session(session))
+    pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
+        Self(self.0.session(session))
+    }
+
+    /// Leaves out the items that cannot be read, and tells of each, as
+    /// [`Values::skip_unreadable`](crate::action::Values::skip_unreadable) does.
+    pub fn skip_unreadable(self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        Self(self.0.skip_unreadable(tell))
     }
 }
 
@@ -126,14 +152,16 @@ impl<'s, T: Outlier> GetAll<'s, T> {
             core,
             scope,
             mut session,
+            mut tell,
             ..
         } = self.0;
-        let Some(parent) = get::<T>(&core, &scope, session.as_deref_mut()).await? else {
+        let parent = get::<T>(&core, &scope, session.as_deref_mut(), tell.as_mut());
+        let Some(parent) = parent.await? else {
             return Ok(None);
         };
         let mut document = parent.document;
         if parent.has_extras {
-            let mut pages = open_extras::<T>(&core, &scope, session).await?;
+            let mut pages = open_extras::<T>(&core, &scope, session, tell).await?;
             while let Some(page) = pages.try_next().await? {
                 document.items_mut().extend(page.items);
             }
@@ -200,6 +228,7 @@ pub struct Find<'s, T> {
     filter: Document,
     range: Range,
     session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
     parent: PhantomData<fn() -> T>,
 }
 
@@ -210,12 +239,13 @@ impl<T: Outlier> Find<'static, T> {
             filter,
             range: Range::unordered(),
             session: None,
+            tell: None,
             parent: PhantomData,
         }
     }
 }
 
-impl<T: Outlier> Find<'_, T> {
+impl<'s, T: Outlier> Find<'s, T> {
     /// The order of the parents; by default whichever the server finds them in.
     pub fn sort(mut self, sort: Document) -> Self {
         self.range.sort = Some(sort);
@@ -235,14 +265,17 @@ impl<T: Outlier> Find<'_, T> {
     }
 
     /// Reads in this session, which the stream borrows.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Find<'s, T> {
-        Find {
-            core: self.core,
-            filter: self.filter,
-            range: self.range,
-            session: Some(session.into()),
-            parent: PhantomData,
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Leaves out the items that cannot be read, and whole parents where something else in them cannot,
+    /// and tells of each. Without it, the first one ends the stream with its error. The stream borrows
+    /// what the closure does. They count for [`skip`](Self::skip) and [`limit`](Self::limit).
+    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
     }
 }
 
@@ -255,6 +288,6 @@ impl<'s, T: Outlier> Find<'s, T> {
             .await;
         let name = self.core.parents.name();
         let rows = rows.map_err(|error| Error::read(error, name))?;
-        Ok(FindStream::new(self.core, rows))
+        Ok(FindStream::new(self.core, rows, self.tell))
     }
 }

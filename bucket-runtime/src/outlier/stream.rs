@@ -16,7 +16,10 @@ use crate::{
     outlier::{Outlier, Parent},
     protocol::range::Range,
     server::cursor::{self, CursorError, DocumentCursor},
-    value::stored_bucket::StoredBucket,
+    value::{
+        stored_bucket::StoredBucket,
+        unreadable::{Tell, sift},
+    },
 };
 
 /// One extras document.
@@ -37,6 +40,7 @@ pub(crate) async fn open_extras<'s, T: Outlier>(
     core: &Core,
     scope: &ParentScope,
     session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
 ) -> Result<ExtrasStream<'s, T::Item>> {
     let reader = Reader {
         core: core.clone(),
@@ -44,11 +48,11 @@ pub(crate) async fn open_extras<'s, T: Outlier>(
     };
     let unnumbered = reader.find::<T>(scope.unnumbered_extras(), session).await?;
     let pages = try_unfold(
-        (reader, unnumbered, false),
-        async |(reader, mut rows, mut numbered)| {
+        (reader, unnumbered, false, tell),
+        async |(reader, mut rows, mut numbered, mut tell)| {
             loop {
-                if let Some(page) = reader.next(&mut rows).await? {
-                    return Ok(Some((page, (reader, rows, numbered))));
+                if let Some(page) = reader.next(&mut rows, tell.as_mut()).await? {
+                    return Ok(Some((page, (reader, rows, numbered, tell))));
                 }
                 if numbered {
                     return Ok(None);
@@ -83,17 +87,25 @@ impl Reader {
     async fn next<T: Outlier>(
         &self,
         rows: &mut DocumentCursor<'_, StoredBucket<Extra<T>>>,
+        tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<ExtrasPage<T::Item>>> {
-        match rows.next().await {
-            Ok(page) => Ok(page.map(|page| ExtrasPage {
-                id: page.id,
-                items: page.elements,
-            })),
-            Err(CursorError::Driver(error)) => Err(self.error(Kind::Driver).with_driver(error)),
-            Err(CursorError::Decode(row, error)) => Err(self
-                .error(Kind::Deserialize(cursor::id(&row)))
-                .with_driver(error)),
-        }
+        let page = match rows.next().await {
+            Ok(page) => page,
+            Err(CursorError::Driver(error)) => {
+                return Err(self.error(Kind::Driver).with_driver(error));
+            }
+            Err(CursorError::Decode(row, error)) => {
+                let page = sift::<Extra<T>>(&row, error, tell, |error| {
+                    let kind = Kind::Deserialize(cursor::id(&row));
+                    self.error(kind).with_driver(error)
+                });
+                Some(page?)
+            }
+        };
+        Ok(page.map(|page| ExtrasPage {
+            id: page.id,
+            items: page.elements,
+        }))
     }
 
     fn error(&self, kind: Kind) -> Error {
@@ -109,6 +121,7 @@ pub struct Extras<'s, T> {
     core: Core,
     scope: ParentScope,
     session: Option<&'s mut ClientSession>,
+    tell: Option<Tell<'s>>,
     parent: PhantomData<fn() -> T>,
 }
 
@@ -118,26 +131,30 @@ impl<T: Outlier> Extras<'static, T> {
             core: core.clone(),
             scope,
             session: None,
-            parent: PhantomData,
-        }
-    }
-}
-
-impl<T: Outlier> Extras<'_, T> {
-    /// Reads in this session, which the stream borrows.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Extras<'s, T> {
-        Extras {
-            core: self.core,
-            scope: self.scope,
-            session: Some(session.into()),
+            tell: None,
             parent: PhantomData,
         }
     }
 }
 
 impl<'s, T: Outlier> Extras<'s, T> {
+    /// Reads in this session, which the stream borrows.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    /// Leaves out the items that cannot be read, and tells of each, as
+    /// [`Values::skip_unreadable`] does. The stream borrows what the closure does.
+    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        self.tell = Some(Box::new(tell));
+        self
+    }
+}
+
+impl<'s, T: Outlier> Extras<'s, T> {
     pub(crate) async fn execute(self) -> Result<ExtrasStream<'s, T::Item>> {
-        open_extras::<T>(&self.core, &self.scope, self.session).await
+        open_extras::<T>(&self.core, &self.scope, self.session, self.tell).await
     }
 }
 
@@ -152,10 +169,34 @@ impl<T: Outlier> Values<'static, T> {
     }
 }
 
-impl<T: Outlier> Values<'_, T> {
+impl<'s, T: Outlier> Values<'s, T> {
     /// Reads in this session, which the stream borrows.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Values<'s, T> {
-        Values(self.0.session(session))
+    pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
+        Self(self.0.session(session))
+    }
+
+    /// Leaves out the items that cannot be read as [`Outlier::Item`], and calls the closure for each:
+    /// other programs may have written them, or an earlier version of the type. Without it, the first
+    /// one of the parent is an error before there is a stream, and one of an extras document ends the
+    /// stream. A parent that cannot be read for another reason is an error all the same.
+    ///
+    /// The stream borrows what the closure does. An error names the document, and the item by its
+    /// place in the array.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{IdRef, Outlier, Outliers};
+    /// # async fn example<Book: Outlier>(books: Outliers<Book>, id: IdRef<'_, Book>) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut unreadable = Vec::new();
+    /// let buyers = books.items(id).skip_unreadable(|error| unreadable.push(error)).await?;
+    /// let buyers: Vec<Book::Item> = buyers.try_collect().await?;
+    /// println!("{} buyers, and {} that cannot be read", buyers.len(), unreadable.len());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn skip_unreadable(self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        Self(self.0.skip_unreadable(tell))
     }
 }
 
@@ -165,9 +206,11 @@ impl<'s, T: Outlier> Values<'s, T> {
             core,
             scope,
             mut session,
+            mut tell,
             ..
         } = self.0;
-        let parent = read::get::<T>(&core, &scope, session.as_deref_mut()).await?;
+        let parent = read::get::<T>(&core, &scope, session.as_deref_mut(), tell.as_mut());
+        let parent = parent.await?;
         let (items, has_extras) = match parent {
             Some(mut parent) => {
                 let items = std::mem::take(parent.document.items_mut());
@@ -176,7 +219,7 @@ impl<'s, T: Outlier> Values<'s, T> {
             None => (Vec::new(), false),
         };
         let extras = match has_extras {
-            true => Some(open_extras::<T>(&core, &scope, session).await?),
+            true => Some(open_extras::<T>(&core, &scope, session, tell).await?),
             false => None,
         };
         Ok(ValueStream {
@@ -232,10 +275,18 @@ impl<I> Stream for ValueStream<'_, I> {
 pub struct FindStream<'s, T>(BoxStream<'s, Result<Parent<T>>>);
 
 impl<'s, T: Outlier> FindStream<'s, T> {
-    pub(crate) fn new(core: Core, rows: DocumentCursor<'s, T>) -> Self {
-        let parents = try_unfold((core, rows), async |(core, mut rows)| {
-            let parent = read::next_parent(&core, &mut rows).await?;
-            Ok(parent.map(|parent| (parent, (core, rows))))
+    pub(crate) fn new(core: Core, rows: DocumentCursor<'s, T>, tell: Option<Tell<'s>>) -> Self {
+        let parents = try_unfold((core, rows, tell), async |(core, mut rows, mut tell)| {
+            loop {
+                match read::next_parent(&core, &mut rows, tell.as_mut()).await {
+                    Ok(parent) => return Ok(parent.map(|parent| (parent, (core, rows, tell)))),
+                    Err(error) => match &mut tell {
+                        // The next one may be read.
+                        Some(tell) if error.is_deserialize() => tell(error),
+                        _ => return Err(error),
+                    },
+                }
+            }
         });
         Self(parents.boxed())
     }

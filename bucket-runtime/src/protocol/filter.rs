@@ -8,8 +8,10 @@ use crate::schema::{id, key::KeyPart, spec::BucketSpec};
 
 /// A condition on the fields of `T`, made by the methods of [`Field`](crate::Field).
 ///
-/// [`and`](Self::and), [`or`](Self::or) and `!` combine conditions (`&&` and `||` accept only `bool`).
-/// The default one matches everything.
+/// [`and`](Self::and), [`or`](Self::or) and `!` combine conditions. The default one matches everything.
+///
+/// For `a && b` the compiler says ``expected `bool`, found `Filter` ``, without a hint: `&&` and `||` take
+/// nothing but `bool`, whatever a type implements. Write `a.and(b)` and `a.or(b)`.
 ///
 /// It converts into the driver's [`Document`]. That document is the filter for a flat collection of
 /// `T`s: a collection of your own, a view that [`create_view`](crate::Buckets::create_view) made, the

@@ -72,7 +72,7 @@ impl Deployment {
     }
 
     /// Whether an update is not carried out if its index was dropped meanwhile. Server 6.0 may have
-    /// carried it out (`tests/live/server_claims_dropped_index.rs` shows both).
+    /// carried it out (`tests/live/server_claims/dropped_index.rs` shows both).
     pub(crate) fn breaks_off_before_writing(self) -> bool {
         self.wire_version >= SERVER_8_2
     }

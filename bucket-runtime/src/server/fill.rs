@@ -9,29 +9,16 @@ use mongodb::{
 
 use super::{Server, primary, with_session};
 use crate::{
-    protocol::command::{KeyScope, each_one},
+    protocol::{
+        command::{KeyScope, each_one},
+        newest_bucket::{LastBucket, OpenBucket},
+    },
     schema::{
         names::{OVERSIZE, SEALED},
         spec::BucketSpec,
     },
     value::element::whole,
 };
-
-/// An open bucket.
-pub(crate) struct OpenBucket {
-    pub(crate) id: Bson,
-    pub(crate) count: usize,
-    /// The bytes that its items take beyond their shares.
-    pub(crate) oversize: i64,
-}
-
-/// A key's last bucket, and how much room it has.
-pub(crate) struct LastBucket {
-    pub(crate) id: String,
-    pub(crate) room: usize,
-    /// The bytes that its items take beyond their shares.
-    pub(crate) oversize: i64,
-}
 
 impl Server {
     /// These fields of the last matching document, for a write that is about to take the next id. It

@@ -30,15 +30,17 @@ impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
     /// Takes the whole element out first: after an error in the middle of a document, the reader cannot
     /// go on behind it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Serialize, Deserialize)]
-        struct Only<V> {
-            value: V,
-        }
         let value = RawBson::deserialize(deserializer)?;
         let only = raw(&Only { value }).map_err(DriverError::custom);
         let read = only.and_then(|only| bytes::read::<Only<E>>(only.as_bytes()));
         Ok(Self(read.map(|only| only.value)))
     }
+}
+
+/// A value as a document, which alone can be read.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Only<V> {
+    pub(crate) value: V,
 }
 
 /// A bucket whose elements are read one by one.
@@ -68,6 +70,7 @@ pub(crate) fn unreadable<T: Bucket>(row: &RawDocument) -> Vec<Unreadable> {
     bucket.map_or_else(|_| Vec::new(), |bucket| bucket.sifted().1)
 }
 
-fn placed(items: &str, place: u64, error: impl Display) -> DriverError {
+/// The error of an element, with its place.
+pub(crate) fn placed(items: &str, place: u64, error: impl Display) -> DriverError {
     DriverError::custom(format!("{items}.{place}: {error}"))
 }

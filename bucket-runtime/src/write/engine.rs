@@ -1,7 +1,6 @@
 //! The append protocol: which command comes next, and when to stop.
 
 mod batch;
-mod newest_bucket;
 mod open_locks;
 mod outcome;
 mod reads;
@@ -10,12 +9,8 @@ use std::time::Duration;
 
 use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 
+pub(crate) use self::batch::{Batch, COMMAND_BYTES, SendMode, Statement, comparable, next_number};
 use self::open_locks::OpenLocks;
-pub(crate) use self::{
-    batch::{Batch, COMMAND_BYTES, SendMode, Statement, comparable, next_number},
-    newest_bucket::NewestBucket,
-};
-pub(crate) use crate::write::item::Entry;
 use crate::{
     Error, Result,
     error::Kind,
@@ -28,6 +23,7 @@ use crate::{
     value::element::value_size,
     write::appended::Appended,
 };
+pub(crate) use crate::{protocol::newest_bucket::NewestBucket, write::item::Entry};
 
 /// How often an append is sent at most. Each try that fails means that another writer opened a
 /// bucket meanwhile, so a hundred in a row are out of reach for anything but a runaway loop.

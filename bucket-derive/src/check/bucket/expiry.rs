@@ -2,9 +2,11 @@
 
 use crate::{
     errors::Errors,
-    id_format::Ordinal,
-    length::{self, Wrong},
     model::{bucket::Model, guess},
+    parse::{
+        id_format::Ordinal,
+        length::{self, Wrong},
+    },
 };
 
 /// The server takes seconds in 32 bits (MongoDB manual, "TTL Indexes").

@@ -9,11 +9,13 @@ use syn::LitStr;
 pub(super) use self::text::example;
 use self::text::{begins_well, separator, span_in};
 use crate::{
-    attr::BucketAttr,
     errors::{Errors, did_you_mean},
-    id_format::{Kind, Part, Suffix},
-    length::{self, Wrong},
     model::{bucket::Model, guess},
+    parse::{
+        attr::BucketAttr,
+        id_format::{Kind, Part, Suffix},
+        length::{self, Wrong},
+    },
 };
 
 /// The units of a time ordinal, as the format spells them.

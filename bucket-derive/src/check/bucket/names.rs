@@ -3,14 +3,13 @@
 use syn::LitStr;
 
 use crate::{
-    attr::Spanned,
     check::names::{check_distinct, name_tokens, not_a_field_name, rename},
     errors::Errors,
-    id_format::Ordinal,
     model::{
         bucket::{Model, Role},
         guess,
     },
+    parse::{attr::Spanned, id_format::Ordinal},
 };
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {

@@ -1,10 +1,10 @@
 //! What buckets can keep about a field.
 
 use crate::{
-    attr::BUCKET,
     check::names::{name_tokens, not_a_field_name, rename},
     errors::Errors,
     model::bucket::{Model, Role},
+    parse::attr::BUCKET,
 };
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {

@@ -1,7 +1,6 @@
 //! serde attributes that cannot work in a bucket.
 
 use crate::{
-    attr::BUCKET,
     check::{
         readback::{check_left_out, check_names},
         serde::{check_one_name, check_rename_rule, check_struct, name},
@@ -12,6 +11,7 @@ use crate::{
         Field,
         bucket::{Model, Role},
     },
+    parse::attr::BUCKET,
 };
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {

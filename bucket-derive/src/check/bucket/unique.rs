@@ -1,10 +1,10 @@
 //! The field that tells the items of a key apart.
 
 use crate::{
-    attr::BUCKET,
     check::names::check_indexes,
     errors::Errors,
     model::bucket::{Model, Role},
+    parse::attr::BUCKET,
 };
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {

@@ -3,13 +3,13 @@
 use syn::LitStr;
 
 use crate::{
-    attr::Spanned,
     check::names::{check_distinct, name_tokens, not_a_field_name, rename},
     errors::Errors,
     model::{
         Field,
         outlier::{Marks, Model},
     },
+    parse::attr::Spanned,
 };
 
 /// What every extras document has.

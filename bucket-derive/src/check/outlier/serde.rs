@@ -1,7 +1,6 @@
 //! serde attributes that cannot work in a parent.
 
 use crate::{
-    attr::OUTLIER,
     check::{
         readback::{check_left_out, check_names},
         serde::{check_one_name, check_rename_rule, check_struct, name},
@@ -11,6 +10,7 @@ use crate::{
         Field,
         outlier::{Marks, Model},
     },
+    parse::attr::OUTLIER,
 };
 
 /// A field with one of these is not stored, or not under its own name.

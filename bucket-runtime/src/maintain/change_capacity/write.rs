@@ -17,6 +17,7 @@ use crate::{
     Bucket, Error, Result,
     error::Kind,
     protocol::{
+        newest_bucket::OpenBucket,
         pack::{Pack, packs},
         range::Range,
     },
@@ -26,7 +27,7 @@ use crate::{
         spec::Ordinal,
     },
     server::{
-        OpenBucket, Server,
+        Server,
         cursor::{self, CursorError},
         transaction::Attempt,
     },

@@ -7,12 +7,13 @@ use std::collections::{HashSet, VecDeque};
 use mongodb::bson::Bson;
 
 pub(crate) use self::statement::{SendMode, Statement, next_number};
-use super::newest_bucket::NewestBucket;
+use super::NewestBucket;
 use crate::{
     Error,
     protocol::{
         budget::Budget,
         command::{KeyScope, identity},
+        next::is_contended,
     },
     schema::open_index::OpenIndex,
     server::current_index::IndexDeadline,
@@ -115,10 +116,9 @@ impl Batch {
         }
     }
 
-    /// Whether others were faster several times in a row. A single item that goes into whichever
-    /// bucket is open has the best chance then.
+    /// Whether others were faster several times in a row.
     pub(super) fn is_contended(&self) -> bool {
-        self.tries > 2
+        is_contended(self.tries)
     }
 
     fn capacity(&self) -> usize {
@@ -147,26 +147,17 @@ impl Batch {
         }
     }
 
-    /// Whether it is likely that what is open has no room for the next item, since that is a large one.
-    pub(super) fn may_be_cramped(&self) -> bool {
-        let large = |budget: Budget| {
-            let first = self.front().map_or(0, |entry| size(&entry.element));
-            budget.oversize(first) > 0
+    /// Whether the next item takes more than its share of a bucket's bytes.
+    pub(super) fn is_next_large(&self) -> bool {
+        let (Some(budget), Some(next)) = (self.budget(), self.front()) else {
+            return false;
         };
-        // A bucket that one item fills has no room for small ones either.
-        self.budget()
-            .is_some_and(|budget| self.tries.is_multiple_of(2) || large(budget))
+        budget.oversize(size(&next.element)) > 0
     }
 
     /// Whether the bytes of the key's buckets count.
     pub(super) fn is_bounded(&self) -> bool {
         self.scope.max_bytes().is_some()
-    }
-
-    /// Whether an update that found nothing may mean that what is open has no room for the item. With
-    /// a time ordinal that is another bucket than the last one of the item's moment.
-    pub(super) fn has_to_look(&self) -> bool {
-        self.is_bounded() && !self.scope.spec.id.ordinal.counts()
     }
 
     /// Whether the next bucket's id counts on from another one than the last one that is known.

@@ -1,4 +1,4 @@
-//! What the server's answers mean.
+//! What the server's answers mean for a batch.
 
 use mongodb::error::Error as DriverError;
 
@@ -6,70 +6,71 @@ use super::{Batch, Engine, NewestBucket, Statement};
 use crate::{
     Result,
     error::{duplicate_index, is_impossible_id, is_killed, is_missing_index},
+    protocol::next::{Answer, Facts, Next, next},
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
 };
 
 impl Engine {
-    /// Draws the conclusion from the server's answer to a statement.
+    /// Takes the server's answer to a statement into the batch.
     pub(crate) fn note_outcome(
         &self,
         batch: &mut Batch,
         statement: Statement,
         result: Result<bool, DriverError>,
     ) -> Result<()> {
-        // An item of it may be there already, in this bucket or in another one.
-        batch.doubtful |= batch.scope.spec.unique.is_some() && !matches!(result, Ok(true));
-        let error = match result {
-            // It would have had to make a document, and must not.
-            Err(error) if is_impossible_id(&error) => {
-                batch.newest_bucket = match batch.newest_bucket {
-                    // What was looked up is outdated before it is used.
-                    NewestBucket::Open { .. } if batch.is_contended() => NewestBucket::Unknown,
-                    _ => NewestBucket::MustRead,
-                };
-                return Ok(());
+        let answer = self.answer(&result);
+        // An item may be there already, in this bucket or in another one.
+        batch.doubtful |= batch.scope.spec.unique.is_some() && answer != Answer::Stored;
+        let next = next(&batch.newest_bucket, answer, batch.facts(&statement));
+        match (next, result) {
+            (Next::GoOn, _) => batch.stored(statement),
+            (Next::AwaitIndex, Err(error)) => {
+                batch.newest_bucket = NewestBucket::Unknown;
+                batch.missing = Some(self.refused(&batch.scope, error).not_sent());
             }
-            Ok(true) => {
-                batch.stored(statement);
-                return Ok(());
-            }
-            Ok(false) => {
-                // There is no open bucket, or one with less room.
-                batch.newest_bucket = match statement.items {
-                    1 if !batch.has_to_look() => NewestBucket::NoneOpen,
-                    _ => NewestBucket::MustRead,
-                };
-                return Ok(());
-            }
-            Err(error) => error,
-        };
-        let was_dropped = is_killed(&error) && self.server.breaks_off_before_writing();
-        if was_dropped || is_missing_index(&error) {
-            batch.newest_bucket = NewestBucket::Unknown;
-            batch.missing = Some(self.refused(&batch.scope, error).not_sent());
-            return Ok(());
-        }
-        let single = batch.newest_bucket == NewestBucket::Unknown && statement.items == 1;
-        batch.newest_bucket = match duplicate_index(&error) {
-            // A full or sealed bucket has that id already.
-            Some("_id_") if single => NewestBucket::NoneOpen,
-            // Somebody opened the bucket first: it is there now. Who loses that race twice looks
-            // whether it was one, or whether something is in the way.
-            Some(OPEN_INDEX) if single && batch.tries != 2 && !batch.may_be_cramped() => {
-                NewestBucket::Unknown
-            }
-            // Where bytes count, what is open may have no room for the item, which only a look tells.
-            Some(OPEN_INDEX | "_id_") if single || batch.is_bounded() || !batch.is_contended() => {
-                NewestBucket::MustRead
-            }
-            // What was looked up is outdated before it is used.
-            Some(OPEN_INDEX | "_id_") => NewestBucket::Unknown,
-            Some(UNIQUE_INDEX) if batch.scope.spec.unique.is_some() => NewestBucket::MustRead,
-            _ => {
+            (Next::Stop, Err(error)) => {
                 batch.in_doubt = statement.items;
                 return Err(self.refused(&batch.scope, error));
             }
-        };
+            (Next::SendAgain(newest_bucket), _) => batch.newest_bucket = newest_bucket,
+            // Both come of errors alone.
+            (Next::AwaitIndex | Next::Stop, Ok(_)) => {}
+        }
         Ok(())
+    }
+
+    fn answer(&self, result: &Result<bool, DriverError>) -> Answer {
+        let error = match result {
+            Ok(true) => return Answer::Stored,
+            Ok(false) => return Answer::NoMatch,
+            Err(error) => error,
+        };
+        if is_impossible_id(error) {
+            return Answer::MustNotOpen;
+        }
+        let was_dropped = is_killed(error) && self.server.breaks_off_before_writing();
+        if was_dropped || is_missing_index(error) {
+            return Answer::NoIndex;
+        }
+        match duplicate_index(error) {
+            Some("_id_") => Answer::IdTaken,
+            Some(OPEN_INDEX) => Answer::OtherOpen,
+            Some(UNIQUE_INDEX) => Answer::ItemThere,
+            _ => Answer::Refused,
+        }
+    }
+}
+
+impl Batch {
+    fn facts(&self, statement: &Statement) -> Facts {
+        let spec = self.scope.spec;
+        Facts {
+            is_single: statement.items == 1,
+            tries: self.tries,
+            counts_bytes: self.is_bounded(),
+            is_large: self.is_next_large(),
+            is_numbered: spec.id.ordinal.counts(),
+            is_unique: spec.unique.is_some(),
+        }
     }
 }

@@ -1,0 +1,234 @@
+//! Writes what `#[derive(Bucket)]` stands for.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::{
+    check::bucket::Checked,
+    expand::{
+        bounds, element,
+        fields::{self, Fields, Form},
+        fit::Types,
+        generics, limit,
+        rollup::{self, Rollups},
+        size,
+        writer::{self, Writer},
+    },
+    model::{
+        Field,
+        bucket::{Model, Role},
+    },
+    parse::{
+        id_format::{Ordinal, Suffix},
+        length,
+    },
+};
+
+pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
+    let (attr, krate) = (&checked.model.attr, checked.model.attr.krate());
+    let limits = [Some(checked.capacity), attr.max_bytes.as_ref()];
+    let limits = limits.into_iter().flatten();
+    let limits = limits.filter_map(|given| limit::constant(given, &krate));
+    let lengths = size::constants(&checked.model.fields, &krate);
+    let import = attr.import();
+    let types = bounds::types(checked.model);
+    let aliases = &types.definitions;
+    let writer = writer::writer(checked.model, &types);
+    let write = &writer.definition;
+    let element = element::read_struct(checked.model, &types);
+    let default = element::default_impl(checked.model, &types);
+    let fields = fields(checked.model, &types);
+    let rollups = rollup::rollups(checked.model, &types);
+    let definitions = [&fields.definition, &rollups.definition];
+    let spec = spec(checked, &types, &rollups);
+    let proof = &spec.proof;
+    let bucket = bucket_impl(checked, &types, &spec.value, &writer, &fields, &rollups);
+    quote! {
+        #[allow(deprecated, non_camel_case_types, non_snake_case)]
+        const _: () = {
+            #import
+            #(#aliases)*
+            #(#limits)*
+            #(#lengths)*
+            #proof
+            #write
+            #element
+            #default
+            #(#definitions)*
+            #bucket
+        };
+    }
+}
+
+/// The typed fields.
+pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
+    let form = |field: &Field<'_, Role>| match field.part {
+        Role::Key => Form::Key,
+        Role::Time => Form::Date,
+        Role::Element => Form::Serde,
+    };
+    fields::fields(model.input, &model.attr.krate(), &model.fields, types, form)
+}
+
+fn bucket_impl(
+    checked: &Checked<'_>,
+    types: &Types,
+    spec: &TokenStream,
+    writer: &Writer,
+    fields: &Fields,
+    rollups: &Rollups,
+) -> TokenStream {
+    let model = checked.model;
+    let krate = model.attr.krate();
+    let ident = &model.input.ident;
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    let clause = generics::where_clause(&bounds::of_bucket(model, types));
+    let too_long = size::bucket::too_long(model, types);
+    let key_types = Vec::from_iter(model.keys().map(|field| types.of(model.input, field)));
+    let key_span = model.keys().next();
+    let key_span = key_span.map_or_else(Span::call_site, |field| field.node.ty.span());
+    let key_type = quote_spanned!(key_span=> type Key = (#(#key_types,)*););
+    let key = match Vec::from_iter(model.keys().map(|key| borrowed(model, types, key))).as_slice() {
+        [one] => one.clone(),
+        several => quote!((#(#several),*)),
+    };
+    let time = match model.time() {
+        Some(time) => {
+            let ident = time.ident;
+            let to_datetime = types.call(time, &krate, "TimeField", "to_datetime");
+            quote!(::core::option::Option::Some(#to_datetime(&self.#ident)))
+        }
+        None => quote!(::core::option::Option::None),
+    };
+    let keys = model.keys().enumerate().map(|(n, field)| {
+        let (ident, n) = (field.ident, syn::Index::from(n));
+        quote!(#ident: __key.#n)
+    });
+    let elements = model.elements().map(|field| {
+        let ident = field.ident;
+        quote!(#ident: __element.#ident)
+    });
+    let write = &writer.body;
+    let (fields, rollup_members) = (&fields.members, &rollups.members);
+    let windowed = windowed(model, &clause);
+    quote! {
+        #windowed
+        #[automatically_derived]
+        impl #parameters #krate::Bucket for #ident #arguments #clause {
+            const SPEC: #krate::BucketSpec = #spec;
+            #key_type
+            type Element = __Element #arguments;
+            #fields
+            #rollup_members
+            #too_long
+            fn key(&self) -> #krate::KeyRef<'_, Self> {
+                #key
+            }
+            fn time(&self) -> ::core::option::Option<#krate::__private::DateTime> {
+                #time
+            }
+            fn serialize_element<__S: #krate::__private::serde::Serializer>(
+                &self,
+                __serializer: __S,
+            ) -> #krate::__private::Serialized<__S> {
+                #write
+            }
+            fn from_parts(__key: Self::Key, __element: Self::Element) -> Self {
+                Self { #(#keys,)* #(#elements),* }
+            }
+        }
+    }
+}
+
+/// What a struct is besides whose buckets stand for time windows.
+pub(crate) fn windowed(model: &Model<'_>, clause: &TokenStream) -> Option<TokenStream> {
+    model.window_name()?;
+    let krate = model.attr.krate();
+    let ident = &model.input.ident;
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    Some(quote! {
+        #[automatically_derived]
+        impl #parameters #krate::Windowed for #ident #arguments #clause {}
+    })
+}
+
+/// The spec, and a constant of its own where the compiler is to prove something: it looks at that one even
+/// if nobody uses it.
+struct Spec {
+    value: TokenStream,
+    proof: Option<TokenStream>,
+}
+
+fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
+    let model = checked.model;
+    let krate = model.attr.krate();
+    let collection = checked.collection;
+    let head = model.format.head();
+    let after_key = model.format.after_key();
+    let ordinal = match checked.ordinal {
+        Ordinal::Number => quote!(Number),
+        Ordinal::Time { suffix, .. } => match suffix {
+            None => quote!(Seconds),
+            Some(Suffix::Unit(_)) => quote!(Millis),
+            Some(Suffix::Window(length)) => {
+                let seconds = length::seconds(length).unwrap_or_default();
+                quote!(Window { seconds: #seconds })
+            }
+        },
+    };
+    let capacity = limit::value(checked.capacity);
+    let names = model.keys().map(|key| {
+        let (name, aliases) = (
+            &key.serde.write,
+            key.serde.read.get(1..).unwrap_or_default(),
+        );
+        let aliases = (!aliases.is_empty()).then(|| quote!(.aliases(&[#(#aliases),*])));
+        quote!(#krate::KeyName::new(#name) #aliases)
+    });
+    let items = model.attr.items.as_ref().map(|items| &items.value);
+    let items = items.map(|name| quote!(.items(#name)));
+    let count = model.attr.count.as_ref().map(|count| &count.value);
+    let count = count.map(|name| quote!(.count(#name)));
+    let window = model.attr.window.as_ref().map(|window| &window.value);
+    let window = window.map(|name| quote!(.window(#name)));
+    let rollups = &rollups.spec;
+    let time = model.time().map(|time| &time.serde.write);
+    let time = time.map(|name| quote!(.time(#name)));
+    let indexes = fields::indexed(&model.fields);
+    let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
+    let unique = model
+        .unique()
+        .and_then(|unique| unique.serde.write.as_ref());
+    let unique = unique.map(|name| quote!(.unique(#name)));
+    let expire_after = checked.expire_after;
+    let expire_after = expire_after.map(|seconds| quote!(.expire_after(#seconds)));
+    let max_bytes = model.attr.max_bytes.as_ref().map(limit::value);
+    let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
+    let fields = fields::all_names(model.elements());
+    let fields = fields.map(|names| quote!(.fields(&[#(#names),*])));
+    let spec = quote! {
+        #krate::BucketSpec::new(
+            #collection,
+            #krate::IdFormat::new(#head, &[#(#after_key),*], #krate::Ordinal::#ordinal),
+            #capacity,
+            &[#(#names),*],
+        ) #items #count #window #rollups #time #fields #indexes #unique #expire_after #max_bytes
+    };
+    match size::bucket::proved(model, types, checked.capacity, &spec) {
+        Some(proved) => Spec {
+            value: quote!(__SPEC),
+            proof: Some(quote!(const __SPEC: #krate::BucketSpec = { #proved };)),
+        },
+        None => Spec {
+            value: spec,
+            proof: None,
+        },
+    }
+}
+
+fn borrowed(model: &Model<'_>, types: &Types, key: &Field<'_, Role>) -> TokenStream {
+    let ident = key.ident;
+    let borrowed = types.call(key, &model.attr.krate(), "KeyField", "borrowed");
+    quote!(#borrowed(&self.#ident))
+}

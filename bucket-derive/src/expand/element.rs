@@ -1,0 +1,148 @@
+//! The two structs that stand for an item's element: one to write from, one to read into.
+//!
+//! serde's own derives work on them, so serde interprets the `#[serde(…)]` attributes.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{ExprPath, LitStr, Path, spanned::Spanned};
+
+use crate::{
+    expand::{bounds, fit::Types, generics},
+    model::{
+        Field,
+        bucket::{Model, Role},
+    },
+    parse::list::Entry,
+};
+
+/// Serialises the elements straight from the user's struct: serde's `remote` borrows.
+pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
+    let serde = serde_path(model);
+    let krate = model.attr.krate();
+    let (parameters, ..) = model.input.generics.split_for_impl();
+    let clause = generics::where_clause(&bounds::of_elements(model, types));
+    let remote = LitStr::new(&model.input.ident.to_string(), Span::call_site());
+    let container = container_entries(model);
+    let fields = model.fields.iter().map(|field| match field.part {
+        Role::Key => element_field(model, types, field, quote!(#[serde(skip)])),
+        _ => element_field(model, types, field, copied(model, field)),
+    });
+    quote! {
+        #[derive(#krate::__private::serde::Serialize)]
+        #[serde(#serde remote = #remote, #(#container),*)]
+        struct __Write #parameters #clause {
+            #(#fields),*
+        }
+    }
+}
+
+/// What elements are read into.
+pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
+    let serde = serde_path(model);
+    let krate = model.attr.krate();
+    let (parameters, ..) = model.input.generics.split_for_impl();
+    let clause = generics::where_clause(&bounds::of_elements(model, types));
+    let container = container_entries(model);
+    let default = model.serde.find("default").map(|_| quote!(default,));
+    let bound = bounds::of_owned(model).map(|bound| quote!(bound(deserialize = #bound),));
+    let fields = model
+        .elements()
+        .map(|field| element_field(model, types, field, copied(model, field)));
+    let phantom = phantom(model).map(|ty| quote!(#[serde(skip)] __parameters: #ty,));
+    quote! {
+        #[derive(#krate::__private::serde::Deserialize)]
+        #[serde(#serde #default #bound #(#container),*)]
+        pub struct __Element #parameters #clause {
+            #phantom
+            #(#fields),*
+        }
+    }
+}
+
+/// `#[serde(default)]` on the struct: what an element lacks comes from a default item.
+pub(crate) fn default_impl(model: &Model<'_>, types: &Types) -> Option<TokenStream> {
+    let entry = model.serde.find("default")?;
+    let this = generics::self_type(model.input);
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    let mut predicates = bounds::of_elements(model, types);
+    let item = match entry
+        .string()
+        .and_then(|path| path.parse::<ExprPath>().ok())
+    {
+        Some(path) => quote!(#path()),
+        None => {
+            let span = entry.tokens.span();
+            if !model.input.generics.params.is_empty() {
+                predicates.push(quote!(#this: ::core::default::Default));
+            }
+            quote_spanned!(span=> ::core::default::Default::default())
+        }
+    };
+    let clause = generics::where_clause(&predicates);
+    let fields: Vec<_> = model.elements().map(|field| field.ident).collect();
+    let phantom = phantom(model).map(|_| quote!(__parameters: ::core::marker::PhantomData,));
+    Some(quote! {
+        #[automatically_derived]
+        impl #parameters ::core::default::Default for __Element #arguments #clause {
+            fn default() -> Self {
+                let __item: #this = #item;
+                Self { #phantom #(#fields: __item.#fields),* }
+            }
+        }
+    })
+}
+
+fn element_field(
+    model: &Model<'_>,
+    types: &Types,
+    field: &Field<'_, Role>,
+    attrs: TokenStream,
+) -> TokenStream {
+    let (ident, ty) = (field.ident, types.of(model.input, field));
+    quote!(#attrs #ident: #ty)
+}
+
+/// The field's own serde attributes, and how a time is stored unless they say it.
+fn copied(model: &Model<'_>, field: &Field<'_, Role>) -> TokenStream {
+    let entries = field.serde.entries.iter().map(|entry| &entry.tokens);
+    let date = (field.part == Role::Time && !field.has_own_format()).then(|| {
+        let path = path_text(&model.attr.krate()) + "::bson_date";
+        let path = LitStr::new(&path, field.node.ty.span());
+        quote!(with = #path)
+    });
+    let entries = Vec::from_iter(date.into_iter().chain(entries.cloned()));
+    if entries.is_empty() {
+        return TokenStream::new();
+    }
+    quote!(#[serde(#(#entries),*)])
+}
+
+/// The struct's serde attributes, but for those that the generated structs have of their own.
+fn container_entries<'m>(model: &'m Model<'_>) -> Vec<&'m TokenStream> {
+    let own = |entry: &&Entry| !entry.is("default");
+    model
+        .serde
+        .entries
+        .iter()
+        .filter(own)
+        .map(|entry| &entry.tokens)
+        .collect()
+}
+
+fn serde_path(model: &Model<'_>) -> Option<TokenStream> {
+    if model.serde.find("crate").is_some() {
+        return None;
+    }
+    let path = path_text(&model.attr.krate()) + "::__private::serde";
+    Some(quote!(crate = #path,))
+}
+
+fn phantom(model: &Model<'_>) -> Option<TokenStream> {
+    let unused = bounds::not_in_elements(model);
+    (!unused.is_empty()).then(|| quote!(::core::marker::PhantomData<(#(#unused,)*)>))
+}
+
+/// The path as serde wants it: in a string.
+fn path_text(path: &Path) -> String {
+    quote!(#path).to_string().replace(' ', "")
+}

@@ -1,0 +1,193 @@
+//! The struct behind `FIELDS`: a typed field for each field that a stored document has by name.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{DeriveInput, ExprPath, Path, Type, ext::IdentExt, spanned::Spanned};
+
+use crate::{
+    check::names::not_a_field_name,
+    expand::{bounds, fit::Types, generics, spans::located_at},
+    model::Field,
+    parse::list::Entry,
+};
+
+/// How values of a field are stored, before its serde attributes are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Key,
+    Date,
+    Serde,
+}
+
+/// A struct that holds the fields, and the members of the trait that speak of it.
+pub(crate) struct Fields {
+    pub(crate) definition: TokenStream,
+    pub(crate) members: TokenStream,
+    /// The members for a stub.
+    pub(crate) stubs: TokenStream,
+}
+
+/// `types` tells what stands for the fields' types, and `form` how a field is stored unless its serde attributes do.
+pub(crate) fn fields<Part>(
+    input: &DeriveInput,
+    krate: &Path,
+    fields: &[Field<'_, Part>],
+    types: &Types,
+    form: impl Fn(&Field<'_, Part>) -> Form,
+) -> Fields {
+    let named = fields
+        .iter()
+        .filter_map(|field| Some((field, name(field)?)));
+    let named = Vec::from_iter(named);
+    if named.is_empty() {
+        let members = quote! {
+            type Fields = ();
+            const FIELDS: () = ();
+        };
+        return Fields {
+            definition: TokenStream::new(),
+            stubs: members.clone(),
+            members,
+        };
+    }
+    let ident = format_ident!("__{}Fields", input.ident.unraw(), span = Span::call_site());
+    let this = generics::self_type(input);
+    let (parameters, arguments, _) = input.generics.split_for_impl();
+    let clause = generics::where_clause(&generics::of_struct(input));
+    let visibility = &input.vis;
+    let definitions = named.iter().map(|(field, _)| {
+        let (visibility, ident) = (&field.node.vis, field.ident);
+        let ty = types.of(input, field);
+        let stored = stored(field, form(field)).map(|marker| quote!(, #krate::field::#marker));
+        let docs = field.node.attrs.iter();
+        let docs = docs.filter(|attr| attr.path().is_ident("doc"));
+        quote!(#(#docs)* #visibility #ident: #krate::Field<#this, #ty #stored>)
+    });
+    let values = named.iter().map(|(field, name)| {
+        let ident = field.ident;
+        let value = value(krate, field, name, form(field));
+        quote!(#ident: #value)
+    });
+    let nothing = named.iter().map(|(field, _)| {
+        let ident = field.ident;
+        quote!(#ident: #krate::__private::no_field())
+    });
+    Fields {
+        definition: quote! {
+            #[allow(dead_code, non_camel_case_types, non_snake_case)]
+            #visibility struct #ident #parameters #clause {
+                #(#definitions),*
+            }
+        },
+        members: quote! {
+            type Fields = #ident #arguments;
+            const FIELDS: Self::Fields = #ident { #(#values),* };
+        },
+        stubs: quote! {
+            type Fields = #ident #arguments;
+            const FIELDS: Self::Fields = #ident { #(#nothing),* };
+        },
+    }
+}
+
+/// The stored names of these fields, if there can be no others.
+pub(crate) fn all_names<'f, Part: 'f>(
+    fields: impl Iterator<Item = &'f Field<'f, Part>>,
+) -> Option<Vec<&'f str>> {
+    let stored = fields.filter(|field| field.serde.write.is_some() || field.serde.has("flatten"));
+    stored.map(name).collect()
+}
+
+/// The stored names of the fields that are to have an index.
+pub(crate) fn indexed<'f, Part>(fields: &'f [Field<'f, Part>]) -> Vec<&'f str> {
+    let marked = fields
+        .iter()
+        .filter(|field| field.attr.word("index").is_some());
+    marked.filter_map(name).collect()
+}
+
+/// The stored name, if the field has one that a query can spell.
+fn name<'f, Part>(field: &'f Field<'_, Part>) -> Option<&'f str> {
+    let name = field.serde.write.as_deref()?;
+    not_a_field_name(name).is_none().then_some(name)
+}
+
+/// What the fields of generic types require. That the struct can be written does not tell the
+/// compiler that its fields can.
+pub(crate) fn predicates<Part>(
+    input: &DeriveInput,
+    krate: &Path,
+    fields: &[Field<'_, Part>],
+) -> Vec<TokenStream> {
+    let is_generic = |ty: &Type| {
+        let mut params = input.generics.type_params();
+        params.any(|param| bounds::mentions(quote!(#ty), &param.ident, false))
+    };
+    let written = fields.iter().filter(|field| {
+        field.serde.write.is_some() && writer(field).is_none() && is_generic(&field.node.ty)
+    });
+    let types = written.map(|field| &field.node.ty);
+    types
+        .map(|ty| generics::without_self(quote!(#ty), &generics::self_type(input)))
+        .map(|ty| quote!(#ty: #krate::__private::serde::Serialize))
+        .collect()
+}
+
+/// The marker type, unless values are stored plainly.
+fn stored<Part>(field: &Field<'_, Part>, form: Form) -> Option<Ident> {
+    match (writer(field), form) {
+        // Ours stores dates; there is no other way to know what a function writes.
+        (Some(path), _) if path_ends_in(&path, "bson_date") => Some(format_ident!("Date")),
+        (Some(_), _) => Some(format_ident!("Custom")),
+        (None, Form::Date) => Some(format_ident!("Date")),
+        (None, Form::Key | Form::Serde) => None,
+    }
+}
+
+fn value<Part>(krate: &Path, field: &Field<'_, Part>, name: &str, form: Form) -> TokenStream {
+    let value = match (writer(field), form) {
+        (Some(write), _) => {
+            // A call, and not the function itself: it may take a slice for a `Vec`.
+            let arguments = located_at(&quote!(__value, __serializer), write.span());
+            let write = quote_spanned!(write.span()=> #write(#arguments));
+            quote!(#krate::Field::with(#name, |__value, __serializer| #write))
+        }
+        (None, Form::Key) => quote!(#krate::Field::key(#name)),
+        (None, Form::Date) => quote!(#krate::Field::date(#name)),
+        (None, Form::Serde) => quote!(#krate::Field::new(#name)),
+    };
+    let left_out = left_out_if(field).map(|path| {
+        let argument = located_at(&quote!(__value), path.span());
+        let test = quote_spanned!(path.span()=> #path(#argument));
+        quote!(.left_out_if(|__value| #test))
+    });
+    quote!(#value #left_out)
+}
+
+/// The function that tells which values are left out, if some are.
+pub(crate) fn left_out_if<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
+    path(field.serde.find("skip_serializing_if")?)
+}
+
+/// The function that writes the values, if the field has one of its own.
+fn writer<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
+    if let Some(entry) = field.serde.find("serialize_with") {
+        return path(entry);
+    }
+    let mut module = path(field.serde.find("with")?)?;
+    module.path.segments.push(format_ident!("serialize").into());
+    Some(module)
+}
+
+fn path(entry: &Entry) -> Option<ExprPath> {
+    entry.string()?.parse().ok()
+}
+
+/// Whether the last module of a function's path has this name.
+fn path_ends_in(function: &ExprPath, module: &str) -> bool {
+    let modules = function.path.segments.iter().rev().skip(1);
+    modules
+        .map(|segment| &segment.ident)
+        .next()
+        .is_some_and(|last| last == module)
+}

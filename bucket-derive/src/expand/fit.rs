@@ -1,0 +1,246 @@
+//! Whether the types of fields are fit, which only the compiler can tell.
+//!
+//! In generated code an alias stands for the type of such a field, and a constant in the alias asks
+//! for the traits. If one is missing, the compiler says so there, once, and takes whatever is made of
+//! the alias for right. With a `where` clause every call on the struct would be a mistake, too.
+//!
+//! A constant cannot name a type parameter: where one stands in the type, a `where` clause it is.
+
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{DeriveInput, GenericParam, Path, Type};
+
+use crate::{
+    expand::{
+        bounds::mentions,
+        generics::{self_type, without_self},
+        spans::{last_span, located_at},
+    },
+    model::Field,
+};
+
+const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+
+/// What a field's type has to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    Key,
+    Time,
+    Stored,
+    Sum,
+    Rollup,
+    Unique,
+    Len,
+    Optional,
+    OptionalParts,
+    Items,
+    ItemLen,
+    Flag,
+}
+
+impl Rule {
+    /// The trait, and the function that asks for it.
+    fn names(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Self::Key => (&["KeyField"], "key_field"),
+            Self::Time => (&["TimeField"], "time_field"),
+            Self::Stored => (&["__private", "StoredField"], "stored_field"),
+            Self::Sum => (&["SumField"], "sum_field"),
+            Self::Rollup => (&["RollupField"], "rollup_field"),
+            Self::Unique => (&["__private", "UniqueField"], "unique_field"),
+            Self::Len => (&["LenField"], "len_field"),
+            Self::Optional => (&["__private", "OptionalField"], "optional_field"),
+            Self::OptionalParts => (&["__private", "OptionalParts"], "optional_parts"),
+            Self::Items => (&["__private", "ItemsField"], "items_field"),
+            Self::ItemLen => (&["LenField"], "item_len_field"),
+            Self::Flag => (&["__private", "FlagField"], "flag_field"),
+        }
+    }
+
+    /// Whether a type of this name certainly keeps the rule. Not to ask saves the compiler time, and
+    /// should another type have such a name, the compiler reports it as well, if more than once.
+    fn is_kept_by(self, name: &Ident) -> bool {
+        let is_any = |names: &[&str]| names.iter().any(|known| name == known);
+        match self {
+            Self::Key | Self::Unique => is_any(&INTEGERS) || is_any(&["String", "bool"]),
+            Self::Time => name == "DateTime",
+            Self::Stored => {
+                let others = [
+                    "f32", "f64", "bool", "char", "String", "DateTime", "ObjectId", "Uuid",
+                ];
+                is_any(&INTEGERS) || is_any(&others)
+            }
+            Self::Sum => is_any(&INTEGERS) || is_any(&["f32", "f64"]),
+            Self::Rollup => is_any(&INTEGERS) || is_any(&["f32", "f64", "DateTime"]),
+            Self::Len => name == "String",
+            Self::Flag => name == "bool",
+            Self::Optional | Self::OptionalParts | Self::Items | Self::ItemLen => false,
+        }
+    }
+}
+
+/// A rule for the type of a field, and where the compiler shall say that it is broken: at the type,
+/// unless there is a better place.
+pub(crate) struct Asked {
+    pub(crate) rule: Rule,
+    pub(crate) at: Option<Span>,
+}
+
+impl From<Rule> for Asked {
+    fn from(rule: Rule) -> Self {
+        Self { rule, at: None }
+    }
+}
+
+/// The types of a struct's fields, as generated code names them.
+#[derive(Default)]
+pub(crate) struct Types {
+    /// Each field's identifier with the alias that stands for its type.
+    aliases: Vec<(Ident, Ident)>,
+    /// What defines the aliases.
+    pub(crate) definitions: Vec<TokenStream>,
+    /// What is required of types in which a parameter stands.
+    predicates: Vec<(Rule, TokenStream)>,
+}
+
+impl Types {
+    /// `rules` tells what the type of each field has to be.
+    pub(crate) fn new<P>(
+        input: &DeriveInput,
+        krate: &Path,
+        fields: &[Field<'_, P>],
+        rules: impl Fn(&Field<'_, P>) -> Vec<Asked>,
+    ) -> Self {
+        let mut types = Self::default();
+        for field in fields {
+            let ty = &field.node.ty;
+            let mut asked = rules(field);
+            asked.retain(|asked| !name_of(ty).is_some_and(|name| asked.rule.is_kept_by(name)));
+            if asked.is_empty() {
+                continue;
+            }
+            if is_fixed(input, ty) {
+                types.define(input, krate, field, &asked);
+            } else {
+                // serde's own bounds speak for parameters.
+                asked.retain(|asked| asked.rule != Rule::Stored);
+                let predicates = asked
+                    .iter()
+                    .map(|asked| (asked.rule, predicate(input, krate, ty, asked)));
+                types.predicates.extend(predicates);
+            }
+        }
+        types
+    }
+
+    fn define<P>(
+        &mut self,
+        input: &DeriveInput,
+        krate: &Path,
+        field: &Field<'_, P>,
+        asked: &[Asked],
+    ) {
+        let ty = without_self(field.node.ty.to_token_stream(), &self_type(input));
+        // Should a type in the angle brackets be unknown, the compiler suggests a parameter of the item
+        // around it. It says so once if that seems to be the struct.
+        let span = match has_arguments(&ty) {
+            true => input.ident.span(),
+            false => Span::call_site(),
+        };
+        let alias = format_ident!("__{}", field.name, span = span);
+        let questions = asked.iter().map(|asked| {
+            let at = asked.at.unwrap_or_else(|| last_span(&field.node.ty));
+            let (krate, function) = (located_at(krate, at), Ident::new(asked.rule.names().1, at));
+            let ty = match asked.at {
+                Some(at) => located_at(&ty, at),
+                None => ty.clone(),
+            };
+            quote_spanned!(at=> #krate::__private::fit::#function::<#ty>())
+        });
+        self.definitions.push(quote! {
+            type #alias = #krate::__private::Fit<#ty, { #(#questions)&* }>;
+        });
+        self.aliases.push((field.ident.clone(), alias));
+    }
+
+    /// The type of a field, for use outside of the struct.
+    pub(crate) fn of<P>(&self, input: &DeriveInput, field: &Field<'_, P>) -> TokenStream {
+        match self.alias(field) {
+            Some(alias) => located_at(alias, last_span(&field.node.ty)),
+            None => without_self(field.node.ty.to_token_stream(), &self_type(input)),
+        }
+    }
+
+    /// What these rules require of types in which a parameter stands.
+    pub(crate) fn predicates(&self, of: impl Fn(Rule) -> bool) -> Vec<TokenStream> {
+        let predicates = self.predicates.iter().filter(|(rule, _)| of(*rule));
+        predicates.map(|(_, tokens)| tokens.clone()).collect()
+    }
+
+    /// What stands for the type of a field, if anything does.
+    pub(crate) fn alias<P>(&self, field: &Field<'_, P>) -> Option<&Ident> {
+        let mut aliases = self.aliases.iter();
+        let found = aliases.find(|(ident, _)| ident == field.ident);
+        found.map(|(_, alias)| alias)
+    }
+
+    /// `Trait::method`, as a call on the value of a field.
+    pub(crate) fn call<P>(
+        &self,
+        field: &Field<'_, P>,
+        krate: &Path,
+        name: &str,
+        method: &str,
+    ) -> TokenStream {
+        let [name, method] = [name, method].map(|name| Ident::new(name, Span::call_site()));
+        match self.alias(field) {
+            Some(alias) => quote!(<#alias as #krate::#name>::#method),
+            None => quote!(#krate::#name::#method),
+        }
+    }
+}
+
+/// The name of a type that is nothing but a name.
+fn name_of(ty: &Type) -> Option<&Ident> {
+    match ty {
+        Type::Group(group) => name_of(&group.elem),
+        Type::Path(ty) => ty.path.get_ident(),
+        _ => None,
+    }
+}
+
+fn has_arguments(ty: &TokenStream) -> bool {
+    let mut trees = ty.clone().into_iter();
+    trees.any(|tree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == '<'))
+}
+
+/// Whether no parameter of the struct stands in the type.
+fn is_fixed(input: &DeriveInput, ty: &Type) -> bool {
+    if input.generics.params.is_empty() {
+        return true;
+    }
+    let ty = without_self(ty.to_token_stream(), &self_type(input));
+    !input.generics.params.iter().any(|param| match param {
+        GenericParam::Type(param) => mentions(ty.clone(), &param.ident, false),
+        GenericParam::Const(param) => mentions(ty.clone(), &param.ident, false),
+        GenericParam::Lifetime(_) => true,
+    })
+}
+
+/// `Type: Trait`, from the type's first token to its last: there the compiler shall point.
+fn predicate(input: &DeriveInput, krate: &Path, ty: &Type, asked: &Asked) -> TokenStream {
+    let bounded = without_self(ty.to_token_stream(), &self_type(input));
+    let at = asked.at.unwrap_or_else(|| last_span(ty));
+    let bounded = match asked.at {
+        Some(at) => located_at(&bounded, at),
+        None => bounded,
+    };
+    let krate = located_at(krate, at);
+    let bounded = match asked.rule {
+        Rule::ItemLen => quote_spanned!(at=> <#bounded as #krate::__private::ItemsField>::Item),
+        _ => bounded,
+    };
+    let name = asked.rule.names().0.iter();
+    let name = name.map(|name| Ident::new(name, at));
+    quote_spanned!(at=> #bounded: #krate #(::#name)*)
+}

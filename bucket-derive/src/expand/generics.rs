@@ -1,0 +1,82 @@
+//! What generated items take over from the struct: its parameters, and what it requires of them.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{DeriveInput, Path};
+
+use crate::expand::spans::{last_span, located_at};
+
+/// `where` and the predicates, or nothing.
+pub(crate) fn where_clause(predicates: &[TokenStream]) -> TokenStream {
+    if predicates.is_empty() {
+        return TokenStream::new();
+    }
+    quote!(where #(#predicates),*)
+}
+
+/// What the struct itself requires.
+pub(crate) fn of_struct(input: &DeriveInput) -> Vec<TokenStream> {
+    let clause = input.generics.where_clause.iter();
+    clause
+        .flat_map(|clause| &clause.predicates)
+        .map(|predicate| without_self(quote!(#predicate), &self_type(input)))
+        .collect()
+}
+
+/// The struct with its parameters.
+pub(crate) fn self_type(input: &DeriveInput) -> TokenStream {
+    let ident = &input.ident;
+    let (_, parameters, _) = input.generics.split_for_impl();
+    quote!(#ident #parameters)
+}
+
+/// The tokens with another type in the place of `Self`, which means something else in the
+/// generated structs.
+pub(crate) fn without_self(tokens: TokenStream, this: &TokenStream) -> TokenStream {
+    let mut trees = tokens.into_iter().peekable();
+    let mut out = TokenStream::new();
+    while let Some(tree) = trees.next() {
+        match tree {
+            TokenTree::Ident(ident) if ident == "Self" => {
+                let is_path =
+                    matches!(trees.peek(), Some(TokenTree::Punct(colon)) if colon.as_char() == ':');
+                out.extend(if is_path {
+                    quote!(<#this>)
+                } else {
+                    this.clone()
+                });
+            }
+            TokenTree::Group(group) => {
+                let inside = without_self(group.stream(), this);
+                let mut replaced = proc_macro2::Group::new(group.delimiter(), inside);
+                replaced.set_span(group.span());
+                out.extend([TokenTree::Group(replaced)]);
+            }
+            other => out.extend([other]),
+        }
+    }
+    out
+}
+
+/// The type of the items in an array of a parent.
+pub(crate) fn item_of(items: &impl ToTokens, krate: &Path) -> TokenStream {
+    let end = last_span(items);
+    let krate = located_at(krate, end);
+    quote_spanned!(end=> <#items as #krate::__private::ItemsField>::Item)
+}
+
+/// What every task can be handed.
+pub(crate) fn is_shared() -> TokenStream {
+    quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static)
+}
+
+/// What makes a struct a parent that can be stored: the compiler shall say at the struct, and once,
+/// if it is not.
+pub(crate) fn is_stored(input: &DeriveInput, krate: &Path) -> TokenStream {
+    let at = input.ident.span();
+    let krate = located_at(krate, at);
+    let serde = quote_spanned!(at=> #krate::__private::serde);
+    quote_spanned! {at=>
+        Self: #serde::Serialize + #serde::de::DeserializeOwned
+    }
+}

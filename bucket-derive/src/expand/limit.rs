@@ -1,0 +1,80 @@
+//! Writes the limits of arrays: literals as they are, constants through the compiler's hands.
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{ToTokens, format_ident, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use crate::{
+    expand::spans::{last_span, located_at},
+    parse::attr::{Limit, Spanned},
+};
+
+/// What stands for the limit where it is used.
+pub(crate) fn value(limit: &Spanned<Limit>) -> TokenStream {
+    value_named(limit, &limit.key)
+}
+
+/// What stands for the limit of a field where it is used.
+pub(crate) fn value_of_field(limit: &Spanned<Limit>, field: &str) -> TokenStream {
+    value_named(limit, &of_field(limit, field))
+}
+
+fn value_named(limit: &Spanned<Limit>, name: &Ident) -> TokenStream {
+    match &limit.value {
+        // Of whichever type it was written.
+        Limit::Literal {
+            node,
+            number: Some(number),
+        } => {
+            let mut literal = Literal::i128_unsuffixed(*number);
+            literal.set_span(last_span(node));
+            literal.into_token_stream()
+        }
+        Limit::Literal { node, .. } => node.to_token_stream(),
+        Limit::Const(_) => constant_name(name).into_token_stream(),
+    }
+}
+
+/// A constant's value is known only to the compiler, which checks it here, at the path: the
+/// runtime has a function of the key's name for that.
+///
+/// `& !0` changes no integer, and nothing else has it: a cast alone would take a float, too. Both
+/// stand at the user's tokens, where clippy would speak up.
+pub(crate) fn constant(limit: &Spanned<Limit>, krate: &syn::Path) -> Option<TokenStream> {
+    constant_named(limit, &limit.key, krate)
+}
+
+/// The same for the limit of a field.
+pub(crate) fn constant_of_field(
+    limit: &Spanned<Limit>,
+    field: &str,
+    krate: &syn::Path,
+) -> Option<TokenStream> {
+    constant_named(limit, &of_field(limit, field), krate)
+}
+
+fn constant_named(limit: &Spanned<Limit>, name: &Ident, krate: &syn::Path) -> Option<TokenStream> {
+    let Limit::Const(path) = &limit.value else {
+        return None;
+    };
+    let krate = located_at(krate, path.span());
+    let (name, check) = (
+        constant_name(name),
+        format_ident!("{}", limit.key, span = last_span(path)),
+    );
+    Some(quote_spanned! {last_span(path)=>
+        #[allow(clippy::all, clippy::pedantic, clippy::restriction)]
+        const #name: ::core::primitive::u32 =
+            #krate::__private::#check((#path & !0) as ::core::primitive::i128);
+    })
+}
+
+/// `__CAPACITY`
+fn constant_name(name: &Ident) -> Ident {
+    format_ident!("__{}", name.to_string().to_uppercase())
+}
+
+/// `max_len_ticker`
+fn of_field(limit: &Spanned<Limit>, field: &str) -> Ident {
+    format_ident!("{}_{field}", limit.key)
+}

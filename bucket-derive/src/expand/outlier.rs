@@ -1,0 +1,150 @@
+//! Writes what `#[derive(Outlier)]` stands for.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+
+use crate::{
+    check::outlier::Checked,
+    expand::{
+        bounds,
+        fields::{self, Fields, Form},
+        fit::{Rule, Types},
+        generics, limit, size,
+    },
+    model::outlier::Model,
+};
+
+pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
+    let krate = checked.model.attr.krate();
+    let threshold = limit::constant(checked.threshold, &krate);
+    let extras_capacity = checked.model.attr.extras_capacity.as_ref();
+    let extras_capacity = extras_capacity.map(|limit| limit::constant(limit, &krate));
+    let max_bytes = checked.model.attr.max_bytes.as_ref();
+    let max_bytes = max_bytes.map(|limit| limit::constant(limit, &krate));
+    let lengths = size::constants(&checked.model.fields, &krate);
+    let types = types(checked.model);
+    let aliases = &types.definitions;
+    let fields = fields(checked.model, &types);
+    let definition = &fields.definition;
+    let spec = spec(checked, &types);
+    let outlier = outlier_impl(checked, &types, &fields);
+    let import = checked.model.attr.import();
+    quote! {
+        #[allow(deprecated, non_camel_case_types, non_snake_case)]
+        const _: () = {
+            #import
+            #(#aliases)*
+            #threshold
+            #extras_capacity
+            #max_bytes
+            #(#lengths)*
+            const __SPEC: #krate::OutlierSpec = { #spec };
+            #definition
+            #outlier
+        };
+    }
+}
+
+/// The typed fields.
+pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
+    let krate = model.attr.krate();
+    fields::fields(model.input, &krate, &model.fields, types, |_| Form::Serde)
+}
+
+/// The types of the fields, each with what its part asks of it.
+fn types(model: &Model<'_>) -> Types {
+    let fields = &model.fields;
+    Types::new(model.input, &model.attr.krate(), fields, |field| {
+        let is_items = field.attr.word("items").is_some();
+        let is_bounded = field.attr.limit("max_len").is_some();
+        let rules = [
+            (field.part.is_id, Rule::Key),
+            (is_items, Rule::Items),
+            (field.attr.word("flag").is_some(), Rule::Flag),
+            (is_bounded && is_items, Rule::ItemLen),
+            (is_bounded && !is_items, Rule::Len),
+        ];
+        let rules = rules.into_iter().filter(|(is_asked, _)| *is_asked);
+        let left_out = bounds::of_left_out(&model.serde, field);
+        rules.map(|(_, rule)| rule.into()).chain(left_out).collect()
+    })
+}
+
+fn outlier_impl(checked: &Checked<'_>, types: &Types, fields: &Fields) -> TokenStream {
+    let krate = checked.model.attr.krate();
+    let input = checked.model.input;
+    let ident = &input.ident;
+    let (parameters, arguments, _) = input.generics.split_for_impl();
+    let clause = generics::where_clause(&predicates(checked, types));
+    let too_long = size::outlier::too_long(checked, types);
+    let fields = &fields.members;
+    let (id, items) = (checked.id.ident, checked.items.ident);
+    let id_type = types.of(input, checked.id);
+    let id_type = quote_spanned!(checked.id.node.ty.span()=> type Id = #id_type;);
+    let item = generics::item_of(&types.of(input, checked.items), &krate);
+    let item_type = quote_spanned!(checked.items.node.ty.span()=> type Item = #item;);
+    let borrowed = types.call(checked.id, &krate, "KeyField", "borrowed");
+    let items_type = types.of(input, checked.items);
+    quote! {
+        #[automatically_derived]
+        impl #parameters #krate::Outlier for #ident #arguments #clause {
+            const SPEC: #krate::OutlierSpec = __SPEC;
+            #id_type
+            #item_type
+            #fields
+            #too_long
+            fn id(&self) -> #krate::IdRef<'_, Self> {
+                #borrowed(&self.#id)
+            }
+            fn items_mut(&mut self) -> &mut #krate::__private::Vec<Self::Item> {
+                <#items_type as #krate::__private::ItemsField>::items_mut(&mut self.#items)
+            }
+        }
+    }
+}
+
+/// What the implementation requires: fields of fit types, and a struct that can be stored.
+fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
+    let (model, input) = (checked.model, checked.model.input);
+    let krate = model.attr.krate();
+    let items = types.of(input, checked.items);
+    let mut predicates = generics::of_struct(input);
+    predicates.push(generics::is_stored(input, &krate));
+    // Of parameters it has to be said; of all else the trait asks for it.
+    if !input.generics.params.is_empty() {
+        predicates.push(generics::is_shared());
+    }
+    // If the items are unfit, so mostly is the struct, which then need not be said.
+    predicates.push(quote!(#items: #krate::__private::ItemsField));
+    predicates.extend(types.predicates(|_| true));
+    predicates.extend(fields::predicates(input, &krate, &model.fields));
+    predicates
+}
+
+fn spec(checked: &Checked<'_>, types: &Types) -> TokenStream {
+    let attr = &checked.model.attr;
+    let krate = attr.krate();
+    let (collection, reference) = (checked.collection, checked.reference);
+    let (extras, items, extra_items) = (&checked.extras, checked.items_name, &checked.extra_items);
+    let threshold = limit::value(checked.threshold);
+    let flag = checked.model.own_flag_name();
+    let flag = flag.map(|name| quote!(.flag(#name)));
+    let extras_capacity = attr.extras_capacity.as_ref().map(limit::value);
+    let extras_capacity = extras_capacity.map(|limit| quote!(.extras_capacity(#limit)));
+    let max_bytes = attr.max_bytes.as_ref().map(limit::value);
+    let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
+    let indexes = fields::indexed(&checked.model.fields);
+    let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
+    let spec = quote! {
+        #krate::OutlierSpec::new(
+            #collection,
+            #extras,
+            #reference,
+            #items,
+            #extra_items,
+            #threshold,
+        ) #flag #extras_capacity #max_bytes #indexes
+    };
+    size::outlier::proved(checked, types, spec)
+}

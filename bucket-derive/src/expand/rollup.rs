@@ -1,0 +1,165 @@
+//! The struct behind `Rollups`: what buckets keep about each field that is marked so.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
+
+use crate::{
+    expand::{
+        bounds,
+        fit::{Rule, Types},
+        generics,
+        spans::{last_span, located_at},
+    },
+    model::{
+        Field,
+        bucket::{Model, Role},
+    },
+    parse::attr::RollupAttr,
+};
+
+/// A struct that holds what is kept, and the members of the trait that speak of it.
+pub(crate) struct Rollups {
+    pub(crate) definition: TokenStream,
+    pub(crate) members: TokenStream,
+    /// The members for a stub.
+    pub(crate) stubs: TokenStream,
+    /// The names, for the spec.
+    pub(crate) spec: TokenStream,
+}
+
+pub(crate) fn rollups(model: &Model<'_>, types: &Types) -> Rollups {
+    let kept = Vec::from_iter(model.rollups());
+    if kept.is_empty() {
+        let members = quote!(
+            type Rollups = ();
+        );
+        return Rollups {
+            definition: TokenStream::new(),
+            stubs: members.clone(),
+            members,
+            spec: TokenStream::new(),
+        };
+    }
+    let krate = model.attr.krate();
+    let ident = format_ident!(
+        "__{}Rollups",
+        model.input.ident.unraw(),
+        span = Span::call_site()
+    );
+    let visibility = &model.input.vis;
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    let clause = generics::where_clause(&predicates(model, types));
+    let definitions = kept.iter().map(|(field, rollup)| {
+        let (visibility, ident, ty) = (
+            &field.node.vis,
+            field.ident,
+            field_type(model, types, field, rollup),
+        );
+        quote!(#visibility #ident: #ty)
+    });
+    let reads = kept.iter().map(|(field, rollup)| {
+        let ident = field.ident;
+        let read = match rollup.sum {
+            Some(_) => quote!(sum_field),
+            None => quote!(field),
+        };
+        quote!(#ident: __fields.#read()?)
+    });
+    let clones = kept.iter().map(|(field, _)| {
+        let ident = field.ident;
+        quote!(#ident: ::core::clone::Clone::clone(&self.#ident))
+    });
+    let debugs = kept.iter().map(|(field, _)| {
+        let (ident, name) = (field.ident, &field.name);
+        quote!(::core::fmt::DebugStruct::field(&mut __debug, #name, &self.#ident);)
+    });
+    // A parameter may stand in no field.
+    let is_generic = !model.input.generics.params.is_empty();
+    let this = generics::self_type(model.input);
+    let phantom = is_generic.then(|| quote!(__of: ::core::marker::PhantomData<fn() -> #this>,));
+    let of_nothing = is_generic.then(|| quote!(__of: ::core::marker::PhantomData,));
+    let name = model.input.ident.unraw().to_string() + "Rollups";
+    let values = kept.iter().map(|(field, _)| {
+        let ident = field.ident;
+        let to_rollup = types.call(field, &krate, "RollupField", "to_rollup");
+        quote!(#to_rollup(&self.#ident))
+    });
+    Rollups {
+        definition: quote! {
+            #[allow(dead_code, non_camel_case_types, non_snake_case)]
+            #visibility struct #ident #parameters #clause {
+                #(#definitions,)*
+                #phantom
+            }
+            #[automatically_derived]
+            impl #parameters ::core::clone::Clone for #ident #arguments #clause {
+                fn clone(&self) -> Self {
+                    Self { #(#clones,)* #of_nothing }
+                }
+            }
+            #[automatically_derived]
+            impl #parameters ::core::fmt::Debug for #ident #arguments #clause {
+                fn fmt(&self, __f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                    let mut __debug = ::core::fmt::Formatter::debug_struct(__f, #name);
+                    #(#debugs)*
+                    ::core::fmt::DebugStruct::finish(&mut __debug)
+                }
+            }
+            #[automatically_derived]
+            impl #parameters #krate::RollupFields for #ident #arguments #clause {
+                fn read(
+                    __fields: &mut #krate::RollupReader,
+                ) -> ::core::option::Option<Self> {
+                    ::core::option::Option::Some(Self { #(#reads,)* #of_nothing })
+                }
+            }
+        },
+        members: quote! {
+            type Rollups = #ident #arguments;
+            fn rollup_values(
+                &self,
+            ) -> #krate::__private::Vec<::core::option::Option<#krate::__private::Bson>> {
+                ::core::convert::From::from([#(#values),*])
+            }
+        },
+        stubs: quote!(type Rollups = #ident #arguments;),
+        spec: spec(model),
+    }
+}
+
+fn predicates(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
+    let mut predicates = generics::of_struct(model.input);
+    predicates.extend(types.predicates(|rule| matches!(rule, Rule::Sum | Rule::Rollup)));
+    predicates.extend(bounds::params_are_shared(model));
+    predicates
+}
+
+fn field_type(
+    model: &Model<'_>,
+    types: &Types,
+    field: &Field<'_, Role>,
+    rollup: &RollupAttr<'_>,
+) -> TokenStream {
+    let end = last_span(&field.node.ty);
+    let krate = located_at(&model.attr.krate(), end);
+    let ty = types.of(model.input, field);
+    let [sum, min, max] = [&rollup.sum, &rollup.min, &rollup.max].map(Option::is_some);
+    quote_spanned!(end=> #krate::FieldRollup<#ty, #sum, #min, #max>)
+}
+
+fn spec(model: &Model<'_>) -> TokenStream {
+    let krate = model.attr.krate();
+    let names = model.rollups().map(|(field, rollup)| {
+        let name = &field.serde.write;
+        let words = [&rollup.sum, &rollup.min, &rollup.max]
+            .into_iter()
+            .flatten();
+        let words = words.map(|word| quote!(.#word()));
+        quote!(#krate::RollupName::new(#name) #(#words)*)
+    });
+    let names = quote!(.rollups(&[#(#names),*]));
+    let rollup = model.attr.rollup.as_ref().map(|rollup| &rollup.value);
+    let rollup = rollup.map(|name| quote!(.rollup(#name)));
+    quote!(#names #rollup)
+}

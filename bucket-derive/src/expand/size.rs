@@ -1,0 +1,115 @@
+//! Writes what is known of the sizes of fields, and the checks of those that are bounded.
+
+pub(crate) mod bucket;
+pub(crate) mod outlier;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{DeriveInput, Path};
+
+use crate::{
+    expand::{
+        fit::Types,
+        limit,
+        spans::{last_span, located_at},
+    },
+    model::Field,
+    parse::attr::{Limit, Spanned},
+};
+
+/// The constants of the limits of fields.
+pub(crate) fn constants<P>(fields: &[Field<'_, P>], krate: &Path) -> Vec<TokenStream> {
+    let constants = bounded(fields);
+    constants
+        .filter_map(|(field, max)| limit::constant_of_field(max, &field.name, krate))
+        .collect()
+}
+
+/// The fields that have a `max_len`.
+fn bounded<'f, 'a, P>(
+    fields: &'f [Field<'a, P>],
+) -> impl Iterator<Item = (&'f Field<'a, P>, &'f Spanned<Limit>)> {
+    fields
+        .iter()
+        .filter_map(|field| Some((field, field.attr.limit("max_len")?)))
+}
+
+/// Whether values are texts, or lists of texts, that nothing bounds: there is nothing to prove then. A
+/// type of another meaning is checked when it is stored.
+fn is_unbounded_text<P>(field: &Field<'_, P>) -> bool {
+    let ty = field.node.ty.to_token_stream().to_string();
+    let is_text = ["String", "Vec < String >", "Vec<String>"].contains(&ty.as_str());
+    is_text && field.attr.limit("max_len").is_none()
+}
+
+/// Asks the compiler about types of fields.
+struct Prober<'m> {
+    input: &'m DeriveInput,
+    krate: &'m Path,
+    types: &'m Types,
+}
+
+impl Prober<'_> {
+    /// How many bytes a value takes, if its type or the bound of its length tells.
+    fn size<P>(&self, field: &Field<'_, P>) -> TokenStream {
+        self.size_by(field, "__SIZE", "__LEN")
+    }
+
+    /// The same of the items of an array.
+    fn item_size<P>(&self, field: &Field<'_, P>) -> TokenStream {
+        self.size_by(field, "__ITEM_SIZE", "__ITEM_LEN")
+    }
+
+    fn size_by<P>(&self, field: &Field<'_, P>, size: &str, len: &str) -> TokenStream {
+        let Some(max) = field.attr.limit("max_len") else {
+            return self.probe(field, size);
+        };
+        let krate = self.krate;
+        let len = self.probe(field, len);
+        let max = limit::value_of_field(max, &field.name);
+        quote!(#krate::__private::len_size(#len, #max))
+    }
+
+    /// How many bytes the text of a key field has at most, if that is known.
+    fn text<P>(&self, field: &Field<'_, P>) -> TokenStream {
+        match field.attr.limit("max_len") {
+            Some(max) => {
+                let max = limit::value_of_field(max, &field.name);
+                quote!(::core::option::Option::Some(#max))
+            }
+            None => self.probe(field, "__TEXT"),
+        }
+    }
+
+    fn probe<P>(&self, field: &Field<'_, P>, what: &str) -> TokenStream {
+        let krate = self.krate;
+        let ty = self.types.of(self.input, field);
+        let what = Ident::new(what, Span::call_site());
+        quote!(#krate::__private::Probe::<#ty>::#what)
+    }
+}
+
+/// A call by which the compiler proves, if it can, that full documents fit. If they do not, it says so
+/// at this limit. The spec is the first of the arguments.
+fn proved(
+    krate: &Path,
+    [spec, prove]: [&str; 2],
+    arguments: TokenStream,
+    limit: &Spanned<Limit>,
+) -> TokenStream {
+    let at = match &limit.value {
+        Limit::Literal { node, .. } => last_span(node),
+        Limit::Const(path) => last_span(path),
+    };
+    let (spec, prove) = (Ident::new(spec, at), Ident::new(prove, at));
+    let krate = located_at(krate, at);
+    quote_spanned!(at=> #krate::#spec::#prove(#arguments))
+}
+
+/// What lets types be asked of which nothing is known.
+fn probing(krate: &Path) -> TokenStream {
+    quote! {
+        #[allow(unused_imports)]
+        use #krate::__private::Unknown as _;
+    }
+}

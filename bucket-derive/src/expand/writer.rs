@@ -1,0 +1,109 @@
+//! How elements are written: straight from the user's struct, field by field.
+//!
+//! Where serde's attributes say more than under which name a field is written, and whether, serde's
+//! own derive writes them, from a struct that borrows the user's (serde's `remote`).
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::{Ident, LitInt, ext::IdentExt, spanned::Spanned};
+
+use crate::{
+    expand::{
+        element, fields,
+        fit::Types,
+        spans::{last_span, located_at},
+    },
+    model::{
+        Field,
+        bucket::{Model, Role},
+    },
+};
+
+/// What on a field has no say in how it is written, or says it in a way that is easily followed.
+const FIELD: [&str; 9] = [
+    "rename",
+    "alias",
+    "default",
+    "skip",
+    "skip_serializing",
+    "skip_serializing_if",
+    "skip_deserializing",
+    "deserialize_with",
+    "bound",
+];
+
+/// The same of the struct.
+const CONTAINER: [&str; 7] = [
+    "rename",
+    "rename_all",
+    "default",
+    "deny_unknown_fields",
+    "bound",
+    "crate",
+    "expecting",
+];
+
+/// What writes elements, and the items that it needs.
+pub(crate) struct Writer {
+    pub(crate) definition: Option<TokenStream>,
+    /// The body of `serialize_element`.
+    pub(crate) body: TokenStream,
+}
+
+pub(crate) fn writer(model: &Model<'_>, types: &Types) -> Writer {
+    if is_plain(model) {
+        return Writer {
+            definition: None,
+            body: by_field(model, types),
+        };
+    }
+    let (_, arguments, _) = model.input.generics.split_for_impl();
+    let turbofish = arguments.as_turbofish();
+    Writer {
+        definition: Some(element::write_struct(model, types)),
+        body: quote!(__Write #turbofish::serialize(self, __serializer)),
+    }
+}
+
+fn is_plain(model: &Model<'_>) -> bool {
+    let mut elements = model.elements();
+    model.serde.has_only(&CONTAINER) && elements.all(|field| field.serde.has_only(&FIELD))
+}
+
+fn by_field(model: &Model<'_>, types: &Types) -> TokenStream {
+    let krate = model.attr.krate();
+    let name = model.input.ident.unraw().to_string();
+    let written = Vec::from_iter(model.elements().filter(|field| field.serde.write.is_some()));
+    let count = LitInt::new(&written.len().to_string(), model.input.ident.span());
+    let fields = written.iter().map(|field| write_field(field, types));
+    quote! {
+        #krate::__private::ElementWriter::new(__serializer, #name, #count)
+            #(#fields)*
+            .end()
+    }
+}
+
+/// `.field("qty", &self.quantity)`, which points at the field's type if that cannot be written.
+fn write_field(field: &Field<'_, Role>, types: &Types) -> TokenStream {
+    let (ident, name) = (field.ident, &field.serde.write);
+    let end = last_span(&field.node.ty);
+    let this = located_at(&quote!(self), end);
+    let method = |name: &str| Ident::new(name, end);
+    let alias = types.alias(field).map(|alias| quote!(::<#alias>));
+    if field.part == Role::Time && !field.has_own_format() {
+        let method = method("date");
+        return quote_spanned!(end=> .#method #alias(#name, &#this.#ident));
+    }
+    match fields::left_out_if(field) {
+        Some(path) => {
+            let tested = located_at(&quote!(&self.#ident), path.span());
+            let method = method("field_unless");
+            let test = quote_spanned!(path.span()=> #path(#tested));
+            quote_spanned!(end=> .#method #alias(#test, #name, &#this.#ident))
+        }
+        None => {
+            let method = method("field");
+            quote_spanned!(end=> .#method #alias(#name, &#this.#ident))
+        }
+    }
+}

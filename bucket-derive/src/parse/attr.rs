@@ -1,0 +1,228 @@
+//! Parses the attributes of the derives: which keys there are, and of what kind their values must
+//! be.
+
+mod bucket;
+mod field;
+mod limit;
+mod outlier;
+mod rollup;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Attribute, LitStr, Meta, Path, parse::Parser, spanned::Spanned as _};
+
+pub(crate) use self::{
+    bucket::{BUCKET, BucketAttr},
+    field::FieldAttr,
+    limit::Limit,
+    outlier::{OUTLIER, OutlierAttr},
+    rollup::RollupAttr,
+};
+use crate::{
+    errors::{Errors, did_you_mean},
+    parse::{
+        list::{self, Entry, Value},
+        runtime,
+    },
+};
+
+/// A derive, and the attribute that tells it how to store a struct.
+pub(crate) struct Derive {
+    pub(crate) name: &'static str,
+    pub(crate) attribute: &'static str,
+    /// The whole attribute, as help lines show it.
+    pub(crate) usage: &'static str,
+    /// Every key of the struct's attribute with its correct spelling, as help lines show it.
+    pub(crate) keys: &'static [(&'static str, &'static str)],
+    /// The words of the attribute on a field.
+    pub(crate) words: &'static [&'static str],
+    /// The keys of the attribute on a field, which take a limit.
+    pub(crate) limits: &'static [(&'static str, &'static str)],
+}
+
+/// A value together with the key before it: what is wrong with either is reported at that one.
+pub(crate) struct Spanned<T> {
+    pub(crate) key: Ident,
+    pub(crate) value: T,
+    /// The key with a value, as help lines show it.
+    pub(crate) usage: &'static str,
+}
+
+/// What was written in an attribute, whether or not it makes sense.
+#[derive(Default)]
+pub(crate) struct Written {
+    /// The name of the first attribute of the derive.
+    pub(crate) name: Option<Path>,
+    /// Every key, those misspelled or with a bad value included: none of them shall be called
+    /// missing.
+    keys: Vec<String>,
+    /// Something could not be read at all, so nobody knows which keys it was to give.
+    unreadable: bool,
+}
+
+impl Written {
+    /// Whether a value was meant to be given.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.unreadable || self.keys.iter().any(|written| written == key)
+    }
+}
+
+/// A known key and its value, which is yet to be read.
+type Given = Spanned<TokenStream>;
+
+impl Derive {
+    /// Reads the struct's attributes of this derive, as far as keys go; `add` reads the values.
+    fn read(
+        &self,
+        attrs: &[Attribute],
+        errors: &mut Errors,
+        mut add: impl FnMut(Given, &mut Errors),
+    ) -> Written {
+        let mut written = Written::default();
+        for attr in attrs
+            .iter()
+            .filter(|attr| attr.path().is_ident(self.attribute))
+        {
+            written.unreadable |= !self.check_is_list(attr, errors);
+            written.name.get_or_insert_with(|| attr.path().clone());
+        }
+        for entry in list::of_attributes(attrs, self.attribute) {
+            if let Some(given) = self.given(entry, &mut written, errors) {
+                add(given, errors);
+            }
+        }
+        written
+    }
+
+    fn given(&self, entry: Entry, written: &mut Written, errors: &mut Errors) -> Option<Given> {
+        let Some(key) = entry.key.clone() else {
+            written.unreadable = true;
+            let help = format!("write it as `{}`", self.keys[0].1);
+            errors.push(&entry.tokens, "expected `key = value`", help);
+            return None;
+        };
+        let name = key.to_string();
+        let Some((_, usage)) = self.keys.iter().find(|(known, _)| *known == name) else {
+            written.keys.extend(self.unknown_key(&key, errors));
+            return None;
+        };
+        // Of two values neither can be told to be the one that was meant.
+        if written.keys.contains(&name) {
+            errors.push(
+                &key,
+                format_args!("`{name}` is given twice"),
+                format_args!("keep one `{usage}`"),
+            );
+            return None;
+        }
+        written.keys.push(name.clone());
+        match entry.value {
+            Value::Assigned(value) if !value.is_empty() => Some(Spanned { key, value, usage }),
+            _ => {
+                errors.push(&entry.tokens, format_args!("`{name}` needs a value"), usage);
+                None
+            }
+        }
+    }
+
+    /// `#[bucket]` is read as an empty list; `#[bucket = …]` cannot be read at all.
+    fn check_is_list(&self, attr: &Attribute, errors: &mut Errors) -> bool {
+        let Meta::NameValue(meta) = &attr.meta else {
+            return true;
+        };
+        errors.push(
+            meta,
+            format_args!("`{}` takes a list in parentheses", self.attribute),
+            self.usage,
+        );
+        false
+    }
+
+    /// Reports the key, and returns the one that was meant.
+    fn unknown_key(&self, key: &Ident, errors: &mut Errors) -> Option<String> {
+        let name = key.to_string();
+        if self.words.contains(&name.as_str()) {
+            let help = format!("put it on that field: #[{}({name})]", self.attribute);
+            errors.push(key, format_args!("`{name}` marks a field"), help);
+            return Some(name);
+        }
+        if let Some((_, usage)) = self.limits.iter().find(|(known, _)| *known == name) {
+            let help = format!("put it on that field: #[{}({usage})]", self.attribute);
+            errors.push(key, format_args!("`{name}` is about a field"), help);
+            return Some(name);
+        }
+        let keys = Vec::from_iter(self.keys.iter().map(|(known, _)| *known));
+        let meant = did_you_mean(&name, keys.iter().copied());
+        let help = match meant {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("the keys are `{}`", keys.join("`, `")),
+        };
+        errors.push(key, format_args!("unknown key `{name}`"), help);
+        meant.map(str::to_owned)
+    }
+}
+
+impl Given {
+    fn string(self, errors: &mut Errors) -> Option<Spanned<LitStr>> {
+        match syn::parse2(self.value.clone()) {
+            Ok(value) => Some(self.with(value)),
+            Err(_) => {
+                let message = format!("`{}` must be a string literal", self.key);
+                errors.push(self.value, message, self.usage);
+                None
+            }
+        }
+    }
+
+    fn limit(self, errors: &mut Errors) -> Option<Spanned<Limit>> {
+        let limit = Limit::read(&self.key, &self.value, self.usage, errors)?;
+        Some(self.with(limit))
+    }
+
+    /// `crate = path`, or the path in a string as serde has it.
+    fn path(self, errors: &mut Errors) -> Option<Spanned<Path>> {
+        let path = match syn::parse2::<LitStr>(self.value.clone()) {
+            Ok(text) => text.parse_with(Path::parse_mod_style),
+            Err(_) => Path::parse_mod_style.parse2(self.value.clone()),
+        };
+        match path {
+            Ok(value) => Some(self.with(value)),
+            Err(_) => {
+                let message = format!("`{}` must be a path", self.key);
+                errors.push(self.value, message, self.usage);
+                None
+            }
+        }
+    }
+
+    fn with<T>(self, value: T) -> Spanned<T> {
+        Spanned {
+            key: self.key,
+            value,
+            usage: self.usage,
+        }
+    }
+}
+
+/// Gives the runtime the name that the generated code knows it by, whatever the path to it. Should
+/// there be no such crate, the compiler shall say so once, at the derive's attribute.
+fn import(written: Option<&Spanned<Path>>, attribute: Option<&Path>) -> TokenStream {
+    let at = attribute.map_or_else(Span::call_site, |path| path.span());
+    let path = match written {
+        Some(krate) => krate.value.to_token_stream(),
+        None => {
+            let name = runtime::other_name().unwrap_or_else(|| "bucket_runtime".to_owned());
+            let name = Ident::new(&name, at);
+            quote_spanned!(at=> ::#name)
+        }
+    };
+    quote! {
+        #[allow(unused_imports)]
+        use #path as __runtime;
+    }
+}
+
+/// The name of the runtime in generated code.
+fn krate() -> Path {
+    Ident::new("__runtime", Span::call_site()).into()
+}

@@ -1,0 +1,174 @@
+//! `#[bucket(…)]` and `#[outlier(…)]` on a field: the words that mark it, and its limits.
+
+use proc_macro2::Ident;
+use quote::ToTokens;
+use syn::{Attribute, Meta, ext::IdentExt};
+
+use super::{Derive, Limit, Spanned};
+use crate::{
+    errors::{Errors, did_you_mean},
+    parse::list::{self, Entry, Value},
+};
+
+/// The attribute of a derive on a field.
+#[derive(Default)]
+pub(crate) struct FieldAttr {
+    /// The words that mark the field, each with what it was meant to be.
+    words: Vec<(&'static str, Ident)>,
+    /// The limits, under the names of their keys; `None` if a value could not be read.
+    limits: Vec<(&'static str, Option<Spanned<Limit>>)>,
+    /// Something could not be read, so nobody knows what it was to mark.
+    pub(crate) unreadable: bool,
+}
+
+impl FieldAttr {
+    pub(crate) fn parse(field: &syn::Field, derive: &Derive, errors: &mut Errors) -> Self {
+        let mut parsed = Self::default();
+        let own = |attr: &&Attribute| attr.path().is_ident(derive.attribute);
+        for attr in field.attrs.iter().filter(own) {
+            let entries = list::of_attributes(std::slice::from_ref(attr), derive.attribute);
+            // `#[outlier]`, `#[outlier()]` and `#[outlier = …]` mark nothing.
+            if entries.is_empty() {
+                parsed.unreadable = true;
+                let at: &Meta = &attr.meta;
+                let message = format!(
+                    "`{}` on a field must say what the field is",
+                    derive.attribute
+                );
+                errors.push(at, message, derive.mark());
+            }
+            for entry in entries {
+                parsed.add(field, &entry, derive, errors);
+            }
+        }
+        parsed
+    }
+
+    /// The word, if the field is marked with it.
+    pub(crate) fn word(&self, word: &str) -> Option<&Ident> {
+        let found = self.words.iter().find(|(meant, _)| *meant == word)?;
+        Some(&found.1)
+    }
+
+    /// The limit of this name, if the field has it.
+    pub(crate) fn limit(&self, key: &str) -> Option<&Spanned<Limit>> {
+        let found = self.limits.iter().find(|(known, _)| *known == key)?;
+        found.1.as_ref()
+    }
+
+    fn add(&mut self, field: &syn::Field, entry: &Entry, derive: &Derive, errors: &mut Errors) {
+        let Some(key) = &entry.key else {
+            self.unreadable = true;
+            let message = format!("expected {}", derive.words_listed());
+            errors.push(&entry.tokens, message, derive.mark());
+            return;
+        };
+        let name = key.to_string();
+        if name == "key" && derive.keys.iter().any(|(known, _)| *known == "id") {
+            self.unreadable = true;
+            let field = field.ident.as_ref().map(IdentExt::unraw);
+            let help = format!(
+                "remove it, and name the field in the format: `{{{}}}_{{#}}`",
+                field.to_token_stream()
+            );
+            errors.push(key, "the id format names the key fields", help);
+            return;
+        }
+        if let Some(limit) = derive.limits.iter().find(|(known, _)| *known == name) {
+            self.add_limit(*limit, key, entry, derive, errors);
+            return;
+        }
+        let meant = match derive.words.iter().find(|word| **word == name) {
+            Some(word) => *word,
+            None => match derive.unknown_word(key, errors) {
+                Some(meant) => meant,
+                None => {
+                    self.unreadable = true;
+                    return;
+                }
+            },
+        };
+        let usage = format!("#[{}({meant})]", derive.attribute);
+        if meant == name && !matches!(entry.value, Value::None) {
+            let message = format!("`{name}` on a field takes no value");
+            errors.push(&entry.tokens, message, &usage);
+        }
+        if self.word(meant).is_some() {
+            let message = format!("`{meant}` is given twice");
+            errors.push(key, message, format_args!("keep one `{usage}`"));
+        } else {
+            self.words.push((meant, key.clone()));
+        }
+    }
+
+    fn add_limit(
+        &mut self,
+        (name, usage): (&'static str, &'static str),
+        key: &Ident,
+        entry: &Entry,
+        derive: &Derive,
+        errors: &mut Errors,
+    ) {
+        let whole = format!("#[{}({usage})]", derive.attribute);
+        if self.limits.iter().any(|(known, _)| *known == name) {
+            let message = format!("`{name}` is given twice");
+            errors.push(key, message, format_args!("keep one `{whole}`"));
+            return;
+        }
+        let read = match &entry.value {
+            Value::Assigned(value) if !value.is_empty() => Limit::read(key, value, &whole, errors),
+            _ => {
+                errors.push(
+                    &entry.tokens,
+                    format_args!("`{name}` needs a value"),
+                    &whole,
+                );
+                None
+            }
+        };
+        let limit = read.map(|value| Spanned {
+            key: key.clone(),
+            value,
+            usage,
+        });
+        self.limits.push((name, limit));
+    }
+}
+
+impl Derive {
+    /// The attribute with its first word, as help lines show it.
+    fn mark(&self) -> String {
+        let word = self.words.first().copied().unwrap_or_default();
+        format!("#[{}({word})]", self.attribute)
+    }
+
+    fn words_listed(&self) -> String {
+        match self.words {
+            [word] => format!("`{word}`"),
+            words => format!("one of `{}`", words.join("`, `")),
+        }
+    }
+
+    /// Reports the word, and returns the one that was meant.
+    fn unknown_word(&self, key: &Ident, errors: &mut Errors) -> Option<&'static str> {
+        let name = key.to_string();
+        let message = format!("unknown word `{name}` on a field");
+        if let Some((_, usage)) = self.keys.iter().find(|(known, _)| *known == name) {
+            let help = format!(
+                "it is a key of the struct's attribute: #[{}({usage})]",
+                self.attribute
+            );
+            errors.push(key, message, help);
+            return None;
+        }
+        let limits = self.limits.iter().map(|(known, _)| *known);
+        let words = Vec::from_iter(self.words.iter().copied().chain(limits));
+        let meant = did_you_mean(&name, words.iter().copied());
+        let help = match meant {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("the words are `{}`", words.join("`, `")),
+        };
+        errors.push(key, message, help);
+        meant.filter(|meant| self.words.contains(meant))
+    }
+}

@@ -1,0 +1,144 @@
+//! What `#[serde(…)]` says, as far as a key's stored name and the checks need it.
+//!
+//! serde itself interprets these attributes on the generated structs. Entries that are not
+//! understood here are therefore passed over: serde reports them.
+
+use syn::{Attribute, LitStr};
+
+use crate::parse::{
+    list::{self, Entry, Value},
+    rename::Rule,
+};
+
+/// The attributes of the struct.
+pub(crate) struct Container {
+    pub(crate) entries: Vec<Entry>,
+    /// How names are written.
+    pub(crate) write: Rule,
+    /// How names are read.
+    pub(crate) read: Rule,
+    /// The names of rules that there are not.
+    pub(crate) unknown_rules: Vec<LitStr>,
+}
+
+impl Container {
+    pub(crate) fn read(attrs: &[Attribute]) -> Self {
+        let entries = list::of_attributes(attrs, "serde");
+        let (write, read) = names(&entries, "rename_all");
+        let rule = |name: &Option<LitStr>| Rule::named(&name.as_ref()?.value());
+        // What both sides share is one mistake.
+        let text = |name: &Option<LitStr>| name.as_ref().map(LitStr::value);
+        let differs = text(&read) != text(&write);
+        let both = write.iter().chain(read.iter().filter(|_| differs));
+        Self {
+            write: rule(&write).unwrap_or(Rule::Unchanged),
+            read: rule(&read).unwrap_or(Rule::Unchanged),
+            unknown_rules: both
+                .filter(|name| Rule::named(&name.value()).is_none())
+                .cloned()
+                .collect(),
+            entries,
+        }
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.is(key))
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// Whether nothing else is told.
+    pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
+        has_only(&self.entries, keys)
+    }
+}
+
+/// The attributes of a field.
+pub(crate) struct Field {
+    pub(crate) entries: Vec<Entry>,
+    /// The name that the field is written under, if it is written under one.
+    pub(crate) write: Option<String>,
+    /// The names that the field is read from; the first one is the main one.
+    pub(crate) read: Vec<String>,
+}
+
+impl Field {
+    pub(crate) fn read(attrs: &[Attribute], name: &str, container: &Container) -> Self {
+        let entries = list::of_attributes(attrs, "serde");
+        let (write, read) = names(&entries, "rename");
+        let write = write.map_or_else(|| container.write.apply(name), |name| name.value());
+        let read = read.map_or_else(|| container.read.apply(name), |name| name.value());
+        let mut names = vec![read];
+        names.extend(aliases(&entries).map(|name| name.value()));
+        let mut field = Self {
+            write: Some(write),
+            read: names,
+            entries,
+        };
+        if field.has("skip") || field.has("flatten") || field.has("skip_serializing") {
+            field.write = None;
+        }
+        if field.has("skip") || field.has("flatten") || field.has("skip_deserializing") {
+            field.read.clear();
+        }
+        field
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    /// Whether nothing else is told.
+    pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
+        has_only(&self.entries, keys)
+    }
+
+    /// Whether the field was meant to be stored under this name, in either direction.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        let (write, read) = names(&self.entries, "rename");
+        let mut given = write.iter().chain(&read);
+        given.any(|given| given.value() == name)
+            || self.write.as_deref() == Some(name)
+            || self.read.first().is_some_and(|read| read == name)
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.is(key))
+    }
+}
+
+fn has_only(entries: &[Entry], keys: &[&str]) -> bool {
+    let is_one = |entry: &Entry| keys.iter().any(|key| entry.is(key));
+    entries.iter().all(is_one)
+}
+
+/// The names that a field is read from besides: `alias = "…"`, and the second and further ones of
+/// `rename(deserialize = "…", deserialize = "…")`.
+fn aliases(entries: &[Entry]) -> impl Iterator<Item = LitStr> {
+    let aliases = entries.iter().filter(|entry| entry.is("alias"));
+    let renames = entries.iter().filter(|entry| entry.is("rename"));
+    let further = renames.flat_map(|entry| match &entry.value {
+        Value::List(sides) => sides.as_slice(),
+        _ => &[],
+    });
+    let further = further.filter(|side| side.is("deserialize")).skip(1);
+    aliases.chain(further).filter_map(Entry::string)
+}
+
+/// The names for writing and for reading in `key = "both"` or `key(serialize = "…", …)`.
+fn names(entries: &[Entry], key: &str) -> (Option<LitStr>, Option<LitStr>) {
+    let (mut write, mut read) = (None, None);
+    for entry in entries.iter().filter(|entry| entry.is(key)) {
+        match &entry.value {
+            Value::List(sides) => {
+                let side = |side: &str| sides.iter().find(|entry| entry.is(side))?.string();
+                write = side("serialize").or(write);
+                read = side("deserialize").or(read);
+            }
+            _ => (write, read) = (entry.string(), entry.string()),
+        }
+    }
+    (write, read)
+}

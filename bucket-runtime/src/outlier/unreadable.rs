@@ -1,0 +1,53 @@
+//! Parents with items that cannot be read.
+
+use mongodb::{
+    bson::{Bson, Document, RawDocument},
+    error::Error as DriverError,
+};
+use serde::de::DeserializeOwned;
+
+use super::Outlier;
+use crate::{
+    Error, Result,
+    value::{
+        bytes,
+        unreadable::{Only, Tell, Unreadable, placed},
+    },
+};
+
+/// The parent without the items that cannot be read, of which somebody is told; `error` says why it
+/// could not be read as a whole. What else in it cannot be read stays an error.
+pub(crate) fn sift_parent<T: Outlier>(
+    row: &RawDocument,
+    error: DriverError,
+    tell: Option<&mut Tell<'_>>,
+    fail: impl Fn(DriverError) -> Error,
+) -> Result<T> {
+    let items = T::SPEC.items;
+    let (Some(tell), Ok(mut parent)) = (tell, bytes::read::<Document>(row.as_bytes())) else {
+        return Err(fail(error));
+    };
+    let mut unreadable = Vec::new();
+    if let Ok(array) = parent.get_array_mut(items) {
+        let mut place = 0;
+        array.retain(|value| {
+            let read = read_value::<T::Item>(value);
+            let is_readable = read.is_ok();
+            unreadable.extend(read.err().map(|error| Unreadable { place, error }));
+            place += 1;
+            is_readable
+        });
+    }
+    let parent = bytes::write(&parent).map_err(DriverError::custom);
+    let parent = parent.and_then(|parent| bytes::read::<T>(&parent));
+    let parent = parent.map_err(&fail)?;
+    for Unreadable { place, error } in unreadable {
+        tell(fail(placed(items, place, error)));
+    }
+    Ok(parent)
+}
+
+fn read_value<V: DeserializeOwned>(value: &Bson) -> Result<V, DriverError> {
+    let only = bytes::write(&Only { value }).map_err(DriverError::custom)?;
+    Ok(bytes::read::<Only<V>>(&only)?.value)
+}

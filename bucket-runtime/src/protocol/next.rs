@@ -1,0 +1,105 @@
+//! What a writer does after the server has answered a statement: a table, as a function.
+
+use super::newest_bucket::NewestBucket;
+
+/// The server's answer to a statement that appends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The items are stored.
+    Stored,
+    /// No bucket matched: none is open, or the open one has too little room.
+    NoMatch,
+    /// The statement must not open a bucket, and would have had to.
+    MustNotOpen,
+    /// Another bucket has the id.
+    IdTaken,
+    /// Another bucket of the key is open.
+    OtherOpen,
+    /// Another bucket holds an item with the same `unique` value.
+    ItemThere,
+    /// The index that the statement names does not exist, and nothing was stored.
+    NoIndex,
+    /// Anything else.
+    Refused,
+}
+
+/// What the next step depends on, besides the answer and the newest bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Whether the statement carried one item.
+    pub(crate) is_single: bool,
+    /// How often the batch was sent since it last got on.
+    pub(crate) tries: u32,
+    /// Whether buckets of the key can run out of bytes.
+    pub(crate) counts_bytes: bool,
+    /// Whether the item takes more than its share of the bytes.
+    pub(crate) is_large: bool,
+    /// Whether the key's buckets are numbered, so that the open one is the last one.
+    pub(crate) is_numbered: bool,
+    /// Whether a field is `unique`.
+    pub(crate) is_unique: bool,
+}
+
+/// What the writer does next.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Next {
+    /// Goes on behind the items that are stored.
+    GoOn,
+    /// Sends the items again, and takes this for the newest bucket.
+    SendAgain(NewestBucket),
+    /// Waits for the index, and sends the items again.
+    AwaitIndex,
+    /// Gives up: the items are refused, or in doubt.
+    Stop,
+}
+
+/// After the third try, others are faster: what was read is out of date before it is used, and one item
+/// that goes into any open bucket has the best chance.
+pub(crate) fn is_contended(tries: u32) -> bool {
+    tries > 2
+}
+
+/// A writer that loses the race for opening a bucket twice reads the open bucket: it may not be a race,
+/// but a bucket that is in the way.
+fn has_lost_twice(tries: u32) -> bool {
+    tries == 2
+}
+
+/// A bucket that one large item fills has no room for small items either, so every other try reads how
+/// much room is left.
+fn is_turn_to_read(tries: u32) -> bool {
+    tries.is_multiple_of(2)
+}
+
+/// The next step. ARCHITECTURE.md has it as a table.
+pub(crate) fn next(known: &NewestBucket, answer: Answer, facts: Facts) -> Next {
+    use NewestBucket::{MustRead, NoneOpen, Open, Unknown};
+    let contended = is_contended(facts.tries);
+    // The statement that opens a bucket, or joins the open one.
+    let upsert = *known == Unknown && facts.is_single;
+    let may_lack_bytes = facts.counts_bytes && (is_turn_to_read(facts.tries) || facts.is_large);
+    Next::SendAgain(match answer {
+        Answer::Stored => return Next::GoOn,
+        Answer::NoIndex => return Next::AwaitIndex,
+        Answer::Refused => return Next::Stop,
+        Answer::ItemThere if !facts.is_unique => return Next::Stop,
+        Answer::ItemThere => MustRead,
+        Answer::MustNotOpen if contended && matches!(known, Open { .. }) => Unknown,
+        Answer::MustNotOpen => MustRead,
+        // With a time, the open bucket may be another one than the last one of the item's moment.
+        Answer::NoMatch if facts.counts_bytes && !facts.is_numbered => MustRead,
+        Answer::NoMatch if facts.is_single => NoneOpen,
+        Answer::NoMatch => MustRead,
+        // A full or sealed bucket of the same moment.
+        Answer::IdTaken if upsert => NoneOpen,
+        // Somebody was faster: the bucket is there now, and the same statement joins it.
+        Answer::OtherOpen if upsert && !has_lost_twice(facts.tries) && !may_lack_bytes => Unknown,
+        Answer::IdTaken | Answer::OtherOpen if upsert || facts.counts_bytes || !contended => {
+            MustRead
+        }
+        Answer::IdTaken | Answer::OtherOpen => Unknown,
+    })
+}
+
+#[cfg(test)]
+mod tests;

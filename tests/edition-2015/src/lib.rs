@@ -1,0 +1,51 @@
+//! Derives in a crate of edition 2015, where a path that begins with `::` begins in the crate's root.
+//! That it compiles is the test.
+#![deny(warnings)]
+#![allow(dead_code)]
+
+extern crate bucket_runtime;
+extern crate bucket_runtime as renamed;
+extern crate serde;
+
+mod items {
+    use bucket_runtime::{bson::DateTime, Bucket};
+
+    #[derive(Debug, Clone, Bucket)]
+    #[serde(rename_all = "camelCase")]
+    #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    pub struct Trade {
+        pub customer_id: i64,
+        pub date: DateTime,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub tags: Vec<String>,
+        #[bucket(sum)]
+        pub quantity: Option<i64>,
+        #[bucket(unique, max_len = 20)]
+        pub number: String,
+    }
+}
+
+mod parents {
+    use bucket_runtime::Outlier;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Serialize, Deserialize, Outlier)]
+    #[outlier(collection = "sales", reference = "book_id", threshold = 50)]
+    pub struct Book {
+        #[serde(rename = "_id")]
+        pub id: i64,
+        #[outlier(items)]
+        pub buyers: Vec<String>,
+    }
+}
+
+mod under_another_name {
+    use renamed::Bucket;
+
+    #[derive(Bucket)]
+    #[bucket(collection = "notes", id = "{author}_{#}", capacity = 10, crate = ::renamed)]
+    pub struct Note {
+        pub author: String,
+        pub text: String,
+    }
+}

@@ -1,0 +1,34 @@
+//! Appends: alone and together, in sessions, and what is stored once.
+
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine_cut;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine_dropped;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine_errors;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine_interrupted;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine_kill;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine_large;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine_random;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine_sessions;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod combine_support;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod indexes;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod large_buckets;
+pub(crate) mod sessions;
+pub(crate) mod transactions;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod unique;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod unique_kill;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod unique_twins;

@@ -1,0 +1,142 @@
+//! A network that fails in the middle: a command that several appends share is repeated, and the
+//! server carries it out once, whether the connection was cut before or after it had done so.
+
+use bucket_runtime::{
+    Buckets,
+    mongodb::{Database, bson::doc},
+};
+
+use crate::{
+    append::combine_support::{
+        Mark, Numbered1, Numbered10, Seconds10, assert_stored, at_rest, fresh, together,
+    },
+    support::{
+        database::{database, numbers_its_commands, server},
+        proxy::{
+            Fate::{self, CutAfter, CutBefore, Pass},
+            Proxy,
+        },
+    },
+};
+
+const N: i64 = 150;
+
+/// A handle through a proxy, and one past it.
+async fn opened<T: Mark>(test: &str) -> (Proxy, Buckets<T>, Buckets<T>) {
+    let proxy = Proxy::start(server().await.uri()).await;
+    let direct: Database = database(test).await;
+    let marks = fresh::<T>(&proxy.database(direct.name())).await;
+    (proxy, marks, T::buckets(&direct).await.unwrap())
+}
+
+fn items<T: Mark>(keys: i64, first: i64) -> impl Iterator<Item = T> {
+    (first..first + N).map(move |n| T::new(n % keys, n))
+}
+
+/// Cuts at the first command, and at a later one; all is acknowledged, and stored once. From 8.0 on it
+/// may be in doubt: if the repeated `bulkWrite` has a statement refused, the driver gives the error of
+/// the broken connection instead.
+async fn repeated<T: Mark>(test: &str, fates: &[&[Fate]]) {
+    let (proxy, marks, direct) = opened::<T>(test).await;
+    let may_doubt = !numbers_its_commands().await;
+    for keys in [1, N] {
+        let mut in_doubt = Vec::new();
+        for (round, fates) in (0..).zip(fates) {
+            proxy.next("$push", fates.iter().copied());
+            let results = together(&marks, items::<T>(keys, round * N)).await;
+            for (n, result) in (round * N..).zip(results) {
+                if let Err(error) = result {
+                    let is_doubt = may_doubt && error.is_maybe_stored();
+                    assert!(is_doubt, "{keys} keys, {fates:?}, {n}: {error}");
+                    in_doubt.push(n);
+                }
+            }
+            assert!(fates[0] == Pass || proxy.met() > 1, "it was sent again");
+        }
+        let found: Vec<_> = at_rest(&direct).await.into_values().flatten().collect();
+        let is_there = |n: &i64| !in_doubt.contains(n) || found.contains(n);
+        let all = (0..fates.len() as i64 * N).filter(is_there);
+        assert_stored(&direct, all.map(|n| (n % keys, n))).await;
+        direct.collection().delete_many(doc! {}).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_shared_command_that_is_cut_off_is_repeated() {
+    repeated::<Seconds10>("combine_cut_seconds", &[&[CutBefore], &[CutAfter]]).await;
+    repeated::<Numbered10>("combine_cut_numbered", &[&[CutAfter], &[Pass, CutAfter]]).await;
+    // A hundred statements, and those that are left.
+    let both = [CutAfter, Pass, CutAfter];
+    repeated::<Numbered1>("combine_cut_numbered_1", &[&both]).await;
+}
+
+/// What finds out the number of a session is a command, too.
+#[tokio::test]
+async fn a_session_whose_number_is_not_known_yet_survives_a_cut() {
+    if !numbers_its_commands().await {
+        return;
+    }
+    for fate in [CutBefore, CutAfter] {
+        let (proxy, marks, direct) = opened::<Seconds10>("combine_cut_number").await;
+        proxy.next("$set\0", [fate]);
+        for result in together(&marks, items(N, 0)).await {
+            result.unwrap();
+        }
+        assert!(proxy.is_done());
+        assert_stored(&direct, (0..N).map(|n| (n, n))).await;
+    }
+}
+
+/// Cut off twice: those who travelled in that command are told that they may be stored, and they
+/// are stored once or not; the others of the queue go on.
+async fn cut_twice<T: Mark>(test: &str, keys: i64, shared: i64) {
+    for fates in [
+        [CutBefore, CutBefore],
+        [CutBefore, CutAfter],
+        [CutAfter, CutBefore],
+        [CutAfter, CutAfter],
+    ] {
+        let (proxy, marks, direct) = opened::<T>(test).await;
+        proxy.next("$push", fates);
+        let results = together(&marks, items::<T>(keys, 0)).await;
+        assert!(proxy.is_done());
+        let mut acknowledged = Vec::new();
+        for (n, result) in (0..).zip(results) {
+            match result {
+                Ok(_) => acknowledged.push((n % keys, n)),
+                Err(error) => assert!(error.is_maybe_stored(), "{error}"),
+            }
+        }
+        assert_eq!(acknowledged.len() as i64, N - shared);
+        for result in together(&marks, items::<T>(keys, N)).await {
+            result.unwrap();
+        }
+        let carried_out = fates.contains(&CutAfter);
+        let is_there =
+            |(_, n): &(i64, i64)| carried_out || *n >= N || acknowledged.contains(&(n % keys, *n));
+        let all = (0..2 * N).map(|n| (n % keys, n));
+        at_rest(&direct).await;
+        assert_stored(&direct, all.filter(is_there)).await;
+    }
+}
+
+#[tokio::test]
+async fn after_two_cuts_those_concerned_are_in_doubt_and_the_others_go_on() {
+    cut_twice::<Seconds10>("combine_cut_twice_keys", N, N).await;
+    cut_twice::<Numbered1>("combine_cut_twice_statements", 1, 100).await;
+}
+
+/// An append alone is the driver's own retryable write.
+#[tokio::test]
+async fn an_append_alone_that_is_cut_off_is_repeated_once() {
+    let (proxy, marks, direct) = opened::<Seconds10>("combine_cut_alone").await;
+    for (n, fates) in (0..).zip([[CutBefore, Pass], [CutAfter, Pass]]) {
+        proxy.next("$push", fates);
+        marks.append(&Seconds10::new(7, n)).await.unwrap();
+        assert!(proxy.is_done());
+    }
+    proxy.next("$push", [CutAfter, CutAfter]);
+    let error = marks.append(&Seconds10::new(7, 2)).await.unwrap_err();
+    assert!(error.is_maybe_stored(), "{error}");
+    assert_stored(&direct, (0..3).map(|n| (7, n))).await;
+}

@@ -1,0 +1,177 @@
+//! The indexes that a struct asks for: made when the collection is opened, and only if there is
+//! none that does the same.
+
+use bucket_runtime::{
+    Bucket, Outlier,
+    mongodb::{
+        Collection, Database, IndexModel,
+        bson::{DateTime, Document, doc},
+        options::IndexOptions,
+    },
+};
+use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
+
+use crate::support::database::{database, explain, is_cluster, number, recorded};
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[serde(rename_all = "camelCase")]
+#[bucket(
+    collection = "trades",
+    id = "{market}/{customer_id}_{date}",
+    capacity = 10,
+    items = "history"
+)]
+struct Trade {
+    market: String,
+    #[bucket(index)]
+    customer_id: i64,
+    date: DateTime,
+    #[bucket(index)]
+    #[serde(rename = "symbol")]
+    ticker: String,
+    quantity: i32,
+}
+
+impl Trade {
+    fn new(n: i64) -> Self {
+        Self {
+            market: "NYSE".into(),
+            customer_id: n % 7,
+            date: DateTime::from_millis(1_698_335_223_434 + n),
+            ticker: format!("T{}", n % 50),
+            quantity: 1,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(collection = "sales", reference = "book_id", threshold = 3)]
+struct Book {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(index)]
+    author: String,
+    #[outlier(items, index)]
+    buyers: Vec<String>,
+}
+
+async fn names<T: Send + Sync>(collection: &Collection<T>) -> Vec<String> {
+    let mut names = collection.list_index_names().await.unwrap();
+    // The tests' cluster is sharded by a hashed index.
+    names.retain(|name| !name.ends_with("_hashed"));
+    names.sort();
+    names
+}
+
+async fn with_index(db: &Database, keys: Document, options: IndexOptions) {
+    let index = IndexModel::builder().keys(keys).options(options).build();
+    let trades = db.collection::<Document>("trades");
+    trades.create_index(index).await.unwrap();
+}
+
+#[tokio::test]
+async fn all_indexes_are_made_by_one_command_and_found_by_the_next_opening() {
+    let (db, record) = recorded("indexes_made").await;
+    let trades = Trade::buckets(&db).await.unwrap();
+    record.assert_opened(true).await;
+    let all = ["_id_", "bucket_open", "customerId_1", "history.symbol_1"];
+    assert_eq!(names(trades.collection()).await, all);
+
+    record.take();
+    Trade::buckets(&db).await.unwrap();
+    record.assert_opened(false).await;
+}
+
+#[tokio::test]
+async fn a_filter_on_an_indexed_field_visits_the_buckets_with_a_match_only() {
+    if is_cluster().await {
+        // A `mongos` explains otherwise.
+        return;
+    }
+    let (db, record) = recorded("indexes_used").await;
+    let trades = Trade::buckets(&db).await.unwrap();
+    trades.append_many((0..1000).map(Trade::new)).await.unwrap();
+
+    record.take();
+    let rare = trades.all_items().filter(Trade::FIELDS.ticker.eq("T7"));
+    let found: Vec<Trade> = rare.await.unwrap().try_collect().await.unwrap();
+    assert_eq!(found.len(), 20);
+    let command = record.take().remove(0);
+    let plan = explain(&db, command).await.to_string();
+    assert!(plan.contains("history.symbol_1"), "{plan}");
+    assert!(!plan.contains("COLLSCAN"), "{plan}");
+}
+
+#[tokio::test]
+async fn an_index_of_the_users_that_serves_is_taken_and_none_is_ever_dropped() {
+    let db = database("indexes_users").await;
+    let plain = IndexOptions::default;
+    with_index(&db, doc! { "customerId": -1, "market": 1 }, plain()).await;
+    let partial = IndexOptions::builder()
+        .name("only_large".to_owned())
+        .partial_filter_expression(doc! { "count": { "$gte": 5 } })
+        .build();
+    with_index(&db, doc! { "history.symbol": 1 }, partial).await;
+
+    let trades = Trade::buckets(&db).await.unwrap();
+    assert_eq!(
+        names(trades.collection()).await,
+        [
+            "_id_",
+            "bucket_open",
+            "customerId_-1_market_1",
+            "history.symbol_1",
+            "only_large",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_index_with_the_name_of_ours_that_lacks_documents_is_refused() {
+    let db = database("indexes_refused").await;
+    let sparse = IndexOptions::builder().sparse(true).build();
+    with_index(&db, doc! { "history.symbol": 1 }, sparse).await;
+    let error = Trade::buckets(&db).await.unwrap_err();
+    assert!(error.is_index_conflict(), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("`history.symbol_1`"), "{text}");
+    assert!(text.contains("sparse"), "{text}");
+
+    let trades = db.collection::<Document>("trades");
+    trades.drop_index("history.symbol_1").await.unwrap();
+    Trade::buckets(&db).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_indexes_of_parents_are_made_and_used() {
+    if is_cluster().await {
+        // A `mongos` explains otherwise.
+        return;
+    }
+    let (db, record) = recorded("indexes_of_parents").await;
+    let books = Book::outliers(&db).await.unwrap();
+    let all = ["_id_", "author_1", "buyers_1"];
+    assert_eq!(names(books.collection()).await, all);
+    for id in 0..100 {
+        let book = Book {
+            id,
+            author: format!("author {}", id % 10),
+            buyers: vec![format!("user {id}")],
+        };
+        books.insert(&book).await.unwrap();
+    }
+
+    record.take();
+    let of_author = books
+        .find(Book::FIELDS.author.eq("author 3"))
+        .await
+        .unwrap();
+    assert_eq!(of_author.try_collect::<Vec<_>>().await.unwrap().len(), 10);
+    let explained = explain(&db, record.take().remove(0)).await;
+    let stats = explained.get_document("executionStats").unwrap();
+    assert_eq!(number(stats.get("totalDocsExamined")), 10);
+
+    Book::outliers(&db).await.unwrap();
+    assert!(!record.names().contains(&"createIndexes".to_owned()));
+}

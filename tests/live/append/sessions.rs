@@ -1,0 +1,191 @@
+//! Sessions and transactions: every call takes part in them.
+
+use bucket_runtime::{
+    Bucket, Buckets,
+    mongodb::{
+        Client, ClientSession,
+        bson::{DateTime, doc},
+    },
+};
+use futures_util::TryStreamExt;
+use tokio::task::JoinSet;
+
+use crate::support::database::{database, dense_buckets, items, recorded};
+
+macro_rules! steps {
+    ($($name:ident($id:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "steps", id = $id, capacity = 3)]
+        pub(crate) struct $name {
+            k: i64,
+            at: DateTime,
+            n: i64,
+        }
+
+        impl Step for $name {
+            fn new(k: i64, n: i64) -> Self {
+                Self { k, at: DateTime::from_millis(1_698_335_223_434), n }
+            }
+
+            fn n(&self) -> i64 {
+                self.n
+            }
+        }
+    )+};
+}
+
+/// All at one moment, so that every further bucket has to find an id of its own.
+pub(crate) trait Step: Bucket<Key = (i64,)> {
+    fn new(k: i64, n: i64) -> Self;
+    fn n(&self) -> i64;
+}
+
+steps! {
+    Timed("{k}_{at}")
+    Numbered("{k}_{#}")
+}
+
+pub(crate) async fn opened<T: Step>(test: &str) -> (Buckets<T>, ClientSession) {
+    let steps = T::buckets(&database(test).await).await.unwrap();
+    let session = client(&steps).start_session().await.unwrap();
+    (steps, session)
+}
+
+pub(crate) fn client<T: Step>(steps: &Buckets<T>) -> Client {
+    steps.collection().client().clone()
+}
+
+pub(crate) async fn read<T: Step>(steps: &Buckets<T>, k: i64) -> Vec<i64> {
+    items(steps, &k).await.iter().map(T::n).collect()
+}
+
+async fn every_call<T: Step>(test: &str) {
+    let (db, record) = recorded(test).await;
+    let steps = T::buckets(&db).await.unwrap();
+    let mut session = client(&steps).start_session().await.unwrap();
+    let session = &mut session;
+    record.take();
+    for n in 0..7 {
+        steps
+            .append(&T::new(5, n))
+            .session(&mut *session)
+            .await
+            .unwrap();
+    }
+    let first = steps
+        .page(&5, 1)
+        .session(&mut *session)
+        .await
+        .unwrap()
+        .unwrap();
+    let second = steps
+        .after(&5, &first.token())
+        .session(&mut *session)
+        .await
+        .unwrap()
+        .unwrap();
+    let again = steps
+        .before(&5, &second.token())
+        .session(&mut *session)
+        .await
+        .unwrap()
+        .unwrap();
+    let last = steps
+        .latest(&5)
+        .session(&mut *session)
+        .await
+        .unwrap()
+        .unwrap();
+    let ns = |page: bucket_runtime::Page<T>| page.items.iter().map(T::n).collect::<Vec<_>>();
+    assert_eq!(
+        [first, second, again, last].map(ns),
+        [vec![0, 1, 2], vec![3, 4, 5], vec![0, 1, 2], vec![6]]
+    );
+    assert_eq!(steps.count(&5).session(&mut *session).await.unwrap(), 7);
+    assert_eq!(
+        steps.page_count(&5).session(&mut *session).await.unwrap(),
+        3
+    );
+    let pages = steps.pages(&5).session(&mut *session).await.unwrap();
+    assert_eq!(pages.try_collect::<Vec<_>>().await.unwrap().len(), 3);
+    let items = steps.items(&5).session(&mut *session).await.unwrap();
+    assert_eq!(items.try_collect::<Vec<_>>().await.unwrap().len(), 7);
+
+    let commands = record.take();
+    assert!(commands.len() >= 15);
+    for command in commands {
+        assert_eq!(
+            command.get_document("lsid").unwrap(),
+            session.id(),
+            "{command}"
+        );
+    }
+}
+
+/// Without a session of the caller's the driver takes any; so this compares which one it is.
+#[tokio::test]
+async fn every_call_with_a_session_sends_all_its_commands_in_that_session() {
+    every_call::<Timed>("session_timed").await;
+    every_call::<Numbered>("session_numbered").await;
+}
+
+/// Plain sessions beside writers without one, on a fresh key.
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_without_a_transaction_race_without_a_loss() {
+    let (steps, _) = opened::<Numbered>("plain_sessions").await;
+    let mut writers = JoinSet::new();
+    for writer in 0..16 {
+        let steps = steps.clone();
+        writers.spawn(async move {
+            let mut session = client(&steps).start_session().await.unwrap();
+            for n in writer * 10..(writer + 1) * 10 {
+                let step = Numbered::new(5, n);
+                let append = steps.append(&step);
+                match writer % 2 {
+                    0 => append.await.unwrap(),
+                    _ => append.session(&mut session).await.unwrap(),
+                };
+            }
+        });
+    }
+    writers.join_all().await;
+    let mut stored = read(&steps, 5).await;
+    stored.sort_unstable();
+    assert_eq!(stored, (0..160).collect::<Vec<_>>(), "G1: each item once");
+    dense_buckets(&steps).await;
+}
+
+/// More pages than the first batch holds (101): the later ones come from the same snapshot.
+#[tokio::test]
+async fn a_stream_in_a_transaction_shows_one_moment() {
+    let (steps, mut session) = opened::<Numbered>("snapshot").await;
+    let bucket = |n: i64| {
+        let items = vec![doc! { "at": DateTime::from_millis(0), "n": n }; 3];
+        doc! { "_id": format!("5_{n:010}"), "k": 5_i64, "count": 3, "items": items }
+    };
+    steps
+        .collection()
+        .insert_many((0..250).map(bucket))
+        .await
+        .unwrap();
+    session.start_transaction().await.unwrap();
+    let mut stream = steps.items(&5).session(&mut session).await.unwrap();
+    assert_eq!(stream.try_next().await.unwrap().unwrap().n, 0);
+    steps.append(&Numbered::new(5, 250)).await.unwrap();
+    let rest: Vec<_> = stream.try_collect().await.unwrap();
+    assert_eq!(rest.len(), 749);
+    assert_eq!(steps.count(&5).session(&mut session).await.unwrap(), 750);
+
+    // One that is dropped midway leaves the transaction usable.
+    let mut pages = steps.pages(&5).session(&mut session).await.unwrap();
+    assert!(pages.try_next().await.unwrap().is_some());
+    drop(pages);
+    steps
+        .append(&Numbered::new(6, 0))
+        .session(&mut session)
+        .await
+        .unwrap();
+    session.commit_transaction().await.unwrap();
+    assert_eq!(steps.count(&5).await.unwrap(), 751);
+    assert_eq!(read(&steps, 6).await, [0]);
+}

@@ -1,0 +1,234 @@
+//! Transactions: all or nothing, and whoever loses a race can run again.
+
+use bucket_runtime::mongodb::{
+    Collection,
+    bson::{Document, doc},
+    error::{Error as DriverError, TRANSIENT_TRANSACTION_ERROR},
+};
+use tokio::task::JoinSet;
+
+use crate::{
+    append::sessions::{Numbered, Step, Timed, client, opened, read},
+    support::database::{dense_buckets, documents, ids},
+};
+
+async fn aborted<T: Step>(test: &str) {
+    let (steps, mut session) = opened::<T>(test).await;
+    for n in 0..5 {
+        steps.append(&T::new(5, n)).await.unwrap();
+    }
+    let before = documents(steps.collection()).await;
+    session.start_transaction().await.unwrap();
+    for n in 5..10 {
+        // Into the open bucket, into further ones, and into the first one of a key.
+        steps
+            .append(&T::new(5, n))
+            .session(&mut session)
+            .await
+            .unwrap();
+        steps
+            .append(&T::new(6, n))
+            .session(&mut session)
+            .await
+            .unwrap();
+    }
+    assert_eq!(steps.count(&5).session(&mut session).await.unwrap(), 10);
+    assert_eq!(steps.count(&6).session(&mut session).await.unwrap(), 5);
+    assert_eq!(
+        documents(steps.collection()).await,
+        before,
+        "seen before the commit"
+    );
+    session.abort_transaction().await.unwrap();
+    assert_eq!(documents(steps.collection()).await, before);
+    steps.append(&T::new(6, 0)).await.unwrap();
+    assert_eq!(read(&steps, 6).await, [0]);
+}
+
+#[tokio::test]
+async fn an_aborted_transaction_leaves_nothing() {
+    aborted::<Timed>("aborted_timed").await;
+    aborted::<Numbered>("aborted_numbered").await;
+}
+
+#[tokio::test]
+async fn a_committed_transaction_stores_all_or_nothing() {
+    let (steps, mut session) = opened::<Timed>("committed").await;
+    let own: Collection<Document> = client(&steps)
+        .database(&steps.collection().namespace().db)
+        .collection("own");
+    own.insert_one(doc! { "_id": "balance", "sum": 0 })
+        .await
+        .unwrap();
+    session.start_transaction().await.unwrap();
+    steps
+        .append(&Timed::new(5, 1))
+        .session(&mut session)
+        .await
+        .unwrap();
+    steps
+        .append(&Timed::new(6, 2))
+        .session(&mut session)
+        .await
+        .unwrap();
+    let add = doc! { "$inc": { "sum": 2 } };
+    own.update_one(doc! { "_id": "balance" }, add)
+        .session(&mut session)
+        .await
+        .unwrap();
+    assert_eq!(documents(steps.collection()).await, []);
+    session.commit_transaction().await.unwrap();
+    assert_eq!(
+        (read(&steps, 5).await, read(&steps, 6).await),
+        (vec![1], vec![2])
+    );
+    assert_eq!(documents(&own).await, [doc! { "_id": "balance", "sum": 2 }]);
+}
+
+async fn further_buckets<T: Step>(test: &str, expected: [&str; 4]) {
+    let (steps, mut session) = opened::<T>(test).await;
+    // A neighbour whose ids end the same.
+    steps.append(&T::new(15, 0)).await.unwrap();
+    session.start_transaction().await.unwrap();
+    for n in 0..10 {
+        steps
+            .append(&T::new(5, n))
+            .session(&mut session)
+            .await
+            .unwrap();
+    }
+    session.commit_transaction().await.unwrap();
+    assert_eq!(ids(&steps).await[1..], expected);
+    assert_eq!(read(&steps, 5).await, (0..10).collect::<Vec<_>>());
+    dense_buckets(&steps).await;
+}
+
+#[tokio::test]
+async fn a_transaction_opens_further_buckets_at_the_same_moment() {
+    let suffixed = [
+        "5_1698335223",
+        "5_1698335223_000001",
+        "5_1698335223_000002",
+        "5_1698335223_000003",
+    ];
+    further_buckets::<Timed>("further_timed", suffixed).await;
+    let numbered = [
+        "5_0000000000",
+        "5_0000000001",
+        "5_0000000002",
+        "5_0000000003",
+    ];
+    further_buckets::<Numbered>("further_numbered", numbered).await;
+}
+
+/// The loser of a race is told so by the driver's label, and that its item is not stored.
+async fn loser<T: Step>(test: &str, began_first: bool) {
+    let (steps, mut loser) = opened::<T>(test).await;
+    let mut winner = client(&steps).start_session().await.unwrap();
+    // What the loser sees is from before the winner's commit.
+    loser.start_transaction().await.unwrap();
+    assert_eq!(steps.count(&5).session(&mut loser).await.unwrap(), 0);
+    winner.start_transaction().await.unwrap();
+    steps
+        .append(&T::new(5, 0))
+        .session(&mut winner)
+        .await
+        .unwrap();
+    if began_first {
+        winner.commit_transaction().await.unwrap();
+    }
+    let error = steps
+        .append(&T::new(5, 1))
+        .session(&mut loser)
+        .await
+        .unwrap_err();
+    let labelled = error
+        .driver()
+        .is_some_and(|e| e.contains_label(TRANSIENT_TRANSACTION_ERROR));
+    assert!(labelled && !error.is_maybe_stored(), "{error}");
+    assert_eq!(error.key(), Some("\"5\""));
+    if !began_first {
+        winner.commit_transaction().await.unwrap();
+    }
+    let _ = loser.abort_transaction().await;
+    loser.start_transaction().await.unwrap();
+    steps
+        .append(&T::new(5, 1))
+        .session(&mut loser)
+        .await
+        .unwrap();
+    loser.commit_transaction().await.unwrap();
+    assert_eq!(read(&steps, 5).await, [0, 1]);
+    dense_buckets(&steps).await;
+}
+
+#[tokio::test]
+async fn the_loser_of_a_race_of_transactions_can_be_run_again() {
+    loser::<Timed>("loser_timed", false).await;
+    loser::<Timed>("loser_timed_late", true).await;
+    loser::<Numbered>("loser_numbered", false).await;
+    loser::<Numbered>("loser_numbered_late", true).await;
+}
+
+async fn race<T: Step>(test: &str) {
+    let (steps, _) = opened::<T>(test).await;
+    let mut writers = JoinSet::new();
+    for writer in 0..8 {
+        let steps = steps.clone();
+        writers.spawn(async move {
+            let mut session = client(&steps).start_session().await.unwrap();
+            for n in writer * 5..(writer + 1) * 5 {
+                let context = (steps.clone(), T::new(5, n), T::new(6, n));
+                let transaction = session.start_transaction();
+                transaction
+                    .and_run(context, |session, (steps, five, six)| {
+                        Box::pin(async move {
+                            steps.append(five).session(&mut *session).await?;
+                            steps
+                                .append(six)
+                                .session(session)
+                                .await
+                                .map_err(DriverError::from)
+                        })
+                    })
+                    .await
+                    .unwrap();
+            }
+        });
+    }
+    writers.join_all().await;
+    for k in [5, 6] {
+        let mut stored = read(&steps, k).await;
+        stored.sort_unstable();
+        assert_eq!(stored, (0..40).collect::<Vec<_>>(), "G1: each item once");
+    }
+    dense_buckets(&steps).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn racing_transactions_store_each_item_once() {
+    race::<Timed>("race_timed").await;
+    race::<Numbered>("race_numbered").await;
+}
+
+/// The driver's handier way, with an asynchronous closure.
+#[tokio::test]
+async fn a_transaction_can_be_run_with_an_async_closure() {
+    let (steps, mut session) = opened::<Timed>("and_run2").await;
+    let (five, six) = (Timed::new(5, 1), Timed::new(6, 2));
+    (session.start_transaction())
+        .and_run2(async |session| {
+            steps.append(&five).session(&mut *session).await?;
+            steps
+                .append(&six)
+                .session(session)
+                .await
+                .map_err(DriverError::from)
+        })
+        .await
+        .unwrap();
+    assert_eq!(
+        (read(&steps, 5).await, read(&steps, 6).await),
+        (vec![1], vec![2])
+    );
+}

@@ -1,0 +1,54 @@
+//! Two items with one `unique` value in a bucket, which only an unguarded writer can store.
+
+use std::slice;
+
+use bucket_runtime::{
+    BucketProblem,
+    mongodb::bson::{DateTime, doc},
+};
+
+use crate::{
+    append::unique::{CUSTOMERS, Numbered7, Order, Seconds7, Windows7, order},
+    support::database::database,
+};
+
+/// The index tells apart what is in two buckets, and not what is in one.
+async fn twins<T: Order>(test: &str) {
+    let db = database(test).await;
+    T::create_collection(&db).await.unwrap();
+    let orders = T::buckets(&db).await.unwrap();
+    for n in 0..3 {
+        orders.append(&order(n * CUSTOMERS)).await.unwrap();
+    }
+    let item = doc! { "at": DateTime::from_millis(1_698_321_600_000), "order": "order 3" };
+    let push = doc! { "$push": { "items": item }, "$inc": { "count": 1 } };
+    let buckets = orders.collection();
+    let refused = buckets.update_one(doc! {}, push.clone()).await.unwrap_err();
+    assert!(refused.to_string().contains("121"), "{refused}");
+    assert_eq!(T::verify(&db).await.unwrap(), []);
+
+    let off = doc! { "collMod": "orders", "validationLevel": "off" };
+    db.run_command(off).await.unwrap();
+    buckets.update_one(doc! {}, push).await.unwrap();
+    let bucket = buckets.find_one(doc! {}).await.unwrap().unwrap();
+    let bucket = bucket.get("_id").unwrap().clone();
+    let field = "order";
+    let problem = BucketProblem::Twins { bucket, field };
+    assert!(problem.to_string().contains("`remove_item` removes one"));
+    assert_eq!(T::repair(&db).await.unwrap(), slice::from_ref(&problem));
+    assert_eq!(T::verify(&db).await.unwrap(), [problem]);
+    let removed = orders
+        .remove_item(&0, T::order_is("order 3"))
+        .await
+        .unwrap();
+    assert!(removed.is_some());
+    assert_eq!(T::verify(&db).await.unwrap(), []);
+    assert_eq!(orders.count(&0).await.unwrap(), 3);
+}
+
+#[tokio::test]
+async fn twins_in_a_bucket_are_refused_by_the_validator_and_listed() {
+    twins::<Seconds7>("unique_twins_seconds").await;
+    twins::<Numbered7>("unique_twins_numbered").await;
+    twins::<Windows7>("unique_twins_windows").await;
+}

@@ -1,0 +1,468 @@
+//! No bucket exceeds its bytes, and nothing is refused that fits, however items come.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{
+    Bucket, Buckets,
+    mongodb::bson::{Bson, DateTime, Document, doc},
+};
+use futures_util::{TryStreamExt, future::try_join_all};
+use rand::Rng;
+
+use crate::support::database::{database, documents, items, number};
+
+const MB: usize = 1 << 20;
+
+/// An item with as many bytes as a test needs.
+trait Item: Bucket<Key = (i64,)> + Clone + PartialEq + std::fmt::Debug {
+    fn new(key: i64, writer: i64, n: i64, bytes: usize) -> Self;
+    fn place(&self) -> (i64, i64);
+    fn text(&self) -> &str;
+}
+
+macro_rules! items {
+    ($($name:ident $collection:literal $id:literal $capacity:literal $max:literal)+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = $collection, id = $id, capacity = $capacity, max_bytes = $max)]
+        struct $name {
+            key: i64,
+            at: DateTime,
+            writer: i64,
+            n: i64,
+            text: String,
+        }
+
+        impl Item for $name {
+            fn new(key: i64, writer: i64, n: i64, bytes: usize) -> Self {
+                Self {
+                    key,
+                    // Several in a second, and several seconds in an hour.
+                    at: DateTime::from_millis(1_698_335_223_000 + n * 300),
+                    writer,
+                    n,
+                    text: "x".repeat(bytes),
+                }
+            }
+
+            fn place(&self) -> (i64, i64) {
+                (self.writer, self.n)
+            }
+
+            fn text(&self) -> &str {
+                &self.text
+            }
+        }
+    )+};
+}
+
+items! {
+    Numbered "bytes_numbered" "{key}_{#}" 10 2500
+    Seconds "bytes_seconds" "{key}_{at}" 10 2500
+    Millis "bytes_millis" "{key}_{at:millis}" 7 2500
+    Windows "bytes_windows" "{key}_{at/1h}" 10 2500
+    Long "bytes_long" "{key}_{#}" 500 6000
+    One "bytes_one" "{key}_{at}" 1 2500
+    Large "bytes_large" "{key}_{#}" 10 5000000
+    LargeSeconds "bytes_large_seconds" "{key}_{at}" 10 5000000
+}
+
+/// Most items are small, some nearly fill a bucket.
+fn bytes(most: usize) -> usize {
+    let mut random = rand::rng();
+    let most = [1, most / 50, most / 8, most][random.random_range(0..4)];
+    random.random_range(1..=most.max(1))
+}
+
+/// The most bytes of text that an item may have: what the error says, or close to it.
+fn most<T: Bucket>() -> usize {
+    T::SPEC.max_bytes as usize - 500
+}
+
+/// The documents as they are stored, by key, after the bound, G2 and G3 were checked on them.
+async fn bounded<T: Bucket>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<Document>> {
+    let spec = T::SPEC;
+    let raw = buckets.collection().clone_with_type::<Document>();
+    let sizes = raw.aggregate([doc! { "$project": { "size": { "$bsonSize": "$$ROOT" } } }]);
+    let sizes: Vec<_> = sizes.await.unwrap().try_collect().await.unwrap();
+    for bucket in sizes {
+        let size = number(bucket.get("size"));
+        assert!(size <= i64::from(spec.max_bytes), "{size} bytes: {bucket}");
+    }
+    let mut by_key = BTreeMap::<i64, Vec<Document>>::new();
+    for bucket in documents(buckets.collection()).await {
+        let length = bucket.get_array(spec.items).unwrap().len() as i64;
+        assert_eq!(number(bucket.get(spec.count)), length, "G2");
+        assert!((1..=i64::from(spec.capacity)).contains(&length), "G2");
+        if let Some(sealed) = bucket.get("sealed") {
+            assert_eq!(Some(sealed), bucket.get("_id"));
+        }
+        by_key
+            .entry(number(bucket.get("key")))
+            .or_default()
+            .push(bucket);
+    }
+    for buckets in by_key.values() {
+        let mut open = BTreeMap::<_, usize>::new();
+        for bucket in buckets {
+            let takes_more = number(bucket.get(spec.count)) < i64::from(spec.capacity);
+            if takes_more && !bucket.contains_key("sealed") {
+                *open
+                    .entry(bucket.get("window").map(ToString::to_string))
+                    .or_default() += 1;
+            }
+        }
+        assert!(open.values().all(|open| *open == 1), "G3: {open:?}");
+    }
+    by_key
+}
+
+/// What was sent is stored once; with numbered buckets in the order of each writer.
+async fn assert_stored<T: Item>(buckets: &Buckets<T>, key: i64, mut sent: Vec<T>) {
+    let mut stored = items(buckets, &key).await;
+    if T::SPEC.time.is_none() {
+        for writer in 0..4 {
+            let of_writer = stored.iter().map(T::place).filter(|(by, _)| *by == writer);
+            assert!(of_writer.is_sorted(), "the order of writer {writer}");
+        }
+    }
+    stored.sort_by_key(T::place);
+    sent.sort_by_key(T::place);
+    assert_eq!(stored.len(), sent.len(), "G1");
+    assert!(stored == sent, "G1: other items");
+}
+
+/// Four writers append to two keys: by themselves, in sessions, many at once, and in bulk.
+async fn mixed<T: Item>(name: &str, each: i64) {
+    let db = database(name).await;
+    let buckets = T::buckets(&db).await.unwrap();
+    let writers = (0..4).map(|writer| {
+        let buckets = buckets.clone();
+        let client = db.client().clone();
+        async move {
+            let all: Vec<_> = (0..each)
+                .map(|n| T::new(n % 2, writer, n, bytes(most::<T>())))
+                .collect();
+            for part in all.chunks(each as usize / 5) {
+                let way = rand::rng().random_range(0..4);
+                match way {
+                    0 => {
+                        for item in part {
+                            buckets.append(item).await.unwrap();
+                        }
+                    }
+                    1 => {
+                        let mut session = client.start_session().await.unwrap();
+                        for item in part {
+                            buckets.append(item).session(&mut session).await.unwrap();
+                        }
+                    }
+                    2 => {
+                        let appends = part.iter().map(|item| async { buckets.append(item).await });
+                        try_join_all(appends).await.unwrap();
+                    }
+                    _ => {
+                        let stored = buckets.append_many(part.to_vec()).await.unwrap();
+                        assert_eq!(stored, part.len() as u64);
+                    }
+                }
+            }
+            all
+        }
+    });
+    let tasks = Vec::from_iter(writers.map(tokio::spawn));
+    let mut sent = Vec::new();
+    for task in tasks {
+        sent.extend(task.await.unwrap());
+    }
+    bounded(&buckets).await;
+    for key in 0..2 {
+        let of_key = sent.iter().filter(|item| item.place().1 % 2 == key);
+        assert_stored(&buckets, key, of_key.cloned().collect()).await;
+    }
+}
+
+macro_rules! mixed {
+    ($($test:ident $name:ident $each:literal)+) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        async fn $test() {
+            mixed::<$name>(concat!("mixed_", stringify!($name)), $each).await;
+        }
+    )+};
+}
+
+mixed! {
+    numbered_buckets_keep_within_their_bytes Numbered 120
+    buckets_of_seconds_keep_within_their_bytes Seconds 120
+    buckets_of_milliseconds_keep_within_their_bytes Millis 120
+    buckets_of_windows_keep_within_their_bytes Windows 120
+    long_buckets_keep_within_their_bytes Long 200
+    buckets_of_one_item_keep_within_their_bytes One 40
+    items_of_megabytes_keep_numbered_buckets_within_their_bytes Large 15
+    items_of_megabytes_keep_buckets_of_seconds_within_their_bytes LargeSeconds 15
+}
+
+/// One writer seals a bucket only if the next item had no room in what is not set aside for others.
+async fn dense<T: Item>(name: &str, in_bulk: bool) {
+    let db = database(name).await;
+    let buckets = T::buckets(&db).await.unwrap();
+    let all: Vec<_> = (0..150)
+        .map(|n| T::new(1, 0, n, bytes(most::<T>())))
+        .collect();
+    if in_bulk {
+        buckets.append_many(all.clone()).await.unwrap();
+    } else {
+        for item in &all {
+            buckets.append(item).await.unwrap();
+        }
+    }
+    let of_key = bounded(&buckets).await.remove(&1).unwrap();
+    for pair in of_key.windows(2) {
+        let items = |bucket: &Document| bucket.get_array("items").unwrap().clone();
+        let next = items(&pair[1]).swap_remove(0);
+        let text = next.as_document().unwrap().get_str("text").unwrap().len() as i64;
+        let here: i64 = items(&pair[0])
+            .iter()
+            .map(|item| item.as_document().unwrap().get_str("text").unwrap().len() as i64)
+            .sum();
+        let full = number(pair[0].get("count")) == i64::from(T::SPEC.capacity);
+        let most = i64::from(T::SPEC.max_bytes);
+        // Without the names and the head, which are less than a kilobyte.
+        assert!(
+            full || here + text > most * 3 / 4 - 1500,
+            "{here} and {text} of {most}"
+        );
+    }
+    assert!(items(&buckets, &1).await == all, "the order");
+}
+
+#[tokio::test]
+async fn a_bucket_is_sealed_for_an_item_that_has_no_room() {
+    dense::<Numbered>("bytes_dense_numbered", false).await;
+    dense::<Seconds>("bytes_dense_seconds", false).await;
+    dense::<Windows>("bytes_dense_windows", false).await;
+    dense::<Numbered>("bytes_dense_numbered_bulk", true).await;
+    dense::<Windows>("bytes_dense_windows_bulk", true).await;
+}
+
+#[tokio::test]
+async fn an_item_that_never_fits_is_refused_with_its_size_and_the_others_are_stored() {
+    let db = database("bytes_never").await;
+    let buckets = Numbered::buckets(&db).await.unwrap();
+    let error = buckets
+        .append(&Numbered::new(1, 0, 0, 2500))
+        .await
+        .unwrap_err();
+    assert!(error.is_too_large() && !error.is_maybe_stored(), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("max_bytes = 2500"), "{text}");
+    let number_after = |what: &str| -> usize {
+        let (_, rest) = text.split_once(what).unwrap_or_else(|| panic!("{text}"));
+        let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
+        digits.unwrap().parse().unwrap()
+    };
+    let (takes, most) = (number_after("takes "), number_after("more than "));
+    assert!(documents(buckets.collection()).await.is_empty());
+
+    // What is said is true, to the byte.
+    let fits = 2500 - (takes - most);
+    buckets.append(&Numbered::new(1, 0, 1, fits)).await.unwrap();
+    let error = buckets
+        .append(&Numbered::new(1, 0, 2, fits + 1))
+        .await
+        .unwrap_err();
+    assert!(error.is_too_large(), "{error}");
+
+    let many = [10, 3000, fits, 2501, 20].into_iter().zip(3_i64..);
+    let many: Vec<_> = many
+        .map(|(bytes, n)| Numbered::new(1, 0, n, bytes))
+        .collect();
+    let error = buckets.append_many(many.clone()).await.unwrap_err();
+    let failed = Vec::from_iter(error.failed().iter().map(|failed| failed.item.n));
+    assert_eq!(failed, [4, 6]);
+    assert!(
+        error
+            .failed()
+            .iter()
+            .all(|failed| failed.error.is_too_large())
+    );
+    bounded(&buckets).await;
+    let stored = items(&buckets, &1).await;
+    assert_eq!(
+        Vec::from_iter(stored.iter().map(|item| item.n)),
+        [1, 3, 5, 7]
+    );
+}
+
+/// In a transaction nothing may be refused by the server on the way.
+#[tokio::test]
+async fn buckets_are_sealed_in_a_transaction() {
+    let db = database("bytes_transaction").await;
+    let numbered = Numbered::buckets(&db).await.unwrap();
+    let seconds = Seconds::buckets(&db).await.unwrap();
+    let sizes = [1, 2000, 1, 1, 1900, 1, 300, 300, 2000, 2000];
+    for commit in [false, true] {
+        let mut session = db.client().start_session().await.unwrap();
+        session.start_transaction().await.unwrap();
+        for (bytes, n) in sizes.into_iter().zip(0..) {
+            let item = Numbered::new(1, 0, n, bytes);
+            numbered.append(&item).session(&mut session).await.unwrap();
+            let item = Seconds::new(1, 0, n * 10, bytes);
+            seconds.append(&item).session(&mut session).await.unwrap();
+        }
+        match commit {
+            true => session.commit_transaction().await.unwrap(),
+            false => session.abort_transaction().await.unwrap(),
+        }
+        let stored = if commit { sizes.len() } else { 0 };
+        assert_eq!(items(&numbered, &1).await.len(), stored);
+        assert_eq!(items(&seconds, &1).await.len(), stored);
+    }
+    bounded(&numbered).await;
+    bounded(&seconds).await;
+}
+
+#[tokio::test]
+async fn imported_buckets_keep_within_their_bytes() {
+    async fn imported<T: Item>(name: &str) {
+        let db = database(name).await;
+        let flat = db.collection::<Document>("flat");
+        let all: Vec<_> = (0..200)
+            .map(|n| T::new(n % 3, 0, n, bytes(most::<T>())))
+            .collect();
+        for item in &all {
+            let (writer, n) = item.place();
+            let mut document = doc! { "key": n % 3, "writer": writer, "n": n };
+            document.insert("at", DateTime::from_millis(1_698_335_223_000 + n * 300));
+            document.insert("text", item.text());
+            flat.insert_one(document).await.unwrap();
+        }
+        let buckets = T::buckets(&db).await.unwrap();
+        buckets.import_flat(&flat).await.unwrap();
+        bounded(&buckets).await;
+        for key in 0..3 {
+            let of_key = all.iter().filter(|item| item.place().1 % 3 == key);
+            assert_stored(&buckets, key, of_key.cloned().collect()).await;
+        }
+    }
+    imported::<Numbered>("bytes_imported_numbered").await;
+    imported::<Seconds>("bytes_imported_seconds").await;
+    imported::<Windows>("bytes_imported_windows").await;
+}
+
+#[tokio::test]
+async fn the_validator_accepts_sealed_and_large_buckets() {
+    let db = database("bytes_validator").await;
+    Numbered::create_collection(&db).await.unwrap();
+    let buckets = Numbered::buckets(&db).await.unwrap();
+    let all: Vec<_> = (0..60)
+        .map(|n| Numbered::new(1, 0, n, bytes(most::<Numbered>())))
+        .collect();
+    let (first, rest) = all.split_at(30);
+    for item in first {
+        buckets.append(item).await.unwrap();
+    }
+    buckets.append_many(rest.to_vec()).await.unwrap();
+    bounded(&buckets).await;
+    assert!(items(&buckets, &1).await == all);
+}
+
+#[tokio::test]
+async fn items_of_megabytes_travel_together() {
+    let db = database("bytes_together").await;
+    let buckets = Large::buckets(&db).await.unwrap();
+    let all: Vec<_> = (0..12)
+        .map(|n| Large::new(1, 0, n, [4 * MB, 1, MB, 2 * MB][n as usize % 4]))
+        .collect();
+    try_join_all(all.iter().map(|item| async { buckets.append(item).await }))
+        .await
+        .unwrap();
+    bounded(&buckets).await;
+    assert!(items(&buckets, &1).await == all);
+}
+
+/// What edits add and removals take away counts.
+#[tokio::test]
+async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes() {
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(
+        collection = "notes",
+        id = "{key}_{#}",
+        capacity = 4,
+        max_bytes = 100_000
+    )]
+    struct Note {
+        key: i64,
+        n: i64,
+        text: String,
+    }
+    let note = |n: i64, bytes: usize| Note {
+        key: 1,
+        n,
+        text: "x".repeat(bytes),
+    };
+    let db = database("bytes_edited").await;
+    let notes = Note::buckets(&db).await.unwrap();
+    for n in 0..3 {
+        notes.append(&note(n, 10_000)).await.unwrap();
+    }
+    let grow = |n: i64, bytes: usize| {
+        notes.update_item(&1, Note::FIELDS.n.eq(n), move |note| {
+            note.text = "y".repeat(bytes);
+        })
+    };
+    grow(0, 50_000).await.unwrap();
+    let error = grow(1, 60_000).await.unwrap_err();
+    assert!(error.is_too_large() && !error.is_maybe_stored(), "{error}");
+    let gone = notes.remove_item(&1, Note::FIELDS.n.eq(0)).await.unwrap();
+    assert_eq!(gone.map(|note| note.text.len()), Some(50_000));
+    grow(1, 60_000).await.unwrap();
+    grow(2, 10).await.unwrap();
+    // There is room for this one, and none for the next.
+    notes.append(&note(3, 20_000)).await.unwrap();
+    notes.append(&note(4, 60_000)).await.unwrap();
+    let buckets = bounded(&notes).await.remove(&1).unwrap();
+    let counts: Vec<_> = (buckets.iter())
+        .map(|bucket| number(bucket.get("count")))
+        .collect();
+    assert_eq!(counts, [3, 1]);
+}
+
+/// An item that has no room any more counts for the next bucket alone.
+#[tokio::test]
+async fn what_buckets_keep_is_of_those_items_that_found_room() {
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(
+        collection = "summed",
+        id = "{key}_{#}",
+        capacity = 10,
+        max_bytes = 2500
+    )]
+    struct Summed {
+        key: i64,
+        #[bucket(sum)]
+        n: i64,
+        text: String,
+    }
+    let db = database("bytes_summed").await;
+    let summed = Summed::buckets(&db).await.unwrap();
+    // They wait at the same time, and so travel together.
+    let appends = (0..20).map(|n| {
+        let text = "x".repeat(900);
+        let (summed, item) = (&summed, Summed { key: 1, n, text });
+        async move { summed.append(&item).await }
+    });
+    try_join_all(appends).await.unwrap();
+    bounded(&summed).await;
+    for bucket in documents(summed.collection()).await {
+        let items = bucket.get_array("items").unwrap().iter();
+        let n = |item: &Bson| number(item.as_document().unwrap().get("n"));
+        let kept = bucket.get_document("rollup").unwrap();
+        let kept = kept.get_document("n").unwrap();
+        assert_eq!(number(kept.get("count")), items.len() as i64, "{bucket}");
+        assert_eq!(
+            number(kept.get("sum")),
+            items.map(n).sum::<i64>(),
+            "{bucket}"
+        );
+    }
+}

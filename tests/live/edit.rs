@@ -1,0 +1,12 @@
+//! Edits and removals.
+
+pub(crate) mod edits;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod edits_races;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod edits_sessions;
+pub(crate) mod edits_support;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod edits_unique;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod remove_key;

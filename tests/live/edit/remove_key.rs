@@ -1,0 +1,185 @@
+//! A key is removed with all of its buckets, and no other key's, and goes on from there.
+
+use std::fmt::Debug;
+
+use bucket_runtime::{
+    Bucket, Buckets,
+    mongodb::{
+        Database,
+        bson::{DateTime, Document, doc},
+    },
+};
+use tokio::task::JoinSet;
+
+use crate::support::database::{database, dense_buckets, documents, items, number, recorded};
+
+trait Note: Bucket<Key = (String, i64)> + Clone + Debug {
+    fn new(topic: &str, user: i64, n: i64) -> Self;
+    fn n(&self) -> i64;
+}
+
+macro_rules! notes {
+    ($($name:ident($id:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "notes", id = $id, capacity = 3)]
+        struct $name {
+            #[serde(alias = "subject")]
+            topic: String,
+            user: i64,
+            at: DateTime,
+            n: i64,
+        }
+
+        impl Note for $name {
+            fn new(topic: &str, user: i64, n: i64) -> Self {
+                let at = DateTime::from_millis(1_698_321_600_000 + n * 500_000);
+                Self { topic: topic.to_owned(), user, at, n }
+            }
+
+            fn n(&self) -> i64 {
+                self.n
+            }
+        }
+    )+};
+}
+
+notes! {
+    Timed("{topic}_{user}_{at}")
+    Numbered("{topic}_{user}_{#}")
+    Windowed("{topic}_{user}_{at/1h}")
+}
+
+const TOPICS: [&str; 7] = ["12", "12_3", "", "_", "a.b", "a%b", "$ne"];
+
+async fn opened<T: Note>(test: &str) -> (Database, Buckets<T>) {
+    let db = database(test).await;
+    let notes = T::buckets(&db).await.unwrap();
+    (db, notes)
+}
+
+fn is_of(bucket: &Document, topic: &str, user: i64) -> bool {
+    bucket.get_str("topic").unwrap() == topic && number(bucket.get("user")) == user
+}
+
+async fn goes_alone<T: Note>(test: &str) {
+    let (_, notes) = opened::<T>(test).await;
+    let all = (0..500).map(|n: i64| T::new(TOPICS[n as usize % 7], n % 3, n));
+    notes.append_many(all).await.unwrap();
+    for topic in TOPICS {
+        let before = documents(notes.collection()).await;
+        let (gone, stay): (Vec<_>, Vec<_>) =
+            (before.into_iter()).partition(|bucket| is_of(bucket, topic, 1));
+        assert!(gone.len() > 5);
+        let removed = notes.remove_key((topic, &1)).await.unwrap();
+        assert_eq!(removed, gone.len() as u64, "{topic:?}");
+        assert_eq!(documents(notes.collection()).await, stay, "{topic:?}");
+        assert_eq!(notes.count((topic, &1)).await.unwrap(), 0);
+        assert_eq!(notes.remove_key((topic, &1)).await.unwrap(), 0);
+
+        // The key begins anew.
+        notes.append(&T::new(topic, 1, 7)).await.unwrap();
+        let page = notes.page((topic, &1), 1).await.unwrap().unwrap();
+        assert_eq!(Vec::from_iter(page.items.iter().map(T::n)), [7]);
+    }
+    dense_buckets(&notes).await;
+}
+
+#[tokio::test]
+async fn all_of_a_key_goes_and_nothing_else() {
+    goes_alone::<Timed>("remove_timed").await;
+    goes_alone::<Numbered>("remove_numbered").await;
+    goes_alone::<Windowed>("remove_windowed").await;
+}
+
+#[tokio::test]
+async fn a_bucket_under_an_older_name_goes_and_a_foreign_one_stays() {
+    let (_, notes) = opened::<Timed>("remove_names").await;
+    let bucket = |id: &str, name: &str, topic: &str| {
+        let item = doc! { "at": DateTime::now(), "n": 1_i64 };
+        doc! { "_id": id, name: topic, "user": 1, "count": 3, "items": [item.clone(), item.clone(), item] }
+    };
+    let foreign = bucket("x_1_1698321602", "topic", "y");
+    let older = bucket("x_1_1698321601", "subject", "x");
+    let raw = notes.collection();
+    raw.insert_many([older, foreign.clone()]).await.unwrap();
+    notes.append(&Timed::new("x", 1, 1)).await.unwrap();
+    assert_eq!(notes.remove_key(("x", &1)).await.unwrap(), 2);
+    assert_eq!(documents(raw).await, [foreign]);
+}
+
+async fn beside_writers<T: Note>(test: &str) {
+    let (_, notes) = opened::<T>(test).await;
+    let mut tasks = JoinSet::new();
+    for writer in 0..16 {
+        let notes = notes.clone();
+        tasks.spawn(async move {
+            for n in 0..30 {
+                let n = writer * 100 + n;
+                notes.append(&T::new("a", n % 2, n)).await.unwrap();
+            }
+        });
+    }
+    let mut removed = 0;
+    while !tasks.is_empty() {
+        removed += notes.remove_key(("a", &0)).await.unwrap();
+        dense_buckets_of_one_moment(&notes).await;
+        while let Some(result) = tasks.try_join_next() {
+            result.unwrap();
+        }
+    }
+    assert!(removed > 0);
+    // The other key has lost nothing.
+    assert_eq!(notes.count(("a", &1)).await.unwrap(), 16 * 15);
+    notes.remove_key(("a", &0)).await.unwrap();
+    assert_eq!(notes.count(("a", &0)).await.unwrap(), 0);
+    for n in 0..10 {
+        notes.append(&T::new("a", 0, n)).await.unwrap();
+    }
+    let stored = items(&notes, ("a", &0)).await;
+    assert_eq!(stored.len(), 10);
+    dense_buckets(&notes).await;
+}
+
+/// G2 and G3 while others write.
+async fn dense_buckets_of_one_moment<T: Note>(notes: &Buckets<T>) {
+    if let Some(documents) = crate::support::database::snapshot(notes.collection()).await {
+        crate::support::database::dense::<T>(documents);
+    }
+}
+
+#[tokio::test]
+async fn writers_of_the_moment_go_on() {
+    beside_writers::<Timed>("remove_race_timed").await;
+    beside_writers::<Numbered>("remove_race_numbered").await;
+    beside_writers::<Windowed>("remove_race_windowed").await;
+}
+
+#[tokio::test]
+async fn in_a_transaction_all_goes_or_nothing() {
+    let (db, notes) = opened::<Timed>("remove_transaction").await;
+    for n in 0..8 {
+        notes.append(&Timed::new("a", 1, n)).await.unwrap();
+    }
+    let before = documents(notes.collection()).await;
+    let mut session = db.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let remove = notes.remove_key(("a", &1)).session(&mut session);
+    assert_eq!(remove.await.unwrap(), 3);
+    session.abort_transaction().await.unwrap();
+    assert_eq!(documents(notes.collection()).await, before);
+
+    session.start_transaction().await.unwrap();
+    let remove = notes.remove_key(("a", &1)).session(&mut session);
+    remove.await.unwrap();
+    session.commit_transaction().await.unwrap();
+    assert!(documents(notes.collection()).await.is_empty());
+}
+
+#[tokio::test]
+async fn it_is_one_command() {
+    let (db, record) = recorded("remove_command").await;
+    let notes = Timed::buckets(&db).await.unwrap();
+    record.take();
+    notes.remove_key(("a", &1)).await.unwrap();
+    assert_eq!(record.names(), ["delete"]);
+}

@@ -1,0 +1,284 @@
+//! What a collection that is not as it should be answers, and that the way out that an error's text
+//! names is one.
+
+use crate::{
+    outlier::support::{Book, books, fresh},
+    support::database::{database, documents, is_cluster, items, number, pages},
+};
+use bucket_runtime::{
+    Bucket, Buckets, Error, Outlier,
+    mongodb::{
+        Database, IndexModel,
+        bson::{DateTime, Document, doc},
+        options::{Collation, CollationStrength, IndexOptions},
+    },
+};
+
+macro_rules! entries {
+    ($($name:ident($id:literal, $capacity:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "entries", id = $id, capacity = $capacity)]
+        pub(crate) struct $name {
+            k: String,
+            at: DateTime,
+            n: i64,
+        }
+
+        impl Entry for $name {
+            fn new(k: &str, n: i64) -> Self {
+                Self { k: k.to_owned(), at: DateTime::from_millis(1_698_335_223_434), n }
+            }
+
+            fn n(&self) -> i64 {
+                self.n
+            }
+        }
+    )+};
+}
+
+pub(crate) trait Entry: Bucket<Key = (String,)> {
+    /// All at one moment, so that every further bucket has to find an id of its own.
+    fn new(k: &str, n: i64) -> Self;
+    fn n(&self) -> i64;
+}
+
+entries! {
+    Seconds5("{k}_{at}", 5)
+    Seconds10("{k}_{at}", 10)
+    Seconds20("{k}_{at}", 20)
+    Numbered5("{k}_{#}", 5)
+    Numbered10("{k}_{#}", 10)
+    Numbered20("{k}_{#}", 20)
+}
+
+pub(crate) async fn append<T: Entry>(
+    entries: &Buckets<T>,
+    k: &str,
+    n: impl IntoIterator<Item = i64>,
+) -> Result<(), Error> {
+    for n in n {
+        entries.append(&T::new(k, n)).await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn read<T: Entry>(entries: &Buckets<T>, k: &str) -> Vec<i64> {
+    items(entries, k).await.iter().map(T::n).collect()
+}
+
+/// The error of an opening.
+pub(crate) async fn refused<T: Entry>(db: &Database) -> Error {
+    let error = T::buckets(db)
+        .await
+        .expect_err("the collection must be refused");
+    assert_eq!(error.collection(), format!("{}.entries", db.name()));
+    assert!(error.to_string().contains(error.collection()), "{error}");
+    assert!(!error.is_maybe_stored(), "{error}");
+    error
+}
+
+async fn missing_index<T: Entry>(db: &Database) {
+    let _ = db.collection::<T>("entries").drop().await;
+    let entries = T::buckets(db).await.unwrap();
+    for k in ["fresh", "begun"] {
+        append(&entries, "begun", [0]).await.unwrap();
+        entries
+            .collection()
+            .drop_index("bucket_open")
+            .await
+            .unwrap();
+        let before = documents(entries.collection()).await;
+        let error = append(&entries, k, [1]).await.unwrap_err();
+        assert!(
+            error.is_index_conflict() && !error.is_maybe_stored(),
+            "{error}"
+        );
+        assert_eq!(error.key(), Some(&*format!("{k:?}")));
+        assert!(
+            error
+                .to_string()
+                .contains("open the collection again with `buckets`"),
+            "{error}"
+        );
+        assert_eq!(documents(entries.collection()).await, before);
+        // The old handle works again, too.
+        let _ = T::buckets(db).await.unwrap();
+        append(&entries, k, [2]).await.unwrap();
+        assert_eq!(read(&entries, k).await.last(), Some(&2));
+    }
+}
+
+#[tokio::test]
+async fn without_the_index_nothing_is_stored_until_the_collection_is_opened_again() {
+    let db = database("missing_index").await;
+    missing_index::<Seconds10>(&db).await;
+    missing_index::<Numbered10>(&db).await;
+}
+
+/// Writes with one capacity, is refused with the other one, does what the refusal says, goes on.
+async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
+    let _ = db.collection::<Old>("entries").drop().await;
+    let old = Old::buckets(db).await.unwrap();
+    // Two full and one open, one full, one that is full for a smaller capacity, one hardly begun.
+    let keys = [("many", 23), ("full", 10), ("most", 7), ("few", 2)];
+    for (k, n) in keys {
+        append(&old, k, 0..n).await.unwrap();
+    }
+    let error = refused::<New>(db).await;
+    assert!(
+        error.is_capacity_mismatch() && !error.is_index_conflict(),
+        "{error}"
+    );
+    for said in [
+        "`capacity = 10`",
+        &format!("says {}", New::SPEC.capacity),
+        "`Trade::change_capacity(&db)`",
+    ] {
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    // Nothing was changed: the old struct goes on.
+    let old = Old::buckets(db).await.unwrap();
+    append(&old, "few", [2]).await.unwrap();
+
+    let done = New::change_capacity(db).await.unwrap();
+    assert!(done.left.is_empty(), "{:?}", done.left);
+    let new = New::buckets(db).await.unwrap();
+    for (k, n) in [("many", 23), ("full", 10), ("most", 7), ("few", 3)] {
+        append(&new, k, n..n + 30).await.unwrap();
+        assert_eq!(read(&new, k).await, (0..n + 30).collect::<Vec<_>>(), "{k}");
+        assert_eq!(new.count(k).await.unwrap() as i64, n + 30);
+        let pages = pages(&new, k).await;
+        let open = pages.iter().rposition(|page| page.is_open());
+        assert!(
+            open.is_none_or(|open| open + 1 == pages.len()),
+            "only the last one may be open"
+        );
+        assert!(
+            pages.iter().filter(|page| page.is_open()).count() <= 1,
+            "G3"
+        );
+    }
+    // What was written since then has the new capacity; what was full keeps its items.
+    let capacity = i64::from(New::SPEC.capacity);
+    for bucket in documents(new.collection()).await {
+        let length = bucket.get_array("items").unwrap().len() as i64;
+        assert_eq!(number(bucket.get("count")), length, "G2: {bucket}");
+        assert!(
+            length
+                <= if bucket.contains_key("sealed") {
+                    10
+                } else {
+                    capacity.max(7)
+                }
+        );
+    }
+    // The next change starts from here.
+    assert!(refused::<Old>(db).await.is_capacity_mismatch());
+}
+
+#[tokio::test]
+async fn following_the_refusal_of_another_capacity_changes_the_capacity() {
+    let db = database("capacity").await;
+    change_capacity::<Seconds10, Seconds5>(&db).await;
+    change_capacity::<Seconds10, Seconds20>(&db).await;
+    change_capacity::<Numbered10, Numbered5>(&db).await;
+    change_capacity::<Numbered10, Numbered20>(&db).await;
+}
+
+#[tokio::test]
+async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept() {
+    if is_cluster().await {
+        // No such unique index fits the shard key.
+        return;
+    }
+    let db = database("foreign_index").await;
+    let entries = db.collection::<Document>("entries");
+    let ours = || doc! { "k": 1, "sealed": 1 };
+    let open = || doc! { "count": { "$lt": 10 } };
+    let named = || IndexOptions::builder().name("bucket_open".to_owned());
+    let insensitive = Collation::builder()
+        .locale("en")
+        .strength(CollationStrength::Secondary);
+    let foreign = [
+        (doc! { "other": 1 }, named().build()),
+        (
+            doc! { "k": 1 },
+            named()
+                .unique(true)
+                .partial_filter_expression(open())
+                .build(),
+        ),
+        (
+            doc! { "sealed": 1, "k": 1 },
+            named()
+                .unique(true)
+                .partial_filter_expression(open())
+                .build(),
+        ),
+        // Not unique: it would let through what it is there to refuse.
+        (ours(), named().partial_filter_expression(open()).build()),
+        // Not partial: it would refuse the second full bucket of a key.
+        (ours(), named().unique(true).build()),
+        (
+            ours(),
+            named()
+                .unique(true)
+                .partial_filter_expression(doc! { "count": 3 })
+                .build(),
+        ),
+        // Under it "a" and "A" are one key.
+        (
+            ours(),
+            named()
+                .unique(true)
+                .partial_filter_expression(open())
+                .collation(insensitive.build())
+                .build(),
+        ),
+    ];
+    for (keys, options) in foreign {
+        let model = IndexModel::builder().keys(keys).options(options).build();
+        entries.create_index(model.clone()).await.unwrap();
+        let Err(error) = Seconds10::buckets(&db).await else {
+            panic!("taken for ours: {model:?}")
+        };
+        assert!(
+            error.is_index_conflict() && !error.is_capacity_mismatch(),
+            "{error}"
+        );
+        assert!(
+            error
+                .to_string()
+                .contains("drop it and open the collection again"),
+            "{error}"
+        );
+        entries
+            .drop_index("bucket_open")
+            .await
+            .expect("the index is still there");
+    }
+    let entries = Seconds10::buckets(&db).await.unwrap();
+    append(&entries, "a", [0]).await.unwrap();
+}
+
+books! {
+    Small(3, 2)
+    Large(3, 5)
+}
+
+#[tokio::test]
+async fn outlier_extras_of_another_capacity_are_not_opened() {
+    let db = database("extras_capacity").await;
+    let books = fresh::<Small>(&db).await;
+    books
+        .insert(&Small::new(1, (0..9).collect()))
+        .await
+        .unwrap();
+    let error = Large::outliers(&db).await.unwrap_err();
+    assert!(error.is_capacity_mismatch(), "{error}");
+    let said = "made with capacity 2, but the struct says 5; write `extras_capacity = 2`";
+    assert!(error.to_string().contains(said), "{error}");
+    books.delete(&1).await.unwrap();
+    books.extras_collection().drop().await.unwrap();
+    Large::outliers(&db).await.unwrap();
+}

@@ -1,0 +1,212 @@
+//! A standalone server, which has no retryable writes: everything works, nothing is repeated, and what
+//! was cut off is said to be maybe stored.
+
+use std::{
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use bucket_runtime::{
+    Bucket, Buckets, Outlier,
+    mongodb::{
+        Client,
+        bson::{Document, doc},
+        options::ClientOptions,
+    },
+};
+
+use crate::{
+    append::combine_support::{
+        Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, fresh, together,
+    },
+    support::{
+        database::{listening, server},
+        proxy::{
+            Fate::{CutAfter, CutBefore},
+            Proxy,
+        },
+    },
+};
+
+/// The mongod of the other tests, started once more without a replica set. A shell ends it when its
+/// input is closed, however this process ends.
+struct Standalone {
+    uri: String,
+    folder: PathBuf,
+    shell: Child,
+}
+
+impl Standalone {
+    /// `None` if the server of the tests is somebody's own.
+    async fn start(test: &str) -> Option<Self> {
+        if !server().await.is_throw_away() {
+            return None;
+        }
+        let admin = server().await.database("admin").await.unwrap();
+        let options = admin
+            .run_command(doc! { "getCmdLineOpts": 1 })
+            .await
+            .unwrap();
+        let mongod = options.get_array("argv").unwrap()[0].as_str().unwrap();
+        let folder = format!("bucket-tests-{}-{test}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir_all(folder.join("data")).unwrap();
+        // A port that was free a moment ago.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port().to_string();
+        drop(listener);
+        let script = "folder=$1; shift; \"$@\" > \"$folder/log\" 2>&1 & pid=$!; \
+                      read -r _; kill -9 $pid; wait $pid; rm -rf \"$folder\"";
+        let shell = Command::new("/bin/sh")
+            .args(["-c", script, "standalone"])
+            .args([&folder, &PathBuf::from(mongod)])
+            .args(["--bind_ip", "127.0.0.1", "--port", &port, "--nounixsocket"])
+            .args(["--wiredTigerCacheSizeGB", "0.25", "--dbpath"])
+            .arg(folder.join("data"))
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Some(Self {
+            uri: format!("mongodb://127.0.0.1:{port}/?directConnection=true"),
+            folder,
+            shell,
+        })
+    }
+}
+
+impl Drop for Standalone {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize, bucket_runtime::Outlier)]
+#[outlier(collection = "albums", reference = "album", threshold = 5)]
+struct Album {
+    _id: i64,
+    #[outlier(items)]
+    listeners: Vec<i64>,
+}
+
+fn items<T: Mark>(keys: i64, first: i64) -> impl Iterator<Item = T> {
+    (first..first + 100).map(move |n| T::new(n % keys, n).at(NOON + n * 1000))
+}
+
+async fn works<T: Mark>(uri: &str) {
+    let (options, record) = listening(ClientOptions::parse(uri).await.unwrap());
+    let db = Client::with_options(options)
+        .unwrap()
+        .database("standalone");
+    let marks = fresh::<T>(&db).await;
+    let mut all = Vec::new();
+    for (first, keys) in [(0, 1), (100, 100), (200, 7)] {
+        for result in together(&marks, items::<T>(keys, first)).await {
+            result.unwrap();
+        }
+        all.extend((first..first + 100).map(|n| (n % keys, n)));
+    }
+    marks.append_many(items::<T>(7, 300)).await.unwrap();
+    all.extend((300..400).map(|n| (n % 7, n)));
+    assert_stored(&marks, all).await;
+    let numbered = |command: &Document| command.contains_key("txnNumber");
+    assert!(!record.take().iter().any(numbered));
+}
+
+/// Both ways of travelling together, and a load.
+async fn cut<T: Mark>(uri: &str) {
+    let proxy = Proxy::start(uri).await;
+    for fate in [CutBefore, CutAfter] {
+        let marks: Buckets<T> = fresh(&proxy.database("standalone")).await;
+        let mut expected = Vec::new();
+        for (first, keys) in [(0, 1), (100, 100)] {
+            proxy.next("$push", [fate]);
+            let mut in_doubt = Vec::new();
+            for (n, result) in (first..).zip(together(&marks, items::<T>(keys, first)).await) {
+                match result {
+                    Ok(_) => expected.push((n % keys, n)),
+                    Err(error) => {
+                        assert!(error.is_maybe_stored(), "{error}");
+                        in_doubt.push(n);
+                    }
+                }
+            }
+            assert!(proxy.is_done());
+            assert!(!in_doubt.is_empty(), "nothing was repeated");
+            let found: Vec<_> = at_rest(&marks).await.into_values().flatten().collect();
+            in_doubt.retain(|n| found.contains(n));
+            assert!(fate == CutAfter || in_doubt.is_empty());
+            expected.extend(in_doubt.iter().map(|n| (n % keys, *n)));
+            assert_stored(&marks, expected.iter().copied()).await;
+        }
+        proxy.next("insert", [fate]);
+        let error = marks.append_many(items::<T>(3, 1000)).await.unwrap_err();
+        let in_doubt = error
+            .failed()
+            .iter()
+            .filter(|failed| failed.error.is_maybe_stored());
+        let in_doubt: Vec<_> = in_doubt.map(|failed| failed.item.n()).collect();
+        assert!(!in_doubt.is_empty(), "nothing was repeated");
+        let refused = error
+            .failed()
+            .iter()
+            .filter(|failed| !failed.error.is_maybe_stored());
+        let refused: Vec<_> = refused.map(|failed| failed.item.n()).collect();
+        assert_eq!(
+            error.stored() as usize + in_doubt.len() + refused.len(),
+            100
+        );
+        let found: Vec<_> = at_rest(&marks).await.into_values().flatten().collect();
+        let is_there =
+            |n: &i64| !refused.contains(n) && (!in_doubt.contains(n) || found.contains(n));
+        expected.extend((1000..1100).filter(is_there).map(|n| (n % 3, n)));
+        assert_stored(&marks, expected).await;
+    }
+}
+
+/// The calls that need transactions or change streams say so before they send anything.
+#[tokio::test]
+async fn what_needs_a_replica_set_says_so_and_sends_nothing() {
+    let Some(standalone) = Standalone::start("standalone_needs").await else {
+        return;
+    };
+    let (options, record) = listening(ClientOptions::parse(&standalone.uri).await.unwrap());
+    let db = Client::with_options(options).unwrap().database("needs");
+    let marks = fresh::<Seconds10>(&db).await;
+    let albums = Album::outliers(&db).await.unwrap();
+    record.take();
+    let refused = [
+        Seconds10::change_capacity(&db).await.err(),
+        marks
+            .import_flat(&db.collection::<Document>("flat"))
+            .await
+            .err(),
+        marks.watch(&1).await.err(),
+        albums.split_existing().await.err(),
+        Seconds10::create_collection(&db).sharded().await.err(),
+    ];
+    for error in refused {
+        let error = error.expect("it was refused");
+        assert!(
+            error.is_unsupported() && !error.is_maybe_stored(),
+            "{error}"
+        );
+    }
+    let sent = record.names();
+    assert!(sent.iter().all(|name| name == "hello"), "{sent:?}");
+}
+
+#[tokio::test]
+async fn on_a_standalone_server_nothing_is_numbered_or_repeated() {
+    let Some(standalone) = Standalone::start("standalone").await else {
+        return;
+    };
+    works::<Seconds10>(&standalone.uri).await;
+    works::<Numbered10>(&standalone.uri).await;
+    cut::<Seconds10>(&standalone.uri).await;
+    cut::<Numbered10>(&standalone.uri).await;
+}

@@ -1,0 +1,151 @@
+//! G6: dropping a call's future at any point breaks none of G2 to G5, and doubles nothing.
+
+use std::{future::IntoFuture, time::Duration};
+
+use bucket_runtime::{Bucket, Buckets, mongodb::bson::DateTime};
+use rand::Rng;
+use tokio::task::JoinSet;
+
+use crate::support::database::{database, dense_buckets, number};
+
+macro_rules! visits {
+    ($($name:ident($id:literal, $capacity:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "visits", id = $id, capacity = $capacity)]
+        struct $name {
+            page: String,
+            at: DateTime,
+            n: i64,
+        }
+
+        impl Visit for $name {
+            fn new(page: String, at: DateTime, n: i64) -> Self {
+                Self { page, at, n }
+            }
+        }
+    )+};
+}
+
+trait Visit: Bucket {
+    fn new(page: String, at: DateTime, n: i64) -> Self;
+}
+
+visits! {
+    BySecond("{page}_{at}", 3)
+    ByMillisecond("{page}_{at:millis}", 3)
+    ByNumber("{page}_{#}", 3)
+}
+
+/// 16 tasks append, and drop the future of half of the appends after a random time, which spans
+/// from before the first byte is sent until after the answer.
+async fn drop_at_random<T: Visit>(buckets: Buckets<T>) {
+    const WRITERS: i64 = 16;
+    const ITEMS: i64 = 100;
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let buckets = buckets.clone();
+        writers.spawn(async move {
+            let mut acknowledged = Vec::new();
+            for n in writer * ITEMS..(writer + 1) * ITEMS {
+                let at = DateTime::from_millis(1_698_321_600_000 + n % 3);
+                let visit = T::new(format!("page {}", n % 4), at, n);
+                let (patient, micros) = {
+                    let mut random = rand::rng();
+                    (random.random::<bool>(), random.random_range(0..6000))
+                };
+                let append = buckets.append(&visit);
+                if patient {
+                    append.await.unwrap();
+                    acknowledged.push(n);
+                } else if let Ok(done) =
+                    tokio::time::timeout(Duration::from_micros(micros), append.into_future()).await
+                {
+                    done.unwrap();
+                    acknowledged.push(n);
+                }
+            }
+            acknowledged
+        });
+    }
+    let acknowledged = writers.join_all().await.concat();
+
+    // What was dropped may still be on its way; the check needs a collection at rest.
+    let mut before = usize::MAX;
+    let by_key = loop {
+        let by_key = dense_buckets(&buckets).await;
+        let stored = by_key
+            .values()
+            .flatten()
+            .map(|b| b.get_array("items").unwrap().len())
+            .sum();
+        if stored == before {
+            break by_key;
+        }
+        before = stored;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    };
+    let mut stored = Vec::new();
+    for of_key in by_key.values() {
+        for bucket in of_key {
+            for item in bucket.get_array("items").unwrap() {
+                let n = number(item.as_document().unwrap().get("n"));
+                assert_eq!(
+                    bucket.get_str("page").unwrap(),
+                    format!("page {}", n % 4),
+                    "G4"
+                );
+                stored.push(n);
+            }
+        }
+    }
+    stored.sort_unstable();
+    let with_doubles = stored.len();
+    stored.dedup();
+    assert_eq!(stored.len(), with_doubles, "an item was stored twice");
+    assert!(
+        acknowledged.len() < (WRITERS * ITEMS) as usize,
+        "some futures were dropped early"
+    );
+    for n in acknowledged {
+        assert!(
+            stored.binary_search(&n).is_ok(),
+            "G1: item {n} was acknowledged"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn appends_dropped_at_random_points() {
+    let db = database("dropped").await;
+    drop_at_random(
+        BySecond::buckets_in(db.collection::<()>("seconds"))
+            .await
+            .unwrap(),
+    )
+    .await;
+    drop_at_random(
+        ByMillisecond::buckets_in(db.collection::<()>("millis"))
+            .await
+            .unwrap(),
+    )
+    .await;
+    drop_at_random(
+        ByNumber::buckets_in(db.collection::<()>("numbers"))
+            .await
+            .unwrap(),
+    )
+    .await;
+}
+
+/// A future that was made but never polled has sent nothing.
+#[tokio::test]
+async fn an_append_that_is_not_awaited_sends_nothing() {
+    let (db, record) = crate::support::database::recorded("not_awaited").await;
+    let buckets = ByNumber::buckets(&db).await.unwrap();
+    record.take();
+    let visit = ByNumber::new("page".into(), DateTime::from_millis(0), 0);
+    drop(buckets.append(&visit));
+    drop(buckets.append(&visit).into_future());
+    drop(buckets.page("page", 1));
+    assert_eq!(record.names(), Vec::<String>::new());
+}

@@ -1,0 +1,292 @@
+//! The whole life of the data at once: tasks append, singly and in bulk, edit and remove, while
+//! another one changes the capacity up and down and packs the buckets, and all of them drop some of
+//! their calls. What was acknowledged holds, and at rest the buckets are as ever.
+
+use std::{
+    collections::BTreeMap,
+    future::{Future, IntoFuture},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bucket_runtime::{
+    Appended, Bucket, Buckets, CapacityProgress, Result,
+    mongodb::{Database, bson::Document},
+};
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use tokio::task::JoinSet;
+
+use crate::{
+    edit::edits_support::checked_within,
+    guarantees::{life_model::*, life_support::*},
+    maintain::change_capacity::{change, is_dense},
+    support::database::{database, documents, snapshot},
+};
+
+const WRITERS: u64 = 5;
+const STEPS: usize = 80;
+
+/// What an item is worth whose append was dropped; the other way round, its removal was.
+const DROPPED: [Option<i32>; 2] = [None, Some(0)];
+
+/// How often the capacity is changed, at least, by a call that is not dropped.
+const CHANGES: u32 = 4;
+
+/// A writer of items of its own, which are in the same buckets as those of others.
+struct Writer<T> {
+    notes: Buckets<T>,
+    next: i64,
+    known: BTreeMap<i64, Known<T>>,
+}
+
+impl<T: Entry> Writer<T> {
+    fn new(notes: Buckets<T>, number: u64) -> Self {
+        Self {
+            notes,
+            next: i64::try_from(number).unwrap() * ITEMS,
+            known: BTreeMap::new(),
+        }
+    }
+
+    async fn run(mut self, seed: u64) -> BTreeMap<i64, Known<T>> {
+        for (step, limit) in program(seed, STEPS) {
+            match step {
+                Step::Append(place) => self.append(place, limit).await,
+                Step::Again(pick) => self.again(pick, limit).await,
+                Step::Update(pick) => self.update(pick, limit).await,
+                Step::Remove(pick) => self.remove(pick, limit).await,
+            }
+        }
+        self.known
+    }
+
+    fn new_item(&mut self, place: Place) -> T {
+        self.next += 1;
+        T::of(place, self.next)
+    }
+
+    fn know(&mut self, item: T, values: &[Option<i32>]) {
+        let known = Known {
+            values: values.to_vec(),
+            in_order: matches!(values, [Some(_)]),
+            item,
+        };
+        self.known.insert(known.item.n(), known);
+    }
+
+    /// One of the items that have these values. What a dropped call was about may be changed by it
+    /// yet.
+    fn pick(&mut self, pick: usize, is: impl Fn(&[Option<i32>]) -> bool) -> Option<&mut Known<T>> {
+        let mut those = Vec::from_iter(self.known.values_mut().filter(|known| is(&known.values)));
+        (!those.is_empty()).then(|| those.swap_remove(pick % those.len()))
+    }
+
+    async fn append(&mut self, place: Place, limit: Option<u64>) {
+        let item = self.new_item(place);
+        match called(self.notes.append(&item), limit).await {
+            Outcome::Done(done) => {
+                assert_eq!(done, Appended::Stored);
+                self.know(item, &[Some(0)]);
+            }
+            Outcome::Refused => self.know(item, &[None]),
+            Outcome::Unknown => self.know(item, &DROPPED),
+        }
+    }
+
+    /// Many at once, which is not done while buckets are rewritten.
+    async fn load(&mut self, items: u32) {
+        let places = (0..items).map(|_| place(&mut rand::rng()));
+        let items = Vec::from_iter(places.map(|place| self.new_item(place)));
+        let stored = self.notes.append_many(items.clone()).await.unwrap();
+        assert_eq!(stored, items.len() as u64);
+        items
+            .into_iter()
+            .for_each(|item| self.know(item, &[Some(0)]));
+    }
+
+    /// A repetition tells whether a dropped append was carried out, and makes up for it.
+    async fn again(&mut self, pick: usize, limit: Option<u64>) {
+        let notes = self.notes.clone();
+        if T::SPEC.unique.is_some()
+            && let Some(known) = self.pick(pick, |values| values == DROPPED)
+            && let Outcome::Done(_) = called(notes.append(&known.item), limit).await
+        {
+            known.values = vec![Some(0)];
+        }
+    }
+
+    async fn update(&mut self, pick: usize, limit: Option<u64>) {
+        let notes = self.notes.clone();
+        let Some(known) = self.pick(pick, |values| matches!(values, [Some(_)])) else {
+            return;
+        };
+        let next = known.values[0].unwrap() + 1;
+        let (owner, n) = (*known.item.owner(), known.item.n());
+        for _ in 0..MISSED {
+            let up = |note: &mut T| *note.value() += 1;
+            match called(notes.update_item(&owner, T::n_is(n), up), limit).await {
+                Outcome::Done(now) => {
+                    let Some(mut now) = now else {
+                        continue;
+                    };
+                    assert_eq!((now.n(), *now.value()), (n, next));
+                    known.values = vec![Some(next)];
+                }
+                Outcome::Refused => {}
+                Outcome::Unknown => known.values.push(Some(next)),
+            }
+            return;
+        }
+        panic!("item {n} is not found");
+    }
+
+    async fn remove(&mut self, pick: usize, limit: Option<u64>) {
+        let notes = self.notes.clone();
+        let Some(known) = self.pick(pick, |values| matches!(values, [Some(_)])) else {
+            return;
+        };
+        let (owner, n) = (*known.item.owner(), known.item.n());
+        for _ in 0..MISSED {
+            match called(notes.remove_item(&owner, T::n_is(n)), limit).await {
+                Outcome::Done(gone) => {
+                    let Some(mut gone) = gone else {
+                        continue;
+                    };
+                    assert_eq!((gone.n(), Some(*gone.value())), (n, known.values[0]));
+                    known.values = vec![None];
+                }
+                Outcome::Refused => {}
+                Outcome::Unknown => known.values.push(None),
+            }
+            return;
+        }
+        panic!("item {n} is not found");
+    }
+}
+
+/// How often in a row a read may miss an item that is moved from bucket to bucket meanwhile.
+const MISSED: u32 = 20;
+
+/// Changes the capacity up and down until told to stop.
+async fn up_and_down<A: Entry, B: Entry>(db: Database, seed: u64, stop: Arc<AtomicBool>) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut done = 0;
+    let mut down = true;
+    while !stop.load(Ordering::Relaxed) || done < CHANGES {
+        let repack = random.random_range(0..4) > 0;
+        type Call = Pin<Box<dyn Future<Output = Result<CapacityProgress>> + Send>>;
+        let call: Call = match down {
+            true => B::change_capacity(&db).repack(repack).into_future(),
+            false => A::change_capacity(&db).repack(repack).into_future(),
+        };
+        let dropped = random.random_range(0..3) == 0;
+        let limit = dropped.then(|| random.random_range(0..60_000));
+        // One that was dropped is called again.
+        let is_done = match called(call, limit).await {
+            Outcome::Done(change) => {
+                assert!(change.left.is_empty(), "{:?}", change.left);
+                done += 1;
+                true
+            }
+            _ => false,
+        };
+        if let Some(now) = snapshot(&db.collection::<Document>(A::SPEC.collection)).await {
+            let most = if down && is_done {
+                B::SPEC.capacity
+            } else {
+                A::SPEC.capacity
+            };
+            let found = checked_within::<A>(now, B::SPEC.capacity.into(), most.into());
+            assert_once(found.into_values().flatten().map(|(n, _)| n));
+        }
+        down ^= is_done;
+    }
+}
+
+/// Waits until nothing is on its way any more. A transaction of a dropped call pauses for half a
+/// second before it is begun again.
+async fn at_rest(db: &Database, collection: &str) {
+    let collection = db.collection::<Document>(collection);
+    let mut before = Vec::new();
+    let mut same = 0;
+    while same < 4 {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let names = collection.list_index_names().await.unwrap();
+        let found = (documents(&collection).await, names);
+        same = if before == [found.clone()] {
+            same + 1
+        } else {
+            0
+        };
+        before = vec![found];
+    }
+}
+
+async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
+    let seed = rand::random_range(0..1_000_000);
+    // Shown if the test fails.
+    println!("{test}: seed {seed}");
+    let db = database(test).await;
+    if validated {
+        A::create_collection(&db).await.unwrap();
+    }
+    let large = A::buckets(&db).await.unwrap();
+    let alone = A::buckets(&db).combine(false).await.unwrap();
+    change::<B>(&db, true).await;
+    let small = B::buckets(&db).await.unwrap();
+
+    let mut first = Writer::new(alone, 1);
+    first.load(100).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let changes = tokio::spawn(up_and_down::<A, B>(db.clone(), seed, Arc::clone(&stop)));
+    let (mut of_large, mut of_small) = (JoinSet::new(), JoinSet::new());
+    of_large.spawn(first.run(seed + 1));
+    for number in 2..=WRITERS {
+        match number % 2 {
+            0 => drop(of_small.spawn(Writer::new(small.clone(), number).run(seed + number))),
+            _ => drop(of_large.spawn(Writer::new(large.clone(), number).run(seed + number))),
+        }
+    }
+    let mut model = Model::default();
+    model.add(of_large.join_all().await);
+    model.add(of_small.join_all().await);
+    stop.store(true, Ordering::Relaxed);
+    changes.await.unwrap();
+    at_rest(&db, A::SPEC.collection).await;
+
+    // Whichever capacity was the last one, these calls pack all.
+    change::<A>(&db, true).await;
+    model.agrees::<A>(&db).await;
+    let before = in_order(&large).await;
+    change::<B>(&db, true).await;
+    model.agrees::<B>(&db).await;
+    assert_eq!(in_order(&small).await, before, "the order");
+    if B::SPEC.max_bytes == Seconds4::SPEC.max_bytes {
+        is_dense(&small).await;
+    }
+}
+
+macro_rules! lives {
+    ($($test:ident: $large:ident $small:ident $validated:literal;)+) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        async fn $test() {
+            life::<$large, $small>(concat!("life_", stringify!($test)), $validated).await;
+        }
+    )+};
+}
+
+lives! {
+    seconds: Seconds10 Seconds4 true;
+    millis: Millis10 Millis4 false;
+    numbered: Numbered10 Numbered4 true;
+    windows: Windows10 Windows4 true;
+    seconds_with_sums: SecondsSum10 SecondsSum4 true;
+    numbered_with_sums: NumberedSum10 NumberedSum4 true;
+    windows_with_sums: WindowsSum10 WindowsSum4 true;
+    numbered_with_bytes: NumberedBytes10 NumberedBytes4 true;
+    windows_with_bytes: WindowsBytes10 WindowsBytes4 true;
+}

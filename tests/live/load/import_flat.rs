@@ -1,0 +1,418 @@
+//! Import: what a flat collection holds is in buckets afterwards, once, by key and in order,
+//! wherever it was broken off.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bucket_runtime::{
+    Bucket, Buckets, ImportProgress,
+    mongodb::{
+        Collection, Database,
+        bson::{Bson, DateTime, Document, doc},
+    },
+};
+use rand::{Rng, seq::SliceRandom};
+
+use crate::support::database::{database, dense_buckets, documents, ids, items, server};
+
+const URI: &str = "BUCKET_TESTS_IMPORT";
+
+macro_rules! rides {
+    ($($name:ident($id:literal, $capacity:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[serde(rename_all = "camelCase")]
+        #[bucket(collection = "rides", id = $id, capacity = $capacity)]
+        struct $name {
+            bike_id: i64,
+            city: String,
+            at: DateTime,
+            kilometres: i64,
+        }
+
+        impl Ride for $name {
+            fn new(bike_id: i64, city: &str, at: DateTime, kilometres: i64) -> Self {
+                Self { bike_id, city: city.to_owned(), at, kilometres }
+            }
+
+            fn kilometres(&self) -> i64 {
+                self.kilometres
+            }
+        }
+    )+};
+}
+
+trait Ride:
+    for<'k> Bucket<Key: bucket_runtime::Key<Ref<'k> = (&'k str, &'k i64)>>
+    + Clone
+    + PartialEq
+    + std::fmt::Debug
+{
+    fn new(bike_id: i64, city: &str, at: DateTime, kilometres: i64) -> Self;
+    fn kilometres(&self) -> i64;
+}
+
+rides! {
+    Seconds3("{city}-{bike_id}_{at}", 3)
+    Seconds100("{city}-{bike_id}_{at}", 100)
+    Millis1("{city}-{bike_id}_{at:millis}", 1)
+    Windows3("{city}-{bike_id}_{at/5s}", 3)
+    Numbered3("{city}-{bike_id}_{#}", 3)
+    Numbered10("{city}-{bike_id}_{#}", 10)
+}
+
+/// A flat document, with a field that the struct does not know.
+fn flat(n: i64, bike: i64, city: &str, millis: i64) -> Document {
+    let bike = if n % 2 == 0 {
+        Bson::Int64(bike)
+    } else {
+        Bson::Int32(bike as i32)
+    };
+    doc! {
+        "_id": n, "bikeId": bike, "city": city, "at": DateTime::from_millis(millis),
+        "kilometres": n, "weather": "rain",
+    }
+}
+
+/// Rides of five keys in random order, and what each key's items must be.
+async fn fill(db: &Database, rides: i64) -> BTreeMap<(String, i64), Vec<i64>> {
+    let collection = db.collection::<Document>("flat");
+    collection.drop().await.unwrap();
+    let mut by_key = BTreeMap::<(String, i64), Vec<(i64, i64)>>::new();
+    let mut documents = Vec::new();
+    for n in 0..rides {
+        let (bike, city, millis) = {
+            let mut random = rand::rng();
+            let (city, bike) = [
+                ("Bern", 1),
+                ("Bern", 12),
+                ("Bern_1", 2),
+                ("", -7),
+                ("a-b", 1),
+            ][random.random_range(0..5)];
+            (
+                bike,
+                city,
+                random.random_range(0..60) * 700 + 1_698_321_600_000,
+            )
+        };
+        by_key
+            .entry((city.to_owned(), bike))
+            .or_default()
+            .push((millis, n));
+        documents.push(flat(n, bike, city, millis));
+    }
+    documents.shuffle(&mut rand::rng());
+    collection.insert_many(documents).await.unwrap();
+    let in_order = |mut rides: Vec<(i64, i64)>| {
+        rides.sort_unstable();
+        rides.into_iter().map(|(_, n)| n).collect()
+    };
+    by_key
+        .into_iter()
+        .map(|(key, rides)| (key, in_order(rides)))
+        .collect()
+}
+
+async fn fresh<T: Ride>(db: &Database) -> Buckets<T> {
+    let _ = db.collection::<T>("rides").drop().await;
+    T::buckets(db).await.unwrap()
+}
+
+fn flat_of(db: &Database) -> Collection<Document> {
+    db.collection("flat")
+}
+
+fn kilometres(bucket: &Document) -> Vec<i64> {
+    let items = bucket.get_array("items").unwrap().iter();
+    items
+        .map(|item| crate::support::database::number(item.as_document().unwrap().get("kilometres")))
+        .collect()
+}
+
+/// The items of each key are the expected ones: exactly in order with numbers, and with times once
+/// those of one moment are put in order.
+async fn assert_imported<T: Ride>(
+    buckets: &Buckets<T>,
+    expected: &BTreeMap<(String, i64), Vec<i64>>,
+) {
+    dense_buckets(buckets).await;
+    let mut left = documents(buckets.collection()).await.len();
+    for ((city, bike), expected) in expected {
+        let filter = buckets.filter((city, bike));
+        let found = buckets
+            .collection()
+            .find(filter)
+            .sort(doc! { "_id": 1 })
+            .await
+            .unwrap();
+        let found: Vec<_> = futures_util::TryStreamExt::try_collect(found)
+            .await
+            .unwrap();
+        left -= found.len();
+        let stored: Vec<_> = found.iter().flat_map(kilometres).collect();
+        assert_eq!(&stored, expected, "{city:?}, {bike}");
+        assert_eq!(items(buckets, (city, bike)).await.len(), expected.len());
+    }
+    assert_eq!(left, 0, "buckets of no key");
+}
+
+async fn imports<T: Ride>(db: &Database) {
+    let expected = fill(db, 700).await;
+    let before = documents(&flat_of(db)).await;
+    let buckets = fresh::<T>(db).await;
+    let mut seen: Vec<ImportProgress> = Vec::new();
+    let mut import_flat = buckets.import_flat(&flat_of(db));
+    if T::SPEC.time.is_none() {
+        import_flat = import_flat.sort(doc! { "at": 1 });
+    }
+    let done = import_flat.on_progress(|at| seen.push(at)).await.unwrap();
+    assert_eq!((done.found, done.stored), (700, 700));
+    assert_eq!(seen.first().map(|at| at.stored), Some(0));
+    assert_eq!(seen.last(), Some(&done));
+    assert_imported(&buckets, &expected).await;
+    assert!(
+        documents(&flat_of(db)).await == before,
+        "the flat collection has changed"
+    );
+    let left = db
+        .collection::<Document>("bucket_regroup")
+        .count_documents(doc! {})
+        .await;
+    assert_eq!(left.unwrap(), 0, "records of work that is done");
+}
+
+#[tokio::test]
+async fn a_flat_collection_is_imported_by_key_and_in_time_order() {
+    let db = database("import_flat").await;
+    imports::<Seconds3>(&db).await;
+    imports::<Seconds100>(&db).await;
+    imports::<Millis1>(&db).await;
+    imports::<Windows3>(&db).await;
+    imports::<Numbered10>(&db).await;
+}
+
+/// Not a test, but what another process does: it imports until it is killed.
+#[tokio::test]
+async fn the_importing_process() {
+    let Ok(name) = std::env::var(URI) else {
+        return;
+    };
+    let db = server().await.database(&name).await.unwrap();
+    if name.contains("windows") {
+        import_until_killed::<Windows3>(&db).await;
+    } else {
+        import_until_killed::<Seconds3>(&db).await;
+    }
+}
+
+async fn import_until_killed<T: Ride>(db: &Database) {
+    let buckets = T::buckets(db).await.unwrap();
+    let mut left = rand::rng().random_range(2..4);
+    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(move |_| {
+        left -= 1;
+        if left == 0 {
+            std::process::abort();
+        }
+    });
+    import_flat.await.unwrap();
+}
+
+async fn import_in_a_process_that_is_killed(db: &str) {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["load::import_flat::the_importing_process", "--exact"])
+        .env(URI, db)
+        .env("MONGODB_URI", server().await.uri());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await;
+    let output = output.unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), None, "{printed}");
+}
+
+/// Drops the future after the second or third report and a moment, in the middle of some step.
+async fn import_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collection<Document>) {
+    let (reports, moment) = {
+        let mut random = rand::rng();
+        (random.random_range(1..3), random.random_range(0..30))
+    };
+    let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
+    let import_flat = buckets.import_flat(flat).on_progress(move |at| {
+        let _ = report.send(at.stored);
+    });
+    let dropped = async {
+        for _ in 0..reports {
+            reported.recv().await;
+        }
+        tokio::time::sleep(Duration::from_millis(moment)).await;
+    };
+    tokio::select! {
+        biased;
+        () = dropped => {}
+        done = std::future::IntoFuture::into_future(import_flat) => panic!("it has ended: {done:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_that_is_dropped_and_killed_is_taken_up_where_it_was_left() {
+    let db = database("import_kill").await;
+    is_taken_up::<Seconds3>(&db).await;
+}
+
+/// Each key has nine windows, and it is left in the middle of one, or between two.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_into_windows_is_taken_up_where_it_was_left() {
+    let db = database("import_kill_windows").await;
+    is_taken_up::<Windows3>(&db).await;
+}
+
+async fn is_taken_up<T: Ride>(db: &Database) {
+    let expected = fill(db, 60_000).await;
+    let buckets = fresh::<T>(db).await;
+    for _ in 0..2 {
+        import_that_is_dropped(&buckets, &flat_of(db)).await;
+        import_in_a_process_that_is_killed(db.name()).await;
+    }
+    let mut first = None;
+    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(|at| {
+        first.get_or_insert(at.stored);
+    });
+    let done = import_flat.await.unwrap();
+    assert!(first.unwrap() > 0, "it began anew");
+    assert_eq!((done.found, done.stored), (60_000, 60_000));
+    assert_imported(&buckets, &expected).await;
+}
+
+#[tokio::test]
+async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_written() {
+    let db = database("import_taken").await;
+    fill(&db, 100).await;
+    let buckets = fresh::<Numbered3>(&db).await;
+    // Keys whose ids lie close by are in nobody's way.
+    let at = DateTime::from_millis(0);
+    for (city, bike) in [("Bern", 1212), ("Bern_", 1), ("Bern_1", 22), ("a", 1)] {
+        buckets
+            .append(&Numbered3::new(bike, city, at, 0))
+            .await
+            .unwrap();
+    }
+    buckets.import_flat(&flat_of(&db)).await.unwrap();
+
+    let before = ids(&buckets).await;
+    let error = buckets.import_flat(&flat_of(&db)).await.unwrap_err();
+    assert!(error.is_key_taken(), "{error}");
+    assert!(error.key().is_some(), "{error}");
+    assert_eq!(ids(&buckets).await, before);
+}
+
+#[tokio::test]
+async fn a_flat_document_that_is_no_item_is_named_and_once_corrected_it_goes_on() {
+    let db = database("import_no_item").await;
+    let expected = fill(&db, 300).await;
+    let flat = flat_of(&db);
+    let buckets = fresh::<Seconds3>(&db).await;
+    for (field, wrong) in [
+        ("kilometres", Bson::String("far".to_owned())),
+        ("bikeId", Bson::String("mine".to_owned())),
+        ("at", Bson::Null),
+    ] {
+        let good = flat.find_one(doc! { "_id": 77 }).await.unwrap().unwrap();
+        let spoil = doc! { "$set": { field: wrong } };
+        flat.update_one(doc! { "_id": 77 }, spoil).await.unwrap();
+        let error = buckets.import_flat(&flat).await.unwrap_err();
+        assert!(error.is_deserialize(), "{error}");
+        assert!(error.to_string().contains("77"), "{error}");
+        flat.replace_one(doc! { "_id": 77 }, good).await.unwrap();
+    }
+    buckets.import_flat(&flat).await.unwrap();
+    assert_imported(&buckets, &expected).await;
+}
+
+/// Keys to which a live program appends while they are imported.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_of_other_keys_is_not_in_the_way() {
+    let db = database("import_beside").await;
+    let expected = fill(&db, 5_000).await;
+    let buckets = fresh::<Seconds3>(&db).await;
+    let live = buckets.clone();
+    let (stop, mut stopped) = tokio::sync::oneshot::channel::<()>();
+    let writer = tokio::spawn(async move {
+        let mut n = 0;
+        while stopped.try_recv().is_err() {
+            let at = DateTime::from_millis(1_698_321_600_000 + n * 10);
+            live.append(&Seconds3::new(99, "Basel", at, n))
+                .await
+                .unwrap();
+            n += 1;
+        }
+        n
+    });
+    buckets.import_flat(&flat_of(&db)).await.unwrap();
+    stop.send(()).unwrap();
+    let appended = writer.await.unwrap();
+    assert_eq!(
+        buckets.count(("Basel", &99)).await.unwrap() as i64,
+        appended
+    );
+    buckets
+        .collection()
+        .delete_many(buckets.filter(("Basel", &99)))
+        .await
+        .unwrap();
+    assert_imported(&buckets, &expected).await;
+}
+
+/// As a call that was dropped goes on beside the one that takes up its work.
+#[tokio::test(flavor = "multi_thread")]
+async fn several_runs_at_a_time_store_each_item_once() {
+    let db = database("import_side_by_side").await;
+    let expected = fill(&db, 20_000).await;
+    let buckets = fresh::<Seconds3>(&db).await;
+    let runs = (0..4).map(|_| {
+        let (buckets, flat) = (buckets.clone(), flat_of(&db));
+        tokio::spawn(async move { buckets.import_flat(&flat).await })
+    });
+    let runs = futures_util::future::join_all(runs).await;
+    let mut finished = 0;
+    for run in runs {
+        match run.unwrap() {
+            Ok(done) => finished += usize::from(done.stored == 20_000),
+            // The work was taken away from it, or was finished when it looked again.
+            Err(error) => assert!(
+                error.is_import_overtaken() || error.is_key_taken(),
+                "{error}"
+            ),
+        }
+    }
+    assert!(finished > 0, "nobody has finished");
+    assert_imported(&buckets, &expected).await;
+}
+
+/// What the manual of `import_flat` says not to do; yet nothing is lost, and the guarantees hold.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_of_a_key_that_is_half_imported_is_joined() {
+    let db = database("import_joined").await;
+    let rides = (0..4_001).map(|n| flat(n, 1, "Bern", 1_698_321_600_000 + n * 10));
+    flat_of(&db).insert_many(rides).await.unwrap();
+    joined::<Seconds3>(&db).await;
+    joined::<Windows3>(&db).await;
+}
+
+async fn joined<T: Ride>(db: &Database) {
+    let buckets = fresh::<T>(db).await;
+    let (live, handle) = (buckets.clone(), tokio::runtime::Handle::current());
+    let mut begun = false;
+    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(move |at| {
+        if at.stored > 0 && !std::mem::replace(&mut begun, true) {
+            let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_639_000), -1);
+            tokio::task::block_in_place(|| handle.block_on(async { live.append(&late).await }))
+                .unwrap();
+        }
+    });
+    let done = import_flat.await.unwrap();
+    assert_eq!((done.found, done.stored), (4_001, 4_001));
+    dense_buckets(&buckets).await;
+    let mut stored: Vec<_> = (items(&buckets, ("Bern", &1)).await.iter())
+        .map(T::kilometres)
+        .collect();
+    stored.sort_unstable();
+    assert_eq!(stored, (-1..4_001).collect::<Vec<_>>());
+}

@@ -1,0 +1,17 @@
+//! A collection as a whole: verify, repair, validators, another capacity.
+
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod change_capacity;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod change_capacity_busy;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod change_capacity_index;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod change_capacity_reads;
+pub(crate) mod validators;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod verify;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod verify_listed;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod verify_race;

@@ -1,0 +1,133 @@
+//! A collection that the manual's upsert filled in a race is taken over.
+
+use bucket_runtime::{
+    Bucket, BucketProblem as Problem,
+    mongodb::{
+        Database,
+        bson::{Bson, Document, doc},
+    },
+};
+use tokio::task::JoinSet;
+
+use crate::{
+    manual::walk::{NOV_2, Side, Trade, manual_upsert, quantities, trade},
+    support::database::{database, documents, number},
+};
+
+const WRITERS: i32 = 32;
+const ITEMS: i32 = 40;
+
+/// Items from the first one on, by 32 writers that no index guards.
+async fn race(db: &Database, first: i32) {
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let trades = db.collection::<Document>("trades");
+        writers.spawn(async move {
+            let first = first + writer * ITEMS;
+            for n in first..first + ITEMS {
+                // Each writer has its own seconds, so that no id is taken.
+                let id = format!("123_{}", 1_698_000_000 + n);
+                manual_upsert(&trades, &id, n).await.unwrap();
+            }
+        });
+    }
+    writers.join_all().await;
+}
+
+fn is_open(bucket: &Document) -> bool {
+    number(bucket.get("count")) < 10 && !bucket.contains_key("sealed")
+}
+
+async fn open_ids(db: &Database) -> Vec<Bson> {
+    let mut buckets = documents(&db.collection::<Document>("trades")).await;
+    buckets.retain(is_open);
+    let ids = buckets
+        .iter()
+        .map(|bucket| bucket.get("_id").unwrap().clone());
+    ids.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collection_of_the_manuals_racing_upserts_is_verified_repaired_and_used() {
+    let db = database("verify_race").await;
+    // How many buckets a race leaves open is up to chance.
+    let mut first = 0;
+    while open_ids(&db).await.len() < 2 {
+        race(&db, first).await;
+        first += WRITERS * ITEMS;
+    }
+    let open = open_ids(&db).await;
+    let error = Trade::buckets(&db).await.unwrap_err();
+    assert!(error.is_several_open(), "{error}");
+    assert!(error.to_string().contains("Trade::repair(&db)"), "{error}");
+
+    let [Problem::SeveralOpen { key, buckets }] = &Trade::verify(&db).await.unwrap()[..] else {
+        panic!("several open buckets of one key, and nothing else")
+    };
+    assert_eq!((key.as_str(), buckets), ("\"123\"", &open));
+    assert_eq!(Trade::repair(&db).await.unwrap(), []);
+    assert_eq!(Trade::verify(&db).await.unwrap(), []);
+    assert_eq!(open_ids(&db).await, open[open.len() - 1..]);
+
+    let trades = Trade::buckets(&db).await.unwrap();
+    for n in first..first + 25 {
+        let late = trade(123, Side::Buy, "MDB", n, NOV_2);
+        trades.append(&late).await.unwrap();
+    }
+    let mut read = quantities(&trades).await;
+    read.sort_unstable();
+    assert_eq!(read, Vec::from_iter(0..first + 25));
+    assert_eq!(Trade::verify(&db).await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repairs_beside_unguarded_writers_lose_nothing_and_end_when_these_do() {
+    let db = database("repair_race").await;
+    let writers = race(&db, 0);
+    let repairs = async {
+        for _ in 0..5 {
+            for problem in Trade::repair(&db).await.unwrap() {
+                // Another one was opened meanwhile.
+                assert!(matches!(problem, Problem::SeveralOpen { .. }), "{problem}");
+            }
+        }
+    };
+    futures_util::future::join(writers, repairs).await;
+    assert_eq!(Trade::repair(&db).await.unwrap(), []);
+    let trades = Trade::buckets(&db).await.unwrap();
+    let mut read = quantities(&trades).await;
+    read.sort_unstable();
+    assert_eq!(read, Vec::from_iter(0..WRITERS * ITEMS));
+}
+
+/// While guarded writers fill buckets and open others, there is nothing to be found.
+#[tokio::test(flavor = "multi_thread")]
+async fn buckets_that_are_filled_while_others_are_opened_are_no_problem() {
+    let db = database("verify_beside").await;
+    let trades = Trade::buckets(&db).await.unwrap();
+    let mut writers = JoinSet::new();
+    for customer in 0..8 {
+        let trades = trades.clone();
+        writers.spawn(async move {
+            for n in 0..400 {
+                let millis = NOV_2 + i64::from(n) * 100;
+                let trade = trade(customer, Side::Buy, "MDB", n, millis);
+                trades.append(&trade).await.unwrap();
+            }
+        });
+    }
+    let mut passes = 0;
+    while !writers.is_empty() || passes < 3 {
+        assert_eq!(Trade::verify(&db).await.unwrap(), []);
+        assert_eq!(Trade::repair(&db).await.unwrap(), []);
+        while writers.try_join_next().is_some() {}
+        passes += 1;
+    }
+    assert_eq!(trades.count(&3).await.unwrap(), 400);
+    assert!(
+        documents(trades.collection())
+            .await
+            .iter()
+            .all(|bucket| !bucket.contains_key("sealed"))
+    );
+}

@@ -1,0 +1,148 @@
+//! Calls that stop between two commands, or in the middle of one.
+
+use std::{
+    fmt::Debug,
+    future::{Future, IntoFuture, poll_fn},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::Poll,
+};
+
+use bucket_runtime::{
+    Outlier, Outliers,
+    mongodb::{
+        Client, Database,
+        bson::{Document, doc},
+        event::{EventHandler, command::CommandEvent},
+        options::ClientOptions,
+    },
+};
+
+use futures_util::TryStreamExt;
+
+use crate::support::database::{documents, server};
+
+/// A database through a client that counts what happens to its commands: two events each, the
+/// sending and the answer.
+pub(crate) async fn counted(name: &str) -> (Database, Events) {
+    let events = Events::default();
+    let mut options = ClientOptions::parse(server().await.uri()).await.unwrap();
+    let seen = events.clone();
+    options.app_name = Some(name.to_owned());
+    options.command_event_handler = Some(EventHandler::callback(move |event| seen.saw(&event)));
+    (
+        Client::with_options(options).unwrap().database(name),
+        events,
+    )
+}
+
+/// The events of a client since the last reset.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Events {
+    seen: Arc<AtomicUsize>,
+    abort_at: Arc<AtomicUsize>,
+}
+
+impl Events {
+    fn saw(&self, event: &CommandEvent) {
+        let started = matches!(event, CommandEvent::Started(_));
+        let nth = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
+        if started && nth == self.abort_at.load(Ordering::SeqCst) {
+            std::process::abort();
+        }
+    }
+
+    pub(crate) fn reset(&self) {
+        self.seen.store(0, Ordering::SeqCst);
+    }
+
+    /// Ends the process when the `nth` command after now is about to be sent.
+    pub(crate) fn abort_before(&self, nth: usize) {
+        self.reset();
+        self.abort_at.store(nth * 2 - 1, Ordering::SeqCst);
+    }
+
+    /// Carries the call on until so many events were seen; then hands it back, or else its outcome.
+    pub(crate) async fn run_until<F: Future + Unpin>(
+        &self,
+        events: usize,
+        mut call: F,
+    ) -> Result<F::Output, F> {
+        let outcome = poll_fn(|context| {
+            if self.seen.load(Ordering::SeqCst) >= events {
+                return Poll::Ready(None);
+            }
+            Pin::new(&mut call).poll(context).map(Some)
+        });
+        outcome.await.ok_or(call)
+    }
+
+    /// Carries a call on until so many events were seen, and drops it; tells whether it was
+    /// completed before that, and well.
+    pub(crate) async fn cut<C: IntoFuture<Output: Debug>>(&self, events: usize, call: C) -> bool
+    where
+        C::IntoFuture: Unpin,
+    {
+        self.reset();
+        self.run_until(events, call.into_future()).await.is_ok()
+    }
+}
+
+/// Waits until what was sent by dropped calls has been carried out or lost: until two looks at
+/// everything are the same.
+pub(crate) async fn at_rest<T: Outlier>(books: &Outliers<T>) {
+    let look = async || {
+        let parents = documents(books.collection()).await;
+        (parents, documents(books.extras_collection()).await)
+    };
+    let mut before = look().await;
+    loop {
+        // A session of its own: the server has seen whatever was sent before.
+        let ping = doc! { "ping": 1 };
+        books
+            .collection()
+            .client()
+            .database("admin")
+            .run_command(ping)
+            .await
+            .unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(12)).await;
+        let now = look().await;
+        if now == before {
+            return;
+        }
+        before = now;
+    }
+}
+
+/// Ends the transactions that a dead process has left, as the server does after a minute. It is
+/// known by the name of the database that [`counted`] gave it.
+pub(crate) async fn end_transactions(client: &Client, name: &str) {
+    let admin = client.database("admin");
+    let sessions = vec![
+        doc! { "$currentOp": { "allUsers": true, "idleSessions": true } },
+        doc! { "$match": { "appName": name, "transaction": { "$exists": true } } },
+    ];
+    let sessions: Vec<Document> = admin
+        .aggregate(sessions)
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    for session in sessions {
+        let id = session
+            .get_document("lsid")
+            .unwrap()
+            .get("id")
+            .unwrap()
+            .clone();
+        admin
+            .run_command(doc! { "killSessions": [{ "id": id }] })
+            .await
+            .unwrap();
+    }
+}

@@ -1,0 +1,231 @@
+//! A call is stopped between two of its commands, another one is carried out meanwhile, and the
+//! first goes on: for every such point.
+
+use std::{future::IntoFuture, pin::Pin};
+
+use bucket_runtime::{OutlierProblem, Outliers, mongodb::bson::Bson};
+
+use crate::{
+    outlier::{
+        events::{Events, counted},
+        support::{Book, books, dense, fresh, reads_agree, survey},
+    },
+    support::database::database,
+};
+
+books! {
+    Book2(2, 2)
+}
+
+async fn opened(test: &str) -> (Outliers<Book2>, Outliers<Book2>, Events) {
+    let plain = fresh::<Book2>(&database(test).await).await;
+    let (db, events) = counted(plain.collection().namespace().db.as_str()).await;
+    (
+        <Book2 as bucket_runtime::Outlier>::outliers(&db)
+            .await
+            .unwrap(),
+        plain,
+        events,
+    )
+}
+
+type Meanwhile<'c> = Pin<Box<dyn Future<Output = ()> + 'c>>;
+
+/// Stops a push of 100 after so many events of its client; tells whether it ran on to its end.
+async fn pause_push(
+    books: &Outliers<Book2>,
+    events: &Events,
+    stop: usize,
+    meanwhile: Meanwhile<'_>,
+) -> (bool, bucket_runtime::Result<()>) {
+    events.reset();
+    match events
+        .run_until(stop, books.push(&7, 100).into_future())
+        .await
+    {
+        Ok(pushed) => {
+            meanwhile.await;
+            (true, pushed)
+        }
+        Err(push) => {
+            meanwhile.await;
+            (false, push.await)
+        }
+    }
+}
+
+/// What a parent may hold when the push begins: room; nothing but its own values, full; an open
+/// page; a full page.
+const BEGINNINGS: [i64; 5] = [0, 1, 2, 3, 4];
+
+#[tokio::test]
+async fn outlier_a_push_between_whose_commands_others_push() {
+    let (books, plain, events) = opened("outlier_pause_push").await;
+    for begin in BEGINNINGS {
+        for others in [1, 2, 5] {
+            for stop in 1.. {
+                plain.delete(&7).await.unwrap();
+                plain
+                    .insert(&Book2::new(7, (0..begin).collect()))
+                    .await
+                    .unwrap();
+                let others = 50..50 + others;
+                let meanwhile = async {
+                    for value in others.clone() {
+                        plain.push(&7, value).await.unwrap();
+                    }
+                };
+                let (to_its_end, pushed) =
+                    pause_push(&books, &events, stop, Box::pin(meanwhile)).await;
+                pushed.unwrap();
+                let stored = dense(&plain).await.remove(&7).unwrap();
+                let mut all = stored.all();
+                assert_eq!(all[..begin as usize], (0..begin).collect::<Vec<_>>(), "O5");
+                reads_agree(&plain, 7, &stored).await;
+                all.sort_unstable();
+                let expected = (0..begin).chain(others).chain([100]);
+                assert_eq!(all, expected.collect::<Vec<_>>(), "O1");
+                if to_its_end {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Values that fill a page at once, while somebody else opens one: what the same writer pushes next
+/// must not come before them.
+#[tokio::test]
+async fn outlier_a_push_of_many_between_whose_commands_others_push() {
+    let (books, plain, events) = opened("outlier_pause_many").await;
+    for begin in BEGINNINGS {
+        for many in [2, 3, 4, 7] {
+            for stop in 1.. {
+                plain.delete(&7).await.unwrap();
+                let book = Book2::new(7, (0..begin).collect());
+                plain.insert(&book).await.unwrap();
+                events.reset();
+                let push = books.push_many(&7, 100..100 + many).into_future();
+                let paused = events.run_until(stop, push).await;
+                plain.push(&7, 50).await.unwrap();
+                let to_its_end = paused.is_ok();
+                match paused {
+                    Ok(pushed) => pushed.unwrap(),
+                    Err(push) => push.await.unwrap(),
+                }
+                books.push(&7, 100 + many).await.unwrap();
+                let found = crate::outlier::support::items(&plain, 7).await;
+                let mut own = found.clone();
+                own.retain(|value| *value >= 100);
+                let expected: Vec<i64> = (100..=100 + many).collect();
+                assert_eq!(
+                    own, expected,
+                    "O5: {many} values to a parent of {begin}, stopped after {stop} events: {found:?}"
+                );
+                dense(&plain).await;
+                if to_its_end {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_most_an_orphan() {
+    let (books, plain, events) = opened("outlier_pause_delete").await;
+    for begin in BEGINNINGS {
+        for stop in 1.. {
+            plain
+                .insert(&Book2::new(7, (0..begin).collect()))
+                .await
+                .unwrap();
+            let meanwhile = async { assert!(plain.delete(&7).await.unwrap()) };
+            let (to_its_end, pushed) = pause_push(&books, &events, stop, Box::pin(meanwhile)).await;
+            if let Err(error) = &pushed {
+                assert!(error.is_not_found(), "{error}");
+            }
+            let found = survey(&plain).await;
+            assert!(found.parents.is_empty(), "{found:?}");
+            let orphans = found.orphans.get(&7).map_or(0, Vec::len);
+            assert!(orphans <= 1, "{found:?}");
+            let expected = OutlierProblem::NoParent {
+                parent: Bson::Int64(7),
+                documents: 1,
+            };
+            assert_eq!(plain.verify().await.unwrap(), vec![expected; orphans]);
+            assert_eq!(plain.repair().await.unwrap(), []);
+            assert!(survey(&plain).await.orphans.is_empty());
+            if to_its_end {
+                break;
+            }
+        }
+    }
+}
+
+/// The flag was set on the parent that there was, and the one that there is now does not have it:
+/// `verify` tells, and with `repair` the acknowledged value is read.
+#[tokio::test]
+async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_and_inserted_again() {
+    let (books, plain, events) = opened("outlier_pause_again").await;
+    for begin in BEGINNINGS {
+        for stop in 1.. {
+            plain
+                .insert(&Book2::new(7, (0..begin).collect()))
+                .await
+                .unwrap();
+            let meanwhile = async {
+                plain.delete(&7).await.unwrap();
+                plain.insert(&Book2::new(7, vec![50])).await.unwrap();
+            };
+            let (to_its_end, _) = pause_push(&books, &events, stop, Box::pin(meanwhile)).await;
+            let found = survey(&plain).await;
+            let expected = OutlierProblem::NoFlag {
+                parent: Bson::Int64(7),
+            };
+            let problems = vec![expected; found.unflagged.len()];
+            assert_eq!(plain.verify().await.unwrap(), problems, "{begin} {stop}");
+            assert_eq!(plain.repair().await.unwrap(), []);
+            let values = crate::outlier::support::items(&plain, 7).await;
+            let pushed = values.iter().filter(|value| **value == 100).count();
+            assert!(values.contains(&50) && pushed <= 1, "{values:?}");
+            if !found.unflagged.is_empty() {
+                assert_eq!(pushed, 1, "O1 after repair: {values:?}");
+            }
+            plain.delete(&7).await.unwrap();
+            if to_its_end {
+                break;
+            }
+        }
+    }
+}
+
+/// What a delete that was cut short has left is removed by `repair`, and so does not come back as
+/// another parent's values.
+#[tokio::test]
+async fn outlier_a_parent_inserted_after_a_delete_that_was_cut_short_has_its_own_values_alone() {
+    let (books, plain, events) = opened("outlier_cut_delete").await;
+    for stop in 1.. {
+        for values in [vec![50], vec![50, 51], vec![50, 51, 52, 53]] {
+            plain
+                .insert(&Book2::new(7, (0..6).collect()))
+                .await
+                .unwrap();
+            let done = events.cut(stop, books.delete(&7)).await;
+            crate::outlier::events::at_rest(&plain).await;
+            // The drop may have come before the parent was gone.
+            if survey(&plain).await.parents.is_empty() {
+                assert_eq!(plain.repair().await.unwrap(), []);
+                plain.insert(&Book2::new(7, values.clone())).await.unwrap();
+                plain.push_many(&7, 60..65).await.unwrap();
+                let expected: Vec<i64> = values.iter().copied().chain(60..65).collect();
+                let found = crate::outlier::support::items(&plain, 7).await;
+                assert_eq!(found, expected, "a delete dropped after {stop} events");
+            }
+            plain.delete(&7).await.unwrap();
+            if done {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Killing the process at each step: this test binary runs itself again as another process, which
+//! ends without further ado when its nth command is about to be sent. Then the documents are looked
+//! at.
+
+use std::{env, future::IntoFuture, process::Stdio};
+
+use bucket_runtime::{Outlier, Outliers, mongodb::bson::doc};
+
+use crate::{
+    outlier::{
+        events::{counted, end_transactions},
+        support::{Book, books, dense, fresh, items, stored, survey},
+    },
+    support::database::{database, documents, server},
+};
+
+const CALL: &str = "BUCKET_TESTS_CALL";
+
+books! {
+    Book3(3, 2)
+}
+
+/// Not a test, but what the other process does: one call, up to a command.
+#[tokio::test]
+async fn outlier_the_other_process() {
+    let Ok(call) = env::var(CALL) else {
+        return;
+    };
+    let [db, nth, call] = call.split(' ').collect::<Vec<_>>()[..] else {
+        panic!("{call:?}");
+    };
+    let (db, events) = counted(db).await;
+    let books = Book3::outliers(&db).await.unwrap();
+    events.abort_before(nth.parse().unwrap());
+    match call {
+        "push" => books.push(&7, 100).await.unwrap(),
+        "push_many" => books.push_many(&7, 100..108).await.unwrap(),
+        "insert" => books
+            .insert(&Book3::new(8, (0..9).collect()))
+            .await
+            .unwrap(),
+        "remove" => assert!(books.remove(&7, 0).await.unwrap()),
+        "delete" => assert!(books.delete(&7).await.unwrap()),
+        "split" => assert!(books.split_existing().into_future().await.unwrap().moved > 0),
+        other => panic!("no such call: {other}"),
+    }
+}
+
+/// Carries out a call in another process; tells whether that came to its end.
+async fn call(books: &Outliers<Book3>, nth: usize, call: &str) -> bool {
+    call_at(server().await.uri(), books, nth, call).await
+}
+
+async fn call_at(uri: &str, books: &Outliers<Book3>, nth: usize, call: &str) -> bool {
+    let told = format!("{} {nth} {call}", books.collection().namespace().db);
+    let mut command = std::process::Command::new(env::current_exe().unwrap());
+    command
+        .args(["outlier::kill::outlier_the_other_process", "--exact"])
+        .env(CALL, told)
+        .env("MONGODB_URI", uri)
+        .stdin(Stdio::null());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap())
+        .await
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() {
+        assert!(text.contains("1 passed"), "{text}");
+        return true;
+    }
+    // A panic ends with a status, `abort` with a signal.
+    assert_eq!(output.status.code(), None, "{text}");
+    false
+}
+
+async fn opened(test: &str) -> Outliers<Book3> {
+    fresh::<Book3>(&database(test).await).await
+}
+
+async fn begin(books: &Outliers<Book3>, values: &[i64]) {
+    books.delete(&7).await.unwrap();
+    books.insert(&Book3::new(7, values.to_vec())).await.unwrap();
+}
+
+/// Ends the process before every command of a push in turn; then a first part of the values is
+/// there, and the others can be pushed.
+async fn push(test: &str, name: &str, values: &[i64]) {
+    let books = opened(test).await;
+    for length in [0, 2, 3, 4, 5] {
+        let own: Vec<i64> = (0..length).collect();
+        for nth in 1.. {
+            begin(&books, &own).await;
+            let done = call(&books, nth, name).await;
+            let all = stored(&books).await.remove(&7).unwrap().all();
+            let new = &all[own.len()..];
+            assert!(
+                all.starts_with(&own) && values.starts_with(new),
+                "O1, O5: {all:?}"
+            );
+            assert!(!done || new == values, "O1: {all:?}");
+            assert!(nth > 1 || new.is_empty());
+            let rest = values[new.len()..].to_vec();
+            books.push_many(&7, rest).await.unwrap();
+            let stored = dense(&books).await.remove(&7).unwrap();
+            assert_eq!(stored.all(), [&own, values].concat());
+            if done {
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_process_killed_at_every_command_of_a_push() {
+    push("outlier_kill_push", "push", &[100]).await;
+}
+
+#[tokio::test]
+async fn outlier_a_process_killed_at_every_command_of_a_push_of_many() {
+    push(
+        "outlier_kill_push_many",
+        "push_many",
+        &(100..108).collect::<Vec<_>>(),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn outlier_a_process_killed_at_every_command_of_an_insert() {
+    let books = opened("outlier_kill_insert").await;
+    for nth in 1.. {
+        books.delete(&8).await.unwrap();
+        let done = call(&books, nth, "insert").await;
+        let all = stored(&books).await.remove(&8).unwrap_or_default().all();
+        assert_eq!(all, (0..all.len() as i64).collect::<Vec<_>>(), "O1, O5");
+        assert_eq!(all.is_empty(), nth == 1, "the parent comes first");
+        assert!(!done || all.len() == 9);
+        if nth > 1 {
+            books.push_many(&8, all.len() as i64..9).await.unwrap();
+            assert_eq!(dense(&books).await[&8].all(), (0..9).collect::<Vec<_>>());
+        }
+        if done {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_process_killed_at_every_command_of_a_remove() {
+    let books = opened("outlier_kill_remove").await;
+    for nth in 1.. {
+        begin(&books, &[1, 0, 2, 0, 3, 0, 0, 4, 0]).await;
+        let done = call(&books, nth, "remove").await;
+        let mut all = stored(&books).await.remove(&7).unwrap().all();
+        assert!(nth == 1 || all.iter().filter(|value| **value == 0).count() < 5);
+        all.retain(|value| *value != 0);
+        assert_eq!(all, [1, 2, 3, 4]);
+        books.remove(&7, 0).await.unwrap();
+        books.push(&7, 5).await.unwrap();
+        assert_eq!(stored(&books).await[&7].all(), [1, 2, 3, 4, 5]);
+        if done {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_process_killed_at_every_command_of_a_delete() {
+    let books = opened("outlier_kill_delete").await;
+    for nth in 1.. {
+        begin(&books, &(0..9).collect::<Vec<_>>()).await;
+        let done = call(&books, nth, "delete").await;
+        let found = survey(&books).await;
+        assert_eq!(
+            found.parents.contains_key(&7),
+            nth == 1,
+            "the parent goes first"
+        );
+        assert!(found.unflagged.is_empty(), "O3: {found:?}");
+        assert_eq!(books.verify().await.unwrap().len(), found.orphans.len());
+        books.delete(&7).await.unwrap();
+        assert_eq!(documents(books.extras_collection()).await, []);
+        if done {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_process_killed_at_every_command_of_a_split() {
+    let books = opened("outlier_kill_split").await;
+    for pushed in [0, 3] {
+        for nth in 1.. {
+            books.delete(&7).await.unwrap();
+            let long =
+                doc! { "_id": 7_i64, "title": "book 7", "buyers": (0..10_i64).collect::<Vec<_>>() };
+            books.collection().insert_one(long).await.unwrap();
+            for value in 10..10 + pushed {
+                books.push(&7, value).await.unwrap();
+            }
+            let done = call(&books, nth, "split").await;
+            assert_eq!(items(&books, 7).await, (0..10 + pushed).collect::<Vec<_>>());
+            // The dead process may have left a transaction.
+            let db = books.collection().namespace().db;
+            end_transactions(books.collection().client(), &db).await;
+            books.split_existing().await.unwrap();
+            let stored = stored(&books).await.remove(&7).unwrap();
+            assert_eq!(stored.parent, [0, 1, 2]);
+            assert_eq!(stored.all(), (0..10 + pushed).collect::<Vec<_>>());
+            if done {
+                break;
+            }
+        }
+    }
+}
+
+/// The server ends the transaction of a dead process in its time; until then, whoever goes on with
+/// the split has to wait, but not to give up.
+#[tokio::test]
+async fn outlier_a_split_waits_for_the_transaction_of_a_killed_process() {
+    let options = ["--setParameter", "transactionLifetimeLimitSeconds=10"];
+    let server = bucket_testkit::Server::start_with(&options).await.unwrap();
+    if server.cluster().is_some() {
+        // A `mongos` counts the transactions of its clients, and not those of the shards.
+        return;
+    }
+    let name = format!("outlier_kill_split_{}", std::process::id());
+    let db = server.database(&name).await.unwrap();
+    let books = fresh::<Book3>(&db).await;
+    let long = doc! { "_id": 7_i64, "title": "book 7", "buyers": (0..10_i64).collect::<Vec<_>>() };
+    books.collection().insert_one(long).await.unwrap();
+    let mut open = 0;
+    for nth in 1.. {
+        assert!(
+            !call_at(server.uri(), &books, nth, "split").await,
+            "no command is the last one"
+        );
+        let admin = books.collection().client().database("admin");
+        let status = admin.run_command(doc! { "serverStatus": 1 }).await.unwrap();
+        let writes = status.get_document("transactions").unwrap();
+        open = crate::support::database::number(writes.get("currentOpen"));
+        if open > 0 && nth >= 6 {
+            break;
+        }
+        end_transactions(books.collection().client(), &name).await;
+    }
+    assert_eq!(
+        open, 1,
+        "the process was killed before it committed what it had written"
+    );
+    assert_eq!(items(&books, 7).await, (0..10).collect::<Vec<_>>());
+    books.split_existing().await.unwrap();
+    assert_eq!(stored(&books).await[&7].all(), (0..10).collect::<Vec<_>>());
+}

@@ -1,0 +1,186 @@
+//! Writers, removers and a deleter at once on a few parents: what is left behind is what a delete
+//! that races with a push may leave, and nothing else.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{OutlierProblem, Outliers, mongodb::bson::Bson};
+use rand::Rng;
+use tokio::task::JoinSet;
+
+use crate::{
+    outlier::support::{Book, books, fresh, reads_agree, survey},
+    support::database::database,
+};
+
+const PARENTS: i64 = 4;
+const WRITERS: i64 = 6;
+const VALUES: i64 = 300;
+
+books! {
+    Book1(1, 2)
+    Book5(5, 3)
+    Book20(20, 1000)
+}
+
+/// A task pushes its values to all parents in turn, one or a few at a time. Tells which values were
+/// acknowledged.
+async fn write<T: Book>(books: Outliers<T>, writer: i64) -> Vec<i64> {
+    let mut acknowledged = Vec::new();
+    let values: Vec<i64> = (writer * 1000..writer * 1000 + VALUES).collect();
+    for (nth, values) in values.chunks(3).enumerate() {
+        let id = (nth as i64 + writer) % PARENTS;
+        let done = match nth % 2 {
+            0 => {
+                let pushed = books.push_many(&id, values.to_vec()).await;
+                let left = pushed.map_or_else(
+                    |error| {
+                        assert!(error.error.is_not_found(), "{error}");
+                        error.rest
+                    },
+                    |()| vec![],
+                );
+                assert!(values.ends_with(&left), "{values:?}: {left:?}");
+                values.len() - left.len()
+            }
+            _ => match books.push(&id, values[0]).await {
+                Ok(()) => 1,
+                Err(error) if error.is_not_found() => 0,
+                Err(error) => panic!("{error}"),
+            },
+        };
+        acknowledged.extend(&values[..done]);
+    }
+    acknowledged
+}
+
+/// A task takes out random values. Tells which ones it was told to have removed.
+async fn remove<T: Book>(books: Outliers<T>) -> Vec<i64> {
+    let mut removed = Vec::new();
+    for _ in 0..VALUES {
+        let (id, value) = {
+            let mut random = rand::rng();
+            let writer = random.random_range(0..WRITERS);
+            (
+                random.random_range(0..PARENTS),
+                writer * 1000 + random.random_range(0..VALUES),
+            )
+        };
+        if books.remove(&id, value).await.unwrap() {
+            removed.push(value);
+        }
+    }
+    removed
+}
+
+/// A task deletes a parent now and then, and inserts it again at once or never.
+async fn delete<T: Book>(books: Outliers<T>, again: bool) {
+    for nth in 0..25 {
+        let id = nth % PARENTS;
+        if books.delete(&id).await.unwrap() && again {
+            books.insert(&T::new(id, vec![])).await.unwrap();
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(15)).await;
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Deleter {
+    None,
+    Deletes,
+    InsertsAgain,
+}
+
+async fn mixed<T: Book>(test: &str, deleter: Deleter) {
+    let db = database(test).await;
+    let books = fresh::<T>(&db).await;
+    for id in 0..PARENTS {
+        books.insert(&T::new(id, vec![])).await.unwrap();
+    }
+    let other = T::outliers(&db).await.unwrap();
+    let mut writers = JoinSet::new();
+    let mut removers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let books = if writer % 2 == 0 { &books } else { &other };
+        writers.spawn(write(books.clone(), writer));
+    }
+    for books in [&books, &other] {
+        removers.spawn(remove(books.clone()));
+    }
+    if deleter != Deleter::None {
+        delete(other.clone(), deleter == Deleter::InsertsAgain).await;
+    }
+    let acknowledged = writers.join_all().await.concat();
+    let removed = removers.join_all().await.concat();
+
+    let found = survey(&books).await;
+    let mut values: Vec<i64> = found
+        .parents
+        .values()
+        .flat_map(|stored| stored.all())
+        .collect();
+    values.sort_unstable();
+    let with_doubles = values.len();
+    values.dedup();
+    assert_eq!(values.len(), with_doubles, "O1: a value was stored twice");
+    if deleter == Deleter::None {
+        let mut expected = acknowledged;
+        expected.retain(|value| !removed.contains(value));
+        expected.sort_unstable();
+        assert_eq!(values, expected, "O1");
+    }
+    let orphans: BTreeMap<i64, u64> = found
+        .orphans
+        .iter()
+        .map(|(id, pages)| (*id, pages.len() as u64))
+        .collect();
+    let parent = |id: &i64| Bson::Int64(*id);
+    let expected = orphans
+        .iter()
+        .map(|(id, documents)| OutlierProblem::NoParent {
+            parent: parent(id),
+            documents: *documents,
+        });
+    // A push that was under way to the parent that was deleted may reach the one that took its id.
+    let unflagged = found.unflagged.iter();
+    let expected =
+        expected.chain(unflagged.map(|id| OutlierProblem::NoFlag { parent: parent(id) }));
+    assert!(
+        deleter == Deleter::InsertsAgain || found.unflagged.is_empty(),
+        "O3: {found:?}"
+    );
+    let mut problems = books.verify().await.unwrap();
+    problems.sort_by_key(ToString::to_string);
+    let mut expected: Vec<_> = expected.collect();
+    expected.sort_by_key(ToString::to_string);
+    assert_eq!(problems, expected);
+
+    assert_eq!(books.repair().await.unwrap(), []);
+    assert_eq!(books.verify().await.unwrap(), []);
+    let after = survey(&books).await;
+    assert!(after.orphans.is_empty(), "{:?}", after.orphans);
+    let mut mended = found.parents;
+    for id in &found.unflagged {
+        mended.get_mut(id).unwrap().flagged = true;
+    }
+    assert_eq!(after.parents, mended, "repair touches nothing else");
+    for (id, stored) in &after.parents {
+        reads_agree(&books, *id, stored).await;
+    }
+}
+
+macro_rules! mixed {
+    ($($test:ident: $deleter:ident;)+) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        async fn $test() {
+            mixed::<Book1>(stringify!($test), Deleter::$deleter).await;
+            mixed::<Book5>(stringify!($test), Deleter::$deleter).await;
+            mixed::<Book20>(stringify!($test), Deleter::$deleter).await;
+        }
+    )+};
+}
+
+mixed! {
+    outlier_mixed_writers_and_removers: None;
+    outlier_mixed_with_parents_deleted: Deletes;
+    outlier_mixed_with_parents_inserted_again: InsertsAgain;
+}

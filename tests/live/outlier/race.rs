@@ -1,0 +1,229 @@
+//! O1 to O5 under contention: 32 tasks push onto the same parents, across the threshold.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use bucket_runtime::{
+    Outliers,
+    mongodb::{
+        Database,
+        bson::{Bson, Document, doc},
+    },
+};
+use tokio::{sync::Barrier, task::JoinSet};
+
+use crate::{
+    outlier::support::{Book, Stored, assert_in_order, books, dense, fresh, items, reads_agree},
+    support::database::database,
+};
+
+const WRITERS: i64 = 32;
+
+/// How many values each task pushes: together more than any threshold.
+const VALUES: i64 = 40;
+
+books! {
+    Book1x1(1, 1) Book1x10(1, 10) Book1x1000(1, 1000)
+    Book2x1(2, 1) Book2x10(2, 10) Book2x1000(2, 1000)
+    Book50x1(50, 1) Book50x10(50, 10) Book50x1000(50, 1000)
+    Book1000x1(1000, 1) Book1000x10(1000, 10) Book1000x1000(1000, 1000)
+}
+
+/// Looks at the parents with the raw driver until the writers are done: no array is ever too long,
+/// and whoever has seen extras finds the flag in a later read. Tells how often it saw extras.
+async fn watch<T: Book>(books: Outliers<T>, parents: i64, done: Arc<AtomicBool>) -> u64 {
+    let spec = T::SPEC;
+    let mut seen = 0;
+    let mut last = false;
+    while !last {
+        last = done.load(Ordering::SeqCst);
+        for id in 0..parents {
+            let of_parent = doc! { spec.reference: id };
+            let extras = books.extras_collection().find_one(of_parent).await.unwrap();
+            let parent = books
+                .collection()
+                .find_one(doc! { "_id": id })
+                .await
+                .unwrap();
+            let parent: Document = parent.unwrap();
+            let length = parent.get_array(spec.items).unwrap().len();
+            assert!(
+                length <= spec.threshold as usize,
+                "O2: {length} values in {id}"
+            );
+            if extras.is_some() {
+                seen += 1;
+                assert_eq!(
+                    parent.get(spec.flag),
+                    Some(&Bson::Boolean(true)),
+                    "O3: {id}"
+                );
+            }
+        }
+    }
+    seen
+}
+
+/// The tasks work through two handles, which learn from nothing but the server, as two processes do.
+async fn race<T: Book>(db: &Database, parents: i64) {
+    let books = fresh::<T>(db).await;
+    for id in 0..parents {
+        books.insert(&T::new(id, vec![])).await.unwrap();
+    }
+    let done = Arc::new(AtomicBool::new(false));
+    let watcher = tokio::spawn(watch(books.clone(), parents, Arc::clone(&done)));
+    let other = T::outliers(db).await.unwrap();
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let books = if writer % 2 == 0 {
+            books.clone()
+        } else {
+            other.clone()
+        };
+        writers.spawn(async move {
+            for n in 0..VALUES {
+                books
+                    .push(&(writer % parents), writer * 100 + n)
+                    .await
+                    .unwrap();
+            }
+        });
+    }
+    writers.join_all().await;
+    done.store(true, Ordering::SeqCst);
+    let seen = watcher.await.unwrap();
+
+    let stored = dense(&books).await;
+    assert_eq!(stored.len() as i64, parents);
+    for (id, stored) in &stored {
+        let pushed = (0..WRITERS * 100).filter(|value| value % 100 < VALUES);
+        assert_all_once(stored, pushed.filter(|value| value / 100 % parents == *id));
+        reads_agree(&books, *id, stored).await;
+    }
+    let per_parent = WRITERS * VALUES / parents;
+    let outliers = per_parent > i64::from(T::SPEC.threshold);
+    assert_eq!(
+        seen > 0,
+        outliers,
+        "the watcher saw extras, if there are any"
+    );
+    assert_eq!(books.verify().await.unwrap(), []);
+}
+
+fn assert_all_once(stored: &Stored, expected: impl Iterator<Item = i64>) {
+    let all = stored.all();
+    assert_in_order(&all, |value| value / 100);
+    let mut all = all;
+    all.sort_unstable();
+    assert_eq!(all, expected.collect::<Vec<_>>(), "O1: each value once");
+}
+
+macro_rules! races {
+    ($($test:ident: $($name:ident)+;)+) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        async fn $test() {
+            let db = database(stringify!($test)).await;
+            $(race::<$name>(&db, 1).await;)+
+        }
+    )+};
+}
+
+races! {
+    outlier_threshold_1: Book1x1 Book1x10 Book1x1000;
+    outlier_threshold_2: Book2x1 Book2x10 Book2x1000;
+    outlier_threshold_50: Book50x1 Book50x10 Book50x1000;
+    outlier_threshold_1000: Book1000x1 Book1000x10 Book1000x1000;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outlier_a_parent_for_each_task() {
+    let db = database("outlier_own_parents").await;
+    race::<Book1x10>(&db, WRITERS).await;
+    race::<Book50x10>(&db, WRITERS).await;
+    race::<Book50x1000>(&db, WRITERS).await;
+    race::<Book1000x10>(&db, WRITERS).await;
+}
+
+/// 32 tasks push to a parent that nobody has pushed to, at the same instant; it begins with so many
+/// values that all fit, that some fit, or that none does.
+async fn first_pushes<T: Book>(db: &Database, begin: usize) {
+    const PARENTS: i64 = 30;
+    let books = fresh::<T>(db).await;
+    let begin: Vec<i64> = (0..begin as i64).map(|n| n - 1000).collect();
+    for id in 0..PARENTS {
+        books.insert(&T::new(id, begin.clone())).await.unwrap();
+    }
+    let barrier = Arc::new(Barrier::new(WRITERS as usize));
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let (books, barrier) = (T::outliers(db).await.unwrap(), Arc::clone(&barrier));
+        writers.spawn(async move {
+            for id in 0..PARENTS {
+                barrier.wait().await;
+                books.push(&id, writer).await.unwrap();
+            }
+        });
+    }
+    writers.join_all().await;
+    let stored = dense(&books).await;
+    assert_eq!(stored.len() as i64, PARENTS);
+    for stored in stored.values() {
+        let mut all = stored.all();
+        assert_eq!(all[..begin.len()], begin, "O5");
+        all.sort_unstable();
+        let expected = begin.iter().copied().chain(0..WRITERS);
+        assert_eq!(all, expected.collect::<Vec<_>>(), "O1: each value once");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outlier_first_pushes_of_fresh_parents_at_one_instant() {
+    let db = database("outlier_first_pushes").await;
+    first_pushes::<Book1x1000>(&db, 0).await;
+    first_pushes::<Book2x10>(&db, 2).await;
+    first_pushes::<Book50x10>(&db, 30).await;
+    first_pushes::<Book50x1000>(&db, 50).await;
+    first_pushes::<Book1000x10>(&db, 968).await;
+}
+
+/// Tasks push many values at once, of all sizes up to several pages, through two handles.
+async fn many_at_once<T: Book>(db: &Database) {
+    let books = fresh::<T>(db).await;
+    books.insert(&T::new(0, vec![])).await.unwrap();
+    let other = T::outliers(db).await.unwrap();
+    let mut writers = JoinSet::new();
+    for writer in 0..8_i64 {
+        let books = if writer % 2 == 0 { &books } else { &other }.clone();
+        writers.spawn(async move {
+            let values: Vec<i64> = (writer * 1000..writer * 1000 + 300).collect();
+            let mut left = values.as_slice();
+            for nth in 0.. {
+                let next = (nth * 7 + writer as usize) % 23 + 1;
+                let (some, rest) = left.split_at(next.min(left.len()));
+                books.push_many(&0, some.to_vec()).await.unwrap();
+                left = rest;
+                if left.is_empty() {
+                    break;
+                }
+            }
+        });
+    }
+    writers.join_all().await;
+    // Read as it is, so that a wrong order is seen before a wrong page.
+    let mut all = items(&books, 0).await;
+    assert_in_order(&all, |value| value / 1000);
+    all.sort_unstable();
+    let expected = (0..8).flat_map(|writer| writer * 1000..writer * 1000 + 300);
+    assert_eq!(all, expected.collect::<Vec<_>>(), "O1: each value once");
+    dense(&books).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outlier_many_values_at_once() {
+    let db = database("outlier_many_at_once").await;
+    many_at_once::<Book2x10>(&db).await;
+    many_at_once::<Book50x10>(&db).await;
+    many_at_once::<Book50x1000>(&db).await;
+}

@@ -1,0 +1,236 @@
+//! Sessions and transactions: every call takes part in them, and all its steps belong together.
+
+use bucket_runtime::{
+    Outlier, Outliers,
+    mongodb::{
+        ClientSession,
+        bson::{Document, doc},
+        error::TRANSIENT_TRANSACTION_ERROR,
+    },
+};
+use futures_util::TryStreamExt;
+use tokio::task::JoinSet;
+
+use crate::{
+    outlier::support::{Book, books, dense, fresh, reads_agree, stored},
+    support::database::{database, documents, recorded},
+};
+
+books! {
+    Book3(3, 2)
+}
+
+async fn opened(test: &str) -> (Outliers<Book3>, ClientSession) {
+    let db = database(test).await;
+    let books = fresh::<Book3>(&db).await;
+    // In a transaction across shards the server makes no collection.
+    db.create_collection(Book3::SPEC.collection).await.unwrap();
+    let session = books.collection().client().start_session().await.unwrap();
+    (books, session)
+}
+
+/// Every call, with answers as they shall be.
+async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
+    books
+        .insert(&Book3::new(1, vec![0]))
+        .session(&mut *session)
+        .await
+        .unwrap();
+    books
+        .insert(&Book3::new(7, (0..6).collect()))
+        .session(&mut *session)
+        .await
+        .unwrap();
+    books.push(&1, 1).session(&mut *session).await.unwrap();
+    books.push(&7, 6).session(&mut *session).await.unwrap();
+    books
+        .push_many(&1, 2..8)
+        .session(&mut *session)
+        .await
+        .unwrap();
+    let parent = books.get(&1).session(&mut *session).await.unwrap().unwrap();
+    assert_eq!(
+        (parent.document, parent.has_extras),
+        (Book3::new(1, vec![0, 1, 2]), true)
+    );
+    let all = books.get_all(&1).session(&mut *session).await.unwrap();
+    assert_eq!(all, Some(Book3::new(1, (0..8).collect())));
+    let items = books.items(&7).session(&mut *session).await.unwrap();
+    assert_eq!(
+        items.try_collect::<Vec<_>>().await.unwrap(),
+        (0..7).collect::<Vec<_>>()
+    );
+    let extras = books.extras(&1).session(&mut *session).await.unwrap();
+    assert_eq!(extras.try_collect::<Vec<_>>().await.unwrap().len(), 3);
+    assert_eq!(books.count(&1).session(&mut *session).await.unwrap(), 8);
+    let found = books.find(doc! {}).session(&mut *session).await.unwrap();
+    assert_eq!(found.try_collect::<Vec<_>>().await.unwrap().len(), 2);
+    assert!(books.remove(&1, 3).session(&mut *session).await.unwrap());
+    assert!(books.remove(&1, 4).session(&mut *session).await.unwrap());
+    assert!(books.delete(&7).session(&mut *session).await.unwrap());
+    assert_eq!(books.count(&1).session(&mut *session).await.unwrap(), 6);
+    let error = books.push(&7, 1).session(&mut *session).await.unwrap_err();
+    assert!(error.is_not_found(), "{error}");
+}
+
+#[tokio::test]
+async fn outlier_every_call_is_sent_in_the_session() {
+    let (db, record) = recorded("outlier_sessions").await;
+    let books = Book3::outliers(&db).await.unwrap();
+    let mut session = books.collection().client().start_session().await.unwrap();
+    record.take();
+    every_call(&books, &mut session).await;
+    let commands = record.take();
+    assert!(commands.len() >= 20, "{}", commands.len());
+    let id = session.id();
+    for command in commands {
+        assert_eq!(command.get_document("lsid").unwrap(), id, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn outlier_every_call_belongs_to_the_transaction() {
+    let (books, mut session) = opened("outlier_transactions").await;
+    session.start_transaction().await.unwrap();
+    every_call(&books, &mut session).await;
+    assert_eq!(
+        documents(books.collection()).await,
+        [],
+        "seen before the commit"
+    );
+    assert_eq!(
+        documents(books.extras_collection()).await,
+        [],
+        "seen before the commit"
+    );
+    session.abort_transaction().await.unwrap();
+    assert_eq!(documents(books.collection()).await, []);
+    assert_eq!(documents(books.extras_collection()).await, []);
+
+    session.start_transaction().await.unwrap();
+    every_call(&books, &mut session).await;
+    session.commit_transaction().await.unwrap();
+    let parents = stored(&books).await;
+    assert_eq!(parents.keys().collect::<Vec<_>>(), [&1]);
+    assert_eq!(parents[&1].all(), [0, 1, 2, 5, 6, 7]);
+    reads_agree(&books, 1, &parents[&1]).await;
+}
+
+/// What a handle learned in a transaction that was aborted must not lead it astray.
+#[tokio::test]
+async fn outlier_pushes_after_an_aborted_transaction_keep_all_guarantees() {
+    let (books, mut session) = opened("outlier_aborted").await;
+    for begin in 0..7 {
+        books
+            .insert(&Book3::new(7, (0..begin).collect()))
+            .await
+            .unwrap();
+        let before = (
+            documents(books.collection()).await,
+            documents(books.extras_collection()).await,
+        );
+        session.start_transaction().await.unwrap();
+        books
+            .push_many(&7, 100..110)
+            .session(&mut session)
+            .await
+            .unwrap();
+        books.push(&7, 110).session(&mut session).await.unwrap();
+        session.abort_transaction().await.unwrap();
+        let after = (
+            documents(books.collection()).await,
+            documents(books.extras_collection()).await,
+        );
+        assert_eq!(after, before);
+        for value in begin..12 {
+            books.push(&7, value).await.unwrap();
+            let stored = dense(&books).await.remove(&7).unwrap();
+            assert_eq!(stored.all(), (0..=value).collect::<Vec<_>>());
+        }
+        books.delete(&7).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn outlier_insert_push_and_an_own_write_commit_or_vanish_together() {
+    let (books, mut session) = opened("outlier_own_write").await;
+    let client = books.collection().client().clone();
+    let own = client
+        .database(&books.collection().namespace().db)
+        .collection::<Document>("own");
+    own.insert_one(doc! { "_id": "sum", "n": 0 }).await.unwrap();
+    for commit in [false, true] {
+        session.start_transaction().await.unwrap();
+        books
+            .insert(&Book3::new(7, vec![0]))
+            .session(&mut session)
+            .await
+            .unwrap();
+        for value in 1..8 {
+            books.push(&7, value).session(&mut session).await.unwrap();
+        }
+        let add = doc! { "$inc": { "n": 8 } };
+        own.update_one(doc! { "_id": "sum" }, add)
+            .session(&mut session)
+            .await
+            .unwrap();
+        assert!(stored(&books).await.is_empty());
+        if !commit {
+            session.abort_transaction().await.unwrap();
+            assert!(stored(&books).await.is_empty());
+            assert_eq!(documents(&own).await, [doc! { "_id": "sum", "n": 0 }]);
+            continue;
+        }
+        session.commit_transaction().await.unwrap();
+        let found = dense(&books).await.remove(&7).unwrap();
+        assert_eq!(found.all(), (0..8).collect::<Vec<_>>());
+        reads_agree(&books, 7, &found).await;
+        assert_eq!(documents(&own).await, [doc! { "_id": "sum", "n": 8 }]);
+    }
+}
+
+/// 8 tasks push across the threshold in transactions of their own, in the driver's style of running
+/// again whoever lost a race, beside 4 that push without.
+#[tokio::test(flavor = "multi_thread")]
+async fn outlier_transactions_that_lose_a_race_run_again() {
+    let (books, _) = opened("outlier_transactions_race").await;
+    books.insert(&Book3::new(7, vec![])).await.unwrap();
+    let mut writers = JoinSet::new();
+    for writer in 0..12_i64 {
+        let books = books.clone();
+        writers.spawn(async move {
+            let mut session = books.collection().client().start_session().await.unwrap();
+            for n in 0..10 {
+                let value = writer * 100 + n;
+                if writer >= 8 {
+                    books.push(&7, value).await.unwrap();
+                    continue;
+                }
+                loop {
+                    session.start_transaction().await.unwrap();
+                    let pushed = books.push(&7, value).session(&mut session).await;
+                    let done = match pushed {
+                        Ok(()) => session.commit_transaction().await,
+                        Err(error) => Err(error.into()),
+                    };
+                    match done {
+                        Ok(()) => break,
+                        Err(error) => {
+                            let again = error.contains_label(TRANSIENT_TRANSACTION_ERROR);
+                            assert!(again, "{error}");
+                            let _ = session.abort_transaction().await;
+                            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+                        }
+                    }
+                }
+            }
+        });
+    }
+    writers.join_all().await;
+    let stored = dense(&books).await.remove(&7).unwrap();
+    crate::outlier::support::assert_in_order(&stored.all(), |value| value / 100);
+    let mut all = stored.all();
+    all.sort_unstable();
+    let expected = (0..12).flat_map(|writer| (0..10).map(move |n| writer * 100 + n));
+    assert_eq!(all, expected.collect::<Vec<_>>(), "O1");
+}

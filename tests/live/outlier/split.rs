@@ -1,0 +1,304 @@
+//! Moving in: parents that have grown too long already are split while others push, and whatever
+//! stops it, nothing is lost or doubled, and the order holds.
+
+use std::{
+    collections::BTreeMap,
+    future::IntoFuture,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bucket_runtime::{
+    Outlier, Outliers, SplitProgress,
+    mongodb::bson::{Document, doc, oid::ObjectId},
+};
+use rand::Rng;
+use tokio::task::JoinSet;
+
+use crate::{
+    outlier::support::{assert_in_order, books, fresh, items, reads_agree, stored},
+    support::database::{database, server},
+};
+
+const PARENTS: i64 = 2000;
+const LONG: i64 = 5000;
+const WRITERS: i64 = 8;
+const URI: &str = "BUCKET_TESTS_SPLIT";
+
+books! {
+    Book50(50, 100)
+    Book3(3, 2)
+}
+
+fn is_long(id: i64) -> bool {
+    id % 100 == 37
+}
+
+fn parent(id: i64, values: i64) -> Document {
+    doc! { "_id": id, "title": format!("book {id}"), "buyers": (0..values).collect::<Vec<_>>() }
+}
+
+/// What writers tell of: the values of each parent that were acknowledged.
+type Pushed = BTreeMap<i64, Vec<i64>>;
+
+/// Pushes to long and to other parents until it is told to stop.
+async fn write(books: Outliers<Book50>, writer: i64, stop: Arc<AtomicBool>) -> Pushed {
+    let mut pushed = Pushed::new();
+    let mut value = (writer + 1) * 1_000_000;
+    while !stop.load(Ordering::SeqCst) {
+        let (id, many) = {
+            let mut random = rand::rng();
+            let long = random.random_range(0..PARENTS / 100) * 100 + 37;
+            let any = random.random_range(0..PARENTS);
+            (
+                if random.random() { long } else { any },
+                random.random_range(1..5),
+            )
+        };
+        let values: Vec<i64> = (value..value + many).collect();
+        value += many;
+        match many {
+            1 => books.push(&id, values[0]).await.unwrap(),
+            _ => books.push_many(&id, values.clone()).await.unwrap(),
+        }
+        pushed.entry(id).or_default().extend(values);
+    }
+    pushed
+}
+
+/// Not a test, but what another process does: it splits until it is killed.
+#[tokio::test]
+async fn outlier_the_splitting_process() {
+    let Ok(name) = std::env::var(URI) else {
+        return;
+    };
+    let db = server().await.database(&name).await.unwrap();
+    let books = Book50::outliers(&db).await.unwrap();
+    let mut random = rand::rng();
+    let mut left: u64 = random.random_range(1..4);
+    let split = books.split_existing().on_progress(move |_| {
+        left -= 1;
+        if left == 0 {
+            std::process::abort();
+        }
+    });
+    split.await.unwrap();
+}
+
+/// Drops the future after the first or second report and a moment, in the middle of some step. Counted in
+/// reports, so that a fast machine cannot finish all parents before the drop.
+async fn split_that_is_dropped(books: &Outliers<Book50>) {
+    let (reports, moment) = {
+        let mut random = rand::rng();
+        (random.random_range(1..3), random.random_range(0..8))
+    };
+    let (report, mut reported) = tokio::sync::mpsc::unbounded_channel();
+    let split = books.split_existing().on_progress(move |at| {
+        let _ = report.send(at.done);
+    });
+    let reported = async {
+        for _ in 0..reports {
+            reported.recv().await;
+        }
+        tokio::time::sleep(Duration::from_millis(moment)).await;
+    };
+    tokio::select! {
+        biased;
+        () = reported => {}
+        done = split.into_future() => panic!("it ended before it was dropped: {done:?}"),
+    }
+}
+
+async fn split_in_a_process_that_is_killed(db: &str) {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["outlier::split::outlier_the_splitting_process", "--exact"])
+        .env(URI, db)
+        .env("MONGODB_URI", server().await.uri());
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap())
+        .await
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        None,
+        "{}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outlier_two_thousand_parents_are_split_while_others_push() {
+    let db = database("outlier_split").await;
+    let books = fresh::<Book50>(&db).await;
+    let parents: Vec<_> = (0..PARENTS)
+        .map(|id| parent(id, if is_long(id) { LONG } else { id % 50 }))
+        .collect();
+    for parents in parents.chunks(500) {
+        books.collection().insert_many(parents).await.unwrap();
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut writers = JoinSet::new();
+    for writer in 0..WRITERS {
+        let books = Book50::outliers(&db).await.unwrap();
+        writers.spawn(write(books, writer, Arc::clone(&stop)));
+    }
+    for _ in 0..3 {
+        split_that_is_dropped(&books).await;
+    }
+    split_in_a_process_that_is_killed(db.name()).await;
+    let mut progress: Vec<SplitProgress> = Vec::new();
+    let done = books
+        .split_existing()
+        .on_progress(|at| progress.push(at))
+        .await
+        .unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    stop.store(true, Ordering::SeqCst);
+    let pushed = writers.join_all().await;
+    // A call that is dropped leaves its transaction to end by itself, perhaps after this one counted.
+    assert!((done.found.saturating_sub(3)..=done.found).contains(&done.done));
+    assert_eq!(progress.last(), Some(&done));
+    let counts: Vec<_> = progress.iter().map(|at| at.done).collect();
+    assert_eq!(
+        counts,
+        (0..=done.done).collect::<Vec<_>>(),
+        "at the beginning and after each"
+    );
+
+    let stored = stored(&books).await;
+    assert_eq!(stored.len() as i64, PARENTS);
+    for (id, stored) in &stored {
+        let old = if is_long(*id) { LONG } else { id % 50 };
+        let all = stored.all();
+        let (first, new) = all.split_at(old as usize);
+        assert!(first.iter().copied().eq(0..old), "O5: {id}");
+        assert_in_order(new, |value| value / 1_000_000);
+        let mut new = new.to_vec();
+        new.sort_unstable();
+        let mut expected: Vec<_> = pushed
+            .iter()
+            .filter_map(|pushed| pushed.get(id))
+            .flatten()
+            .copied()
+            .collect();
+        expected.sort_unstable();
+        assert_eq!(new, expected, "O1: {id}");
+        if is_long(*id) {
+            assert_eq!(stored.parent.len(), 50, "{id}");
+            reads_agree(&books, *id, stored).await;
+        }
+    }
+    assert_eq!(books.verify().await.unwrap(), []);
+    let again = books.split_existing().await.unwrap();
+    assert_eq!(
+        (again.found, again.done, again.moved),
+        (0, 0, 0),
+        "idempotent"
+    );
+    assert_eq!(crate::outlier::support::stored(&books).await, stored);
+}
+
+/// A parent with so many values, to which values were pushed before it is split: those went to the
+/// extras, and what moves out of the parent must come before them.
+#[tokio::test]
+async fn outlier_what_was_pushed_before_the_split_stays_behind_what_is_older() {
+    let books = fresh::<Book3>(&database("outlier_split_later").await).await;
+    for length in [4, 5, 6, 7, 12] {
+        for pushed in [0, 1, 2, 3, 5] {
+            books
+                .collection()
+                .insert_one(parent(7, length))
+                .await
+                .unwrap();
+            for value in length..length + pushed {
+                books.push(&7, value).await.unwrap();
+            }
+            assert_eq!(
+                items(&books, 7).await,
+                (0..length + pushed).collect::<Vec<_>>()
+            );
+            let split = books.split_existing().await.unwrap();
+            assert_eq!(
+                (split.found, split.done, split.moved),
+                (1, 1, length as u64 - 3)
+            );
+            let found = stored(&books).await.remove(&7).unwrap();
+            assert_eq!(found.all(), (0..length + pushed).collect::<Vec<_>>());
+            assert_eq!((found.parent.len(), found.flagged), (3, true));
+            let ids: Vec<_> = found
+                .pages
+                .iter()
+                .map(|page| page.get_str("_id").unwrap())
+                .collect();
+            assert_eq!(
+                ids.iter().any(|id| id.starts_with("7_-")),
+                pushed > 0,
+                "{ids:?}"
+            );
+            reads_agree(&books, 7, &found).await;
+            // By the handle that split, and by one that knows nothing.
+            books.push(&7, length + pushed).await.unwrap();
+            let other = Book3::outliers_in(
+                books.collection().clone(),
+                books.extras_collection().clone(),
+            );
+            let more = length + pushed + 1..length + pushed + 8;
+            other
+                .await
+                .unwrap()
+                .push_many(&7, more.clone())
+                .await
+                .unwrap();
+            let found = stored(&books).await.remove(&7).unwrap();
+            assert_eq!(found.all(), (0..more.end).collect::<Vec<_>>());
+            reads_agree(&books, 7, &found).await;
+            assert_eq!(books.verify().await.unwrap(), []);
+            books.delete(&7).await.unwrap();
+        }
+    }
+}
+
+/// A parent that became too long a second time, by a program that knows nothing of the pattern: the
+/// numbers go on below those of the first split.
+#[tokio::test]
+async fn outlier_a_parent_is_split_again_and_again() {
+    let books = fresh::<Book3>(&database("outlier_split_again").await).await;
+    books.collection().insert_one(parent(7, 8)).await.unwrap();
+    books.push(&7, 8).await.unwrap();
+    let mut expected: Vec<i64> = (0..9).collect();
+    for round in 1..5_i64 {
+        books.split_existing().await.unwrap();
+        let found = stored(&books).await.remove(&7).unwrap();
+        assert_eq!(found.all(), expected, "round {round}");
+        let foreign: Vec<i64> = (0..round + 1).map(|n| round * 100 + n).collect();
+        let push = doc! { "$push": { "buyers": { "$each": &foreign } } };
+        books
+            .collection()
+            .update_one(doc! { "_id": 7 }, push)
+            .await
+            .unwrap();
+        expected.splice(3..3, foreign);
+        expected.push(round * 1000);
+        books.push(&7, round * 1000).await.unwrap();
+    }
+}
+
+/// The manual's own logic overshoots: it pushes the 51st value to the parent, sets the flag, and
+/// only the 52nd goes to its extras document. What is too much in the parent is older than that.
+#[tokio::test]
+async fn outlier_a_parent_with_the_manuals_extras_keeps_its_order() {
+    let books = fresh::<Book3>(&database("outlier_split_manual").await).await;
+    let mut manual = parent(7, 4);
+    manual.insert("has_extras", true);
+    books.collection().insert_one(manual).await.unwrap();
+    let extras = doc! { "_id": ObjectId::new(), "book_id": 7, "buyers_extra": [4_i64, 5, 6, 7] };
+    books.extras_collection().insert_one(extras).await.unwrap();
+    books.push(&7, 8).await.unwrap();
+    assert_eq!(items(&books, 7).await, (0..9).collect::<Vec<_>>());
+    let split = books.split_existing().await.unwrap();
+    assert_eq!(split.moved, 1);
+    assert_eq!(items(&books, 7).await, (0..9).collect::<Vec<_>>(), "O5");
+}

@@ -1,0 +1,266 @@
+//! A crash between any two steps: the future of each call is dropped at each of its commands, once
+//! when that was sent and once when its answer was there. What is stored obeys O2 and O3 whenever
+//! one looks, O1 as far as it was promised, and repeating or going on works.
+
+use bucket_runtime::{Outlier, Outliers};
+
+use crate::{
+    outlier::{
+        events::{Events, at_rest, counted, end_transactions},
+        support::{Book, Stored, books, dense, fresh, items, reads_agree, stored, survey},
+    },
+    support::database::{database, documents},
+};
+
+books! {
+    Book3(3, 2)
+}
+
+/// The handle whose calls are dropped, and one beside it.
+struct Both {
+    cut: Outliers<Book3>,
+    books: Outliers<Book3>,
+    events: Events,
+}
+
+impl Both {
+    async fn open(test: &str) -> Self {
+        let books = fresh::<Book3>(&database(test).await).await;
+        let (db, events) = counted(&books.collection().namespace().db).await;
+        Self {
+            cut: Book3::outliers(&db).await.unwrap(),
+            books,
+            events,
+        }
+    }
+
+    async fn begin(&self, values: i64) {
+        self.books.delete(&7).await.unwrap();
+        self.books
+            .insert(&Book3::new(7, (0..values).collect()))
+            .await
+            .unwrap();
+    }
+
+    /// What is there, at once and at rest. O2 to O4 are checked on both.
+    async fn look(&self) -> Stored {
+        stored(&self.books).await;
+        at_rest(&self.books).await;
+        stored(&self.books).await.remove(&7).unwrap_or_default()
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_push_to_no_parent_stores_nothing_and_says_so() {
+    let both = Both::open("outlier_no_parent").await;
+    let books = &both.books;
+    for _ in 0..2 {
+        let error = books.push(&7, 1).await.unwrap_err();
+        assert!(error.is_not_found() && !error.is_maybe_stored(), "{error}");
+        assert_eq!(
+            error.collection(),
+            books.collection().namespace().to_string()
+        );
+        assert_eq!(error.key(), Some("\"7\""));
+        let many = books.push_many(&7, 1..10).await.unwrap_err();
+        assert!(many.error.is_not_found(), "{many}");
+        assert_eq!(many.rest, (1..10).collect::<Vec<_>>());
+        assert_eq!(documents(books.collection()).await, []);
+        assert_eq!(documents(books.extras_collection()).await, []);
+        assert!(!books.remove(&7, 1).await.unwrap());
+        assert!(!books.delete(&7).await.unwrap());
+        assert!(items(books, 7).await.is_empty());
+        // One that this handle knew as an outlier, deleted by another handle.
+        books
+            .insert(&Book3::new(7, (0..4).collect()))
+            .await
+            .unwrap();
+        books.push(&7, 4).await.unwrap();
+        assert!(both.cut.delete(&7).await.unwrap());
+    }
+}
+
+/// From every filling: pushes of single and of many values, dropped at every event.
+async fn push<const N: i64>(test: &str) {
+    let both = Both::open(test).await;
+    let beginnings: &[i64] = if N == 1 {
+        &[0, 1, 2, 3, 4, 5, 6]
+    } else {
+        &[0, 2, 3, 4]
+    };
+    for &begin in beginnings {
+        for known in [false, true] {
+            for stop in 1.. {
+                both.begin(begin).await;
+                let mut before = begin;
+                if known {
+                    both.cut.push(&7, before).await.unwrap();
+                    before += 1;
+                }
+                let values = before..before + N;
+                let done = match N {
+                    1 => both.events.cut(stop, both.cut.push(&7, before)).await,
+                    _ => {
+                        both.events
+                            .cut(stop, both.cut.push_many(&7, values.clone()))
+                            .await
+                    }
+                };
+                let stored = both.look().await;
+                let all = stored.all();
+                // A first part of the values, and all of them if the call came to its end.
+                assert!(
+                    all.len() as i64 >= before && all.len() as i64 <= values.end,
+                    "{all:?}"
+                );
+                assert_eq!(all, (0..all.len() as i64).collect::<Vec<_>>(), "O1, O5");
+                assert!(!done || all.len() as i64 == values.end);
+                both.books
+                    .push_many(&7, all.len() as i64..20)
+                    .await
+                    .unwrap();
+                both.cut.push(&7, 20).await.unwrap();
+                let stored = dense(&both.books).await.remove(&7).unwrap();
+                assert_eq!(stored.all(), (0..=20).collect::<Vec<_>>());
+                if done {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_push_dropped_at_every_command() {
+    push::<1>("outlier_drop_push").await;
+}
+
+#[tokio::test]
+async fn outlier_a_push_of_many_dropped_at_every_command() {
+    push::<8>("outlier_drop_push_many").await;
+}
+
+#[tokio::test]
+async fn outlier_an_insert_dropped_at_every_command_leaves_a_first_part() {
+    let both = Both::open("outlier_drop_insert").await;
+    for values in [0, 3, 4, 5, 9] {
+        for stop in 1.. {
+            both.books.delete(&7).await.unwrap();
+            let book = Book3::new(7, (0..values).collect());
+            let done = both.events.cut(stop, both.cut.insert(&book)).await;
+            let all = both.look().await.all();
+            assert_eq!(all, (0..all.len() as i64).collect::<Vec<_>>(), "O1, O5");
+            assert!(all.len() as i64 <= values && (!done || all.len() as i64 == values));
+            // Either it can be inserted again, or the others can be pushed.
+            match both.books.insert(&book).await {
+                Ok(()) => assert!(all.is_empty() && !done),
+                Err(error) => {
+                    assert!(error.is_duplicate(), "{error}");
+                    both.books
+                        .push_many(&7, all.len() as i64..values)
+                        .await
+                        .unwrap();
+                }
+            }
+            let stored = dense(&both.books).await.remove(&7).unwrap();
+            assert_eq!(stored.all(), (0..values).collect::<Vec<_>>());
+            reads_agree(&both.books, 7, &stored).await;
+            if done {
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_remove_dropped_at_every_command_is_finished_by_the_next() {
+    let both = Both::open("outlier_drop_remove").await;
+    // The value stands everywhere; a page of nothing else is among them.
+    let begin = vec![1, 0, 2, 0, 3, 0, 0, 4, 0];
+    for stop in 1.. {
+        both.books.delete(&7).await.unwrap();
+        both.books
+            .insert(&Book3::new(7, begin.clone()))
+            .await
+            .unwrap();
+        let done = both.events.cut(stop, both.cut.remove(&7, 0)).await;
+        let mut all = both.look().await.all();
+        all.retain(|value| *value != 0);
+        assert_eq!(all, [1, 2, 3, 4]);
+        both.books.remove(&7, 0).await.unwrap();
+        both.books.push_many(&7, 5..12).await.unwrap();
+        let stored = both.look().await;
+        assert_eq!(stored.all(), (1..12).collect::<Vec<_>>());
+        reads_agree(&both.books, 7, &stored).await;
+        if done {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_delete_dropped_at_every_command_is_finished_by_the_next() {
+    let both = Both::open("outlier_drop_delete").await;
+    for stop in 1.. {
+        both.begin(9).await;
+        let done = both.events.cut(stop, both.cut.delete(&7)).await;
+        at_rest(&both.books).await;
+        let found = survey(&both.books).await;
+        assert!(found.unflagged.is_empty(), "O3: {found:?}");
+        match found.parents.get(&7) {
+            Some(stored) => assert_eq!(stored.all(), (0..9).collect::<Vec<_>>(), "all of it"),
+            None => assert!(
+                items(&both.books, 7).await.is_empty(),
+                "nobody reads what is left"
+            ),
+        }
+        assert_eq!(
+            both.books.count(&7).await.unwrap(),
+            if found.parents.is_empty() { 0 } else { 9 }
+        );
+        both.books.delete(&7).await.unwrap();
+        assert_eq!(documents(both.books.collection()).await, []);
+        assert_eq!(documents(both.books.extras_collection()).await, []);
+        if done {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn outlier_a_split_dropped_at_every_command_is_finished_by_the_next() {
+    let both = Both::open("outlier_drop_split").await;
+    for pushed in [0, 1, 2, 3] {
+        for stop in 1.. {
+            let books = &both.books;
+            books.delete(&7).await.unwrap();
+            let parent = books.collection();
+            let long: Vec<i64> = (0..10).collect();
+            let long = bucket_runtime::mongodb::bson::doc! { "_id": 7_i64, "title": "book 7", "buyers": long };
+            parent.insert_one(&long).await.unwrap();
+            for value in 10..10 + pushed {
+                books.push(&7, value).await.unwrap();
+            }
+            let done = both.events.cut(stop, both.cut.split_existing()).await;
+            at_rest(books).await;
+            // What is left of its transaction the server would end after a minute.
+            end_transactions(parent.client(), &parent.namespace().db).await;
+            // All of it or nothing, and nothing is in two places or in none.
+            let found = items(books, 7).await;
+            assert_eq!(
+                found,
+                (0..10 + pushed).collect::<Vec<_>>(),
+                "after {stop} events"
+            );
+            let again = books.split_existing().await;
+            again.unwrap_or_else(|error| panic!("dropped after {stop} events: {error}"));
+            let stored = both.look().await;
+            assert_eq!(stored.all(), (0..10 + pushed).collect::<Vec<_>>());
+            assert_eq!(stored.parent, [0, 1, 2]);
+            reads_agree(books, 7, &stored).await;
+            if done {
+                break;
+            }
+        }
+    }
+}

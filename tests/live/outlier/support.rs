@@ -1,0 +1,228 @@
+//! What the tests of the outlier pattern share: parents of many thresholds and capacities, and an
+//! oracle that reads both collections with the raw driver.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+};
+
+use bucket_runtime::{
+    Outlier, Outliers,
+    mongodb::{
+        Database,
+        bson::{Bson, Document},
+    },
+};
+use futures_util::TryStreamExt;
+
+use crate::support::database::{documents, number};
+
+/// A parent whose values are numbers, so that a value can say who pushed it.
+pub(crate) trait Book: Outlier<Id = i64, Item = i64> + Clone + Debug + PartialEq {
+    fn new(id: i64, buyers: Vec<i64>) -> Self;
+}
+
+macro_rules! books {
+    ($($name:ident($threshold:literal, $capacity:literal))+) => {$(
+        #[derive(
+            Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, bucket_runtime::Outlier,
+        )]
+        #[outlier(
+            collection = "books",
+            extras = "extra_books",
+            reference = "book_id",
+            threshold = $threshold,
+            extras_capacity = $capacity
+        )]
+        pub(crate) struct $name {
+            #[serde(rename = "_id")]
+            id: i64,
+            title: String,
+            #[outlier(items)]
+            buyers: Vec<i64>,
+        }
+
+        impl $crate::outlier::support::Book for $name {
+            fn new(id: i64, buyers: Vec<i64>) -> Self {
+                Self { id, title: format!("book {id}"), buyers }
+            }
+        }
+    )+};
+}
+pub(crate) use books;
+
+/// Both collections, emptied.
+pub(crate) async fn fresh<T: Outlier>(db: &Database) -> Outliers<T> {
+    for name in [T::SPEC.collection, T::SPEC.extras] {
+        let _ = db.collection::<Document>(name).drop().await;
+    }
+    T::outliers(db).await.unwrap()
+}
+
+/// One parent, as the raw driver sees it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Stored {
+    pub(crate) parent: Vec<i64>,
+    pub(crate) flagged: bool,
+    pub(crate) pages: Vec<Document>,
+    pub(crate) extras: Vec<i64>,
+}
+
+impl Stored {
+    /// All values in the order in which a reader shall get them.
+    pub(crate) fn all(&self) -> Vec<i64> {
+        [self.parent.as_slice(), &self.extras].concat()
+    }
+}
+
+/// Both collections, as the raw driver sees them.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    pub(crate) parents: BTreeMap<i64, Stored>,
+    /// The extras documents without a parent, by the id that they refer to.
+    pub(crate) orphans: BTreeMap<i64, Vec<Document>>,
+    /// The parents with extras and without a flag.
+    pub(crate) unflagged: BTreeSet<i64>,
+}
+
+/// The numbers in an array.
+pub(crate) fn numbers(document: &Document, name: &str) -> Vec<i64> {
+    let array = document
+        .get_array(name)
+        .unwrap_or_else(|error| panic!("{error}: {document}"));
+    array.iter().map(|value| number(Some(value))).collect()
+}
+
+/// Reads both collections and checks O2 and O4: no parent is too long, counts are true, a parent has
+/// one open page at most, and that is its last one.
+pub(crate) async fn survey<T: Outlier>(books: &Outliers<T>) -> Survey {
+    let spec = T::SPEC;
+    let mut found = Survey::default();
+    for parent in documents(books.collection()).await {
+        let stored = Stored {
+            parent: numbers(&parent, spec.items),
+            flagged: parent.get(spec.flag) == Some(&Bson::Boolean(true)),
+            ..Stored::default()
+        };
+        let length = stored.parent.len();
+        assert!(
+            length <= spec.threshold as usize,
+            "O2: {length} values in {parent}"
+        );
+        found.parents.insert(number(parent.get("_id")), stored);
+    }
+    for page in documents(books.extras_collection()).await {
+        let values = numbers(&page, spec.extra_items);
+        assert_eq!(number(page.get("count")), values.len() as i64, "O4: {page}");
+        assert!(values.len() <= spec.extras_capacity as usize, "O4: {page}");
+        let id = number(page.get(spec.reference));
+        match found.parents.get_mut(&id) {
+            Some(parent) => {
+                if !parent.flagged {
+                    found.unflagged.insert(id);
+                }
+                parent.extras.extend(values);
+                parent.pages.push(page);
+            }
+            None => found.orphans.entry(id).or_default().push(page),
+        }
+    }
+    let full = i64::from(spec.extras_capacity);
+    let is_open =
+        |page: &Document| number(page.get("count")) < full && !page.contains_key("sealed");
+    for stored in found.parents.values() {
+        let open = stored.pages.iter().position(is_open);
+        let last = stored.pages.len().saturating_sub(1);
+        assert!(
+            open.is_none_or(|open| open == last),
+            "O4: {:?}",
+            stored.pages
+        );
+    }
+    found
+}
+
+/// The same, with O3: there are no extras but those of flagged parents.
+pub(crate) async fn stored<T: Outlier>(books: &Outliers<T>) -> BTreeMap<i64, Stored> {
+    let found = survey(books).await;
+    assert!(found.orphans.is_empty(), "O3: {:?}", found.orphans);
+    assert!(found.unflagged.is_empty(), "O3: {:?}", found.unflagged);
+    found.parents
+}
+
+/// The same, where nothing was ever removed: parents with extras are full, the pages are numbered
+/// from 0 without a gap, and all are full but the last.
+pub(crate) async fn dense<T: Outlier>(books: &Outliers<T>) -> BTreeMap<i64, Stored> {
+    let spec = T::SPEC;
+    let parents = stored(books).await;
+    for (id, stored) in &parents {
+        let n = stored.pages.len();
+        assert!(
+            n == 0 || stored.parent.len() == spec.threshold as usize,
+            "{stored:?}"
+        );
+        for (number, page) in stored.pages.iter().enumerate() {
+            assert_eq!(page.get_str("_id").unwrap(), format!("{id}_{number:010}"));
+            assert!(!page.contains_key("sealed"), "{page}");
+        }
+        let capacity = spec.extras_capacity as usize;
+        assert_eq!(
+            n,
+            stored.extras.len().div_ceil(capacity),
+            "O4: {id}: {stored:?}"
+        );
+        let counts = stored
+            .pages
+            .iter()
+            .map(|page| numbers(page, spec.extra_items).len());
+        assert!(
+            counts.take(n.max(1) - 1).all(|count| count == capacity),
+            "O4: {stored:?}"
+        );
+    }
+    parents
+}
+
+/// Every way of reading a parent gives exactly what the raw driver found.
+pub(crate) async fn reads_agree<T: Book>(books: &Outliers<T>, id: i64, stored: &Stored) {
+    let all = stored.all();
+    assert_eq!(items(books, id).await, all, "O5: items of {id}");
+    assert_eq!(books.count(&id).await.unwrap(), all.len() as u64);
+    let parent = books.get(&id).await.unwrap().unwrap();
+    assert_eq!(parent.document, T::new(id, stored.parent.clone()));
+    assert_eq!(parent.has_extras, stored.flagged);
+    assert_eq!(books.get_all(&id).await.unwrap(), Some(T::new(id, all)));
+    let pages: Vec<_> = books
+        .extras(&id)
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    let ids: Vec<_> = pages.iter().map(|page| page.id.as_str()).collect();
+    let expected: Vec<_> = stored
+        .pages
+        .iter()
+        .map(|page| page.get_str("_id").unwrap())
+        .collect();
+    assert_eq!(ids, expected);
+    let extras: Vec<_> = pages.into_iter().flat_map(|page| page.items).collect();
+    assert_eq!(extras, stored.extras);
+}
+
+/// All values of a parent, as the stream gives them.
+pub(crate) async fn items<T: Outlier<Id = i64>>(books: &Outliers<T>, id: i64) -> Vec<T::Item> {
+    books.items(&id).await.unwrap().try_collect().await.unwrap()
+}
+
+/// The values of each writer stand in the order in which it pushed them. `of` gives the writer.
+pub(crate) fn assert_in_order(values: &[i64], of: impl Fn(i64) -> i64) {
+    let mut last = BTreeMap::new();
+    for value in values {
+        let before = last.insert(of(*value), *value);
+        assert!(
+            before < Some(*value),
+            "O5: {value} stands after {before:?} in {values:?}"
+        );
+    }
+}

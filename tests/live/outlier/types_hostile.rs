@@ -1,0 +1,109 @@
+//! Items that look like operators, patterns and paths: they are values and nothing else.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::mongodb::bson::{Bson, Regex, doc};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    outlier::{
+        support::fresh,
+        types::{List, round_trip},
+    },
+    support::database::database,
+};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(i64),
+    Many(Vec<i64>),
+}
+
+/// A removal takes out what equals the value, and not what contains it.
+#[tokio::test]
+async fn outlier_a_removed_value_is_not_taken_for_an_element_of_another() {
+    use OneOrMany::{Many, One};
+    round_trip(
+        "outlier_one_or_many",
+        &[
+            One(1),
+            Many(vec![1]),
+            Many(vec![1, 2]),
+            One(2),
+            Many(vec![]),
+        ],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn outlier_items_may_look_like_operators() {
+    let items = [
+        doc! { "$each": [1, 2], "$slice": 1 },
+        doc! { "$in": ["a"] },
+        doc! { "$gt": "" },
+        doc! { "$exists": true },
+        doc! { "$literal": 1 },
+        doc! { "$add": [1, 2] },
+        doc! { "$ref": "a", "$id": 1 },
+        doc! { "a": { "$ne": 1 } },
+        doc! { "a.b": 1 },
+        doc! { "a": 1, "b": 2 },
+        doc! { "a": 1 },
+        doc! {},
+    ];
+    for item in &items {
+        round_trip("outlier_operator", std::slice::from_ref(item)).await;
+    }
+    round_trip("outlier_operators", &items).await;
+}
+
+#[tokio::test]
+async fn outlier_a_removed_pattern_is_no_pattern() {
+    let regex = |pattern: &str| {
+        let (pattern, options) = (pattern.try_into().unwrap(), "".try_into().unwrap());
+        Bson::RegularExpression(Regex { pattern, options })
+    };
+    let items = [
+        regex("^a"),
+        Bson::String("abc".into()),
+        Bson::String("^a".into()),
+        regex(".*"),
+    ];
+    round_trip("outlier_patterns", &items).await;
+}
+
+/// A path such as `all.2` is also that of a field `2` in a document of the array.
+#[tokio::test]
+async fn outlier_items_may_have_fields_that_are_numbers() {
+    let item = |name: &str| BTreeMap::from([(name.to_owned(), 1_i64)]);
+    let lists =
+        fresh::<List<BTreeMap<String, i64>>>(&database("outlier_numbered_fields").await).await;
+    for name in ["0", "1", "2", "3"] {
+        lists
+            .insert(&List {
+                id: 7,
+                all: vec![item(name)],
+            })
+            .await
+            .unwrap();
+        assert_eq!(lists.verify().await.unwrap(), [], "one item {name}");
+        assert_eq!(
+            lists.split_existing().await.unwrap().found,
+            0,
+            "one item {name}"
+        );
+        lists.push(&7, item("a")).await.unwrap();
+        lists.push(&7, item("b")).await.unwrap();
+        let parent = lists.get(&7).await.unwrap().unwrap();
+        assert_eq!(
+            parent.document.all,
+            [item(name), item("a"), item("b")],
+            "O2 allows three"
+        );
+        assert!(!parent.has_extras);
+        lists.delete(&7).await.unwrap();
+    }
+    round_trip("outlier_numbered", &["0", "1", "2", "3", "4"].map(item)).await;
+}

@@ -1,0 +1,229 @@
+//! Buckets as flat data: the stages, and the view that is made of them.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{
+    Bucket, Filter,
+    mongodb::{
+        Collection, Database,
+        bson::{Bson, DateTime, Document, doc},
+    },
+};
+use futures_util::TryStreamExt;
+use proptest::prelude::*;
+
+use crate::{
+    read::{
+        query_cases::{Event, Millis, Numbered, Seconds, Test, Windows},
+        query_differential::Twice,
+        query_random::{Change, Query, changes, queries},
+    },
+    support::database::{database, explain, is_cluster, number, recorded},
+};
+
+/// What a view shows is what the flat collection holds, whatever is asked of it.
+async fn shows_the_same<T: Event>(db: &Database, changes: &[Change], queries: &[Query]) {
+    let twice = Twice::<T>::new(db, changes).await;
+    twice.buckets.create_view("view").await.unwrap();
+    let view = db.collection::<Document>("view");
+    for query in queries {
+        let (typed, by_hand) = match &query.test {
+            Some(test) => (T::filter(test), test.by_hand()),
+            None => (Filter::default(), doc! {}),
+        };
+        let shown = sorted(&view, typed.into()).await;
+        assert_eq!(shown, sorted(&twice.flat, by_hand).await, "{query:?}");
+    }
+}
+
+/// The documents that match, but for their ids, as text: NaN does not equal itself.
+async fn sorted(collection: &Collection<Document>, filter: Document) -> Vec<String> {
+    let found = collection.find(filter).projection(doc! { "_id": 0 });
+    let found = found.sort(doc! { "n": 1 }).await.unwrap();
+    let found: Vec<_> = found.try_collect().await.unwrap();
+    found.iter().map(|found| format!("{found:?}")).collect()
+}
+
+#[test]
+fn any_query_on_the_view_gives_what_it_gives_on_a_flat_collection() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let db = runtime.block_on(database("view_differential"));
+    let config = ProptestConfig {
+        cases: 9,
+        max_shrink_iters: 300,
+        failure_persistence: None,
+        ..Default::default()
+    };
+    proptest!(config, |(changes in changes(), queries in queries(40))| {
+        runtime.block_on(async {
+            shows_the_same::<Seconds>(&db, &changes, &queries).await;
+            shows_the_same::<Millis>(&db, &changes, &queries).await;
+            shows_the_same::<Windows>(&db, &changes, &queries).await;
+            shows_the_same::<Numbered>(&db, &changes, &queries).await;
+        });
+    });
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "tagged", id = "{sensor}_{#}", capacity = 3)]
+struct Tagged {
+    sensor: i64,
+    value: f64,
+    #[serde(flatten)]
+    rest: BTreeMap<String, Bson>,
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(
+    collection = "plain",
+    id = "{sensor}_{#}",
+    capacity = 3,
+    items = "history"
+)]
+struct Own {
+    #[serde(alias = "device")]
+    sensor: i64,
+    value: f64,
+    count: i32,
+    history: String,
+    _id: i32,
+}
+
+async fn all(collection: &Collection<Document>) -> Vec<Document> {
+    let found = collection.find(doc! {}).await.unwrap();
+    found.try_collect().await.unwrap()
+}
+
+/// Fields of items may be called as fields of buckets are, also `_id`; and a key that an older
+/// document holds under its former name is shown under the present one.
+#[tokio::test]
+async fn names_of_buckets_and_of_items_do_not_meet() {
+    let db = database("view_names").await;
+    let buckets = Own::buckets(&db).await.unwrap();
+    for n in 0..4 {
+        let (sensor, history) = (1, "h".to_owned());
+        let item = Own {
+            sensor,
+            value: 0.5,
+            count: 10,
+            history,
+            _id: n,
+        };
+        buckets.append(&item).await.unwrap();
+    }
+    let old = doc! { "_id": "2_0000000000", "device": 2, "count": 1, "history": [
+        { "value": 1.5, "count": 3, "history": "old", "_id": 7 },
+    ] };
+    buckets.collection().insert_one(old).await.unwrap();
+    buckets.create_view("flat").await.unwrap();
+    let flat = all(&db.collection("flat")).await;
+    let item = |sensor: Bson, value: f64, count: i32, history: &str, id: i32| {
+        doc! { "sensor": sensor, "value": value, "count": count, "history": history, "_id": id }
+    };
+    let mut expected: Vec<_> = (0..4)
+        .map(|n| item(1_i64.into(), 0.5, 10, "h", n))
+        .collect();
+    expected.push(item(2.into(), 1.5, 3, "old", 7));
+    assert_eq!(flat.len(), expected.len());
+    for (flat, expected) in flat.iter().zip(&expected) {
+        // The server puts `_id` first.
+        for (name, value) in expected {
+            assert_eq!(flat.get(name), Some(value), "{flat}");
+        }
+        assert_eq!(flat.len(), expected.len(), "{flat}");
+    }
+}
+
+/// A flattened map may hold names that nobody knows beforehand, and even those of the key.
+#[tokio::test]
+async fn flattened_fields_are_shown_and_the_key_counts() {
+    let db = database("view_flatten").await;
+    let buckets = Tagged::buckets(&db).await.unwrap();
+    let rest = [("sensor", 99.into()), ("color", "red".into())];
+    let rest = rest.map(|(name, value): (&str, Bson)| (name.to_owned(), value));
+    let item = Tagged {
+        sensor: 1,
+        value: 0.5,
+        rest: rest.into(),
+    };
+    buckets.append(&item).await.unwrap();
+    buckets.create_view("flat").await.unwrap();
+    assert_eq!(
+        all(&db.collection("flat")).await,
+        [doc! { "sensor": 1_i64, "value": 0.5, "color": "red" }]
+    );
+    // The item itself comes back as it was.
+    let read = buckets.all_items().filter(Tagged::FIELDS.value.gt(0.0));
+    let read: Vec<_> = read.await.unwrap().try_collect().await.unwrap();
+    assert_eq!(read, [item]);
+}
+
+/// One view for all who ask for it; nothing else is ever touched.
+#[tokio::test]
+async fn a_name_that_is_taken_is_an_error_unless_it_is_this_view() {
+    let db = database("view_taken").await;
+    let buckets = Numbered::buckets(&db).await.unwrap();
+    buckets.create_view("flat").await.unwrap();
+    buckets.create_view("flat").await.unwrap();
+    let mut session = db.client().start_session().await.unwrap();
+    let in_session = buckets.create_view("in_session");
+    in_session.session(&mut session).await.unwrap();
+    let again = buckets.create_view("in_session");
+    again.session(&mut session).await.unwrap();
+
+    db.create_collection("plain").await.unwrap();
+    db.create_collection("other")
+        .view_on("events".to_owned())
+        .await
+        .unwrap();
+    let error = buckets.create_view("plain").await.unwrap_err();
+    assert!(error.is_name_taken(), "{error}");
+    assert!(error.to_string().contains("choose another name"), "{error}");
+    let error = buckets.create_view("other").await.unwrap_err();
+    assert!(error.is_name_taken(), "{error}");
+    assert!(error.to_string().contains("another definition"), "{error}");
+    let names = db.list_collection_names().await.unwrap();
+    for name in ["plain", "other", "flat", "in_session"] {
+        assert!(names.iter().any(|found| found == name), "{names:?}");
+    }
+    let error = buckets.create_view("").await.unwrap_err();
+    assert!(!error.is_name_taken(), "{error}");
+}
+
+/// A condition on the key goes before the stages that take the buckets apart.
+#[tokio::test]
+async fn an_index_on_the_key_answers_a_query_on_the_view() {
+    if is_cluster().await {
+        // A `mongos` explains otherwise.
+        return;
+    }
+    let (db, record) = recorded("view_plan").await;
+    let buckets = Millis::buckets(&db).await.unwrap();
+    let bucket = |user: i64| {
+        let item =
+            doc! { "at": DateTime::from_millis(0), "n": user as i32, "label": "", "tags": [] };
+        doc! { "_id": format!("a/{user}_0000000000000"), "region": "a", "userId": user, "count": 1, "history": [item] }
+    };
+    let all = (0..100).map(bucket);
+    buckets.collection().insert_many(all).await.unwrap();
+    let index =
+        doc! { "createIndexes": "events", "indexes": [{ "key": { "userId": 1 }, "name": "mine" }] };
+    db.run_command(index).await.unwrap();
+    buckets.create_view("flat").await.unwrap();
+    record.take();
+    let filter = Millis::filter(&Test::User("=", 42));
+    let flat = db.collection::<Document>("flat");
+    assert!(flat.find_one(filter.into()).await.unwrap().is_some());
+    let explained = explain(&db, record.take().remove(0)).await;
+    let stages = explained.get_array("stages").unwrap();
+    let cursor = stages[0]
+        .as_document()
+        .unwrap()
+        .get_document("$cursor")
+        .unwrap();
+    let stats = cursor.get_document("executionStats").unwrap();
+    assert_eq!(number(stats.get("totalDocsExamined")), 1);
+}

@@ -1,0 +1,130 @@
+//! Reads of items in a session and by a key that had another name, and typed conditions on parents.
+
+use bucket_runtime::{
+    Bucket, Outlier,
+    mongodb::bson::{DateTime, doc},
+};
+use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
+
+use crate::support::database::database;
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "lines", id = "{k}_{at}", capacity = 3)]
+struct Line {
+    k: String,
+    at: DateTime,
+    n: i64,
+}
+
+/// Every step of every read sees what the transaction wrote, and nobody else does.
+#[tokio::test]
+async fn reads_in_a_transaction_see_what_it_wrote() {
+    let db = database("query_sessions").await;
+    let lines = Line::buckets(&db).await.unwrap();
+    let mut session = db.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    for n in 0..8 {
+        let line = Line {
+            k: "a".to_owned(),
+            at: DateTime::from_millis(n * 1000),
+            n,
+        };
+        lines.append(&line).session(&mut session).await.unwrap();
+    }
+    let odd = Line::FIELDS.n.is(doc! { "$mod": [2, 1] });
+    let reads = [
+        (lines.items("a").filter(odd), vec![1, 3, 5, 7]),
+        (lines.items("a").skip(4).limit(2), vec![4, 5]),
+        (lines.items("a").newest_first().skip(4), vec![3, 2, 1, 0]),
+        (lines.all_items(), (0..8).collect()),
+    ];
+    for (read, expected) in reads {
+        let read = read.session(&mut session).await.unwrap();
+        let read: Vec<_> = read.map_ok(|line| line.n).try_collect().await.unwrap();
+        assert_eq!(read, expected);
+    }
+    let outside = lines.all_items().await.unwrap();
+    assert_eq!(outside.try_collect::<Vec<_>>().await.unwrap(), []);
+    session.abort_transaction().await.unwrap();
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "readings", id = "{sensor}_{#}", capacity = 3)]
+struct Reading {
+    #[serde(alias = "device")]
+    sensor: i64,
+    value: i32,
+}
+
+/// What a key was called before is no condition's business: its items are found all the same.
+#[tokio::test]
+async fn a_key_under_its_former_name_is_filtered_and_skipped() {
+    let db = database("query_alias").await;
+    let buckets = Reading::buckets(&db).await.unwrap();
+    for n in 0..4 {
+        let id = format!("2_{n:010}");
+        let old =
+            doc! { "_id": &id, "sealed": &id, "device": 2, "count": 1, "items": [{ "value": n }] };
+        buckets.collection().insert_one(old).await.unwrap();
+    }
+    for (items, expected) in [
+        (
+            buckets.items(&2).filter(Reading::FIELDS.value.gte(2)),
+            vec![2, 3],
+        ),
+        (buckets.items(&2).skip(3), vec![3]),
+        (buckets.items(&2).skip(3).limit(5), vec![3]),
+        (buckets.items(&2).newest_first(), vec![3, 2, 1, 0]),
+    ] {
+        let items: Vec<_> = items.await.unwrap().try_collect().await.unwrap();
+        assert_eq!(
+            items.iter().map(|item| item.value).collect::<Vec<_>>(),
+            expected
+        );
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[serde(rename_all = "camelCase")]
+#[outlier(collection = "sales", reference = "book_id", threshold = 2)]
+struct Book {
+    #[serde(rename = "_id")]
+    id: u64,
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    sub_title: String,
+    year: i32,
+    #[outlier(items)]
+    buyers: Vec<String>,
+}
+
+/// What a parent itself holds can be asked for; what lies in the extras cannot.
+#[tokio::test]
+async fn parents_are_found_by_typed_conditions() {
+    let db = database("query_parents").await;
+    let books = Book::outliers(&db).await.unwrap();
+    for (id, sub_title, year) in [(1, "", 1999), (2, "A Novel", 2020), (3, "", 2023)] {
+        let book = Book {
+            id,
+            sub_title: sub_title.to_owned(),
+            year,
+            buyers: (0..id * 2).map(|n| format!("user{n}")).collect(),
+        };
+        books.insert(&book).await.unwrap();
+    }
+    let book = Book::FIELDS;
+    assert_eq!(book.id.name(), "_id");
+    let found = async |filter| {
+        let found = books.find(filter).sort(doc! { "_id": 1 }).await.unwrap();
+        let found = found.map_ok(|parent| parent.document.id);
+        found.try_collect::<Vec<_>>().await.unwrap()
+    };
+    assert_eq!(found(book.year.gte(2000)).await, [2, 3]);
+    assert_eq!(found(book.id.eq(2)).await, [2]);
+    assert_eq!(found(book.id.lt(u64::MAX)).await, [1, 2, 3]);
+    assert_eq!(found(book.sub_title.eq("")).await, [1, 3]);
+    assert_eq!(found(book.sub_title.ne("")).await, [2]);
+    assert_eq!(found(book.buyers.contains("user1")).await, [1, 2, 3]);
+    assert_eq!(found(book.buyers.contains("user2")).await, [0; 0]);
+    assert_eq!(found(book.year.lt(2000).or(!book.id.lte(2))).await, [1, 3]);
+}

@@ -1,0 +1,306 @@
+//! Rollups at the limits of numbers, and of buckets that do not keep them.
+
+use bucket_runtime::{
+    Bucket,
+    mongodb::bson::{DateTime, Decimal128, Document, doc},
+};
+
+use crate::{
+    read::query_plans::examined,
+    support::database::{database, documents, recorded},
+};
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "sums", id = "{key}_{#}", capacity = 10)]
+struct Whole {
+    key: i64,
+    #[bucket(sum, min, max)]
+    value: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "floats", id = "{key}_{#}", capacity = 10)]
+struct Float {
+    key: i64,
+    #[bucket(sum, min, max)]
+    value: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "decimals", id = "{key}_{#}", capacity = 10)]
+struct Decimal {
+    key: i64,
+    #[bucket(sum, min, max)]
+    value: Decimal128,
+}
+
+fn whole(value: i64) -> Whole {
+    Whole { key: 1, value }
+}
+
+/// A sum that a bucket cannot hold is refused, and takes no other item with it.
+#[tokio::test]
+async fn a_sum_beyond_64_bits_is_an_error() {
+    let db = database("rollups_overflow").await;
+    let sums = Whole::buckets(&db).await.unwrap();
+    sums.append(&whole(i64::MAX)).await.unwrap();
+    let error = sums.append(&whole(1)).await.unwrap_err();
+    assert!(
+        error.is_sum_overflow() && !error.is_maybe_stored(),
+        "{error}"
+    );
+    sums.append(&whole(-1)).await.unwrap();
+    sums.append(&whole(1)).await.unwrap();
+    let rollup = sums.rollup(&1).await.unwrap();
+    assert_eq!((rollup.count(), rollup.value.sum()), (3, i64::MAX.into()));
+
+    // Together with others, and in a load.
+    let appends = [1, -5, 2, 3].map(|value| {
+        let sums = sums.clone();
+        async move { sums.append(&whole(value)).await }
+    });
+    let refused = futures_util::future::join_all(appends).await;
+    let refused = refused.into_iter().filter_map(Result::err);
+    assert!(
+        refused
+            .map(|error| assert!(error.is_sum_overflow(), "{error}"))
+            .count()
+            <= 1
+    );
+    let error = sums
+        .append_many([whole(-10), whole(i64::MAX), whole(7)])
+        .await
+        .unwrap_err();
+    assert_eq!(error.failed().len(), 1, "{error}");
+    assert!(error.failed()[0].error.is_sum_overflow(), "{error}");
+    let rollup = sums.rollup(&1).await.unwrap();
+    let items: Vec<Whole> = crate::support::database::items(&sums, &1).await;
+    assert_eq!(
+        rollup.value.sum(),
+        items
+            .iter()
+            .map(|item| i128::from(item.value))
+            .sum::<i128>()
+    );
+    assert_eq!(rollup.count(), items.len() as u64);
+}
+
+/// In whole buckets, too, and in an import.
+#[tokio::test]
+async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item() {
+    let db = database("rollups_overflow_bulk").await;
+    let sums = Whole::buckets(&db).await.unwrap();
+    // All of them fit, one after the other.
+    let load = [i64::MAX, 1, -1, 1, i64::MIN, 5].map(whole);
+    assert_eq!(sums.append_many(load).await.unwrap(), 6);
+    let rollup = sums.rollup(&1).await.unwrap();
+    let ends = (Some(i64::MIN), Some(i64::MAX));
+    assert_eq!((rollup.count(), rollup.value.sum()), (6, 5));
+    assert_eq!((rollup.value.min(), rollup.value.max()), ends);
+
+    let load = [i64::MAX, 1, 2].map(|value| Whole { key: 3, value });
+    let error = sums.append_many(load).await.unwrap_err();
+    let failed = error.failed().iter();
+    let failed: Vec<_> = failed
+        .map(|failed| (failed.index, failed.error.is_sum_overflow()))
+        .collect();
+    assert_eq!(
+        (error.stored(), failed),
+        (1, vec![(1, true), (2, true)]),
+        "{error}"
+    );
+
+    let flat = db.collection::<Document>("flat");
+    let rows = [i64::MAX, -5, 3].map(|value| doc! { "key": 2_i64, "value": value });
+    flat.insert_many(rows).await.unwrap();
+    sums.import_flat(&flat).await.unwrap();
+    assert_eq!(
+        sums.rollup(&2).await.unwrap().value.sum(),
+        i128::from(i64::MAX) - 2
+    );
+}
+
+/// The server itself would go over to floats.
+#[tokio::test]
+async fn the_sum_of_many_buckets_is_exact_beyond_64_bits() {
+    let db = database("rollups_beyond").await;
+    let sums = Whole::buckets(&db).await.unwrap();
+    for key in 1..=3 {
+        for value in [i64::MAX - key, 1] {
+            sums.append(&Whole { key, value }).await.unwrap();
+        }
+    }
+    sums.append(&Whole {
+        key: 4,
+        value: i64::MIN,
+    })
+    .await
+    .unwrap();
+    let rollup = sums.rollup_all().await.unwrap();
+    let expected = 3 * i128::from(i64::MAX) - 6 + 3 + i128::from(i64::MIN);
+    assert_eq!((rollup.count(), rollup.value.sum()), (7, expected));
+    assert_eq!(rollup.value.mean(), Some(expected as f64 / 7.0));
+    assert_eq!(
+        (rollup.value.min(), rollup.value.max()),
+        (Some(i64::MIN), Some(i64::MAX - 1))
+    );
+}
+
+/// Whether the client or the server takes NaN in, it is the least number, and the sum is NaN.
+#[tokio::test]
+async fn nan_is_the_least_number() {
+    let db = database("rollups_nan").await;
+    let floats = Float::buckets(&db).await.unwrap();
+    for (key, values) in (0..).zip([
+        [f64::NAN, 1.0, 2.0],
+        [1.0, f64::NAN, 2.0],
+        [1.0, 2.0, f64::NAN],
+    ]) {
+        for value in values {
+            floats.append(&Float { key, value }).await.unwrap();
+        }
+        let load = values.map(|value| Float {
+            key: key + 10,
+            value,
+        });
+        floats.append_many(load).await.unwrap();
+        for key in [key, key + 10] {
+            let rollup = floats.rollup(&key).await.unwrap();
+            assert!(rollup.value.sum().is_nan() && rollup.value.min().unwrap().is_nan());
+            assert_eq!(
+                (rollup.value.max(), rollup.value.count()),
+                (Some(2.0), 3),
+                "{key}"
+            );
+        }
+    }
+    let values = [f64::INFINITY, f64::MAX, f64::NEG_INFINITY];
+    floats
+        .append_many(values.map(|value| Float { key: 7, value }))
+        .await
+        .unwrap();
+    let rollup = floats.rollup(&7).await.unwrap();
+    assert!(rollup.value.sum().is_nan());
+    assert_eq!(rollup.value.min(), Some(f64::NEG_INFINITY));
+}
+
+/// Decimals that cannot be added exactly are left to the server, however they are written.
+#[tokio::test]
+async fn decimals_of_all_kinds_are_added_up() {
+    let db = database("rollups_decimals").await;
+    let decimals = Decimal::buckets(&db).await.unwrap();
+    for (key, values, sum, min, max) in [
+        (1, vec!["0.1", "0.2", "-0.30"], "0.00", "-0.30", "0.2"),
+        (2, vec!["1E+40", "1", "-1E+40"], "0", "-1E+40", "1E+40"),
+        (3, vec!["1", "NaN", "2"], "NaN", "NaN", "2"),
+        (4, vec!["Infinity", "1", "-5"], "Infinity", "-5", "Infinity"),
+        (
+            5,
+            vec!["9999999999999999999999999999999999", "1", "1"],
+            "1.000000000000000000000000000000000E+34",
+            "1",
+            "9999999999999999999999999999999999",
+        ),
+    ] {
+        let load = values.iter().map(|value| Decimal {
+            key,
+            value: value.parse().unwrap(),
+        });
+        for item in load.clone() {
+            decimals.append(&item).await.unwrap();
+        }
+        let loaded = load.map(|item| Decimal {
+            key: key + 10,
+            ..item
+        });
+        decimals
+            .append_many(loaded.collect::<Vec<_>>())
+            .await
+            .unwrap();
+        for key in [key, key + 10] {
+            let rollup = decimals.rollup(&key).await.unwrap();
+            assert_eq!(rollup.value.sum().0.to_string(), sum, "{key}");
+            assert_eq!(rollup.value.min().unwrap().to_string(), min, "{key}");
+            assert_eq!(rollup.value.max().unwrap().to_string(), max, "{key}");
+        }
+    }
+}
+
+/// A bucket that does not keep what is asked for makes an error, and never a wrong number.
+#[tokio::test]
+async fn buckets_that_keep_too_little_are_noticed() {
+    let db = database("rollups_incomplete").await;
+    let sums = Whole::buckets(&db).await.unwrap();
+    for value in 0..12 {
+        sums.append(&whole(value)).await.unwrap();
+    }
+    assert_eq!(sums.rollup(&1).await.unwrap().value.sum(), 66);
+    let complete = documents(sums.collection()).await;
+    for change in [
+        doc! { "$unset": { "rollup": "" } },
+        doc! { "$set": { "rollup": 1 } },
+        doc! { "$unset": { "rollup.value": "" } },
+        doc! { "$unset": { "rollup.value.max": "" } },
+        doc! { "$set": { "rollup.value.min": "one" } },
+        doc! { "$push": { "items": { "value": 7 } }, "$inc": { "count": 1 } },
+    ] {
+        for (at, bucket) in complete.iter().enumerate() {
+            let id = doc! { "_id": bucket.get("_id") };
+            sums.collection()
+                .update_one(id.clone(), change.clone())
+                .await
+                .unwrap();
+            let page = sums.page(&1, at as u64 + 1).await.unwrap().unwrap();
+            assert!(page.rollup().is_none(), "{change}");
+            // Of several the least one is known from the others, unless it is the only one.
+            let added_up = sums.rollup(&1).await;
+            if !change.to_string().contains("max") && !change.to_string().contains("min") {
+                let error = added_up.unwrap_err();
+                assert!(error.is_incomplete_rollup(), "{change}: {error}");
+            }
+            sums.collection()
+                .replace_one(id, bucket.clone())
+                .await
+                .unwrap();
+        }
+    }
+    assert_eq!(sums.rollup(&1).await.unwrap().value.sum(), 66);
+}
+
+#[derive(Debug, Bucket)]
+#[bucket(collection = "readings", id = "{sensor}_{at/1h}", capacity = 4)]
+struct Reading {
+    sensor: i64,
+    at: DateTime,
+    #[bucket(sum)]
+    value: i64,
+}
+
+/// A range of windows of a key visits these alone.
+#[tokio::test]
+async fn a_range_of_windows_visits_their_buckets() {
+    let (db, record) = recorded("rollups_plan").await;
+    let readings = Reading::buckets(&db).await.unwrap();
+    let hour = |n: i64| DateTime::from_millis(n * 3_600_000);
+    let load = (0..300).map(|n| Reading {
+        sensor: n % 3,
+        at: hour(n / 3),
+        value: n,
+    });
+    readings
+        .append_many(load.collect::<Vec<_>>())
+        .await
+        .unwrap();
+    record.take();
+    let rollup = readings
+        .rollup(&2)
+        .windows(hour(10)..hour(20))
+        .await
+        .unwrap();
+    assert_eq!(
+        (rollup.count(), rollup.value.sum()),
+        (10, (10..20).map(|n| n * 3 + 2).sum())
+    );
+    let plans = examined(&db, &record).await;
+    assert!(plans[0].documents <= 11 && plans[0].keys <= 12, "{plans:?}");
+}

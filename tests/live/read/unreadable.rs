@@ -1,0 +1,369 @@
+//! G1, for what other programs stored: an item that cannot be read takes no other with it. It is
+//! listed, passed over if the reader says so, and can be taken out.
+
+use bucket_runtime::{
+    Bucket, BucketProblem as Problem, Buckets, Error, Filter,
+    mongodb::bson::{Bson, DateTime, Document, doc},
+};
+use futures_util::TryStreamExt;
+
+use crate::support::database::{database, documents, number};
+
+/// Nothing is kept about the items of a bucket: an edit reads one item.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "plain", id = "{k}_{at}", capacity = 3)]
+struct Plain {
+    k: i64,
+    at: DateTime,
+    n: i32,
+    text: String,
+}
+
+/// An edit has to read all items of the bucket.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(
+    collection = "kept",
+    id = "{k}_{at}",
+    capacity = 3,
+    expire_after = "20000d"
+)]
+struct Kept {
+    k: i64,
+    at: DateTime,
+    #[bucket(sum)]
+    n: i32,
+    text: String,
+}
+
+trait Note: Bucket<Key = (i64,)> + Clone + std::fmt::Debug + PartialEq {
+    fn new(n: i32, text: String) -> Self;
+    fn is(n: i32) -> Filter<Self>;
+    fn n(&mut self) -> &mut i32;
+}
+
+macro_rules! note {
+    ($($note:ident)+) => {$(
+        impl Note for $note {
+            fn new(n: i32, text: String) -> Self {
+                Self { k: 1, at: moment(n), n, text }
+            }
+            fn is(n: i32) -> Filter<Self> {
+                Self::FIELDS.n.eq(n)
+            }
+            fn n(&mut self) -> &mut i32 {
+                &mut self.n
+            }
+        }
+    )+};
+}
+
+note! { Plain Kept }
+
+fn moment(n: i32) -> DateTime {
+    DateTime::from_millis(1000 * (1_800_000_000 + i64::from(n)))
+}
+
+fn note<T: Note>(n: i32) -> T {
+    T::new(n, "short".to_owned())
+}
+
+/// Seven notes, of which 1 and 4 have lost their text: in the full buckets `0 1 2` and `3 4 5`.
+async fn damaged<T: Note>(test: &str, text: &str) -> Buckets<T> {
+    let notes = T::buckets(&database(test).await).await.unwrap();
+    for n in 0..7 {
+        notes.append(&T::new(n, text.to_owned())).await.unwrap();
+    }
+    let raw = notes.collection().clone_with_type::<Document>();
+    for n in [1, 4] {
+        let lost = doc! { "$unset": { "items.1.text": 1 } };
+        let changed = raw.update_one(doc! { "items.1.n": n }, lost).await.unwrap();
+        assert_eq!(changed.modified_count, 1);
+    }
+    notes
+}
+
+macro_rules! for_both {
+    ($($test:ident($name:literal))+) => {$(
+        mod $test {
+            #[tokio::test]
+            async fn plain() {
+                super::$test::<super::Plain>(concat!("unread_plain_", $name)).await;
+            }
+            #[tokio::test]
+            async fn kept() {
+                super::$test::<super::Kept>(concat!("unread_kept_", $name)).await;
+            }
+        }
+    )+};
+}
+
+for_both! {
+    reads_go_on_past_it("reads")
+    large_buckets_are_read_past_it("large")
+    verify_lists_it_by_bucket_and_place("verify")
+    it_is_taken_out_as_it_is_stored("taken")
+    its_neighbours_can_be_edited("edited")
+}
+
+fn numbers<T: Note>(notes: impl IntoIterator<Item = T>) -> Vec<i32> {
+    notes.into_iter().map(|mut note| *note.n()).collect()
+}
+
+/// Each error names the bucket and says what is missing.
+fn check(told: &[Error], count: usize) {
+    assert_eq!(told.len(), count, "{told:?}");
+    for error in told {
+        assert!(error.is_deserialize());
+        let text = error.to_string();
+        assert!(
+            text.contains("1_1800000") && text.contains("missing field `text`"),
+            "{text}"
+        );
+    }
+}
+
+async fn reads_go_on_past_it<T: Note>(test: &str) {
+    let notes = damaged::<T>(test, "short").await;
+
+    let all = notes.items(&1).await.unwrap().try_collect::<Vec<_>>().await;
+    assert!(all.unwrap_err().is_deserialize());
+
+    let mut told = Vec::new();
+    let all = notes
+        .items(&1)
+        .skip_unreadable(|error| told.push(error))
+        .await
+        .unwrap();
+    assert_eq!(
+        numbers::<T>(all.try_collect::<Vec<_>>().await.unwrap()),
+        [0, 2, 3, 5, 6]
+    );
+    check(&told, 2);
+    assert!(told[0].to_string().contains("items.1: "), "{}", told[0]);
+    assert_eq!(told[0].key(), Some("\"1\""));
+
+    let mut told = Vec::new();
+    let all = notes
+        .all_items()
+        .newest_first()
+        .skip_unreadable(|error| told.push(error));
+    let all: Vec<T> = all.await.unwrap().try_collect().await.unwrap();
+    assert_eq!(numbers(all), [6, 5, 3, 2, 0]);
+    check(&told, 2);
+
+    // What is passed over counts.
+    for (skip, limit, expected, count) in [
+        (2, 3, vec![2, 3], 1),
+        (1, 1, vec![], 1),
+        (2, 9, vec![2, 3, 5, 6], 1),
+        (4, 9, vec![5, 6], 1),
+    ] {
+        let mut told = Vec::new();
+        let some = notes
+            .items(&1)
+            .skip(skip)
+            .limit(limit)
+            .skip_unreadable(|error| told.push(error));
+        let some: Vec<T> = some.await.unwrap().try_collect().await.unwrap();
+        assert_eq!(numbers(some), expected);
+        check(&told, count);
+    }
+    let mut told = Vec::new();
+    let some = notes
+        .items(&1)
+        .skip(2)
+        .skip_unreadable(|error| told.push(error));
+    let some: Vec<T> = some.await.unwrap().try_collect().await.unwrap();
+    assert_eq!(numbers(some), [2, 3, 5, 6]);
+    check(&told, 1);
+
+    let mut told = Vec::new();
+    let some = notes
+        .items(&1)
+        .filter(!T::is(3))
+        .skip_unreadable(|error| told.push(error));
+    let some: Vec<T> = some.await.unwrap().try_collect().await.unwrap();
+    assert_eq!(numbers(some), [0, 2, 5, 6]);
+    check(&told, 2);
+
+    let mut told = Vec::new();
+    let pages = notes
+        .pages(&1)
+        .skip_unreadable(|error| told.push(error))
+        .await
+        .unwrap();
+    let pages: Vec<_> = pages.try_collect().await.unwrap();
+    assert_eq!(
+        pages
+            .iter()
+            .map(|page| page.items.len())
+            .collect::<Vec<_>>(),
+        [2, 2, 1]
+    );
+    // Nothing else of the page suffers.
+    assert_eq!(
+        pages.iter().map(|page| page.is_open()).collect::<Vec<_>>(),
+        [false, false, true]
+    );
+    assert_eq!(pages[1].rollup().unwrap().count(), 3);
+    check(&told, 2);
+
+    assert!(notes.page(&1, 2).await.unwrap_err().is_deserialize());
+    let mut told = Vec::new();
+    let page = notes
+        .page(&1, 2)
+        .skip_unreadable(|error| told.push(error))
+        .await
+        .unwrap();
+    assert_eq!(numbers::<T>(page.unwrap()), [3, 5]);
+    check(&told, 1);
+}
+
+/// Large buckets are decoded by tasks, ahead of the reader.
+async fn large_buckets_are_read_past_it<T: Note>(test: &str) {
+    let notes = damaged::<T>(test, &"x".repeat(20_000)).await;
+    let mut told = Vec::new();
+    let all = notes
+        .items(&1)
+        .skip_unreadable(|error| told.push(error))
+        .await
+        .unwrap();
+    assert_eq!(
+        numbers::<T>(all.try_collect::<Vec<_>>().await.unwrap()),
+        [0, 2, 3, 5, 6]
+    );
+    check(&told, 2);
+}
+
+async fn verify_lists_it_by_bucket_and_place<T: Note>(test: &str) {
+    let notes = damaged::<T>(test, "short").await;
+    let raw = notes.collection().clone_with_type::<Document>();
+    // Not even a document.
+    raw.update_one(doc! { "items.0.n": 6 }, doc! { "$set": { "items.0": 5 } })
+        .await
+        .unwrap();
+    let ids = documents(notes.collection()).await;
+    let ids: Vec<_> = ids
+        .iter()
+        .map(|bucket| bucket.get("_id").unwrap().clone())
+        .collect();
+
+    let found = T::verify_in(notes.collection().clone()).await.unwrap();
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (problem, (id, at)) in found.iter().zip([(0, 1), (1, 1), (2, 0)]) {
+        let Problem::Unreadable {
+            bucket,
+            place,
+            error,
+        } = problem
+        else {
+            panic!("{problem:?}");
+        };
+        assert_eq!((bucket, *place), (&ids[id], at));
+        assert!(at == 0 || error.contains("missing field `text`"), "{error}");
+        assert!(problem.to_string().contains("as_stored"), "{problem}");
+    }
+    // It can only be mended by guessing.
+    let before = documents(notes.collection()).await;
+    assert_eq!(
+        T::repair_in(notes.collection().clone()).await.unwrap(),
+        found
+    );
+    assert_eq!(documents(notes.collection()).await, before);
+}
+
+async fn it_is_taken_out_as_it_is_stored<T: Note>(test: &str) {
+    let notes = damaged::<T>(test, "short").await;
+    let before = documents(notes.collection()).await;
+    assert!(
+        notes
+            .remove_item(&1, T::is(4))
+            .await
+            .unwrap_err()
+            .is_deserialize()
+    );
+    assert!(
+        notes
+            .update_item(&1, T::is(4), |_| ())
+            .await
+            .unwrap_err()
+            .is_deserialize()
+    );
+    assert_eq!(documents(notes.collection()).await, before);
+
+    let stored = notes.remove_item(&1, T::is(4)).as_stored().await.unwrap();
+    let expected = doc! { "at": moment(4), "n": 4 };
+    assert_eq!(stored, Some(Bson::Document(expected)));
+    assert_eq!(
+        notes.remove_item(&1, T::is(4)).as_stored().await.unwrap(),
+        None
+    );
+    // One that can be read goes in the same way.
+    let stored = notes.remove_item(&1, T::is(5)).as_stored().await.unwrap();
+    assert_eq!(
+        stored
+            .unwrap()
+            .as_document()
+            .unwrap()
+            .get_str("text")
+            .unwrap(),
+        "short"
+    );
+
+    let page = notes.page(&1, 2).await.unwrap().unwrap();
+    assert_eq!(
+        number(documents(notes.collection()).await[1].get("count")),
+        1
+    );
+    assert_eq!(page.rollup().unwrap().count(), 1);
+    assert_eq!(numbers(page), [3]);
+
+    notes
+        .remove_item(&1, T::is(1))
+        .as_stored()
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(T::verify_in(notes.collection().clone()).await.unwrap(), []);
+}
+
+async fn its_neighbours_can_be_edited<T: Note>(test: &str) {
+    let notes = damaged::<T>(test, "short").await;
+    let changed = notes
+        .update_item(&1, T::is(3), |note| *note.n() = 30)
+        .await
+        .unwrap();
+    assert_eq!(changed.map(|mut note| *note.n()), Some(30));
+    let gone = notes.remove_item(&1, T::is(5)).await.unwrap();
+    assert_eq!(gone, Some(note(5)));
+
+    let mut told = Vec::new();
+    let page = notes
+        .page(&1, 2)
+        .skip_unreadable(|error| told.push(error))
+        .await
+        .unwrap();
+    let page = page.unwrap();
+    check(&told, 1);
+    // The bucket expires by the time of the item that cannot be read, too.
+    let bucket = documents(notes.collection()).await.remove(1);
+    if T::SPEC.expire_after.is_some() {
+        assert_eq!(bucket.get_datetime("newest").unwrap(), &moment(4));
+        // What nobody can add up is not passed off as complete.
+        assert!(page.rollup().is_none());
+    }
+    assert_eq!(numbers(page), [30]);
+
+    notes
+        .remove_item(&1, T::is(4))
+        .as_stored()
+        .await
+        .unwrap()
+        .unwrap();
+    let page = notes.page(&1, 2).await.unwrap().unwrap();
+    assert_eq!(page.rollup().unwrap().count(), 1);
+    if T::SPEC.expire_after.is_some() {
+        let bucket = documents(notes.collection()).await.remove(1);
+        assert_eq!(bucket.get_datetime("newest").unwrap(), &moment(3));
+    }
+}

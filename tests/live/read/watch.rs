@@ -1,0 +1,336 @@
+//! A key is watched: what is appended comes, once and in order, and nothing else.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use bucket_runtime::{
+    Bucket, Buckets, WatchStream, WatchToken,
+    mongodb::{
+        Database,
+        bson::{DateTime, doc},
+    },
+};
+use futures_util::{StreamExt, TryStreamExt};
+use rand::Rng;
+use tokio::{task::JoinSet, time::timeout};
+
+use crate::{
+    edit::edits_support::{Note, Numbered, Seconds, created, for_all_notes},
+    support::database::{database, documents, items},
+};
+
+/// The number of the item that is appended when all is over.
+const LAST: i64 = 100_000;
+
+/// The numbers of the items that come, up to the last one, and the place behind each.
+async fn all<T: Note>(stream: &mut WatchStream<T>) -> (Vec<i64>, Vec<WatchToken>) {
+    let (mut numbers, mut tokens) = (Vec::new(), Vec::new());
+    loop {
+        let item = stream
+            .try_next()
+            .await
+            .unwrap()
+            .expect("a stream without end");
+        tokens.push(stream.token().clone());
+        match item.n() {
+            LAST => return (numbers, tokens),
+            n => numbers.push(n),
+        }
+    }
+}
+
+/// Every way in which items are appended, by several tasks.
+async fn append_in_every_way<T: Note>(notes: &Buckets<T>) {
+    let alone = T::buckets_in(notes.collection().clone()).combine(false);
+    let alone = alone.await.unwrap();
+    let mut tasks = JoinSet::new();
+    for writer in 0..8 {
+        let notes = if writer == 0 { &alone } else { notes }.clone();
+        tasks.spawn(async move {
+            for n in (0..20).map(|step| writer * 1000 + step) {
+                notes.append(&T::new(1 + n % 2, n, 1)).await.unwrap();
+            }
+        });
+    }
+    let many = notes.clone();
+    tasks.spawn(async move {
+        let items = (0..50).map(|n| T::new(1, 10_000 + n, 2));
+        many.append_many(items).await.unwrap();
+    });
+    tasks.join_all().await;
+
+    let client = notes.collection().client().clone();
+    let mut session = client.start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    for n in 20_000..20_005 {
+        let note = T::new(1, n, 3);
+        notes.append(&note).session(&mut session).await.unwrap();
+    }
+    session.commit_transaction().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let aborted = notes.append(&T::new(1, 30_000, 3)).session(&mut session);
+    aborted.await.unwrap();
+    session.abort_transaction().await.unwrap();
+}
+
+async fn what_is_stored_comes<T: Note>(db: &Database) {
+    let notes = created::<T>(db).await;
+    notes.append(&T::new(1, 50_000, 0)).await.unwrap();
+    let mut one = notes.watch(&1).await.unwrap();
+    let mut two = notes.watch(&2).await.unwrap();
+    let beginning = one.token().clone();
+    append_in_every_way(&notes).await;
+    for owner in [1, 2] {
+        notes.append(&T::new(owner, LAST, 0)).await.unwrap();
+    }
+    let (numbers, tokens) = all(&mut one).await;
+    let mut stored = Vec::from_iter(items(&notes, &1).await.iter().map(T::n));
+    stored.retain(|n| ![50_000, LAST].contains(n));
+    let as_set = |numbers: &[i64]| BTreeSet::from_iter(numbers.iter().copied());
+    assert_eq!(numbers.len(), 80 + 50 + 5);
+    assert_eq!(as_set(&numbers), as_set(&stored));
+    let (others, _) = all(&mut two).await;
+    assert_eq!(others.len(), 80);
+    assert!(others.iter().all(|n| n % 2 == 1), "G4");
+
+    // Each bucket's items come in their order, whatever comes between.
+    for bucket in documents(notes.collection()).await {
+        let stored = bucket.get_array(T::SPEC.items).unwrap();
+        let stored = stored
+            .iter()
+            .map(|item| item.as_document().unwrap().get_i64("n").unwrap());
+        let places = stored.filter_map(|n| numbers.iter().position(|came| *came == n));
+        assert!(places.is_sorted(), "{bucket}");
+    }
+
+    // From any place on, whether it lies between two commands or amid the items of one.
+    for at in [
+        0,
+        1,
+        numbers.len() / 2,
+        numbers.len() / 2 + 1,
+        numbers.len() - 3,
+    ] {
+        resumes(&notes, &tokens[at], &numbers[at + 1..]).await;
+    }
+    resumes(&notes, &beginning, &numbers).await;
+}
+
+/// A new stream gives what comes after a token, which was stored as text meanwhile.
+async fn resumes<T: Note>(notes: &Buckets<T>, token: &WatchToken, expected: &[i64]) {
+    let token: WatchToken = token.to_string().parse().unwrap();
+    let mut stream = notes.watch(&1).resume_after(&token).await.unwrap();
+    assert_eq!(stream.token(), &token);
+    assert_eq!(all(&mut stream).await.0, expected, "after {token}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_is_appended_comes_once_and_from_any_place_again() {
+    let db = database("watch_appended").await;
+    for_all_notes!(what_is_stored_comes(&db));
+}
+
+/// Items of which an event about a bucket is shorter than the bucket.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "wide", id = "{owner}_{#}", capacity = 6)]
+struct Wide {
+    owner: i64,
+    n: i64,
+    text: String,
+}
+
+/// Edits, removals and appends at random, until buckets are emptied and filled again.
+#[tokio::test]
+async fn what_is_edited_or_removed_does_not_come() {
+    let db = database("watch_removed").await;
+    let wide = Wide::buckets(&db).await.unwrap();
+    let mut stream = wide.watch(&1).await.unwrap();
+    let mut appended = Vec::new();
+    let mut emptied = 0;
+    for n in 0..400 {
+        let (choice, place, length) = {
+            let mut random = rand::rng();
+            (
+                random.random_range(0..9),
+                random.random_range(0..6),
+                random.random_range(0..400),
+            )
+        };
+        let text = "x".repeat(length);
+        let stored = items(&wide, &1).await;
+        let first = stored.len().saturating_sub(6);
+        let some = stored.get(first + place).or(stored.last());
+        match (choice, some) {
+            (0..=3, Some(item)) => {
+                let gone = wide.remove_item(&1, Wide::FIELDS.n.eq(item.n)).await;
+                gone.unwrap().unwrap();
+                let latest = wide.latest(&1).await.unwrap().unwrap();
+                emptied += i32::from(latest.items.is_empty() && latest.is_open());
+            }
+            (4, Some(item)) => {
+                let edit = wide.update_item(&1, Wide::FIELDS.n.eq(item.n), |item| {
+                    item.text.clone_from(&text);
+                });
+                edit.await.unwrap().unwrap();
+            }
+            (5, _) => {
+                let many = Vec::from_iter((0..3).map(|k| Wide {
+                    owner: 1,
+                    n: n * 10 + k,
+                    text: text.clone(),
+                }));
+                appended.extend(many.iter().map(|item| item.n));
+                wide.append_many(many).await.unwrap();
+            }
+            _ => {
+                appended.push(n * 10);
+                wide.append(&Wide {
+                    owner: 1,
+                    n: n * 10,
+                    text,
+                })
+                .await
+                .unwrap();
+            }
+        }
+    }
+    assert!(emptied > 0, "no open bucket was emptied");
+    let last = Wide {
+        owner: 1,
+        n: -1,
+        text: String::new(),
+    };
+    wide.append(&last).await.unwrap();
+    let mut came = Vec::new();
+    loop {
+        match stream.try_next().await.unwrap().unwrap().n {
+            -1 => break,
+            n => came.push(n),
+        }
+    }
+    assert_eq!(came, appended);
+}
+
+/// The manual's upsert, as it is done in the shell.
+#[tokio::test]
+async fn what_another_program_appends_comes() {
+    let db = database("watch_foreign").await;
+    let notes = created::<Seconds>(&db).await;
+    let mut stream = notes.watch(&1).await.unwrap();
+    for n in 0..7 {
+        let item = doc! { "at": DateTime::now(), "n": i64::from(n), "val": 1 };
+        let filter = doc! { "_id": { "$regex": "^1_" }, "count": { "$lt": 3 } };
+        let update = doc! {
+            "$push": { "items": item },
+            "$inc": { "count": 1 },
+            "$setOnInsert": { "_id": format!("1_{:010}", 1_698_349_623 + n), "owner": 1_i64 },
+        };
+        let upsert = notes.collection().update_one(filter, update).upsert(true);
+        upsert.await.unwrap();
+    }
+    notes.append(&Seconds::new(1, LAST, 0)).await.unwrap();
+    assert_eq!(all(&mut stream).await.0, [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[tokio::test]
+async fn an_imported_key_comes_as_new() {
+    let db = database("watch_import").await;
+    let notes = created::<Numbered>(&db).await;
+    let mut stream = notes.watch(&1).await.unwrap();
+    let flat = db.collection("flat");
+    let documents = (0..8_i64).map(|n| {
+        doc! { "owner": 1 + n % 2, "at": DateTime::from_millis(n), "n": n, "val": 1 }
+    });
+    flat.insert_many(documents).await.unwrap();
+    notes.import_flat(&flat).await.unwrap();
+    notes.append(&Numbered::new(1, LAST, 0)).await.unwrap();
+    assert_eq!(all(&mut stream).await.0, [0, 2, 4, 6]);
+}
+
+#[tokio::test]
+async fn a_dropped_collection_is_an_error_and_the_end() {
+    let db = database("watch_dropped").await;
+    let notes = created::<Seconds>(&db).await;
+    let mut stream = notes.watch(&1).await.unwrap();
+    notes.append(&Seconds::new(1, 1, 1)).await.unwrap();
+    notes.collection().drop().await.unwrap();
+    assert_eq!(stream.try_next().await.unwrap().unwrap().n(), 1);
+    let error = stream.try_next().await.unwrap_err();
+    assert!(error.is_collection_dropped(), "{error}");
+    assert!(stream.next().await.is_none());
+}
+
+/// A foreign document among the ids of a key is an error, as in a read.
+#[tokio::test]
+async fn what_is_no_item_is_an_error() {
+    let db = database("watch_no_item").await;
+    let notes = Seconds::buckets(&db).await.unwrap();
+    for (bucket, what) in [
+        (
+            doc! { "_id": "1_1", "owner": 2_i64, "count": 1, "items": [{ "at": DateTime::MIN, "n": 1_i64, "val": 1 }] },
+            "1_1",
+        ),
+        (
+            doc! { "_id": "1_2", "owner": 1_i64, "count": 3, "items": [{ "n": "text" }] },
+            "items.0",
+        ),
+    ] {
+        let mut stream = notes.watch(&1).await.unwrap();
+        notes.collection().insert_one(bucket).await.unwrap();
+        let error = stream.try_next().await.unwrap_err();
+        assert!(error.is_deserialize(), "{error}");
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+/// Else a key to which nothing happens could not be resumed once the oplog has moved on.
+#[tokio::test]
+async fn the_place_moves_on_while_nothing_happens() {
+    let db = database("watch_idle").await;
+    let notes = created::<Seconds>(&db).await;
+    let mut stream = notes.watch(&1).await.unwrap();
+    let beginning = stream.token().clone();
+    let mut n = 0;
+    while stream.token() == &beginning {
+        notes.append(&Seconds::new(2, n, 0)).await.unwrap();
+        n += 1;
+        let nothing = timeout(Duration::from_millis(50), stream.next()).await;
+        assert!(nothing.is_err(), "an item of another key");
+    }
+    notes.append(&Seconds::new(1, LAST, 0)).await.unwrap();
+    resumes(&notes, stream.token(), &[]).await;
+}
+
+#[test]
+fn by_blocking() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let db = runtime.block_on(database("watch_blocking"));
+    let notes = runtime.block_on(created::<Seconds>(&db));
+    let mut stream = notes.watch(&1).run().unwrap();
+    notes.append(&Seconds::new(1, 1, 1)).run().unwrap();
+    notes.append(&Seconds::new(1, 2, 1)).run().unwrap();
+    assert_eq!(stream.next().unwrap().unwrap().n(), 1);
+    let mut again = notes.watch(&1).resume_after(stream.token()).run().unwrap();
+    assert_eq!(again.next().unwrap().unwrap().n(), 2);
+}
+
+/// A server that began after the token was given has no history from before, which it finds out with
+/// the next item.
+#[tokio::test]
+async fn what_the_server_has_forgotten_is_an_error_that_says_so() {
+    let db = database("watch_history").await;
+    let notes = created::<Seconds>(&db).await;
+    let mut stream = notes.watch(&1).await.unwrap();
+    notes.append(&Seconds::new(1, 1, 1)).await.unwrap();
+    stream.try_next().await.unwrap();
+    let token = stream.token().clone();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let server = bucket_testkit::Server::start().await.unwrap();
+    let later = created::<Seconds>(&server.database("watch_history").await.unwrap()).await;
+    let resumed = later.watch(&1).resume_after(&token).await;
+    later.append(&Seconds::new(1, 2, 1)).await.unwrap();
+    let error = match resumed {
+        Ok(mut stream) => stream.try_next().await.unwrap_err(),
+        Err(error) => error,
+    };
+    assert!(error.is_history_lost(), "{error}");
+}

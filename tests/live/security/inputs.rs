@@ -1,0 +1,337 @@
+//! What callers pass as values stays a value: whatever text or document it is, the commands keep their
+//! shape, and another key's documents are not touched.
+
+use bucket_runtime::{
+    Bucket, Buckets, Outlier, Outliers,
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, Regex, doc},
+    },
+};
+use futures_util::TryStreamExt;
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    security::security_shape::{SENTINEL, assert_same_shape},
+    support::database::{Record, documents, recorded},
+};
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "notes", id = "{k}_{at}", capacity = 2)]
+struct Note {
+    k: String,
+    at: DateTime,
+    #[bucket(index)]
+    text: String,
+    any: Bson,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "lists",
+    extras = "more",
+    reference = "list",
+    threshold = 1
+)]
+struct List {
+    #[serde(rename = "_id")]
+    id: String,
+    title: String,
+    #[outlier(items)]
+    all: Vec<Bson>,
+}
+
+struct Both {
+    notes: Buckets<Note>,
+    lists: Outliers<List>,
+    record: Record,
+}
+
+impl Both {
+    async fn open(test: &str) -> (Self, Database) {
+        let (db, record) = recorded(test).await;
+        let (notes, lists) = (Note::buckets(&db).await, List::outliers(&db).await);
+        let both = Self {
+            notes: notes.unwrap(),
+            lists: lists.unwrap(),
+            record,
+        };
+        (both, db)
+    }
+
+    /// What would be harmed if a value were taken for a command: another key, another parent.
+    async fn plant_canary(&self) {
+        let note = note("canary", "canary", &"canary".into());
+        self.notes
+            .append_many([note.clone(), note.clone(), note])
+            .await
+            .unwrap();
+        let all = vec!["canary".into(), "canary".into(), "canary".into()];
+        let (id, title) = ("canary".into(), "canary".into());
+        self.lists.insert(&List { id, title, all }).await.unwrap();
+    }
+
+    async fn all(&self) -> [Vec<Document>; 3] {
+        [
+            documents(self.notes.collection()).await,
+            documents(self.lists.collection()).await,
+            documents(self.lists.extras_collection()).await,
+        ]
+    }
+
+    /// Every call that takes a value, each of which must give exactly what was written; then all of
+    /// it is removed. Gives the commands that were sent.
+    async fn every_call(&self, text: &str, any: &Bson) -> Vec<Document> {
+        self.record.take();
+        self.of_notes(text, any).await;
+        self.of_lists(text, any).await;
+        self.record.take()
+    }
+
+    async fn of_notes(&self, text: &str, any: &Bson) {
+        let (notes, item) = (&self.notes, note(text, text, any));
+        notes.append(&item).await.unwrap();
+        notes.append_many(vec![item.clone(); 2]).await.unwrap();
+        let page = notes.page(text, 1).await.unwrap().unwrap();
+        assert_eq!(page.items, vec![item.clone(); 2]);
+        let next = notes.after(text, &page.token()).await.unwrap().unwrap();
+        assert_eq!(next.items, vec![item.clone()]);
+        assert_eq!(notes.before(text, &next.token()).await.unwrap(), Some(page));
+        assert_eq!(notes.latest(text).await.unwrap(), Some(next));
+        assert_eq!(notes.count(text).await.unwrap(), 3);
+        let field = Note::FIELDS;
+        let same = field.text.eq(text).and(field.text.is_in([text]));
+        let same = same.and(field.k.eq(text)).and(field.any.eq(any.clone()));
+        let found = notes.items(text).filter(same.clone()).await.unwrap();
+        let found: Vec<_> = found.try_collect().await.unwrap();
+        assert_eq!(found, vec![item.clone(); 3]);
+        let changed = Bson::from(doc! { "in": any.clone() });
+        let change = |note: &mut Note| note.any = changed.clone();
+        let edited = notes.update_item(text, same.clone(), change).await.unwrap();
+        assert_eq!(edited.unwrap().any, changed);
+        let removed = notes.remove_item(text, same.clone()).await.unwrap();
+        assert_eq!(removed, Some(item));
+        assert_eq!(notes.count(text).await.unwrap(), 2);
+        let others = notes.all_items().filter(!field.k.eq(text)).await.unwrap();
+        let others: Vec<_> = others.try_collect().await.unwrap();
+        assert_eq!(others, vec![note("canary", "canary", &"canary".into()); 3]);
+        notes.remove_key(text).await.unwrap();
+    }
+
+    async fn of_lists(&self, text: &str, any: &Bson) {
+        let lists = &self.lists;
+        let list = |all: &[&Bson]| List {
+            id: text.to_owned(),
+            title: text.to_owned(),
+            all: all.iter().map(|&item| item.clone()).collect(),
+        };
+        lists.insert(&list(&[])).await.unwrap();
+        for _ in 0..2 {
+            lists.push(text, any.clone()).await.unwrap();
+        }
+        lists.push_many(text, vec![any.clone()]).await.unwrap();
+        assert_eq!(
+            lists.get_all(text).await.unwrap(),
+            Some(list(&[any, any, any]))
+        );
+        let found = lists.find(List::FIELDS.title.eq(text)).await.unwrap();
+        let found: Vec<_> = found.try_collect().await.unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].document, list(&[any]));
+        assert_eq!(lists.count(text).await.unwrap(), 3);
+        assert!(lists.remove(text, any.clone()).await.unwrap());
+        assert_eq!(lists.count(text).await.unwrap(), 0);
+        assert!(lists.delete(text).await.unwrap());
+    }
+}
+
+fn note(k: &str, text: &str, any: &Bson) -> Note {
+    Note {
+        k: k.to_owned(),
+        at: DateTime::from_millis(1_698_335_223_434),
+        text: text.to_owned(),
+        any: any.clone(),
+    }
+}
+
+fn regex(pattern: &str) -> Bson {
+    let (pattern, options) = (pattern.try_into().unwrap(), "".try_into().unwrap());
+    Bson::RegularExpression(Regex { pattern, options })
+}
+
+/// Values that are operators, expressions, paths or patterns where they are taken for one.
+fn hostile() -> impl Strategy<Value = (String, Bson)> {
+    let text = prop_oneof![
+        "[$]?(where|ne|set|k|ROOT|items|text|_id|canary)",
+        "[{\"'$.:}*^|\\\\ -]{0,6}",
+        r#"\{"\$(ne|gt|regex)": "[a-z]?"\}"#,
+        any::<String>(),
+    ];
+    let name = prop_oneof![
+        "[$](ne|gt|in|where|expr|regex|set|each|slice|position|literal|add|ref|id|function)",
+        "(k|_id|items|count|sealed|canary)(\\.[0-9])?",
+        "[$]?[a-z.]{1,4}",
+    ];
+    let leaf = prop_oneof![
+        text.prop_map(Bson::String),
+        Just(regex(".*")),
+        any::<i64>().prop_map(Bson::Int64),
+        Just(Bson::Null),
+        Just(Bson::MinKey),
+        Just(Bson::MaxKey),
+        Just(Bson::JavaScriptCode("while (true) {}".to_owned())),
+    ];
+    let value = leaf.prop_recursive(3, 12, 3, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..3).prop_map(Bson::Array),
+            proptest::collection::vec((name.clone(), inner), 1..3)
+                .prop_map(|fields| Bson::Document(fields.into_iter().collect())),
+        ]
+    });
+    let key = prop_oneof![
+        "[$]?(where|ne|set|k|ROOT|items|text|_id)",
+        "[{\"'$.:}*^|\\\\ -]{1,6}",
+        "can(ar|ary_)?",
+        r#"\{"\$(ne|gt|regex)": "[a-z]?"\}"#,
+        any::<String>(),
+    ];
+    (key, value)
+}
+
+#[test]
+fn values_never_change_a_command_nor_reach_another_key() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (both, sent, before) = runtime.block_on(async {
+        let (both, _) = Both::open("security_values").await;
+        both.plant_canary().await;
+        let sent = both.every_call(SENTINEL, &SENTINEL.into()).await;
+        let before = both.all().await;
+        (both, sent, before)
+    });
+    let config = ProptestConfig {
+        cases: 60,
+        max_shrink_iters: 100,
+        failure_persistence: None,
+        ..Default::default()
+    };
+    proptest!(config, |((text, any) in hostile())| {
+        prop_assume!(text != "canary");
+        runtime.block_on(async {
+            let commands = both.every_call(&text, &any).await;
+            assert_same_shape(&sent, &commands, &text, &any);
+            assert_eq!(both.all().await, before, "other documents");
+        });
+    });
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "open", id = "{k}_{#}", capacity = 2)]
+struct Open {
+    k: String,
+    n: i64,
+    #[serde(flatten)]
+    others: std::collections::BTreeMap<String, Bson>,
+}
+
+/// Names that a flattened map brings are names of the element's own fields, whatever they look like.
+#[tokio::test]
+async fn names_from_flattened_maps_stay_within_their_item() {
+    let (db, _) = recorded("security_names").await;
+    let buckets = Open::buckets(&db).await.unwrap();
+    let canary = Open {
+        k: "canary".into(),
+        n: 1,
+        others: Default::default(),
+    };
+    buckets.append(&canary).await.unwrap();
+    let before = documents(buckets.collection()).await;
+    for name in [
+        "$set", "$inc", "$where", "$each", "a.b", "items.0", "_id", "count", "items", "sealed",
+        "$k", ".", "",
+    ] {
+        let others = [(name.to_owned(), Bson::from(doc! { "$ne": 1 }))].into();
+        let item = Open {
+            k: "open".into(),
+            n: 2,
+            others,
+        };
+        buckets.append(&item).await.unwrap();
+        buckets.append_many(vec![item.clone(); 3]).await.unwrap();
+        let read: Vec<_> = buckets
+            .items("open")
+            .await
+            .unwrap()
+            .try_collect()
+            .await
+            .unwrap();
+        assert_eq!(read, vec![item; 4], "{name}");
+        assert_eq!(buckets.count("open").await.unwrap(), 4);
+        buckets.remove_key("open").await.unwrap();
+        assert_eq!(documents(buckets.collection()).await, before, "{name}");
+    }
+}
+
+/// A view is made under its very name, or not at all.
+#[tokio::test]
+async fn names_of_views_are_names() {
+    let (db, _) = recorded("security_views").await;
+    let notes = Note::buckets(&db).await.unwrap();
+    notes
+        .append(&note("canary", "canary", &"canary".into()))
+        .await
+        .unwrap();
+    let before = documents(notes.collection()).await;
+    for name in [
+        "flat",
+        "",
+        "notes",
+        "system.views",
+        "system.x",
+        "$cmd",
+        "a$b",
+        "a\0b",
+        ".",
+        "a..b",
+        "{}",
+        "\"",
+        "ü",
+    ] {
+        let created = notes.create_view(name).await;
+        let names = db.list_collection_names().await.unwrap();
+        let is_there = names.iter().any(|found| found == name);
+        assert!(created.is_err() || is_there, "{name:?} in {names:?}");
+        assert_eq!(documents(notes.collection()).await, before, "{name:?}");
+    }
+}
+
+/// What is too large is refused, and the handle works on.
+#[tokio::test]
+async fn oversized_values_are_errors() {
+    let (both, _) = Both::open("security_size").await;
+    both.plant_canary().await;
+    let before = both.all().await;
+    let large = "x".repeat(17 << 20);
+    let item = note("k", &large, &Bson::Null);
+    assert!(both.notes.append(&item).await.unwrap_err().is_too_large());
+    assert!(both.notes.append_many([item]).await.is_err());
+    assert!(
+        both.notes
+            .append(&note(&large, "", &Bson::Null))
+            .await
+            .is_err()
+    );
+    assert!(both.notes.page(&*large, 1).await.is_err());
+    assert!(both.notes.remove_key(&*large).await.is_err());
+    assert!(both.lists.push("canary", large.clone()).await.is_err());
+    assert!(both.lists.push(&*large, 1).await.is_err());
+    assert!(
+        "1".repeat(17 << 20)
+            .parse::<bucket_runtime::PageToken>()
+            .is_err()
+    );
+    assert_eq!(both.all().await, before);
+}

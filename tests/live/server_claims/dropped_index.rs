@@ -1,0 +1,251 @@
+//! What the change of a capacity takes for granted about the server.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use bucket_runtime::mongodb::{
+    Collection, IndexModel,
+    bson::{Bson, Document, doc},
+    error::{Error, ErrorKind, WriteFailure},
+    options::{Hint, IndexOptions},
+};
+use bucket_testkit::Server;
+use tokio::task::JoinSet;
+
+use crate::support::database::{database, documents, number, wire_version};
+
+async fn guarded(test: &str, name: &str, capacity: i32) -> Collection<Document> {
+    let trades = database(test).await.collection("trades");
+    create(&trades, name, capacity).await;
+    trades
+}
+
+async fn create(trades: &Collection<Document>, name: &str, capacity: i32) {
+    let options = IndexOptions::builder()
+        .name(name.to_owned())
+        .unique(true)
+        .partial_filter_expression(doc! { "count": { "$lt": capacity } })
+        .build();
+    let keys = doc! { "customerId": 1, "sealed": 1 };
+    let index = IndexModel::builder().keys(keys).options(options).build();
+    trades.create_index(index).await.unwrap();
+}
+
+/// The append into the bucket with this id, by this index, by who takes this for the capacity.
+async fn append(
+    trades: &Collection<Document>,
+    id: &str,
+    hint: &str,
+    capacity: i32,
+    refused: bool,
+) -> Result<bool, Error> {
+    let filter = doc! {
+        "customerId": 123, "sealed": { "$exists": false }, "count": { "$lt": capacity }, "_id": id,
+    };
+    let mut update = doc! { "$push": { "history": 1 }, "$inc": { "count": 1 } };
+    if refused {
+        update.insert("$setOnInsert", doc! { "_id": [] });
+    }
+    let action = trades.update_one(filter, update).upsert(true);
+    let result = action.hint(Hint::Name(hint.to_owned())).await?;
+    Ok(result.upserted_id.is_some())
+}
+
+fn refusal(error: &Error) -> (i32, String) {
+    match &*error.kind {
+        ErrorKind::Write(WriteFailure::WriteError(error)) => (error.code, error.message.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn by_the_open_index_an_append_to_an_id_inserts_fills_and_is_refused_as_by_the_id() {
+    let trades = guarded("claim_by_id", "bucket_open", 2).await;
+    let by = async |id, refused| append(&trades, id, "bucket_open", 2, refused).await;
+    assert!(by("a", false).await.unwrap(), "inserted");
+    assert!(!by("a", false).await.unwrap(), "filled");
+    // It is full, and stands in the index no more.
+    let (code, message) = refusal(&by("a", false).await.unwrap_err());
+    assert!(
+        code == 11000 && message.contains("index: _id_ dup key"),
+        "{message}"
+    );
+    let (code, _) = refusal(&by("a", true).await.unwrap_err());
+    assert!(matches!(code, 53 | 66));
+    let (code, _) = refusal(&by("b", true).await.unwrap_err());
+    assert!(matches!(code, 53 | 66));
+    assert!(by("b", false).await.unwrap(), "inserted");
+    let (code, message) = refusal(&by("c", false).await.unwrap_err());
+    assert!(
+        code == 11000 && message.contains("index: bucket_open dup key"),
+        "{message}"
+    );
+    let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
+    trades.update_one(doc! { "_id": "b" }, seal).await.unwrap();
+    let (code, message) = refusal(&by("b", false).await.unwrap_err());
+    assert!(
+        code == 11000 && message.contains("index: _id_ dup key"),
+        "{message}"
+    );
+    let counts = documents(&trades).await;
+    let counts: Vec<_> = counts
+        .iter()
+        .map(|bucket| number(bucket.get("count")))
+        .collect();
+    assert_eq!(counts, [2, 1]);
+}
+
+/// Why the name of the index tells the capacity: its bound alone refuses nothing.
+#[tokio::test]
+async fn a_hint_is_followed_though_the_index_holds_less_than_the_filter_asks_for() {
+    let trades = guarded("claim_bound", "bucket_open", 3).await;
+    assert!(append(&trades, "a", "bucket_open", 9, false).await.unwrap());
+    for _ in 0..2 {
+        assert!(!append(&trades, "a", "bucket_open", 9, false).await.unwrap());
+    }
+    let found = trades.find(doc! { "count": { "$lt": 9 } });
+    let mut found = found
+        .hint(Hint::Name("bucket_open".to_owned()))
+        .await
+        .unwrap();
+    assert!(
+        !found.advance().await.unwrap(),
+        "the full one is not in the index"
+    );
+    let (code, message) = refusal(
+        &append(&trades, "a", "bucket_open", 9, false)
+            .await
+            .unwrap_err(),
+    );
+    assert!(
+        code == 11000 && message.contains("index: _id_ dup key"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn a_hint_that_names_no_index_is_refused_and_nothing_is_stored() {
+    let trades = guarded("claim_renamed", "bucket_open_7", 7).await;
+    for refused in [false, true] {
+        let error = append(&trades, "a", "bucket_open", 10, refused)
+            .await
+            .unwrap_err();
+        let (code, message) = refusal(&error);
+        assert!(code == 2 && message.contains("hint provided"), "{message}");
+    }
+    assert_eq!(documents(&trades).await, Vec::<Document>::new());
+}
+
+#[tokio::test]
+async fn a_transaction_puts_other_buckets_in_the_place_of_some_under_the_same_ids() {
+    let trades = guarded("claim_replace", "bucket_open", 3).await;
+    let bucket = |id: &str, items: Vec<i32>| doc! { "_id": id, "customerId": 123, "count": items.len() as i32, "history": items };
+    let old = [
+        bucket("a", vec![1, 2, 3]),
+        bucket("b", vec![4, 5, 6]),
+        bucket("c", vec![7]),
+    ];
+    trades.insert_many(old).await.unwrap();
+    let mut session = trades.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let all = doc! { "_id": { "$in": ["b", "c"] } };
+    trades.delete_many(all).session(&mut session).await.unwrap();
+    let new = [bucket("b", vec![4, 5]), bucket("b_1", vec![6, 7, 8])];
+    trades
+        .insert_many(&new)
+        .session(&mut session)
+        .await
+        .unwrap();
+    session.commit_transaction().await.unwrap();
+    let ids: Vec<_> = documents(&trades)
+        .await
+        .iter()
+        .map(|found| found.get("_id").cloned())
+        .collect();
+    assert_eq!(ids, ["a", "b", "b_1"].map(|id| Some(Bson::from(id))));
+}
+
+/// Statements by an index that is dropped and made again and again, of a server that may put them off
+/// after each step: what became of each of those that were broken off, and what is stored.
+async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
+    let often = ["--setParameter", "internalQueryExecYieldIterations=1"];
+    let server = Server::start_with(&often).await.unwrap();
+    let db = server.database("claim_broken_off").await.unwrap();
+    let trades = db.collection("trades");
+    create(&trades, "bucket_open", 1_000_000).await;
+    trades
+        .insert_one(doc! { "customerId": 123, "count": 0, "history": [] })
+        .await
+        .unwrap();
+    let end = Arc::new(AtomicBool::new(false));
+    let mut tasks = JoinSet::new();
+    for task in 0..6 {
+        let (db, end) = (db.clone(), Arc::clone(&end));
+        tasks.spawn(async move {
+            let mut broken_off = Vec::new();
+            for n in task * 1_000_000.. {
+                if end.load(Ordering::Relaxed) {
+                    break;
+                }
+                let filter = doc! { "customerId": 123, "sealed": { "$exists": false } };
+                let change = doc! { "$push": { "history": n }, "$inc": { "count": 1 } };
+                let command = match by {
+                    "update" => doc! {
+                        "update": "trades",
+                        "updates": [{ "q": filter, "u": change, "hint": "bucket_open" }],
+                    },
+                    _ => doc! {
+                        "findAndModify": "trades",
+                        "query": filter, "update": change, "hint": "bucket_open",
+                    },
+                };
+                let code = match db.run_command(command).await {
+                    Ok(reply) => reply.get_array("writeErrors").ok().map(|errors| {
+                        let error = errors[0].as_document().unwrap();
+                        error.get_i32("code").unwrap()
+                    }),
+                    Err(error) => match &*error.kind {
+                        ErrorKind::Command(error) => Some(error.code),
+                        other => panic!("{other:?}"),
+                    },
+                };
+                match code {
+                    Some(175) => broken_off.push(n),
+                    code => assert!(matches!(code, None | Some(2)), "{code:?}"),
+                }
+            }
+            broken_off
+        });
+    }
+    for _ in 0..100 {
+        trades.drop_index("bucket_open").await.unwrap();
+        create(&trades, "bucket_open", 1_000_000).await;
+    }
+    end.store(true, Ordering::Relaxed);
+    let broken_off = tasks.join_all().await.concat();
+    let bucket = &documents(&trades).await[0];
+    let n = |item: &Bson| item.as_i32().unwrap();
+    let stored = bucket.get_array("history").unwrap().iter().map(n);
+    (broken_off, stored.collect())
+}
+
+/// Why such an update is asked for again by its number on server 6.0, where it may have been carried
+/// out, and is sent again on 8.2, where it has not; and why a findAndModify is sent again on both.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_dropped() {
+    let (broken_off, stored) = broken_off("update").await;
+    let carried_out = broken_off.iter().filter(|n| stored.contains(n)).count();
+    assert!(!broken_off.is_empty());
+    match wire_version().await < 27 {
+        true => assert!(
+            (1..broken_off.len()).contains(&carried_out),
+            "{carried_out}"
+        ),
+        false => assert_eq!(carried_out, 0),
+    }
+    let (broken_off, stored) = self::broken_off("findAndModify").await;
+    assert!(!broken_off.is_empty());
+    assert!(!broken_off.iter().any(|n| stored.contains(n)));
+}

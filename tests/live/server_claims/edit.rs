@@ -1,0 +1,128 @@
+//! What an edit of a single item takes for granted about the server, with the raw driver alone.
+
+use bucket_runtime::mongodb::{
+    Collection,
+    bson::{Bson, Document, doc},
+    error::ErrorKind,
+    options::ReturnDocument,
+};
+use futures_util::TryStreamExt;
+
+use crate::support::database::{database, documents};
+
+async fn holding(test: &str, items: &[i32]) -> Collection<Document> {
+    let collection = database(test).await.collection("notes");
+    let items = Vec::from_iter(items.iter().map(|n| doc! { "n": n }));
+    let bucket = doc! { "_id": "a", "count": 7, "items": items };
+    collection.insert_one(bucket).await.unwrap();
+    collection
+}
+
+async fn computed(collection: &Collection<Document>, expression: Document) -> Bson {
+    let pipeline = [doc! { "$project": { "is": expression } }];
+    let found = collection.aggregate(pipeline).await.unwrap();
+    let mut found: Vec<Document> = found.try_collect().await.unwrap();
+    found.remove(0).remove("is").unwrap_or(Bson::Undefined)
+}
+
+#[tokio::test]
+async fn the_place_of_an_item_may_be_told_in_a_field_that_is_there() {
+    let notes = holding("claim_place", &[5, 6, 6]).await;
+    let pipeline = [
+        doc! { "$set": { "sealed": "$items" } },
+        doc! { "$unwind": { "path": "$items", "includeArrayIndex": "count" } },
+        doc! { "$match": { "items.n": 6 } },
+        doc! { "$limit": 1 },
+        doc! { "$project": { "count": 1, "one": ["$items"], "all": "$sealed" } },
+    ];
+    let found = notes.aggregate(pipeline).await.unwrap();
+    let found: Vec<Document> = found.try_collect().await.unwrap();
+    let all = vec![doc! { "n": 5 }, doc! { "n": 6 }, doc! { "n": 6 }];
+    let one = vec![doc! { "n": 6 }];
+    assert_eq!(
+        found,
+        [doc! { "_id": "a", "count": 1_i64, "one": one, "all": all }]
+    );
+}
+
+#[tokio::test]
+async fn a_slice_ends_where_the_array_does_and_may_not_be_of_nothing() {
+    let notes = holding("claim_slice", &[5, 6]).await;
+    let array = |items: &[i32]| Bson::from(Vec::from_iter(items.iter().map(|n| doc! { "n": n })));
+    for (slice, expected) in [
+        (doc! { "$slice": ["$items", 1] }, &[5][..]),
+        (doc! { "$slice": ["$items", 9] }, &[5, 6]),
+        (doc! { "$slice": ["$items", 1, i32::MAX] }, &[6]),
+        (doc! { "$slice": ["$items", 2, i32::MAX] }, &[]),
+        (doc! { "$slice": ["$items", 9, i32::MAX] }, &[]),
+    ] {
+        assert_eq!(
+            computed(&notes, slice.clone()).await,
+            array(expected),
+            "{slice}"
+        );
+    }
+    let nothing = doc! { "$project": { "is": { "$slice": ["$items", 0, 0] } } };
+    let error = notes.aggregate([nothing]).await.unwrap_err();
+    assert!(error.to_string().contains("must be positive"), "{error}");
+}
+
+/// A whole element is compared, with its fields in their order. Behind the end of the array there
+/// is nothing that would equal anything, and numbers are equal whatever their type.
+#[tokio::test]
+async fn an_element_equals_itself_alone() {
+    let notes = holding("claim_element", &[5]).await;
+    for (place, value, expected) in [
+        (0, doc! { "n": 5 }.into(), true),
+        (0, doc! { "n": 5.0 }.into(), true),
+        (0, doc! { "n": 6 }.into(), false),
+        (0, doc! { "n": 5, "m": 1 }.into(), false),
+        (1, doc! { "n": 5 }.into(), false),
+        (1, Bson::Null, false),
+    ] {
+        let element = doc! { "$arrayElemAt": ["$items", place] };
+        let equal = doc! { "$eq": [element, { "$literal": value }] };
+        assert_eq!(
+            computed(&notes, equal.clone()).await,
+            Bson::Boolean(expected),
+            "{equal}"
+        );
+    }
+}
+
+/// An update that finds a document and leaves it as it is gives it all the same: so no document means
+/// that the condition did not hold.
+#[tokio::test]
+async fn a_document_that_is_left_as_it_is_was_found() {
+    let notes = holding("claim_unchanged", &[5]).await;
+    let before = documents(&notes).await;
+    for (n, is_found) in [(5, true), (6, false)] {
+        let equal = doc! { "$eq": [{ "$arrayElemAt": ["$items", 0] }, { "$literal": { "n": n } }] };
+        let found = notes
+            .find_one_and_update(
+                doc! { "_id": "a", "$expr": equal },
+                vec![doc! { "$set": { "items": "$items" } }],
+            )
+            .projection(doc! { "_id": 0, "count": 1, "sealed": 1 })
+            .return_document(ReturnDocument::After);
+        let expected = is_found.then(|| doc! { "count": 7 });
+        assert_eq!(found.await.unwrap(), expected);
+    }
+    assert_eq!(documents(&notes).await, before);
+}
+
+/// What a validator refuses is an error of the command, and so is a duplicate: nothing was stored.
+#[tokio::test]
+async fn a_refusal_is_an_error_of_the_command() {
+    let notes = holding("claim_refusal", &[5]).await;
+    let database = notes.client().database(&notes.namespace().db);
+    let validator = doc! { "collMod": "notes", "validator": { "count": 7 } };
+    database.run_command(validator).await.unwrap();
+    let change = vec![doc! { "$set": { "count": 8 } }];
+    let error = notes.find_one_and_update(doc! { "_id": "a" }, change).await;
+    let error = error.unwrap_err();
+    assert!(
+        matches!(&*error.kind, ErrorKind::Command(error) if error.code == 121),
+        "{error}"
+    );
+}

@@ -1,0 +1,210 @@
+//! What the protocol takes for granted about commands of several statements, with the raw driver
+//! alone.
+
+use bucket_runtime::mongodb::{
+    ClientSession, Database,
+    bson::{Bson, Document, doc},
+    error::ErrorKind,
+};
+
+use crate::support::database::{database, documents, is_cluster, number};
+
+fn push(key: i64, id: &str) -> Document {
+    doc! {
+        "q": { "k": key, "count": { "$lt": 10 }, "_id": { "$gte": "", "$lt": "z" } },
+        "u": { "$push": { "items": { "$each": [1] } }, "$inc": { "count": 1 }, "$setOnInsert": { "_id": id } },
+        "upsert": true,
+    }
+}
+
+/// An append that must not open a bucket: an array cannot be an `_id`, and that is noticed only when
+/// a document would be made.
+fn push_to_open(key: i64) -> Document {
+    let mut statement = push(key, "");
+    let update = statement.get_document_mut("u").unwrap();
+    update.insert("$setOnInsert", doc! { "_id": [] });
+    statement
+}
+
+async fn update(db: &Database, statements: Vec<Document>, ordered: bool) -> Document {
+    let command = doc! { "update": "buckets", "updates": statements, "ordered": ordered };
+    db.run_command(command).await.unwrap()
+}
+
+/// The index and the code of each statement that was refused.
+fn refusals(reply: &Document) -> Vec<(i64, i64)> {
+    let Ok(errors) = reply.get_array("writeErrors") else {
+        return Vec::new();
+    };
+    errors
+        .iter()
+        .map(|error| {
+            let error = error.as_document().unwrap();
+            (number(error.get("index")), number(error.get("code")))
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn an_upsert_with_an_impossible_id_is_refused_if_nothing_matches() {
+    let db = database("claim_impossible_id").await;
+    let statements = vec![
+        push(1, "1"),
+        push_to_open(1),
+        push_to_open(2),
+        push_to_open(1),
+    ];
+    let reply = update(&db, statements, false).await;
+    assert_eq!(refusals(&reply), [(2, 53)], "{reply}");
+    assert_eq!(number(reply.get("n")), 3);
+    let buckets = documents(&db.collection::<Document>("buckets")).await;
+    assert_eq!(buckets.len(), 1);
+    assert_eq!(number(buckets[0].get("count")), 3);
+}
+
+/// Where the filter names an `_id`, that one is what must not be changed.
+#[tokio::test]
+async fn an_upsert_of_one_id_with_an_impossible_id_is_refused_if_nothing_matches() {
+    let db = database("claim_impossible_id_of_one").await;
+    let of_id = |id: &str| {
+        let mut statement = push_to_open(1);
+        let filter = statement.get_document_mut("q").unwrap();
+        filter.insert("_id", id);
+        statement
+    };
+    let reply = update(&db, vec![push(1, "1"), of_id("1"), of_id("2")], true).await;
+    assert_eq!(refusals(&reply), [(2, 66)], "{reply}");
+    let buckets = documents(&db.collection::<Document>("buckets")).await;
+    assert_eq!(buckets.len(), 1);
+    assert_eq!(number(buckets[0].get("count")), 2);
+}
+
+#[tokio::test]
+async fn an_ordered_command_stops_at_the_first_refusal_and_an_unordered_one_goes_on() {
+    for (ordered, stored) in [(true, 1), (false, 2)] {
+        let db = database("claim_ordered").await;
+        let statements = vec![push(1, "1"), push_to_open(2), push(1, "1")];
+        let reply = update(&db, statements, ordered).await;
+        assert_eq!(refusals(&reply), [(1, 53)], "{reply}");
+        let buckets = documents(&db.collection::<Document>("buckets")).await;
+        assert_eq!(number(buckets[0].get("count")), stored);
+    }
+}
+
+async fn numbered(
+    db: &Database,
+    session: &mut ClientSession,
+    number: i64,
+    statements: Vec<Document>,
+) -> Result<Document, i32> {
+    let command = doc! {
+        "update": "buckets", "updates": statements, "ordered": false, "txnNumber": number,
+    };
+    match db.run_command(command).session(session).await {
+        Ok(reply) => Ok(reply),
+        Err(error) => match &*error.kind {
+            ErrorKind::Command(error) => Err(error.code),
+            other => panic!("{other:?}"),
+        },
+    }
+}
+
+/// What makes a command repeatable: the server remembers each statement of a session's latest
+/// number, and answers a repetition without carrying it out again.
+#[tokio::test]
+async fn a_numbered_command_is_carried_out_once_however_often_it_is_sent() {
+    // A `mongos` makes a statement's error of it, which is why nothing is numbered there.
+    if is_cluster().await {
+        return;
+    }
+    let db = database("claim_numbered").await;
+    let mut session = db.client().start_session().await.unwrap();
+    let number_of = 1 << 40;
+    for _ in 0..3 {
+        let statements = vec![push(1, "1"), push_to_open(2), push(3, "3"), push(1, "1")];
+        let reply = numbered(&db, &mut session, number_of, statements)
+            .await
+            .unwrap();
+        assert_eq!(refusals(&reply), [(1, 53)], "{reply}");
+        assert_eq!(number(reply.get("n")), 3);
+    }
+    let buckets = documents(&db.collection::<Document>("buckets")).await;
+    let counts: Vec<_> = buckets.iter().map(|b| number(b.get("count"))).collect();
+    assert_eq!(counts, [2, 1]);
+    let older = numbered(&db, &mut session, number_of - 1, vec![push(1, "1")]).await;
+    assert_eq!(
+        older,
+        Err(225),
+        "a number that is not the latest is refused"
+    );
+}
+
+/// A transaction that is begun and given up without a command costs no round trip and advances the
+/// driver's own number of the session: that is how ours stays below it.
+#[tokio::test]
+async fn a_transaction_without_commands_advances_the_sessions_number() {
+    // A `mongos` makes a statement's error of it, which is why nothing is numbered there.
+    if is_cluster().await {
+        return;
+    }
+    let db = database("claim_advance").await;
+    let buckets = db.collection::<Document>("buckets");
+    let mut session = db.client().start_session().await.unwrap();
+    buckets
+        .insert_one(doc! { "_id": 0 })
+        .session(&mut session)
+        .await
+        .unwrap();
+    for _ in 0..1000 {
+        session.start_transaction().await.unwrap();
+        session.abort_transaction().await.unwrap();
+    }
+    numbered(&db, &mut session, 1000, vec![push(1, "1")])
+        .await
+        .unwrap();
+    // The driver's next number is 1002.
+    buckets
+        .insert_one(doc! { "_id": 1 })
+        .session(&mut session)
+        .await
+        .unwrap();
+    let taken = numbered(&db, &mut session, 1001, vec![push(1, "1")]).await;
+    assert_eq!(taken, Err(225));
+    let again = buckets
+        .insert_one(doc! { "_id": Bson::Int32(2) })
+        .session(&mut session)
+        .await;
+    again.unwrap();
+}
+
+/// That is how a session's latest number is found out: 0 is one that the driver never uses.
+#[tokio::test]
+async fn a_number_that_is_too_old_is_refused_with_the_name_of_the_latest() {
+    // A `mongos` makes a statement's error of it, which is why nothing is numbered there.
+    if is_cluster().await {
+        return;
+    }
+    let db = database("claim_latest").await;
+    let mut session = db.client().start_session().await.unwrap();
+    let fresh = numbered(&db, &mut session, 0, vec![push(1, "1")]).await;
+    fresh.unwrap();
+    numbered(&db, &mut session, 4711, vec![push(1, "1")])
+        .await
+        .unwrap();
+    let command = doc! { "update": "buckets", "updates": [push(1, "1")], "txnNumber": 0_i64 };
+    let refused = db
+        .run_command(command)
+        .session(&mut session)
+        .await
+        .unwrap_err();
+    let ErrorKind::Command(refused) = &*refused.kind else {
+        panic!("{refused}");
+    };
+    assert_eq!(refused.code, 225);
+    let (_, named) = refused.message.rsplit_once("txnNumber").unwrap();
+    assert!(
+        named.trim_start().starts_with("4711"),
+        "{}",
+        refused.message
+    );
+}

@@ -1,0 +1,132 @@
+//! What the guide (`compared_with`) says of time series collections and of TTL indexes, with the raw driver alone.
+
+use std::time::Duration;
+
+use bucket_runtime::mongodb::{
+    Collection, Database, IndexModel,
+    bson::{DateTime, Document, doc},
+    options::{IndexOptions, TimeseriesGranularity, TimeseriesOptions},
+};
+use bucket_testkit::Server;
+
+use crate::support::database::{database, documents, number, wire_version};
+
+async fn series(db: &Database) -> Collection<Document> {
+    let options = TimeseriesOptions::builder()
+        .time_field("at".to_owned())
+        .meta_field("key".to_owned())
+        .granularity(TimeseriesGranularity::Seconds)
+        .build();
+    db.create_collection("series")
+        .timeseries(options)
+        .await
+        .unwrap();
+    db.collection("series")
+}
+
+fn measurement(n: i64) -> Document {
+    doc! { "at": DateTime::from_millis(1_698_335_223_000 + n), "key": 1, "n": n }
+}
+
+/// The code of what the server refused.
+fn code<T: std::fmt::Debug>(result: bucket_runtime::mongodb::error::Result<T>) -> i32 {
+    use bucket_runtime::mongodb::error::{ErrorKind, WriteFailure};
+    match *result.unwrap_err().kind {
+        ErrorKind::Command(error) => error.code,
+        ErrorKind::Write(WriteFailure::WriteError(error)) => error.code,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_time_series_cannot_be_written_in_a_transaction() {
+    let series = series(&database("claim_ts_transaction").await).await;
+    let mut session = series.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let insert = series
+        .insert_one(measurement(0))
+        .session(&mut session)
+        .await;
+    // OperationNotSupportedInTransaction
+    assert_eq!(code(insert), 263);
+}
+
+#[tokio::test]
+async fn a_time_series_has_no_unique_index_and_no_change_stream() {
+    let series = series(&database("claim_ts_index").await).await;
+    let unique = IndexModel::builder()
+        .keys(doc! { "n": 1 })
+        .options(IndexOptions::builder().unique(true).build())
+        .build();
+    // InvalidOptions
+    assert_eq!(code(series.create_index(unique).await), 72);
+    // CommandNotSupportedOnView
+    assert_eq!(code(series.watch().await.map(drop)), 166);
+}
+
+#[tokio::test]
+async fn a_measurement_cannot_be_changed_or_removed_by_what_it_holds() {
+    let series = series(&database("claim_ts_update").await).await;
+    series.insert_one(measurement(0)).await.unwrap();
+    let update = doc! { "$set": { "n": 1 } };
+    // InvalidOptions. From 7.0 on such deletes work.
+    assert_eq!(
+        code(series.update_many(doc! { "key": 1 }, update).await),
+        72
+    );
+    let deleted = series.delete_many(doc! { "n": 0 }).await;
+    match wire_version().await {
+        ..21 => assert_eq!(code(deleted), 72),
+        _ => assert_eq!(deleted.unwrap().deleted_count, 1),
+    }
+}
+
+#[tokio::test]
+async fn the_server_decides_how_long_the_buckets_of_a_time_series_are() {
+    let db = database("claim_ts_buckets").await;
+    let series = series(&db).await;
+    series
+        .insert_many((0..2500).map(measurement))
+        .await
+        .unwrap();
+    let buckets = documents(&db.collection::<Document>("system.buckets.series")).await;
+    assert_eq!(buckets.len(), 3);
+    // One that takes no more was compressed, and tells how many it holds.
+    let closed = buckets.iter().filter_map(|bucket| {
+        let control = bucket.get_document("control").unwrap();
+        control.get("count")
+    });
+    assert!(closed.clone().count() >= 2, "{buckets:?}");
+    assert!(closed.take(2).all(|count| number(Some(count)) == 1000));
+}
+
+#[tokio::test]
+async fn a_time_index_over_items_goes_by_the_oldest_one() {
+    let options = ["--setParameter", "ttlMonitorSleepSecs=1"];
+    let server = Server::start_with(&options).await.unwrap();
+    let db = server.database("claim_ttl_oldest").await.unwrap();
+    db.drop().await.unwrap();
+    let buckets = db.collection::<Document>("buckets");
+    let now = DateTime::now().timestamp_millis();
+    let days_ago = |days: i64| doc! { "at": DateTime::from_millis(now - days * 86_400_000) };
+    let bucket = |items: Vec<Document>| doc! { "items": items };
+    let documents = [
+        bucket(vec![days_ago(100), days_ago(0)]),
+        bucket(vec![days_ago(80), days_ago(0)]),
+    ];
+    buckets.insert_many(documents).await.unwrap();
+    let index = IndexModel::builder()
+        .keys(doc! { "items.at": 1 })
+        .options(
+            IndexOptions::builder()
+                .expire_after(Duration::from_secs(90 * 86_400))
+                .build(),
+        )
+        .build();
+    buckets.create_index(index).await.unwrap();
+    while buckets.count_documents(doc! {}).await.unwrap() == 2 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let left = buckets.find_one(doc! {}).await.unwrap().unwrap();
+    assert_eq!(left.get_array("items").unwrap()[0], days_ago(80).into());
+}

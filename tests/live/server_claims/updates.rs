@@ -1,0 +1,283 @@
+//! What the protocol takes for granted about the server, each claim on its own, with the raw
+//! driver alone. A server on which one of these fails is not supported.
+
+use bucket_runtime::mongodb::{
+    Collection, IndexModel,
+    bson::{Bson, Document, doc},
+    error::{Error, ErrorKind, WriteFailure},
+    options::{Hint, IndexOptions},
+};
+
+use crate::support::database::{database, documents, explain, is_cluster, number, recorded};
+
+async fn guarded(test: &str) -> Collection<Document> {
+    let trades = database(test).await.collection("trades");
+    create_open_index(&trades, 10).await.unwrap();
+    trades
+}
+
+async fn create_open_index(trades: &Collection<Document>, capacity: i32) -> Result<(), Error> {
+    let options = IndexOptions::builder()
+        .name("bucket_open".to_owned())
+        .unique(true)
+        .partial_filter_expression(doc! { "count": { "$lt": capacity } })
+        .build();
+    let keys = doc! { "customerId": 1, "sealed": 1 };
+    trades
+        .create_index(IndexModel::builder().keys(keys).options(options).build())
+        .await
+        .map(drop)
+}
+
+async fn append(trades: &Collection<Document>, id: &str) -> Result<bool, Error> {
+    let filter = doc! { "customerId": 123, "sealed": { "$exists": false }, "count": { "$lt": 10 } };
+    let update = doc! {
+        "$push": { "history": { "qty": 1 } },
+        "$inc": { "count": 1 },
+        "$setOnInsert": { "_id": id },
+    };
+    let result = (trades.update_one(filter, update).upsert(true))
+        .hint(Hint::Name("bucket_open".to_owned()))
+        .await?;
+    Ok(result.upserted_id.is_some())
+}
+
+fn refusal(error: &Error) -> (i32, String) {
+    match &*error.kind {
+        ErrorKind::Write(WriteFailure::WriteError(error)) => (error.code, error.message.clone()),
+        ErrorKind::Command(error) => (error.code, error.message.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_upsert_joins_the_open_bucket_and_opens_the_next_one() {
+    let trades = guarded("claim_upsert").await;
+    for n in 0..25 {
+        let opened = append(&trades, &format!("123_{n:010}")).await.unwrap();
+        assert_eq!(opened, n % 10 == 0);
+    }
+    let counts: Vec<_> = documents(&trades)
+        .await
+        .iter()
+        .map(|b| number(b.get("count")))
+        .collect();
+    assert_eq!(counts, [10, 10, 5]);
+}
+
+/// The equality on the key becomes a field of the new bucket, and the fields come in the order of
+/// the manual's documents.
+#[tokio::test]
+async fn an_upserted_bucket_has_the_shape_of_the_manual() {
+    let trades = guarded("claim_shape").await;
+    append(&trades, "123_0000000000").await.unwrap();
+    let expected = doc! {
+        "_id": "123_0000000000", "customerId": 123, "count": 1, "history": [ { "qty": 1 } ],
+    };
+    assert_eq!(documents(&trades).await, [expected]);
+}
+
+#[tokio::test]
+async fn a_second_open_bucket_is_refused_by_the_index() {
+    let trades = guarded("claim_second_open").await;
+    append(&trades, "123_0000000000").await.unwrap();
+    let second = doc! { "_id": "other", "customerId": 123, "count": 3 };
+    let (code, message) = refusal(&trades.insert_one(second.clone()).await.unwrap_err());
+    assert_eq!(code, 11000);
+    assert!(message.contains(" index: bucket_open dup key"), "{message}");
+
+    // A full one and a sealed one are not open.
+    let full = doc! { "_id": "full", "customerId": 123, "count": 10 };
+    trades.insert_one(full).await.unwrap();
+    for id in ["sealed 1", "sealed 2"] {
+        let sealed = doc! { "_id": id, "customerId": 123, "count": 3, "sealed": id };
+        trades.insert_one(sealed).await.unwrap();
+    }
+    // Numbers are compared by value, whatever their type.
+    let as_double = doc! { "_id": "double", "customerId": 123.0, "count": 3 };
+    assert_eq!(
+        refusal(&trades.insert_one(as_double).await.unwrap_err()).0,
+        11000
+    );
+}
+
+#[tokio::test]
+async fn a_taken_id_is_refused_by_the_id_index() {
+    let trades = guarded("claim_taken_id").await;
+    for _ in 0..10 {
+        append(&trades, "123_0000000000").await.unwrap();
+    }
+    let (code, message) = refusal(&append(&trades, "123_0000000000").await.unwrap_err());
+    assert_eq!(code, 11000);
+    assert!(message.contains(" index: _id_ dup key"), "{message}");
+}
+
+#[tokio::test]
+async fn a_sealed_bucket_takes_nothing() {
+    let trades = guarded("claim_sealed").await;
+    append(&trades, "123_0000000000").await.unwrap();
+    let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
+    trades
+        .update_one(doc! { "_id": "123_0000000000" }, seal)
+        .await
+        .unwrap();
+    assert!(append(&trades, "123_0000000001").await.unwrap());
+    let [sealed, open] = &documents(&trades).await[..] else {
+        panic!("two buckets")
+    };
+    assert_eq!(sealed.get_str("sealed").unwrap(), "123_0000000000");
+    assert_eq!(number(sealed.get("count")), 1);
+    assert!(!open.contains_key("sealed"));
+}
+
+/// Why the filter says `$exists: false` and not `null`.
+#[tokio::test]
+async fn an_equality_with_null_would_be_copied_into_the_new_document() {
+    let trades = guarded("claim_null").await;
+    let filter = doc! { "_id": "a", "customerId": 1, "sealed": null, "count": { "$lt": 10 } };
+    trades
+        .update_one(filter, doc! { "$inc": { "count": 1 } })
+        .upsert(true)
+        .await
+        .unwrap();
+    assert_eq!(documents(&trades).await[0].get("sealed"), Some(&Bson::Null));
+}
+
+/// Why the first item is counted by `$inc` and not by `$setOnInsert`.
+#[tokio::test]
+async fn one_field_cannot_be_counted_and_set_on_insert() {
+    let trades = guarded("claim_conflict").await;
+    let update = doc! { "$inc": { "count": 1 }, "$setOnInsert": { "count": 1 } };
+    let refused = trades
+        .update_one(doc! { "_id": "a" }, update)
+        .upsert(true)
+        .await
+        .unwrap_err();
+    assert_eq!(refusal(&refused).0, 40);
+}
+
+#[tokio::test]
+async fn a_hint_to_a_missing_index_is_refused() {
+    let trades = guarded("claim_hint").await;
+    trades.drop_index("bucket_open").await.unwrap();
+    let (code, message) = refusal(&append(&trades, "123_0000000000").await.unwrap_err());
+    assert_eq!(code, 2);
+    assert!(message.contains("hint provided"), "{message}");
+}
+
+#[tokio::test]
+async fn an_index_of_another_capacity_is_refused() {
+    let trades = guarded("claim_capacity").await;
+    create_open_index(&trades, 10).await.unwrap();
+    assert_eq!(
+        refusal(&create_open_index(&trades, 5).await.unwrap_err()).0,
+        86
+    );
+}
+
+#[tokio::test]
+async fn the_index_cannot_be_made_over_several_open_buckets() {
+    let trades = guarded("claim_several_open").await;
+    trades.drop_index("bucket_open").await.unwrap();
+    for id in ["a", "b"] {
+        trades
+            .insert_one(doc! { "_id": id, "customerId": 1, "count": 3 })
+            .await
+            .unwrap();
+    }
+    assert_eq!(
+        refusal(&create_open_index(&trades, 10).await.unwrap_err()).0,
+        11000
+    );
+}
+
+/// Why an element is pushed in `$each`: by itself it could be taken for a modifier.
+#[tokio::test]
+async fn an_element_that_looks_like_a_modifier_is_a_value_inside_each() {
+    let trades = guarded("claim_each").await;
+    let element = doc! { "$each": [1, 2, 3], "$slice": 1 };
+    let update = doc! { "$push": { "history": { "$each": [element.clone()] } } };
+    trades
+        .update_one(doc! { "_id": "a" }, update)
+        .upsert(true)
+        .await
+        .unwrap();
+    let history = documents(&trades).await[0]
+        .get_array("history")
+        .unwrap()
+        .clone();
+    assert_eq!(history, [Bson::Document(element)]);
+}
+
+/// What the manual's own upsert costs, and why the append has an index of its own: the regex walks
+/// every full bucket of the key.
+#[tokio::test]
+async fn the_manuals_upsert_walks_every_full_bucket() {
+    if is_cluster().await {
+        // A `mongos` explains otherwise.
+        return;
+    }
+    let (db, record) = recorded("claim_manual_walk").await;
+    let trades = db.collection::<Document>("trades");
+    let full = |n: i32| doc! { "_id": format!("123_{n:010}"), "customerId": 123, "count": 10 };
+    trades.insert_many((0..1000).map(full)).await.unwrap();
+    record.take();
+    let regex = bucket_runtime::mongodb::bson::Regex {
+        pattern: "^123_".try_into().unwrap(),
+        options: "".try_into().unwrap(),
+    };
+    let filter = doc! { "_id": regex, "count": { "$lt": 10 } };
+    let update = doc! {
+        "$inc": { "count": 1 }, "$setOnInsert": { "_id": "123_1698939791", "customerId": 123 },
+    };
+    trades
+        .update_one(filter, update)
+        .upsert(true)
+        .await
+        .unwrap();
+    trades
+        .delete_one(doc! { "_id": "123_1698939791" })
+        .await
+        .unwrap();
+    let explained = explain(&db, record.take().remove(0)).await;
+    let stats = explained.get_document("executionStats").unwrap();
+    assert!(number(stats.get("totalDocsExamined")) >= 1000, "{stats}");
+}
+
+/// Why a sum that a bucket keeps can be trusted: the server refuses to exceed 64 bits.
+#[tokio::test]
+async fn an_increment_beyond_64_bits_is_refused_and_changes_nothing() {
+    let sums = database("claim_inc").await.collection::<Document>("sums");
+    sums.insert_one(doc! { "_id": 1, "count": 1, "sum": i64::MAX })
+        .await
+        .unwrap();
+    let update = doc! { "$inc": { "count": 1, "sum": 1_i64 } };
+    let error = sums.update_one(doc! {}, update).await.unwrap_err();
+    let (code, message) = refusal(&error);
+    assert_eq!(code, 2);
+    assert!(message.contains("Failed to apply $inc"), "{message}");
+    let unchanged = doc! { "_id": 1, "count": 1, "sum": i64::MAX };
+    assert_eq!(documents(&sums).await, [unchanged]);
+}
+
+/// Why these are added up as decimals: `$sum` goes over to floats, and says nothing.
+#[tokio::test]
+async fn a_sum_beyond_64_bits_is_a_float_and_of_decimals_exact() {
+    let sums = database("claim_sum").await.collection::<Document>("sums");
+    let two = [doc! { "sum": i64::MAX }, doc! { "sum": i64::MAX }];
+    sums.insert_many(two).await.unwrap();
+    let group = doc! { "$group": {
+        "_id": null,
+        "plain": { "$sum": "$sum" },
+        "decimal": { "$sum": { "$toDecimal": "$sum" } },
+    } };
+    let mut found = sums.aggregate([group]).await.unwrap();
+    assert!(found.advance().await.unwrap());
+    let found = found.deserialize_current().unwrap();
+    assert_eq!(
+        found.get_f64("plain").unwrap(),
+        18_446_744_073_709_551_616.0
+    );
+    let decimal = found.get("decimal").unwrap();
+    assert_eq!(decimal.to_string(), "18446744073709551614");
+}

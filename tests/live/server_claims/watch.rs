@@ -1,0 +1,168 @@
+//! What change streams are taken to tell about each of our writes, with the raw driver alone.
+
+use bucket_runtime::mongodb::{
+    Collection,
+    bson::{Bson, Document, doc},
+    change_stream::event::{ChangeStreamEvent, OperationType},
+};
+
+use crate::support::database::{database, number};
+
+/// A bucket of items that are long beside what is told about them, or short.
+async fn bucket(test: &str, texts: &[&str]) -> Collection<Document> {
+    let collection = database(test).await.collection("notes");
+    let items = Vec::from_iter(texts.iter().map(|text| doc! { "text": *text }));
+    let count = i32::try_from(texts.len()).unwrap();
+    let bucket = doc! { "_id": "a", "count": count, "items": items };
+    collection.insert_one(bucket).await.unwrap();
+    collection
+}
+
+/// What is told about an update of the bucket.
+async fn told(
+    notes: &Collection<Document>,
+    update: impl Into<bucket_runtime::mongodb::options::UpdateModifications>,
+) -> ChangeStreamEvent<Document> {
+    let mut stream = notes.watch().await.unwrap();
+    let update = notes.update_one(doc! { "_id": "a" }, update);
+    assert_eq!(update.await.unwrap().modified_count, 1);
+    loop {
+        if let Some(event) = stream.next_if_any().await.unwrap() {
+            return event;
+        }
+    }
+}
+
+fn updated(event: ChangeStreamEvent<Document>) -> (Document, bool) {
+    let update = event.update_description.expect("an update");
+    let is_cut = !update.truncated_arrays.unwrap_or_default().is_empty();
+    (update.updated_fields, is_cut)
+}
+
+fn push(texts: &[&str]) -> Document {
+    let items = Vec::from_iter(texts.iter().map(|text| doc! { "text": *text }));
+    let count = i32::try_from(texts.len()).unwrap();
+    doc! { "$push": { "items": { "$each": items } }, "$inc": { "count": count } }
+}
+
+fn remove(at: i32) -> Vec<Document> {
+    let after = doc! { "$slice": ["$items", at + 1, i32::MAX] };
+    let parts = match at {
+        0 => vec![after],
+        _ => vec![doc! { "$slice": ["$items", at] }, after],
+    };
+    vec![
+        doc! { "$set": { "items": { "$concatArrays": parts } } },
+        doc! { "$set": { "count": { "$size": "$items" } } },
+    ]
+}
+
+const LONG: &str = "a text that is longer than what is told about an item of the array that has it, \
+    which is why the server tells what has changed and not what there is";
+
+#[tokio::test]
+async fn a_push_is_told_by_places_and_the_count() {
+    let notes = bucket("claim_watch_push", &["x"]).await;
+    let (fields, is_cut) = updated(told(&notes, push(&["y"])).await);
+    assert_eq!(fields, doc! { "count": 2, "items.1": { "text": "y" } });
+    assert!(!is_cut);
+    // Many at once, in any order of the fields: the tenth place comes before the second as text.
+    let (fields, _) = updated(told(&notes, push(&["z"; 10])).await);
+    for place in 2..12 {
+        assert!(fields.contains_key(format!("items.{place}")), "{fields}");
+    }
+    assert_eq!(fields.len(), 11);
+}
+
+#[tokio::test]
+async fn an_edit_is_told_without_a_count() {
+    let notes = bucket("claim_watch_edit", &[LONG, LONG, LONG]).await;
+    let item = doc! { "$literal": { "text": "new" } };
+    let after = doc! { "$slice": ["$items", 1, i32::MAX] };
+    let items = doc! { "$concatArrays": [[item], after] };
+    let (fields, _) = updated(told(&notes, vec![doc! { "$set": { "items": items } }]).await);
+    assert!(!fields.contains_key("count"), "{fields}");
+    // Of a small document, or of a great change, as the whole document.
+    let all = doc! { "$set": { "items": [{ "$literal": { "text": LONG } }] } };
+    let event = told(&notes, vec![all]).await;
+    assert!(matches!(
+        event.operation_type,
+        OperationType::Update | OperationType::Replace
+    ));
+}
+
+/// As a shorter array, as a new one, or as the whole document: never as places alone.
+#[tokio::test]
+async fn a_removal_is_told_in_one_of_three_ways() {
+    let notes = bucket("claim_watch_removal", &[LONG; 40]).await;
+    for (at, way) in [(39, "cut"), (30, "cut"), (0, "replace")] {
+        let event = told(&notes, remove(at)).await;
+        match way {
+            "cut" => assert!(updated(event).1, "{at}"),
+            _ => {
+                let is_whole = match event.operation_type {
+                    OperationType::Replace => true,
+                    _ => {
+                        let (fields, is_cut) = updated(event);
+                        is_cut || fields.contains_key("items")
+                    }
+                };
+                assert!(is_whole, "{at}");
+            }
+        }
+    }
+}
+
+/// So the array itself does not tell an append from a removal; the type of the count does, if it was
+/// made to.
+#[tokio::test]
+async fn an_append_to_an_emptied_array_is_told_as_the_whole_array() {
+    let notes = bucket("claim_watch_emptied", &[]).await;
+    let (fields, _) = updated(told(&notes, push(&["x", "y"])).await);
+    let items = vec![doc! { "text": "x" }, doc! { "text": "y" }];
+    assert_eq!(fields, doc! { "count": 2, "items": items });
+    let long = vec![doc! { "$set": { "items": [], "count": 0_i64 } }];
+    told(&notes, long).await;
+    let (fields, _) = updated(told(&notes, push(&["z"])).await);
+    assert_eq!(fields, doc! { "count": 1_i64, "items": [{ "text": "z" }] });
+}
+
+#[tokio::test]
+async fn a_seal_is_told_without_items() {
+    let notes = bucket("claim_watch_seal", &["x"]).await;
+    let event = told(&notes, vec![doc! { "$set": { "sealed": "$_id" } }]).await;
+    if event.operation_type == OperationType::Update {
+        assert_eq!(updated(event).0, doc! { "sealed": "a" });
+    }
+}
+
+/// Each statement of a transaction or of a command is told by itself, in order.
+#[tokio::test]
+async fn the_statements_of_a_transaction_are_told_one_by_one() {
+    let notes = bucket("claim_watch_transaction", &["x"]).await;
+    let mut stream = notes.watch().await.unwrap();
+    let mut session = notes.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let other = doc! { "_id": "b", "count": 1, "items": [{ "text": "x" }] };
+    notes.insert_one(other).session(&mut session).await.unwrap();
+    for id in ["a", "b"] {
+        let update = notes.update_one(doc! { "_id": id }, push(&["y"]));
+        update.session(&mut session).await.unwrap();
+    }
+    session.commit_transaction().await.unwrap();
+    let mut events = Vec::new();
+    while events.len() < 3 {
+        events.extend(stream.next_if_any().await.unwrap());
+    }
+    let insert = events.remove(0);
+    assert_eq!(insert.operation_type, OperationType::Insert);
+    assert_eq!(number(insert.full_document.unwrap().get("count")), 1);
+    for (event, id) in events.into_iter().zip(["a", "b"]) {
+        let key = event.document_key.clone().unwrap();
+        assert_eq!(key.get("_id"), Some(&Bson::from(id)));
+        assert_eq!(
+            updated(event).0,
+            doc! { "count": 2, "items.1": { "text": "y" } }
+        );
+    }
+}

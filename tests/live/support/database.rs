@@ -1,0 +1,273 @@
+//! What all live tests share: one server, a database each, and an oracle that reads the documents
+//! with the raw driver and knows nothing of the runtime.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use bucket_runtime::{
+    Bucket, Buckets, KeyRef, Ordinal, Page,
+    mongodb::{
+        Client, Collection, Database,
+        bson::{Bson, Document, doc},
+        event::{EventHandler, command::CommandEvent},
+        options::ClientOptions,
+    },
+};
+use bucket_testkit::Server;
+use futures_util::TryStreamExt;
+use tokio::sync::OnceCell;
+
+use crate::support::sharding;
+
+/// The server of this test process.
+pub(crate) async fn server() -> &'static Server {
+    static SERVER: OnceCell<Server> = OnceCell::const_new();
+    let start = async || {
+        let server = Server::start().await.expect("a server for the tests");
+        let admin = server.database("admin").await.expect("a client");
+        let hello = admin.run_command(doc! { "hello": 1 }).await.expect("hello");
+        let is_cluster = hello.contains_key("msg");
+        CLUSTER.get_or_init(|| is_cluster.then(|| server.uri().to_owned()));
+        server
+    };
+    SERVER.get_or_init(start).await
+}
+
+/// An empty database for one test, through a client of its own: a client belongs to the test's
+/// tokio runtime.
+pub(crate) async fn database(test: &str) -> Database {
+    empty(client().await.database(&name(test))).await
+}
+
+/// A client of the tests' server. On a cluster it shards what it opens.
+pub(crate) async fn client() -> Client {
+    let options = ClientOptions::parse(server().await.uri()).await;
+    let options = sharding(options.expect("options"), |_| ());
+    Client::with_options(options).expect("a client")
+}
+
+/// Whether the server of the tests is a cluster.
+pub(crate) async fn is_cluster() -> bool {
+    server().await;
+    CLUSTER.get().is_some_and(Option::is_some)
+}
+
+/// Whether commands of several statements are numbered by the runtime: on a replica set below 8.0.
+pub(crate) async fn numbers_its_commands() -> bool {
+    !is_cluster().await && wire_version().await < 25
+}
+
+/// Which version of the wire protocol the server speaks: 17 is server 6.0, 27 is 8.2.
+pub(crate) async fn wire_version() -> i64 {
+    let admin = server().await.database("admin").await.expect("a client");
+    let hello = admin.run_command(doc! { "hello": 1 }).await.expect("hello");
+    number(hello.get("maxWireVersion"))
+}
+
+/// Calls this with each command before it is sent, once its collection is sharded on a cluster.
+fn sharding(
+    mut options: ClientOptions,
+    sent: impl Fn(Document) + Send + Sync + 'static,
+) -> ClientOptions {
+    let handler = move |event| {
+        if let CommandEvent::Started(started) = event {
+            if let Some(Some(uri)) = CLUSTER.get() {
+                sharding::before(&started.command, uri);
+            }
+            if started.command_name != "explain" {
+                sent(started.command);
+            }
+        }
+    };
+    options.command_event_handler = Some(EventHandler::callback(handler));
+    options
+}
+
+/// The connection string of the server if that is a cluster, once it is known.
+static CLUSTER: OnceLock<Option<String>> = OnceLock::new();
+
+/// Like [`database`], with a record of all commands that are sent through it.
+pub(crate) async fn recorded(test: &str) -> (Database, Record) {
+    let options = ClientOptions::parse(server().await.uri()).await;
+    let (options, record) = listening(options.expect("options"));
+    let client = Client::with_options(options).expect("a client");
+    let db = empty(client.database(&name(test))).await;
+    record.take();
+    (db, record)
+}
+
+/// A record of all commands that a client with these options will send.
+pub(crate) fn listening(options: ClientOptions) -> (ClientOptions, Record) {
+    let record = Record::default();
+    let commands = Arc::clone(&record.0);
+    let options = sharding(options, move |command| {
+        commands.lock().unwrap().push(command)
+    });
+    (options, record)
+}
+
+fn name(test: &str) -> String {
+    // A server that several runs share (MONGODB_URI) sees each run's own databases.
+    format!("bucket_tests_{}_{test}", std::process::id())
+}
+
+async fn empty(db: Database) -> Database {
+    db.drop().await.expect("an empty database");
+    db
+}
+
+/// The commands that a client sent.
+#[derive(Default, Clone)]
+pub(crate) struct Record(Arc<Mutex<Vec<Document>>>);
+
+impl Record {
+    /// What was sent since the last look.
+    pub(crate) fn take(&self) -> Vec<Document> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// Asserts that nothing but the opening of a collection was sent since the last look.
+    pub(crate) async fn assert_opened(&self, is_new: bool) {
+        let sent: &[_] = match (is_new, is_cluster().await) {
+            (true, _) => &[
+                "hello",
+                "listIndexes",
+                "createIndexes",
+                "listIndexes",
+                "update",
+            ],
+            // Each shard gets what guards it once more.
+            (false, true) => &["hello", "listIndexes", "createIndexes", "update"],
+            (false, false) => &["hello", "listIndexes", "update"],
+        };
+        assert_eq!(self.names(), sent);
+    }
+
+    /// The names of the commands that were sent since the last look.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let name = |command: &Document| command.keys().next().cloned().unwrap_or_default();
+        self.take().iter().map(name).collect()
+    }
+}
+
+/// How a recorded command would be carried out: `executionStats` of `explain`.
+pub(crate) async fn explain(db: &Database, mut command: Document) -> Document {
+    for of_the_session in [
+        "lsid",
+        "$clusterTime",
+        "$db",
+        "txnNumber",
+        "$readPreference",
+    ] {
+        command.remove(of_the_session);
+    }
+    let explain = doc! { "explain": command, "verbosity": "executionStats" };
+    db.run_command(explain).await.expect("explain")
+}
+
+/// A number of whichever numeric type.
+pub(crate) fn number(value: Option<&Bson>) -> i64 {
+    match value {
+        Some(Bson::Int32(int)) => (*int).into(),
+        Some(Bson::Int64(int)) => *int,
+        Some(Bson::Double(float)) => *float as i64,
+        other => panic!("{other:?} is no number"),
+    }
+}
+
+/// All documents of a collection in the order of their ids.
+pub(crate) async fn documents<T: Send + Sync>(collection: &Collection<T>) -> Vec<Document> {
+    let collection = collection.clone_with_type::<Document>();
+    let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await;
+    found
+        .expect("find")
+        .try_collect()
+        .await
+        .expect("all documents")
+}
+
+/// All documents of a collection as they are at one moment, although others write. `None` if that
+/// moment is too close to the collection's making.
+pub(crate) async fn snapshot<T: Send + Sync>(collection: &Collection<T>) -> Option<Vec<Document>> {
+    let collection = collection.clone_with_type::<Document>();
+    let session = collection.client().start_session().snapshot(true);
+    let mut session = session.await.expect("a session");
+    let find = collection.find(doc! {}).sort(doc! { "_id": 1 });
+    let mut found = find.session(&mut session).await.ok()?;
+    found.stream(&mut session).try_collect().await.ok()
+}
+
+/// The buckets of each key (or of each window of a key), in the order of their ids, after G2 and G3
+/// were checked on them: the count is the length of the array and within the capacity, a key has
+/// ceil(n / capacity) buckets, and all are full but one.
+pub(crate) async fn dense_buckets<T: Bucket>(
+    buckets: &Buckets<T>,
+) -> BTreeMap<String, Vec<Document>> {
+    dense::<T>(documents(buckets.collection()).await)
+}
+
+/// The same for documents that were read already.
+pub(crate) fn dense<T: Bucket>(documents: Vec<Document>) -> BTreeMap<String, Vec<Document>> {
+    let spec = T::SPEC;
+    let mut by_key = BTreeMap::<String, Vec<Document>>::new();
+    for bucket in documents {
+        let items = bucket.get_array(spec.items).expect("an array of items");
+        assert_eq!(
+            number(bucket.get(spec.count)),
+            items.len() as i64,
+            "G2: {bucket}"
+        );
+        assert!(
+            (1..=spec.capacity as usize).contains(&items.len()),
+            "G2: {bucket}"
+        );
+        assert!(!bucket.contains_key("sealed"), "{bucket}");
+        let window = matches!(spec.id.ordinal, Ordinal::Window { .. }).then_some(spec.window);
+        let names = spec.key.iter().map(|key| key.name).chain(window);
+        let key = names.map(|name| bucket.get(name).expect("a key field").to_string());
+        by_key
+            .entry(key.collect::<Vec<_>>().join("\u{0}"))
+            .or_default()
+            .push(bucket);
+    }
+    for (key, of_key) in &by_key {
+        let counts: Vec<_> = of_key
+            .iter()
+            .map(|bucket| number(bucket.get(spec.count)))
+            .collect();
+        let total: i64 = counts.iter().sum();
+        let capacity = i64::from(spec.capacity);
+        assert_eq!(
+            counts.len() as i64,
+            (total + capacity - 1) / capacity,
+            "G3: {key}: {counts:?}"
+        );
+        let open = counts.iter().filter(|count| **count < capacity).count();
+        assert!(open <= 1, "G3: {key}: {counts:?}");
+    }
+    by_key
+}
+
+/// All items of a key, as the stream gives them.
+pub(crate) async fn items<T: Bucket>(buckets: &Buckets<T>, key: KeyRef<'_, T>) -> Vec<T> {
+    let items = buckets.items(key).await.expect("a stream of items");
+    items.try_collect().await.expect("all items")
+}
+
+/// All pages of a key, as the stream gives them.
+pub(crate) async fn pages<T: Bucket>(buckets: &Buckets<T>, key: KeyRef<'_, T>) -> Vec<Page<T>> {
+    let pages = buckets.pages(key).await.expect("a stream of pages");
+    pages.try_collect().await.expect("all pages")
+}
+
+/// The ids of all documents, in their order.
+pub(crate) async fn ids<T: Bucket>(buckets: &Buckets<T>) -> Vec<String> {
+    let id = |bucket: &Document| bucket.get_str("_id").expect("a text").to_owned();
+    documents(buckets.collection())
+        .await
+        .iter()
+        .map(id)
+        .collect()
+}

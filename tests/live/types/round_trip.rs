@@ -1,0 +1,255 @@
+//! serde's attributes on an item: each goes through `append` and `items`, and the raw driver says how
+//! it is stored.
+
+use std::{collections::HashMap, fmt::Debug};
+
+use bucket_runtime::{
+    Bucket,
+    mongodb::bson::{Bson, DateTime, Document, doc, oid::ObjectId},
+};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::support::database::{database, documents, items};
+
+const NOON: i64 = 1_698_321_600_000;
+
+pub(crate) fn noon() -> DateTime {
+    DateTime::from_millis(NOON)
+}
+
+/// Appends items of one key and reads them back; gives the documents that hold them.
+pub(crate) async fn round_trip<T: Bucket + PartialEq + Debug>(
+    test: &str,
+    of_one_key: &[T],
+) -> Vec<Document> {
+    let buckets = T::buckets(&database(test).await).await.unwrap();
+    for item in of_one_key {
+        buckets.append(item).await.unwrap();
+    }
+    assert_eq!(items(&buckets, of_one_key[0].key()).await, of_one_key);
+    documents(buckets.collection()).await
+}
+
+/// Each item in a bucket of its own.
+fn elements<'a>(stored: &'a [Document], array: &str) -> Vec<&'a Document> {
+    let elements = stored
+        .iter()
+        .flat_map(|bucket| bucket.get_array(array).unwrap());
+    elements
+        .map(|element| element.as_document().unwrap())
+        .collect()
+}
+
+mod as_text {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(level: &u8, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&format!("level {level}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text["level ".len()..]
+            .parse()
+            .map_err(serde::de::Error::custom)
+    }
+}
+
+fn seven() -> i32 {
+    7
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[serde(rename_all = "camelCase")]
+#[bucket(
+    collection = "events",
+    id = "{user_name}/{created_at}",
+    capacity = 2,
+    items = "events",
+    count = "n"
+)]
+struct Event {
+    #[serde(rename = "who", alias = "user")]
+    user_name: String,
+    created_at: DateTime,
+    #[serde(alias = "oldName", alias = "olderName")]
+    new_name: String,
+    #[serde(rename(serialize = "given", deserialize = "given"))]
+    both_ways: i32,
+    #[serde(with = "as_text")]
+    level: u8,
+    #[serde(default)]
+    added_later: i32,
+    #[serde(default = "seven")]
+    lucky_number: i32,
+    #[serde(skip)]
+    cache: Vec<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[tokio::test]
+async fn serdes_attributes_say_how_fields_are_written() {
+    let event = Event {
+        user_name: "ada".into(),
+        created_at: noon(),
+        new_name: "name".into(),
+        both_ways: 1,
+        level: 3,
+        added_later: 4,
+        lucky_number: 5,
+        cache: vec![],
+        note: None,
+    };
+    let noted = Event {
+        note: Some("note".into()),
+        ..event.clone()
+    };
+    let written = doc! {
+        "createdAt": noon(), "newName": "name", "given": 1, "level": "level 3", "addedLater": 4,
+        "luckyNumber": 5,
+    };
+    let mut written_noted = written.clone();
+    written_noted.insert("note", "note");
+    let expected = doc! {
+        "_id": "ada/1698321600", "who": "ada", "events": [written, written_noted], "n": 2,
+    };
+    let stored = round_trip("attributes", &[event, noted]).await;
+    // `events` stands before `n`: the server sorts what an upsert writes.
+    assert_eq!(stored, [expected]);
+}
+
+#[tokio::test]
+async fn serdes_attributes_say_how_older_documents_are_read() {
+    let events = Event::buckets(&database("old_attributes").await)
+        .await
+        .unwrap();
+    let element = |name: &str| {
+        doc! { "createdAt": noon(), name: "name", "given": 1, "level": "level 3", "note": null }
+    };
+    let old = doc! {
+        "_id": "ada/1698321600", "user": "ada", "n": 2,
+        "events": [element("oldName"), element("olderName")],
+    };
+    events.collection().insert_one(old).await.unwrap();
+    let read = Event {
+        user_name: "ada".into(),
+        created_at: noon(),
+        new_name: "name".into(),
+        both_ways: 1,
+        level: 3,
+        added_later: 0,
+        lucky_number: 7,
+        cache: vec![],
+        note: None,
+    };
+    assert_eq!(items(&events, "ada").await, [read.clone(), read]);
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Origin {
+    owner: ObjectId,
+    seen: DateTime,
+    big: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "flat", id = "{k}_{at}", capacity = 1)]
+struct Flat {
+    k: i64,
+    at: DateTime,
+    #[serde(flatten)]
+    origin: Origin,
+    #[serde(flatten)]
+    rest: HashMap<String, i32>,
+}
+
+#[tokio::test]
+async fn flattened_fields_stand_in_the_element_even_if_they_look_like_operators() {
+    let owner = ObjectId::from_bytes([7; 12]);
+    let with = |names: &[&str]| Flat {
+        k: 1,
+        at: noon(),
+        origin: Origin {
+            owner,
+            seen: DateTime::from_millis(-1),
+            big: i64::MAX,
+        },
+        rest: names.iter().map(|name| ((*name).to_owned(), 5)).collect(),
+    };
+    let hostile = [
+        "$each",
+        "$slice",
+        "$position",
+        "$sort",
+        "$set",
+        "_id",
+        "k",
+        "a.b",
+        "",
+        "$",
+    ];
+    let flat = [with(&[]), with(&["$each"]), with(&hostile)];
+    let stored = round_trip("flatten", &flat).await;
+    let elements = elements(&stored, "items");
+    assert_eq!(elements[1].get_i32("$each").unwrap(), 5);
+    assert_eq!(elements[2].len(), 4 + hostile.len());
+    assert_eq!(
+        elements[0].get("seen"),
+        Some(&Bson::DateTime(DateTime::from_millis(-1)))
+    );
+    assert_eq!(elements[0].get_object_id("owner").unwrap(), owner);
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[serde(deny_unknown_fields)]
+#[bucket(collection = "strict", id = "{k}_{#}", capacity = 2)]
+struct Strict {
+    k: i64,
+    n: i32,
+}
+
+#[tokio::test]
+async fn unknown_fields_are_refused_if_the_struct_says_so() {
+    let strict = Strict::buckets(&database("strict").await).await.unwrap();
+    strict.append(&Strict { k: 1, n: 1 }).await.unwrap();
+    assert_eq!(items(&strict, &1).await, [Strict { k: 1, n: 1 }]);
+    let add = doc! { "$set": { "items.0.more": 1 } };
+    strict.collection().update_one(doc! {}, add).await.unwrap();
+    assert!(strict.page(&1, 1).await.unwrap_err().is_deserialize());
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[serde(default)]
+#[bucket(collection = "defaults", id = "{k}_{#}", capacity = 2)]
+struct Defaults {
+    k: i64,
+    n: i32,
+    text: String,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self {
+            k: 99,
+            n: 42,
+            text: "default".into(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_an_element_lacks_comes_from_the_structs_default_and_the_key_does_not() {
+    let defaults = Defaults::buckets(&database("defaults").await)
+        .await
+        .unwrap();
+    let bucket =
+        doc! { "_id": "1_0000000000", "k": 1, "count": 2, "items": [{}, { "text": "own" }] };
+    defaults.collection().insert_one(bucket).await.unwrap();
+    let read = |text: &str| Defaults {
+        k: 1,
+        n: 42,
+        text: text.into(),
+    };
+    assert_eq!(items(&defaults, &1).await, [read("default"), read("own")]);
+}

@@ -1,0 +1,267 @@
+//! Buckets that expire: the server removes one when its newest item is too old, and none before.
+
+use std::{fmt::Debug, time::Duration};
+
+use bucket_runtime::{
+    Bucket, Buckets,
+    mongodb::{
+        Database,
+        bson::{DateTime, Document, doc},
+    },
+};
+use bucket_testkit::Server;
+use tokio::task::JoinSet;
+
+use crate::support::database::{database, documents, items};
+
+macro_rules! readings {
+    ($($name:ident($id:literal, $span:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "readings", id = $id, capacity = 4, expire_after = $span)]
+        struct $name {
+            sensor: i64,
+            at: DateTime,
+            value: i64,
+        }
+
+        impl From<Reading> for $name {
+            fn from(Reading { sensor, at, value }: Reading) -> Self {
+                Self { sensor, at, value }
+            }
+        }
+    )+};
+}
+
+readings! {
+    In90Days("{sensor}_{at}", "90d")
+    In30Days("{sensor}_{at}", "30d")
+    InMillis("{sensor}_{at:millis}", "90d")
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "readings", id = "{sensor}_{at}", capacity = 4)]
+struct Reading {
+    sensor: i64,
+    at: DateTime,
+    value: i64,
+}
+
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+fn reading(sensor: i64, days_ago: i64, value: i64) -> Reading {
+    let now = DateTime::now().timestamp_millis();
+    // Moments differ, and do not rise with the order of writing.
+    let at = now - days_ago * DAY - (value * 7919) % 100_000;
+    Reading {
+        sensor,
+        at: DateTime::from_millis(at),
+        value,
+    }
+}
+
+/// In each bucket, what the server goes by is the greatest time of the items.
+async fn check_newest(db: &Database) -> usize {
+    let buckets = documents(&db.collection::<Document>("readings")).await;
+    for bucket in &buckets {
+        let items = bucket.get_array("items").unwrap();
+        let times = items.iter().map(|item| {
+            let item = item.as_document().unwrap();
+            *item.get_datetime("at").unwrap()
+        });
+        let newest = bucket.get_datetime("newest").unwrap();
+        assert_eq!(Some(*newest), times.max(), "{bucket}");
+    }
+    buckets.len()
+}
+
+#[tokio::test]
+async fn a_bucket_goes_when_its_newest_item_is_too_old_and_not_before() {
+    // A server looks once a minute otherwise.
+    let options = ["--setParameter", "ttlMonitorSleepSecs=1"];
+    let server = Server::start_with(&options).await.unwrap();
+    let db = server.database("expiry_monitor").await.unwrap();
+    db.drop().await.unwrap();
+
+    let readings = In90Days::buckets(&db).await.unwrap();
+    for (sensor, days_ago) in [(1, 100), (2, 100), (2, 91), (3, 100), (3, 80), (3, 100)] {
+        let item = reading(sensor, days_ago, sensor).into();
+        readings.append(&item).await.unwrap();
+    }
+    while readings.page_count(&1).await.unwrap() > 0 || readings.page_count(&2).await.unwrap() > 0 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // Those went in one turn of the server's, or in two; a third one comes after both.
+    readings.append(&reading(4, 100, 4).into()).await.unwrap();
+    while readings.page_count(&4).await.unwrap() > 0 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(items(&readings, &3).await.len(), 3);
+
+    // The key goes on with a new bucket.
+    readings.append(&reading(1, 0, 5).into()).await.unwrap();
+    assert_eq!(items(&readings, &1).await.len(), 1);
+}
+
+#[tokio::test]
+async fn every_way_of_writing_keeps_the_time_of_the_newest_item() {
+    let db = database("expiry_paths").await;
+    let readings = In90Days::buckets(&db).await.unwrap();
+    let client = readings.collection().client().clone();
+
+    // One by one, and then many that travel together.
+    for value in 0..6 {
+        let item = reading(1, 0, value).into();
+        readings.append(&item).await.unwrap();
+    }
+    let mut tasks = JoinSet::new();
+    for value in 0..200 {
+        let readings = readings.clone();
+        tasks.spawn(async move {
+            let item = reading(value % 3, 1, value).into();
+            readings.append(&item).await
+        });
+    }
+    while let Some(result) = tasks.join_next().await {
+        result.unwrap().unwrap();
+    }
+    let mut count = check_newest(&db).await;
+    assert!(count >= 50);
+
+    // In a session, and in a transaction.
+    let mut session = client.start_session().await.unwrap();
+    for value in 0..6 {
+        let item = reading(5, 2, value).into();
+        readings.append(&item).session(&mut session).await.unwrap();
+    }
+    session.start_transaction().await.unwrap();
+    for value in 6..12 {
+        let item = reading(5, 2, value).into();
+        readings.append(&item).session(&mut session).await.unwrap();
+    }
+    session.commit_transaction().await.unwrap();
+    assert_eq!(check_newest(&db).await, count + 3);
+    count += 3;
+
+    // In bulk: into open buckets, and as whole ones.
+    let many = (0..500).map(|value| reading(value % 9, 3, value).into());
+    readings.append_many(many).await.unwrap();
+    assert!(check_newest(&db).await > count + 100);
+}
+
+#[tokio::test]
+async fn imported_buckets_have_the_time_of_their_newest_item() {
+    let db = database("expiry_import").await;
+    let flat = db.collection::<Document>("flat");
+    let documents = (0..60).map(|value| {
+        let Reading { sensor, at, value } = reading(value % 4, 1, value);
+        doc! { "sensor": sensor, "at": at, "value": value }
+    });
+    flat.insert_many(documents).await.unwrap();
+    let readings = InMillis::buckets(&db).await.unwrap();
+    readings
+        .import_flat(&flat)
+        .sort(doc! { "value": 1 })
+        .await
+        .unwrap();
+    assert_eq!(check_newest(&db).await, 16);
+}
+
+/// The server's own removals are too seldom for this, so somebody else removes buckets as it would.
+async fn check_removed_while_writing<T>(test: &str)
+where
+    T: Bucket<Key = (i64,)> + From<Reading> + Debug,
+{
+    let db = database(test).await;
+    let readings: Buckets<T> = T::buckets(&db).await.unwrap();
+    let remover = tokio::spawn({
+        let buckets = readings.collection().clone();
+        async move {
+            loop {
+                buckets.delete_many(doc! { "sensor": 1 }).await.unwrap();
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+    });
+    let mut tasks = JoinSet::new();
+    for writer in 0..16 {
+        let readings = readings.clone();
+        tasks.spawn(async move {
+            for nth in 0..40 {
+                let value = writer * 1000 + nth;
+                readings.append(&reading(1, 0, value).into()).await.unwrap();
+            }
+            let many = (0..40).map(|nth| reading(1, 0, writer * 1000 + nth).into());
+            readings.append_many(many).await.unwrap();
+        });
+    }
+    while let Some(result) = tasks.join_next().await {
+        result.unwrap();
+        // What is left begins with the item that its id was taken from.
+        for bucket in documents(readings.collection()).await {
+            let first = bucket.get_array("items").unwrap()[0].as_document().unwrap();
+            let millis = first.get_datetime("at").unwrap().timestamp_millis();
+            let id = bucket.get_str("_id").unwrap();
+            assert!(id.starts_with(&format!("1_{}", millis / 1000)), "{bucket}");
+            assert!(bucket.contains_key("newest"), "{bucket}");
+        }
+    }
+    remover.abort();
+}
+
+#[tokio::test]
+async fn appends_go_to_a_new_bucket_when_the_open_one_is_removed() {
+    check_removed_while_writing::<In90Days>("expiry_removed").await;
+    check_removed_while_writing::<InMillis>("expiry_removed_millis").await;
+}
+
+#[tokio::test]
+async fn another_span_is_refused_with_the_command_that_changes_it() {
+    let db = database("expiry_mismatch").await;
+    In90Days::buckets(&db).await.unwrap();
+
+    let error = In30Days::buckets(&db).await.unwrap_err();
+    assert!(error.is_expiry_mismatch(), "{error}");
+    let text = error.to_string();
+    assert!(text.contains(r#"`expire_after = "7776000s"`"#), "{text}");
+    let command = r#"db.runCommand({collMod: "readings", index: {name: "bucket_expiry", expireAfterSeconds: 2592000}})"#;
+    assert!(text.contains(command), "{text}");
+    let index = doc! { "name": "bucket_expiry", "expireAfterSeconds": 2_592_000 };
+    db.run_command(doc! { "collMod": "readings", "index": index })
+        .await
+        .unwrap();
+    In30Days::buckets(&db).await.unwrap();
+    assert!(In90Days::buckets(&db).await.is_err());
+}
+
+#[tokio::test]
+async fn a_struct_that_knows_nothing_of_expiry_is_refused_until_the_index_is_gone() {
+    let db = database("expiry_unknown").await;
+    let readings = In90Days::buckets(&db).await.unwrap();
+
+    let error = Reading::buckets(&db).await.unwrap_err();
+    assert!(error.is_expiry_mismatch(), "{error}");
+    assert!(
+        error.to_string().contains("drop the index `bucket_expiry`"),
+        "{error}"
+    );
+    readings
+        .collection()
+        .drop_index("bucket_expiry")
+        .await
+        .unwrap();
+    Reading::buckets(&db).await.unwrap();
+
+    // An index of that name which removes nothing is not ours.
+    let index = bucket_runtime::mongodb::IndexModel::builder()
+        .keys(doc! { "newest": 1 })
+        .options(
+            bucket_runtime::mongodb::options::IndexOptions::builder()
+                .name("bucket_expiry".to_owned())
+                .build(),
+        )
+        .build();
+    readings.collection().create_index(index).await.unwrap();
+    let error = In90Days::buckets(&db).await.unwrap_err();
+    assert!(error.is_index_conflict(), "{error}");
+    assert!(error.to_string().contains("`bucket_expiry`"), "{error}");
+}

@@ -1,0 +1,262 @@
+//! Time windows: late and early items find their own window, whichever way they come, and reads give
+//! what a plain list of windows gives.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{
+    Bucket, Buckets,
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, doc},
+    },
+};
+use futures_util::TryStreamExt;
+use proptest::prelude::*;
+
+use crate::support::database::{database, documents, items, pages};
+
+const CAPACITY: usize = 3;
+const HOUR: i64 = 3_600_000;
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(
+    collection = "readings",
+    id = "{sensor}_{at/1h}",
+    capacity = 3,
+    window = "hour"
+)]
+struct Reading {
+    sensor: String,
+    at: DateTime,
+    n: i64,
+}
+
+impl Reading {
+    fn new(sensor: &str, millis: i64, n: i64) -> Self {
+        Self {
+            sensor: sensor.to_owned(),
+            at: DateTime::from_millis(millis),
+            n,
+        }
+    }
+}
+
+async fn fresh(db: &Database) -> Buckets<Reading> {
+    let _ = db.collection::<Reading>("readings").drop().await;
+    Reading::buckets(db).await.unwrap()
+}
+
+/// What is stored. An upsert writes the key and the window in an order of the server's own.
+async fn stored(buckets: &Buckets<Reading>) -> Vec<BTreeMap<String, Bson>> {
+    sorted(documents(buckets.collection()).await)
+}
+
+fn sorted(documents: Vec<Document>) -> Vec<BTreeMap<String, Bson>> {
+    documents
+        .into_iter()
+        .map(|document| document.into_iter().collect())
+        .collect()
+}
+
+/// The documents that these readings must be, written by hand: a window's buckets after each other,
+/// in the order in which its readings came.
+fn expected(readings: &[Reading]) -> Vec<BTreeMap<String, Bson>> {
+    let mut windows = BTreeMap::<(&str, i64), Vec<&Reading>>::new();
+    for reading in readings {
+        let window = reading.at.timestamp_millis().div_euclid(HOUR) * HOUR;
+        let window = windows.entry((&reading.sensor, window)).or_default();
+        window.push(reading);
+    }
+    let mut documents = Vec::new();
+    for ((sensor, window), readings) in windows {
+        let seconds = window / 1000;
+        let start = match seconds {
+            0.. => format!("{seconds:010}"),
+            _ => format!("-{:010}", 10_000_000_000 + seconds),
+        };
+        for (n, readings) in readings.chunks(CAPACITY).enumerate() {
+            let suffix = if n == 0 {
+                String::new()
+            } else {
+                format!("_{n:06}")
+            };
+            let item = |reading: &&Reading| doc! { "at": reading.at, "n": reading.n };
+            documents.push(doc! {
+                "_id": format!("{}_{start}{suffix}", sensor.replace('_', "%5F")),
+                "sensor": sensor,
+                "hour": DateTime::from_millis(window),
+                "count": readings.len() as i32,
+                "items": readings.iter().map(item).collect::<Vec<_>>(),
+            });
+        }
+    }
+    documents.sort_by(|a, b| a.get_str("_id").unwrap().cmp(b.get_str("_id").unwrap()));
+    sorted(documents)
+}
+
+fn readings() -> impl Strategy<Value = Vec<Reading>> {
+    let reading = ("a|b_", -3 * HOUR..3 * HOUR);
+    prop::collection::vec(reading, 0..40).prop_map(|readings| {
+        let readings = readings.iter().zip(0..);
+        readings
+            .map(|((sensor, millis), n)| Reading::new(sensor, *millis, n))
+            .collect()
+    })
+}
+
+/// Each on its own, all at once, in one load, in two loads, and out of a flat collection.
+#[test]
+fn every_way_of_writing_makes_the_same_buckets() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let db = runtime.block_on(database("windows_ways"));
+    let config = ProptestConfig {
+        cases: 14,
+        failure_persistence: None,
+        ..Default::default()
+    };
+    proptest!(config, |(readings in readings(), cut in 0..40_usize)| {
+        runtime.block_on(async {
+            let expected_documents = expected(&readings);
+            let buckets = fresh(&db).await;
+            for reading in &readings {
+                buckets.append(reading).await.unwrap();
+            }
+            assert_eq!(stored(&buckets).await, expected_documents);
+            reads_agree(&buckets, &readings).await;
+
+            let buckets = fresh(&db).await;
+            buckets.append_many(readings.clone()).await.unwrap();
+            assert_eq!(stored(&buckets).await, expected_documents);
+
+            let buckets = fresh(&db).await;
+            let mut session = db.client().start_session().await.unwrap();
+            let (first, second) = readings.split_at(cut.min(readings.len()));
+            for reading in first {
+                buckets.append(reading).session(&mut session).await.unwrap();
+            }
+            buckets.append_many(second.to_vec()).await.unwrap();
+            assert_eq!(stored(&buckets).await, expected_documents);
+
+            // A flat collection is put in order by time.
+            let buckets = fresh(&db).await;
+            let flat = db.collection::<Document>("flat");
+            flat.drop().await.unwrap();
+            let rows = readings.iter().map(|reading| {
+                doc! { "_id": reading.n, "sensor": &reading.sensor, "at": reading.at, "n": reading.n }
+            });
+            let rows: Vec<_> = rows.collect();
+            if !rows.is_empty() {
+                flat.insert_many(rows).await.unwrap();
+            }
+            buckets.import_flat(&flat).await.unwrap();
+            let mut in_order = readings.clone();
+            in_order.sort_by_key(|reading| reading.at);
+            assert_eq!(stored(&buckets).await, expected(&in_order));
+        });
+    });
+}
+
+/// Every read of every key, against the list of its readings in the order of the windows.
+async fn reads_agree(buckets: &Buckets<Reading>, readings: &[Reading]) {
+    for sensor in ["a", "b_"] {
+        let mut own: Vec<_> = readings
+            .iter()
+            .filter(|one| one.sensor == sensor)
+            .cloned()
+            .collect();
+        own.sort_by_key(|reading| reading.at.timestamp_millis().div_euclid(HOUR));
+        assert_eq!(items(buckets, sensor).await, own);
+        assert_eq!(buckets.count(sensor).await.unwrap(), own.len() as u64);
+        let pages = pages(buckets, sensor).await;
+        assert_eq!(
+            buckets.page_count(sensor).await.unwrap(),
+            pages.len() as u64
+        );
+        assert_eq!(buckets.latest(sensor).await.unwrap().as_ref(), pages.last());
+        for (n, page) in pages.iter().enumerate() {
+            let number = n as u64 + 1;
+            assert_eq!(
+                buckets.page(sensor, number).await.unwrap().as_ref(),
+                Some(page)
+            );
+            let after = buckets.after(sensor, &page.token()).await.unwrap();
+            assert_eq!(after.as_ref(), pages.get(n + 1));
+            let before = buckets.before(sensor, &page.token()).await.unwrap();
+            assert_eq!(before.as_ref(), n.checked_sub(1).map(|n| &pages[n]));
+        }
+        let skip = own.len() / 2 + CAPACITY;
+        let skipped = buckets
+            .items(sensor)
+            .skip(skip as u64)
+            .limit(4)
+            .await
+            .unwrap();
+        let skipped: Vec<_> = skipped.try_collect().await.unwrap();
+        assert_eq!(
+            skipped,
+            own.iter().skip(skip).take(4).cloned().collect::<Vec<_>>()
+        );
+    }
+}
+
+/// The window stands at the top of the bucket alone, and nothing that reads items shows it.
+#[tokio::test]
+async fn flat_data_knows_no_windows() {
+    let db = database("windows_flat").await;
+    let buckets = fresh(&db).await;
+    buckets.append(&Reading::new("a", 1000, 1)).await.unwrap();
+    buckets.create_view("flat_readings").await.unwrap();
+    let shown = documents(&db.collection::<Document>("flat_readings")).await;
+    assert_eq!(
+        shown,
+        [doc! { "sensor": "a", "at": DateTime::from_millis(1000), "n": 1_i64 }]
+    );
+}
+
+/// Ids hold ten digits, and a window must begin within these.
+#[tokio::test]
+async fn times_past_the_ids_are_refused_and_those_within_are_read() {
+    let db = database("windows_limits").await;
+    let buckets = fresh(&db).await;
+    let limit = 10_000_000_000_000;
+    for far in [limit + HOUR, -limit - 1, i64::MAX, i64::MIN] {
+        let reading = Reading::new("a", far, 0);
+        let error = buckets.append(&reading).await.unwrap_err();
+        assert!(error.is_out_of_range(), "{error}");
+        let error = buckets.append_many([reading]).await.unwrap_err();
+        assert!(error.failed()[0].error.is_out_of_range(), "{error}");
+    }
+    // -10^10 seconds are no multiple of an hour, so the window of the first moments has no id.
+    let first = (-limit).div_euclid(HOUR) * HOUR;
+    let reading = Reading::new("a", first + HOUR - 1, 0);
+    assert!(
+        buckets
+            .append(&reading)
+            .await
+            .unwrap_err()
+            .is_out_of_range()
+    );
+    let near: Vec<_> = [first + HOUR, -1, 0, limit - 1]
+        .iter()
+        .zip(0..)
+        .map(|(millis, n)| Reading::new("a", *millis, n))
+        .collect();
+    for reading in near.iter().rev() {
+        buckets.append(reading).await.unwrap();
+    }
+    assert_eq!(items(&buckets, "a").await, near);
+    for reading in &near {
+        let found = buckets
+            .items("a")
+            .filter(Reading::FIELDS.at.eq(reading.at))
+            .await
+            .unwrap();
+        assert_eq!(
+            found.try_collect::<Vec<_>>().await.unwrap(),
+            std::slice::from_ref(reading)
+        );
+    }
+    let all = Reading::FIELDS.at.between(DateTime::MIN..DateTime::MAX);
+    let found = buckets.all_items().filter(all).await.unwrap();
+    assert_eq!(found.try_collect::<Vec<_>>().await.unwrap(), near);
+}

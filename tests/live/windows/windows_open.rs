@@ -1,0 +1,94 @@
+//! Opening a collection of windows: its index, and other lengths.
+
+use bucket_runtime::{
+    Bucket, Error,
+    mongodb::{
+        Database,
+        bson::{DateTime, doc},
+    },
+};
+
+use crate::support::database::database;
+
+macro_rules! readings {
+    ($($name:ident($id:literal, $capacity:literal))+) => {$(
+        #[derive(Debug, Bucket)]
+        #[bucket(collection = "readings", id = $id, capacity = $capacity)]
+        struct $name {
+            sensor: i64,
+            at: DateTime,
+        }
+    )+};
+}
+
+readings! {
+    Hours("{sensor}_{at/1h}", 10)
+    SixtyMinutes("{sensor}_{at/60m}", 10)
+    TwoHours("{sensor}_{at/2h}", 10)
+    HalfHours("{sensor}_{at/30m}", 10)
+    LargeHours("{sensor}_{at/1h}", 20)
+    Seconds("{sensor}_{at}", 10)
+    LargeSeconds("{sensor}_{at}", 20)
+}
+
+async fn refused<T: Bucket>(db: &Database) -> Error {
+    T::buckets(db).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn the_open_index_has_the_window() {
+    let db = database("windows_index").await;
+    let readings = Hours::buckets(&db).await.unwrap();
+    let indexes = db
+        .run_command(doc! { "listIndexes": "readings" })
+        .await
+        .unwrap();
+    let indexes = indexes
+        .get_document("cursor")
+        .unwrap()
+        .get_array("firstBatch")
+        .unwrap();
+    let indexes = indexes.iter().filter_map(|index| index.as_document());
+    let mut named = indexes.filter(|index| index.get_str("name") == Ok("bucket_open"));
+    let open = named.next().unwrap();
+    let keys = doc! { "sensor": 1, "window": 1, "sealed": 1 };
+    assert_eq!(open.get_document("key").unwrap(), &keys);
+    assert!(open.get_bool("unique").unwrap());
+    // It tells the length of the windows, and leaves out none that has an id.
+    let bound = open.get_document("partialFilterExpression").unwrap();
+    let bound = bound
+        .get_document("window")
+        .unwrap()
+        .get_datetime("$gte")
+        .unwrap();
+    assert_eq!(bound.timestamp_millis(), -10_000_000_000_000 - 3_600_000);
+    drop(readings);
+    SixtyMinutes::buckets(&db).await.unwrap();
+}
+
+#[tokio::test]
+async fn other_windows_and_other_ids_are_refused() {
+    let db = database("windows_other").await;
+    let readings = Hours::buckets(&db).await.unwrap();
+    let error = refused::<TwoHours>(&db).await;
+    assert!(
+        error.is_window_mismatch() && !error.is_index_conflict(),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("windows of 3600 seconds"),
+        "{error}"
+    );
+    assert!(refused::<HalfHours>(&db).await.is_window_mismatch());
+    let error = refused::<LargeHours>(&db).await;
+    assert!(
+        error.is_capacity_mismatch() && !error.is_window_mismatch(),
+        "{error}"
+    );
+    assert!(refused::<Seconds>(&db).await.is_index_conflict());
+    readings.collection().drop().await.unwrap();
+
+    Seconds::buckets(&db).await.unwrap();
+    assert!(refused::<Hours>(&db).await.is_index_conflict());
+    assert!(refused::<LargeSeconds>(&db).await.is_capacity_mismatch());
+}

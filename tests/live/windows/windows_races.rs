@@ -1,0 +1,184 @@
+//! G1 to G3 for time windows: whatever the concurrency and the order of the times, n items of a
+//! window make ceil(n / capacity) buckets, and each item is in one of its own window.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{
+    Bucket, Buckets,
+    mongodb::{
+        Database,
+        bson::{DateTime, doc},
+    },
+};
+use rand::seq::SliceRandom;
+use tokio::task::JoinSet;
+
+use crate::support::database::{database, dense_buckets, documents, number};
+
+const WRITERS: usize = 32;
+const ITEMS: i64 = 1280;
+const KEYS: i64 = 3;
+const HOUR: i64 = 3_600_000;
+
+macro_rules! readings {
+    ($($name:ident($capacity:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "readings", id = "{sensor}_{at/1h}", capacity = $capacity)]
+        struct $name {
+            sensor: i64,
+            at: DateTime,
+            n: i64,
+        }
+
+        impl Reading for $name {
+            fn new(sensor: i64, at: DateTime, n: i64) -> Self {
+                Self { sensor, at, n }
+            }
+        }
+    )+};
+}
+
+trait Reading: Bucket {
+    fn new(sensor: i64, at: DateTime, n: i64) -> Self;
+}
+
+readings! {
+    Windows1(1)
+    Windows2(2)
+    Windows10(10)
+    Windows1000(1000)
+}
+
+/// In no order, on both sides of 1970, in some twenty windows.
+fn time(n: i64) -> i64 {
+    (n * 7919 % 20_000 - 10_000) * 3600
+}
+
+fn reading<T: Reading>(n: i64) -> T {
+    T::new(n % KEYS, DateTime::from_millis(time(n)), n)
+}
+
+async fn fresh<T: Reading>(db: &Database) -> Buckets<T> {
+    let _ = db.collection::<T>("readings").drop().await;
+    T::buckets(db).await.unwrap()
+}
+
+/// 32 tasks append, in shuffled order, through one handle or through four, combined or not; every
+/// eighth of them loads its part with `append_many`.
+async fn race<T: Reading>(db: &Database, handles: usize, combine: bool) {
+    let first = fresh::<T>(db).await;
+    let mut opened = vec![first.clone()];
+    for _ in 0..handles {
+        opened.push(T::buckets(db).combine(combine).await.unwrap());
+    }
+    let mut numbers: Vec<_> = (0..ITEMS).collect();
+    numbers.shuffle(&mut rand::rng());
+    let mut writers = JoinSet::new();
+    for (writer, part) in numbers.chunks(ITEMS as usize / WRITERS).enumerate() {
+        let buckets = opened[1 + writer % handles].clone();
+        let part = part.to_vec();
+        writers.spawn(async move {
+            if writer % 8 == 0 {
+                let load = part.into_iter().map(reading::<T>).collect::<Vec<_>>();
+                assert!(buckets.append_many(load).await.is_ok());
+                return;
+            }
+            for n in part {
+                buckets.append(&reading::<T>(n)).await.unwrap();
+            }
+        });
+    }
+    writers.join_all().await;
+    each_item_is_in_its_window(&first).await;
+}
+
+async fn each_item_is_in_its_window<T: Reading>(buckets: &Buckets<T>) {
+    let windows = dense_buckets(buckets).await;
+    let mut stored = Vec::new();
+    for of_window in windows.values() {
+        let sensor = number(of_window[0].get("sensor"));
+        let start = of_window[0]
+            .get_datetime("window")
+            .unwrap()
+            .timestamp_millis();
+        assert_eq!(start.rem_euclid(HOUR), 0);
+        let seconds = start / 1000;
+        let text = match seconds {
+            0.. => format!("{seconds:010}"),
+            _ => format!("-{:010}", 10_000_000_000 + seconds),
+        };
+        for (n, bucket) in of_window.iter().enumerate() {
+            let id = match n {
+                0 => format!("{sensor}_{text}"),
+                _ => format!("{sensor}_{text}_{n:06}"),
+            };
+            assert_eq!(bucket.get_str("_id").unwrap(), id);
+            for item in bucket.get_array("items").unwrap() {
+                let item = item.as_document().unwrap();
+                let n = number(item.get("n"));
+                let at = item.get_datetime("at").unwrap().timestamp_millis();
+                assert_eq!((n % KEYS, time(n)), (sensor, at));
+                assert_eq!(at.div_euclid(HOUR) * HOUR, start, "item {n} in {id}");
+                stored.push(n);
+            }
+        }
+    }
+    stored.sort_unstable();
+    assert_eq!(stored, (0..ITEMS).collect::<Vec<_>>(), "G1: each item once");
+}
+
+macro_rules! races {
+    ($($test:ident: $name:ident;)+) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        async fn $test() {
+            let db = database(concat!("windows_race_", stringify!($name))).await;
+            race::<$name>(&db, 1, true).await;
+            race::<$name>(&db, 4, true).await;
+            race::<$name>(&db, 2, false).await;
+        }
+    )+};
+}
+
+races! {
+    windows_1: Windows1;
+    windows_2: Windows2;
+    windows_10: Windows10;
+    windows_1000: Windows1000;
+}
+
+/// The order of one writer's items of a window is kept by loads beside other writers, and a load
+/// finds the windows that it did not make.
+#[tokio::test(flavor = "multi_thread")]
+async fn loads_into_windows_that_exist_keep_their_order() {
+    let db = database("windows_loads").await;
+    let buckets = fresh::<Windows10>(&db).await;
+    // Full windows, open ones and one with a sealed bucket.
+    for n in 0..ITEMS / 4 {
+        buckets.append(&reading(n)).await.unwrap();
+    }
+    let open = doc! { "count": { "$lt": 10 } };
+    let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
+    buckets.collection().update_one(open, seal).await.unwrap();
+    let rest = (ITEMS / 4..ITEMS).map(reading::<Windows10>);
+    buckets.append_many(rest).await.unwrap();
+    let mut last = BTreeMap::new();
+    for bucket in documents(buckets.collection()).await {
+        let window = (
+            number(bucket.get("sensor")),
+            *bucket.get_datetime("window").unwrap(),
+        );
+        for item in bucket.get_array("items").unwrap() {
+            let n = number(item.as_document().unwrap().get("n"));
+            let before = last.insert(window, n);
+            assert!(
+                before.is_none_or(|before| before < n),
+                "{n} after {before:?}"
+            );
+        }
+    }
+    let mut stored = 0;
+    for sensor in 0..KEYS {
+        stored += buckets.count(&sensor).await.unwrap() as i64;
+    }
+    assert_eq!(stored, ITEMS);
+}

@@ -1,0 +1,94 @@
+//! The order of the rooms: each uses only those before it, and itself.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The rooms of the runtime. What stands beside them (the traits, the handles, `sync`) uses them all.
+const RUNTIME: [&str; 9] = [
+    "schema", "error", "value", "protocol", "server", "read", "write", "maintain", "outlier",
+];
+
+/// What the runtime's rooms take from beside them: each call is a method of its handle.
+const BESIDE: [&str; 6] = ["Bucket", "Buckets", "Error", "KeyRef", "Result", "Windowed"];
+
+/// The stages of the derives.
+const DERIVE: [&str; 6] = ["errors", "parse", "model", "check", "expand", "fallback"];
+
+#[test]
+fn each_room_of_the_runtime_uses_only_those_before_it() {
+    check("bucket-runtime", &RUNTIME, &BESIDE);
+}
+
+#[test]
+fn each_stage_of_the_derives_uses_only_those_before_it() {
+    check("bucket-derive", &DERIVE, &[]);
+}
+
+fn check(package: &str, rooms: &[&str], beside: &[&str]) {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .join(package)
+        .join("src");
+    let mut wrong = Vec::new();
+    for (place, room) in rooms.iter().enumerate() {
+        let file = src.join(format!("{room}.rs"));
+        for file in sources(&src.join(room)).into_iter().chain([file]) {
+            let text = fs::read_to_string(&file).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            for used in used(code) {
+                let target = rooms.iter().position(|room| *room == used);
+                let is_right = match target {
+                    Some(target) => target <= place,
+                    None => beside.contains(&&*used),
+                };
+                if !is_right {
+                    wrong.push(format!("{} uses {used}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The first names behind `use crate::`, of which there may be several in braces.
+fn used(text: &str) -> Vec<String> {
+    let uses = text.split("use crate::").skip(1);
+    let trees = uses.filter_map(|rest| rest.split_once(';'));
+    trees.flat_map(|(tree, _)| first_names(tree)).collect()
+}
+
+fn first_names(tree: &str) -> Vec<String> {
+    let (mut depth, mut names) = (0, vec![String::new()]);
+    let is_group = tree.starts_with('{');
+    for letter in tree.strip_prefix('{').unwrap_or(tree).chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 && is_group => names.push(String::new()),
+            _ if depth == 0 => names.last_mut().unwrap().push(letter),
+            _ => {}
+        }
+    }
+    let firsts = names
+        .iter()
+        .filter_map(|name| name.trim().split("::").next());
+    let names = firsts.map(|name| name.split(' ').next().unwrap().to_owned());
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+/// All sources of a folder, and of the folders in it.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let files = paths.flat_map(|path| match path.is_dir() {
+        true => sources(&path),
+        false => vec![path],
+    });
+    files.collect()
+}
