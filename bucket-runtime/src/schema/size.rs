@@ -32,6 +32,7 @@ pub use self::len::{LenField, TooLong};
 ///     const MAX: u64 = bucket_runtime::string_size("sell".len());
 /// }
 /// ```
+///
 /// The library relies on this promise: if values are larger, a bucket may grow until the server refuses
 /// it.
 pub trait BsonSize {
