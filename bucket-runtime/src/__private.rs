@@ -72,7 +72,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static> ItemsField
     }
 }
 
-/// What a serializer gives.
+/// The result of a serializer.
 pub type Serialized<S> = Result<<S as Serializer>::Ok, <S as Serializer>::Error>;
 
 /// Stands for a field after a mistake, so that conditions on it cause no further messages.
@@ -85,7 +85,7 @@ pub fn first_too_long<I>(items: &[I], check: fn(&I) -> Option<TooLong>) -> Optio
     items.iter().find_map(check)
 }
 
-/// A type that serde writes and reads. One message for both: a type that lacks one mostly lacks the
+/// A type that serde writes and reads. Both have one message: a type that lacks one usually lacks the
 /// other.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored: serde has to write it, and to read it again",
