@@ -53,7 +53,7 @@ limits! {
 /// The type of a parent's array: `Vec`, under any name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the items of a parent",
-    label = "this type is no `Vec`",
+    label = "this type is not `Vec`",
     note = "help: use `Vec<…>` for the field marked `#[outlier(items)]`"
 )]
 pub trait ItemsField {
@@ -72,7 +72,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static> ItemsField
     }
 }
 
-/// What a serializer gives.
+/// The result of a serializer.
 pub type Serialized<S> = Result<<S as Serializer>::Ok, <S as Serializer>::Error>;
 
 /// Stands for a field after a mistake, so that conditions on it cause no further messages.
@@ -85,7 +85,7 @@ pub fn first_too_long<I>(items: &[I], check: fn(&I) -> Option<TooLong>) -> Optio
     items.iter().find_map(check)
 }
 
-/// A type that serde writes and reads. One message for both: a type that lacks one mostly lacks the
+/// A type that serde writes and reads. Both have one message: a type that lacks one usually lacks the
 /// other.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored: serde has to write it, and to read it again",
@@ -100,7 +100,7 @@ impl<T: Serialize + DeserializeOwned> StoredField for T {}
 /// A type whose values can identify an item within its key.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be `unique`",
-    label = "values of this type tell no items apart",
+    label = "values of this type cannot identify items",
     note = "help: use an integer, `String`, `bool`, `ObjectId` or `Uuid`, or implement `bucket_runtime::KeyField` for a newtype of yours"
 )]
 pub trait UniqueField {}
@@ -111,7 +111,7 @@ impl<T: KeyField> UniqueField for T {}
 /// The type of a parent's flag: `bool`, under any name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the flag of a parent",
-    label = "this type is no `bool`",
+    label = "this type is not `bool`",
     note = "help: use `bool` for the field marked `#[outlier(flag)]`"
 )]
 pub trait FlagField {}

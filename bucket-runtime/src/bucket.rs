@@ -24,8 +24,8 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 
 /// An item whose buckets are time windows (`{at/1h}`). The derive implements it for such a struct.
 #[diagnostic::on_unimplemented(
-    message = "the buckets of `{Self}` stand for no time windows",
-    label = "its id format ends in no window",
+    message = "the buckets of `{Self}` are not time windows",
+    label = "its id format does not end in a window",
     note = "help: end the id format in a window, such as `{{at/1h}}`"
 )]
 pub trait Windowed: Bucket {}

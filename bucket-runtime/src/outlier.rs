@@ -133,7 +133,7 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     }
 
     /// A validator for the parents' collection. With it, the server refuses an array longer than the
-    /// threshold (O2) from every program. It also requires that the array is an array and that the id
+    /// threshold (O2) from every program. It also requires that the field is an array and that the id
     /// has its stored type (numbers of any type), and nothing else.
     ///
     /// It never refuses what this library writes, provided that it has the struct's threshold. Use it at

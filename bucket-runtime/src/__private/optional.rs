@@ -7,7 +7,7 @@ use mongodb::bson::Document;
 /// A type that serde reads even where the value is missing: an `Option`, under any name.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{Self}` that is not always stored needs a default",
-    label = "where it is left out, what stands beside it could not be read",
+    label = "where it is left out, the rest could not be read back",
     note = "help: #[serde(default)]"
 )]
 pub trait OptionalField {}
@@ -18,8 +18,8 @@ impl<T: OptionalField> OptionalField for Box<T> {}
 /// A type that serde reads from no fields at all when it is flattened.
 #[diagnostic::on_unimplemented(
     message = "a flattened `{Self}` that is not always stored may not be readable",
-    label = "where its fields are left out, what stands beside them could not be read",
-    note = "help: remove it: an empty map writes nothing anyway; and take an `Option` of a struct"
+    label = "where its fields are left out, the rest could not be read back",
+    note = "help: remove it: an empty map writes nothing anyway; for a struct, use an `Option`"
 )]
 pub trait OptionalParts {}
 

@@ -17,7 +17,7 @@ use crate::{
 /// Builder of new collections: await it; see
 /// [`Bucket::create_collection`](crate::Bucket::create_collection) and
 /// [`Outlier::create_collections`](crate::Outlier::create_collections).
-#[must_use = "the collections are made when this is awaited"]
+#[must_use = "the collections are created when this is awaited"]
 pub struct CreateCollections {
     collections: Vec<NewCollection>,
     options: CreateCollectionOptions,

@@ -6,7 +6,7 @@ use crate::protocol::filter::Filter;
 
 /// A condition on parents: a [`Filter`] of typed fields, or a filter document of the driver.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no condition on `{T}`",
+    message = "`{Self}` is not a condition on `{T}`",
     label = "a `Filter<{T}>` or a `Document` belongs here",
     note = "help: write it with the fields of the struct: `{T}::FIELDS`"
 )]

@@ -126,7 +126,7 @@ pub struct PushManyError<I> {
 
 impl<I> fmt::Display for PushManyError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} items are left)", self.error, self.rest.len())
+        write!(f, "{} ({} items remain)", self.error, self.rest.len())
     }
 }
 

@@ -15,8 +15,8 @@ use crate::{
     },
 };
 
-/// The parent without the items that cannot be read, of which somebody is told; `error` says why it
-/// could not be read as a whole. What else in it cannot be read stays an error.
+/// Reads the parent without its unreadable items and reports each of them; `error` says why the parent
+/// could not be read as a whole. Other unreadable fields remain an error.
 pub(crate) fn sift_parent<T: Outlier>(
     row: &RawDocument,
     error: DriverError,

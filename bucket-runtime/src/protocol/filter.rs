@@ -32,7 +32,7 @@ use crate::schema::{id, key::KeyPart, spec::BucketSpec};
 ///
 /// assert_eq!(Document::from(search(&[])), doc! {});
 /// ```
-#[must_use = "a condition does nothing by itself: give it to a read, or combine it by `and` or `or`"]
+#[must_use = "a condition does nothing by itself: pass it to a read, or combine it with `and` or `or`"]
 pub struct Filter<T> {
     pub(crate) node: Node,
     of: PhantomData<fn() -> T>,

@@ -4,24 +4,24 @@ use mongodb::bson::Bson;
 
 use crate::protocol::command::KeyScope;
 
-/// What a writer knows of a key's newest bucket. It may be outdated at any time: then the server
+/// What a writer knows of a key's newest bucket. It may be out of date at any time: then the server
 /// refuses the statement that was built on it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NewestBucket {
-    /// Nothing.
+    /// Nothing is known yet; the next statement does not need to know more.
     Unknown,
-    /// Nothing, and it cannot be left at that.
+    /// Nothing is known, and the bucket must be read before the next statement.
     MustRead,
-    /// Nothing is open. Which id is next has to be read.
+    /// No bucket is open. The next id has to be read.
     NoneOpen,
-    /// A bucket is open, and has room for so many.
+    /// A bucket is open, with room for this many items.
     Open {
         id: String,
         room: usize,
-        /// How many bytes its items take beyond their shares, where that counts.
+        /// The bytes that its items take beyond their shares, if bytes are counted.
         oversize: i64,
     },
-    /// Nothing is open, and this is the last id that has to be counted on from.
+    /// No bucket is open, and the next id follows `last` if there is one.
     Closed { last: Option<String> },
 }
 
@@ -42,8 +42,8 @@ pub(crate) struct LastBucket {
 }
 
 impl NewestBucket {
-    /// What is known of a key, or of a window, by its last bucket. One read tells both: which number
-    /// is next, and that nothing is open. Another writer may have opened that bucket a moment ago.
+    /// The state that the last bucket of a key or window shows. One read finds both the next number and
+    /// that no bucket is open. Another writer may have opened that bucket a moment ago.
     pub(crate) fn by_last(last: Option<LastBucket>) -> Self {
         match last {
             Some(LastBucket { id, room, oversize }) if room > 0 => {
@@ -55,7 +55,7 @@ impl NewestBucket {
         }
     }
 
-    /// What is known of a key by its open bucket; if that has an id that is none of the key's, that id.
+    /// The state that the key's open bucket shows; if its id cannot be one of the key's, that id.
     pub(crate) fn by_open(open: OpenBucket, scope: &KeyScope) -> Result<Self, Bson> {
         match open.id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Self::Open {
@@ -69,7 +69,7 @@ impl NewestBucket {
         }
     }
 
-    /// Notes that a bucket that is about to be opened gets another id.
+    /// Replaces the id of a bucket that is about to be opened under another id.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
         if let Self::Open { id, .. } | Self::Closed { last: Some(id) } = self
             && id == from

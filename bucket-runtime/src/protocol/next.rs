@@ -28,7 +28,7 @@ pub(crate) enum Answer {
 pub(crate) struct Facts {
     /// Whether the statement carried one item.
     pub(crate) is_single: bool,
-    /// How often the batch was sent since it last got on.
+    /// How often the batch was sent since it last made progress.
     pub(crate) tries: u32,
     /// Whether buckets of the key can run out of bytes.
     pub(crate) counts_bytes: bool,
@@ -43,9 +43,9 @@ pub(crate) struct Facts {
 /// What the writer does next.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Next {
-    /// Goes on behind the items that are stored.
+    /// Continues after the stored items.
     GoOn,
-    /// Sends the items again, and takes this for the newest bucket.
+    /// Sends the items again, with this as the newest bucket.
     SendAgain(NewestBucket),
     /// Waits for the index, and sends the items again.
     AwaitIndex,
@@ -53,14 +53,14 @@ pub(crate) enum Next {
     Stop,
 }
 
-/// After the third try, others are faster: what was read is out of date before it is used, and one item
-/// that goes into any open bucket has the best chance.
+/// After the third try, other writers are faster: what was read is out of date before it is used, and a
+/// single item that any open bucket takes has the best chance.
 pub(crate) fn is_contended(tries: u32) -> bool {
     tries > 2
 }
 
 /// A writer that loses the race for opening a bucket twice reads the open bucket: it may not be a race,
-/// but a bucket that is in the way.
+/// but a bucket with a foreign id.
 fn has_lost_twice(tries: u32) -> bool {
     tries == 2
 }
@@ -86,13 +86,13 @@ pub(crate) fn next(known: &NewestBucket, answer: Answer, facts: Facts) -> Next {
         Answer::ItemThere => MustRead,
         Answer::MustNotOpen if contended && matches!(known, Open { .. }) => Unknown,
         Answer::MustNotOpen => MustRead,
-        // With a time, the open bucket may be another one than the last one of the item's moment.
+        // With a time ordinal, the open bucket need not be the last one of the item's moment.
         Answer::NoMatch if facts.counts_bytes && !facts.is_numbered => MustRead,
         Answer::NoMatch if facts.is_single => NoneOpen,
         Answer::NoMatch => MustRead,
         // A full or sealed bucket of the same moment.
         Answer::IdTaken if upsert => NoneOpen,
-        // Somebody was faster: the bucket is there now, and the same statement joins it.
+        // Another writer was faster: its bucket is there now, and the same statement joins it.
         Answer::OtherOpen if upsert && !has_lost_twice(facts.tries) && !may_lack_bytes => Unknown,
         Answer::IdTaken | Answer::OtherOpen if upsert || facts.counts_bytes || !contended => {
             MustRead

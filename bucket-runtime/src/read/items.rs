@@ -30,8 +30,8 @@ use crate::{
 };
 
 impl<T: Bucket> Buckets<T> {
-    /// Streams all items of a key across its buckets, in bounded memory. With [`Items`]'s methods, only
-    /// those that match a filter, newest first, or up to a limit.
+    /// Streams all items of a key across its buckets, in bounded memory. [`Items`] has methods for a
+    /// filter, the reverse order, and a limit.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};

@@ -171,7 +171,7 @@ pub struct InvalidToken(pub(crate) &'static str);
 
 impl fmt::Display for InvalidToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not such a token; take it from {}", self.0)
+        write!(f, "not a valid token; take one from {}", self.0)
     }
 }
 

@@ -88,7 +88,7 @@ fn key(spec: &BucketSpec) -> Document {
 }
 
 /// Builder of a view: await it; see [`Buckets::create_view`](crate::Buckets::create_view).
-#[must_use = "the view is made when this is awaited"]
+#[must_use = "the view is created when this is awaited"]
 pub struct CreateView<'s> {
     server: Server,
     name: String,

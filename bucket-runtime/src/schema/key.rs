@@ -41,7 +41,7 @@ use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
 /// - `from_bson(to_bson(key))` gives the key back.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key field or an id",
-    label = "this type names no key",
+    label = "this type cannot identify a key",
     note = "help: use an integer, `String`, `bool`, `ObjectId` or `Uuid`, or implement `bucket_runtime::KeyField` for a newtype of yours"
 )]
 pub trait KeyField: Clone + Send + Sync + 'static {

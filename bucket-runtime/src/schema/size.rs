@@ -32,9 +32,9 @@ pub use self::len::{LenField, TooLong};
 ///     const MAX: u64 = bucket_runtime::string_size("sell".len());
 /// }
 /// ```
+///
 /// The library relies on this promise: if values are larger, a bucket may grow until the server refuses
 /// it.
-/// refuses it.
 pub trait BsonSize {
     /// The maximum size of a value in bytes, without its field name.
     const MAX: u64;

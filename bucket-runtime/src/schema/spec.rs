@@ -75,7 +75,7 @@ impl BucketSpec {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: unless the capacity lies between 1 and
+    /// At compile time if used in a `const`, unless the capacity lies between 1 and
     /// [`MAX_CAPACITY`], and the id format has as many key placeholders as there are key names.
     ///
     /// ```
@@ -125,7 +125,7 @@ impl BucketSpec {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: unless it lies between 1024 and
+    /// At compile time if used in a `const`, unless it lies between 1024 and
     /// [`MAX_BYTES`](crate::MAX_BYTES).
     #[must_use]
     pub const fn max_bytes(mut self, bytes: u32) -> Self {
@@ -202,7 +202,7 @@ impl BucketSpec {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: unless it lies between 1 and 2147483647, and the
+    /// At compile time if used in a `const`, unless it lies between 1 and 2147483647, and the
     /// ordinal is a time.
     #[must_use]
     pub const fn expire_after(mut self, seconds: u32) -> Self {
@@ -275,7 +275,7 @@ impl OutlierSpec {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: unless the threshold lies between 1 and
+    /// At compile time if used in a `const`, unless the threshold lies between 1 and
     /// [`MAX_CAPACITY`].
     ///
     /// ```
@@ -334,7 +334,7 @@ impl OutlierSpec {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: unless it lies between 1024 and
+    /// At compile time if used in a `const`, unless it lies between 1024 and
     /// [`MAX_BYTES`](crate::MAX_BYTES).
     #[must_use]
     pub const fn max_bytes(mut self, bytes: u32) -> Self {
@@ -361,7 +361,7 @@ impl OutlierSpec {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: unless it lies between 1 and [`MAX_CAPACITY`].
+    /// At compile time if used in a `const`, unless it lies between 1 and [`MAX_CAPACITY`].
     #[must_use]
     pub const fn extras_capacity(mut self, capacity: u32) -> Self {
         assert!(

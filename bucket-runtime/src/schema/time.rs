@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// past), and an offset from UTC is lost.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the time of a bucket's items",
-    label = "this type is no point in time",
+    label = "this type is not a point in time",
     note = "help: use `bson::DateTime`, or, with the feature of that name, a type of `chrono`, `time` or `jiff`; to number the buckets instead, write `{{#}}`"
 )]
 pub trait TimeField: Sized {
@@ -96,7 +96,7 @@ impl TimeField for jiff::Timestamp {
 /// What [`bson_date`] stores: a [`TimeField`], or an `Option` of one, where `None` is stored as null.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a date",
-    label = "this type is no point in time",
+    label = "this type is not a point in time",
     note = "help: use `bson::DateTime`, a time of `chrono`, `time` or `jiff` with the feature of that name, or an `Option` of these"
 )]
 pub trait DateField: Sized {

@@ -4,7 +4,6 @@
 //! takes several updates in a command that gets its transaction number here
 //! ([`retryable`](super::retryable)). Where that is impossible, behind a `mongos` and on a standalone
 //! server, each update is a command of its own.
-//! is not possible, behind a `mongos` and on a standalone server, each update travels alone.
 
 use mongodb::{
     error::{Error as DriverError, ErrorKind, InsertManyError, WriteError, WriteFailure},

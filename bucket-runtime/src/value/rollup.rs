@@ -200,9 +200,9 @@ pub enum Marked<const IS: bool> {}
 
 /// Implemented for what a field is [`Marked`] with, and so for what buckets keep.
 #[diagnostic::on_unimplemented(
-    message = "buckets do not keep this of the field",
-    label = "the field is not marked so",
-    note = "help: mark it in the struct with what is to be kept: `#[bucket(sum, min, max)]`"
+    message = "buckets do not keep this value of the field",
+    label = "the field is not marked with it",
+    note = "help: mark it in the struct with what buckets should keep: `#[bucket(sum, min, max)]`"
 )]
 pub trait Kept {}
 

@@ -101,7 +101,7 @@ impl<'de, T: Bucket, E: Deserialize<'de>> Visitor<'de> for BucketVisitor<T, E> {
         let (id, key, sealed) = fields.finish::<A::Error>(&T::SPEC)?;
         let key = T::Key::from_values(key).map_err(|field| {
             A::Error::custom(format_args!(
-                "the key field `{}` holds a value of another type",
+                "the key field `{}` has a value of another type",
                 T::SPEC.key[field].name
             ))
         })?;

@@ -37,7 +37,7 @@ impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
     }
 }
 
-/// A value as a document, which alone can be read.
+/// A document with one value, since only documents can be read.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Only<V> {
     pub(crate) value: V,

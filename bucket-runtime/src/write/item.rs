@@ -80,7 +80,7 @@ pub(crate) fn stored<T: Bucket>(
     let element = element.and_then(|element| Ok(Bson::try_from(element.value())?));
     let element = element.and_then(|element| match T::SPEC.unique {
         Some(field) if !command::identity(field, &element).is_some_and(is_single) => {
-            Err(format!("the unique field `{field}` has no single value").into())
+            Err(format!("the `unique` field `{field}` has no single value").into())
         }
         _ => Ok(element),
     });

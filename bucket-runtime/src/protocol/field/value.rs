@@ -3,7 +3,7 @@
 /// A value for a field of type `V`: a `V`, a reference to one, text for a `String`, and for an
 /// `Option<V>` also a `V`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no value for a field of type `{V}`",
+    message = "`{Self}` is not a value for a field of type `{V}`",
     label = "a value of type `{V}` belongs here",
     note = "help: pass a `{V}`, or a reference to one"
 )]

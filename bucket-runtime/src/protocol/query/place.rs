@@ -13,8 +13,8 @@ use crate::{
 
 impl Query {
     /// The first matching item of a key, as a bucket with this item alone, or with all items of its
-    /// bucket. The place of the count holds the number of items before it: a name that no condition and
-    /// no key field can have. So does the place of `sealed`, which says whether the bucket is open.
+    /// bucket. The count's field holds the number of items before it, and `sealed` says whether the
+    /// bucket is open: no condition and no key field can have these two names.
     pub(crate) fn place(
         &self,
         spec: &BucketSpec,

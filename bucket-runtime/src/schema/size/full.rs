@@ -18,7 +18,7 @@ impl BucketSpec {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: if a full bucket could exceed that. The message names the
+    /// At compile time if used in a `const`, if a full bucket could exceed that. The message names the
     /// capacity that would fit.
     ///
     /// ```
@@ -111,7 +111,7 @@ impl OutlierSpec {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: if a full parent could exceed that. The message names the
+    /// At compile time if used in a `const`, if a full parent could exceed that. The message names the
     /// threshold that would fit.
     ///
     /// ```
@@ -143,7 +143,7 @@ impl OutlierSpec {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: if a full extras document could exceed `max_bytes`. The
+    /// At compile time if used in a `const`, if a full extras document could exceed `max_bytes`. The
     /// message names the capacity that would fit.
     ///
     /// ```

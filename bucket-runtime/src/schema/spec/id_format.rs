@@ -43,7 +43,7 @@ impl IdFormat {
     ///
     /// # Panics
     ///
-    /// At compile time if used in a `const`: unless each text in `after_key` starts with ASCII
+    /// At compile time if used in a `const`, unless each text in `after_key` starts with ASCII
     /// punctuation other than `%`, and a window is at least one second long. The first character of each
     /// text is escaped in key text, which keeps the ids of two keys apart.
     pub const fn new(

@@ -36,7 +36,7 @@ use crate::schema::{key::stored_integer, time::TimeField};
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "no least and greatest value can be kept of a `{Self}`",
+    message = "buckets cannot keep the minimum and maximum of a `{Self}`",
     label = "`min` and `max` need a number or a time",
     note = "help: use an integer, a float, `Decimal128` or a time, or implement `bucket_runtime::RollupField` for a newtype of yours"
 )]
@@ -58,7 +58,7 @@ pub trait RollupField {
 #[diagnostic::on_unimplemented(
     message = "values of type `{Self}` cannot be added up",
     label = "`sum` needs a number",
-    note = "help: use an integer, a float or `Decimal128`, or implement `bucket_runtime::SumField` for a newtype of yours; of a time, keep `min` and `max`"
+    note = "help: use an integer, a float or `Decimal128`, or implement `bucket_runtime::SumField` for a newtype of yours; for a time, use `min` and `max`"
 )]
 pub trait SumField: RollupField {
     /// The type of the sum when it is read; its default is the sum of no values.

@@ -183,7 +183,8 @@ impl<T: Bucket> Serialize for NewBucket<'_, T> {
         map.serialize_entry(scope.spec.items, &Elements(&chunk.held))?;
         if !scope.spec.rollups.is_empty() {
             let totals = chunk.totals();
-            let totals = totals.ok_or_else(|| S::Error::custom("the server has to add up"))?;
+            let totals =
+                totals.ok_or_else(|| S::Error::custom("only the server can add up the rollup"))?;
             map.serialize_entry(scope.spec.rollup, &totals.document(scope.spec))?;
         }
         if chunk.sealed {
