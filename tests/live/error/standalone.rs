@@ -20,7 +20,7 @@ use crate::{
         Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, fresh, together,
     },
     support::{
-        database::{listening, server},
+        database::{is_cluster, listening, server, wire_version},
         proxy::{
             Fate::{CutAfter, CutBefore},
             Proxy,
@@ -37,9 +37,10 @@ struct Standalone {
 }
 
 impl Standalone {
-    /// `None` if the server of the tests is somebody's own.
+    /// `None` if the server of the tests is somebody's own, is a `mongos`, or is of version 8.2, whose
+    /// program needs libraries beside it.
     async fn start(test: &str) -> Option<Self> {
-        if !server().await.is_throw_away() {
+        if !server().await.is_throw_away() || is_cluster().await || wire_version().await >= 25 {
             return None;
         }
         let admin = server().await.database("admin").await.unwrap();

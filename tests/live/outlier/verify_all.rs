@@ -7,8 +7,8 @@ use bucket_runtime::{
 
 use crate::{
     outlier::{
-        support::{Book3, items, repair, verify},
-        verify::{healthy, update},
+        support::{items, repair, verify},
+        verify::{Book3, healthy, update},
     },
     support::database::database,
 };
