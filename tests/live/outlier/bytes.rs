@@ -72,7 +72,7 @@ async fn bounded(books: &Outliers<Book>, title: usize) {
     let most = MAX.max(title as i64 + 100);
     assert!(parents.iter().all(|bytes| *bytes <= most), "{parents:?}");
     assert!(extras.iter().all(|bytes| *bytes <= MAX), "{extras:?}");
-    assert_eq!(verify(&books).await.unwrap(), []);
+    assert_eq!(verify(books).await.unwrap(), []);
 }
 
 /// What a parent would take with one more note of this size.

@@ -88,7 +88,7 @@ where
     for (index, id) in ids.iter().enumerate() {
         reads_give_exactly(logs, id, &of(index)).await;
     }
-    assert_eq!(verify(&logs).await.unwrap(), []);
+    assert_eq!(verify(logs).await.unwrap(), []);
     for (index, id) in ids.iter().enumerate() {
         match index % 3 {
             0 => assert!(logs.delete(id.borrowed()).await.unwrap()),
@@ -109,7 +109,7 @@ where
         }
         reads_give_exactly(logs, id, &left).await;
     }
-    assert_eq!(verify(&logs).await.unwrap(), []);
+    assert_eq!(verify(logs).await.unwrap(), []);
 }
 
 async fn reads_give_exactly<K>(logs: &Outliers<Log<K>>, id: &K, own: &[i64])

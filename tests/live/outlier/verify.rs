@@ -61,10 +61,10 @@ async fn outlier_a_healthy_collection_is_clean_and_stays_as_it_is() {
 /// Beside all that is healthy, exactly this problem is found and mended.
 async fn found_and_mended(books: &Outliers<Book3>, problem: OutlierProblem) {
     let text = problem.to_string();
-    assert_eq!(verify(&books).await.unwrap(), [problem]);
-    assert_eq!(repair(&books).await.unwrap(), [], "after {text}");
-    assert_eq!(verify(&books).await.unwrap(), []);
-    assert_eq!(repair(&books).await.unwrap(), []);
+    assert_eq!(verify(books).await.unwrap(), [problem]);
+    assert_eq!(repair(books).await.unwrap(), [], "after {text}");
+    assert_eq!(verify(books).await.unwrap(), []);
+    assert_eq!(repair(books).await.unwrap(), []);
 }
 
 pub(crate) async fn update(books: &Outliers<Book3>, id: i64, update: Document) {
