@@ -49,7 +49,11 @@ async fn the_open_index_has_the_window() {
         .get_array("firstBatch")
         .unwrap();
     let indexes = indexes.iter().filter_map(|index| index.as_document());
-    let mut named = indexes.filter(|index| index.get_str("name") == Ok("bucket_open"));
+    let mut named = indexes.filter(|index| {
+        index
+            .get_str("name")
+            .is_ok_and(|name| name == "bucket_open")
+    });
     let open = named.next().unwrap();
     let keys = doc! { "sensor": 1, "window": 1, "sealed": 1 };
     assert_eq!(open.get_document("key").unwrap(), &keys);
