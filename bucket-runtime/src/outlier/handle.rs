@@ -77,8 +77,8 @@ impl<T: Outlier> Outliers<T> {
         }
     }
 
-    /// Inserts a parent. One with more items than the threshold, or more bytes than `max_bytes`, is
-    /// split at once: the first of them in the document, the others in extras.
+    /// Inserts a parent. If it has more items than the threshold, or more bytes than `max_bytes`, the first
+    /// items go into the document and the others into extras.
     ///
     /// Round trips: one up to the threshold, and then the document is stored exactly as serde
     /// writes the struct. Beyond that up to five more for each extras document.
@@ -87,10 +87,10 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// [`is_duplicate`](crate::Error::is_duplicate) if the id is taken,
     /// [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
-    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error on
-    /// the way through the extras leaves the parent with the first of its items:
-    /// [`stored`](crate::Error::stored) says how many, the others can be pushed. A dropped future
-    /// leaves likewise a first part of the items.
+    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error
+    /// among the extras leaves the parent with the first of its items:
+    /// [`stored`](crate::Error::stored) says how many, and the others can be pushed. A dropped future also
+    /// leaves a first part of the items.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
@@ -103,7 +103,7 @@ impl<T: Outlier> Outliers<T> {
         Insert::new(&self.core, self.scope(parent.id()), parent)
     }
 
-    /// Pushes one item: into the parent's array while that has room, else into its extras.
+    /// Pushes one item: into the parent's array while it has room, then into its extras.
     ///
     /// Round trips: one to a parent with room, and one to a parent that this handle knows as an
     /// outlier; three when it learns that, and up to six for an item that opens an extras document.
@@ -127,13 +127,13 @@ impl<T: Outlier> Outliers<T> {
         Push::new::<T>(&self.core, self.scope(id), &item.into())
     }
 
-    /// Pushes items in their order, across the threshold: as many as fit into the parent, the
-    /// others into extras, each command with as many as its document has room for.
+    /// Pushes items in order, across the threshold: as many as fit into the parent, the others into extras.
+    /// Each command carries as many as its document has room for.
     ///
     /// # Errors
     ///
-    /// [`PushManyError`](crate::PushManyError) hands back the items that were not stored; those
-    /// before them are. Otherwise like [`push`](Self::push).
+    /// [`PushManyError`](crate::PushManyError) returns the items that were not stored; those before them
+    /// are stored. Otherwise like [`push`](Self::push).
     pub fn push_many<I: Into<T::Item>>(
         &self,
         id: IdRef<'_, T>,
@@ -159,8 +159,8 @@ impl<T: Outlier> Outliers<T> {
         Get::new(&self.core, self.scope(id))
     }
 
-    /// The parent with all of its items joined. One round trip if it has no extras. It is as large
-    /// as its items are: to read many, take [`items`](Self::items).
+    /// The parent with all of its items joined, in memory. One round trip if it has no extras. To read many
+    /// items, take [`items`](Self::items).
     pub fn get_all(&self, id: IdRef<'_, T>) -> GetAll<'static, T> {
         GetAll::new(&self.core, self.scope(id))
     }
@@ -184,7 +184,7 @@ impl<T: Outlier> Outliers<T> {
         Values::new(&self.core, self.scope(id))
     }
 
-    /// The extras as a stream, page by page. The parent is not asked.
+    /// The extras as a stream, page by page. It does not read the parent.
     pub fn extras(&self, id: IdRef<'_, T>) -> Extras<'static, T> {
         Extras::new(&self.core, self.scope(id))
     }
@@ -195,8 +195,8 @@ impl<T: Outlier> Outliers<T> {
         CountValues::new(&self.core, self.scope(id))
     }
 
-    /// Parents that match a filter, as a stream: typed conditions, or a [`Document`]. It never touches the extras, so an outlier costs
-    /// no more than any other.
+    /// Parents that match a filter (typed conditions, or a [`Document`]), as a stream. It never reads the
+    /// extras, so an outlier costs no more than any other parent.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
@@ -220,20 +220,20 @@ impl<T: Outlier> Outliers<T> {
         Find::new(&self.core, filter.into_document())
     }
 
-    /// Takes all items that equal this one out of the parent and its extras; tells whether there
-    /// were any. Two round trips. Extras documents that are emptied stay, with their numbers.
+    /// Removes all items that equal this one from the parent and its extras; returns whether there were any.
+    /// Two round trips, three with extras. Empty extras documents stay, with their numbers.
     ///
-    /// The parent keeps its flag and its free room: further items still go to the extras, so their
-    /// order holds. A dropped future may leave some of several equal items; send it again.
+    /// The parent keeps its flag and its free room: further items still go to the extras, which keeps their
+    /// order. A dropped future may leave some of several equal items; repeat the call.
     pub fn remove(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Remove<'static> {
         Remove::new(&self.core, self.scope(id), &item.into())
     }
 
-    /// Deletes a parent, then its extras; tells whether there was one. Two round trips.
+    /// Deletes a parent, then its extras; returns whether there was one. Two round trips.
     ///
-    /// A push by somebody else at the same time may leave an extras document without a parent, and
-    /// so may a dropped future. Nobody reads those unless the id is inserted again; deleting again,
-    /// or [`repair`](Outlier::repair), removes them.
+    /// A push by another program at the same time may leave an extras document without a parent, and so may
+    /// a dropped future. No read finds it unless the id is inserted again. Repeating the call, or
+    /// [`repair`](Outlier::repair), removes it.
     pub fn delete(&self, id: IdRef<'_, T>) -> Delete<'static> {
         Delete::new(&self.core, self.scope(id))
     }
@@ -248,13 +248,12 @@ impl<T: Outlier> Outliers<T> {
         self.core.extras.server.collection()
     }
 
-    /// Brings a collection whose documents have grown already under the pattern: what exceeds the
-    /// threshold or `max_bytes` is moved to extras, while programs that use this library go on
-    /// writing.
+    /// Moves what exceeds the threshold or `max_bytes` to extras, for a collection whose documents have
+    /// grown already. Programs that use this library go on writing.
     ///
-    /// Each parent is split in a transaction of its own, so it needs a replica set or a sharded
-    /// cluster, and whenever it is stopped every item is in one place. Call it again to go on. A
-    /// dropped future leaves the parent that it was at to be finished by a task.
+    /// It splits each parent in a transaction of its own, so it needs a replica set or a sharded cluster,
+    /// and every item is in one place whenever it stops. Call it again to go on. After a dropped future, a
+    /// task finishes the current parent.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
@@ -272,7 +271,7 @@ impl<T: Outlier> Outliers<T> {
         &self.core
     }
 
-    /// The parent with this stored id, if it is one of the struct's type.
+    /// The parent with this stored id, if the id has the struct's type.
     pub(crate) fn scope_of(&self, id: Bson) -> Option<ParentScope> {
         T::Id::from_bson(id).map(|id| self.scope(id.borrowed()))
     }

@@ -1,4 +1,4 @@
-//! Reads of single parents, and of numbers.
+//! Reads of parents, and counts.
 
 use std::marker::PhantomData;
 
@@ -55,7 +55,7 @@ pub(crate) async fn next_parent<T: Outlier>(
     }
 }
 
-/// The parent, if there is one, read in a session or not.
+/// Reads a parent, in a session or not.
 pub(crate) async fn get<T: Outlier>(
     core: &Core,
     scope: &ParentScope,
@@ -246,19 +246,19 @@ impl<T: Outlier> Find<'static, T> {
 }
 
 impl<'s, T: Outlier> Find<'s, T> {
-    /// The order of the parents; by default whichever the server finds them in.
+    /// The order of the parents; by default the order in which the server finds them.
     pub fn sort(mut self, sort: Document) -> Self {
         self.range.sort = Some(sort);
         self
     }
 
-    /// Steps over the first parents.
+    /// Skips the first parents.
     pub fn skip(mut self, parents: u64) -> Self {
         self.range.skip = parents;
         self
     }
 
-    /// Ends after so many parents.
+    /// Ends after this many parents.
     pub fn limit(mut self, parents: i64) -> Self {
         self.range.limit = Some(parents);
         self

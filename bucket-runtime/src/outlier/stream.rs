@@ -34,8 +34,8 @@ pub struct ExtrasPage<I> {
 
 /// Reads the extras of a parent, page by page.
 ///
-/// First those without a number, which the manual's commands have written, then ours in order: two
-/// finds, since their ids are of different types, and the server sorts by type before value.
+/// First the documents without a number, which the manual's commands wrote, then ours in order. It takes two
+/// finds: their ids have different types, and the server sorts by type before value.
 pub(crate) async fn open_extras<'s, T: Outlier>(
     core: &Core,
     scope: &ParentScope,

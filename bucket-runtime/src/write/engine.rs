@@ -1,4 +1,4 @@
-//! The append protocol: which command comes next, and when to stop.
+//! The append protocol: sends statements until all items are stored.
 
 mod batch;
 mod open_locks;
@@ -25,8 +25,8 @@ use crate::{
 };
 pub(crate) use crate::{protocol::newest_bucket::NewestBucket, write::item::Entry};
 
-/// How often an append is sent at most. Each try that fails means that another writer opened a
-/// bucket meanwhile, so a hundred in a row are out of reach for anything but a runaway loop.
+/// The most tries of one append. Each failed try means that another writer opened a bucket first, so only a
+/// runaway loop reaches a hundred.
 pub(crate) const TRIES: u32 = 100;
 
 /// The longest pause between two tries, in milliseconds.
@@ -49,8 +49,8 @@ impl Engine {
         }
     }
 
-    /// Sends the items, in order, until all are stored or one command is refused; the batch then
-    /// holds those that are left.
+    /// Sends the items in order until all are stored or a command is refused. The batch then holds the
+    /// items that are left.
     pub(crate) async fn append(
         &self,
         batch: &mut Batch,
@@ -77,9 +77,8 @@ impl Engine {
             .map_or(Appended::Stored, |(_, appended)| appended))
     }
 
-    /// Sends the items, in order, and tells of each by its place what became of it, until all are
-    /// told of or the caller of this says `false`. If one item may be to blame for the others, each
-    /// is sent by itself.
+    /// Sends the items in order, and calls `tell` with each item's place and result, until all are done or
+    /// `tell` returns `false`. If one item may have failed the others, it sends each by itself.
     pub(crate) async fn append_each(
         &self,
         batch: &mut Batch,
@@ -111,19 +110,18 @@ impl Engine {
         }
     }
 
-    /// Sends until at least one item more is stored, or found to be there already.
+    /// Sends until at least one more item is stored, or found to be stored already.
     ///
-    /// While nothing is known of the key's buckets, and with a time ordinal, this is an upsert,
-    /// which also opens a bucket. Otherwise, and once that id turned out to be taken, it is an
-    /// update, and if nothing is open, the next id is read and a bucket opened with it. In a
-    /// transaction it is the latter at once, since the E11000 that an upsert learns from would
-    /// abort everything. What has been learned makes up the further statements of the command.
+    /// With a time ordinal, and nothing known of the key's buckets, the first statement is an upsert,
+    /// which also opens a bucket. Otherwise, or if that id is taken, it is an update; if no bucket is open,
+    /// the engine reads the last id and opens a bucket with the next one. A transaction begins with the
+    /// update, since the E11000 of an upsert would abort it.
     pub(crate) async fn step(
         &self,
         batch: &mut Batch,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        // A transaction would be aborted by the refusal that tells it.
+        // The refusal that shows a duplicate would abort a transaction.
         batch.doubtful |= session.is_some() && batch.scope.spec.unique.is_some();
         loop {
             batch.in_doubt = batch.len();
@@ -173,7 +171,7 @@ impl Engine {
             let updates = statements.iter().map(|statement| statement.update.clone());
             let sent = self.server.update_all(updates.collect(), true).await;
             let results = sent.map_err(|error| {
-                // Nothing is known about any of them.
+                // Any of them may be stored.
                 batch.in_doubt = statements.iter().map(|statement| statement.items).sum();
                 self.refused(&batch.scope, error)
             })?;
@@ -191,7 +189,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Appends one element if the key has an open bucket; tells whether it has. One round trip.
+    /// Appends one element if the key has an open bucket; returns whether it has. One round trip.
     pub(crate) async fn append_to_open(
         &self,
         scope: &KeyScope,
@@ -221,8 +219,8 @@ impl Engine {
     }
 }
 
-/// Waits before a further try, at random, so that writers who met once do not meet again. The
-/// first repetition is sent at once: the bucket that it lost the race for is there by then.
+/// Waits for a random time before a further try, so that writers that collided once do not collide again.
+/// The second try does not wait: the bucket that won the race is there by then.
 pub(crate) async fn pause(tries: u32) {
     if tries > 1 {
         let longest = LONGEST_PAUSE.min(1 << tries.min(16));

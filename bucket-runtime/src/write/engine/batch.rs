@@ -1,4 +1,4 @@
-//! What is to be appended to one key.
+//! The items that wait to be appended to one key.
 
 mod statement;
 
@@ -21,32 +21,30 @@ use crate::{
     write::{appended::Appended, item::Entry},
 };
 
-/// How many bytes of elements one command carries at most, unless a single one is longer. The
-/// server takes 16 MB in a command.
+/// The most bytes of elements in one command, unless a single element is longer. The server takes 16 MB.
 pub(crate) const COMMAND_BYTES: usize = 8 << 20;
 
-/// Of how many items it is looked up at once whether they are there already.
+/// How many items one duplicate look-up covers.
 const LOOKED_UP: usize = 1000;
 
 /// Items of one key on their way into its buckets, in order.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) scope: KeyScope,
-    /// Those that are not stored yet, each with its place among all.
+    /// The items that are not stored yet, each with its place in the call.
     entries: VecDeque<(usize, Entry)>,
-    /// The others, by their places, until they are told of.
+    /// The items that are stored, by their places, until their callers learn it.
     pub(crate) done: Vec<(usize, Appended)>,
-    /// Whether some of the first items may be there already, which has to be looked up.
+    /// Whether some of the first items may be stored already, so that the engine has to look them up.
     pub(crate) doubtful: bool,
-    /// What is known of the key's newest bucket.
+    /// What the engine knows of the key's newest bucket.
     pub(crate) newest_bucket: NewestBucket,
-    /// Why the last command was refused, if that was since an index was not there.
+    /// The refusal of the last command, if its index was missing.
     pub(crate) missing: Option<Error>,
     pub(super) index_deadline: IndexDeadline,
-    /// How often something was sent in vain.
+    /// How many tries failed since the batch last made progress.
     pub(super) tries: u32,
-    /// After an error: how many of the entries it is about, from the first one on. Those behind
-    /// them were not sent.
+    /// After an error: how many of the first entries it concerns. The others were not sent.
     pub(crate) in_doubt: usize,
 }
 
@@ -66,7 +64,7 @@ impl Batch {
         }
     }
 
-    /// Goes by this open index from now on.
+    /// Uses this open index from now on.
     pub(super) fn go_by(&mut self, open: OpenIndex) {
         if self.scope.open != open {
             self.scope.open = open;
@@ -78,7 +76,7 @@ impl Batch {
         self.entries.len()
     }
 
-    /// About how many bytes the first ones take.
+    /// The approximate bytes of the first entries.
     pub(crate) fn bytes(&self, first: usize) -> usize {
         let first = self.entries.iter().take(first);
         first.map(|(_, entry)| size(&entry.element)).sum()
@@ -88,27 +86,26 @@ impl Batch {
         self.entries.is_empty()
     }
 
-    /// Those that are not stored.
+    /// The entries that are not stored.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry> {
         self.entries.into_iter().map(|(_, entry)| entry)
     }
 
-    /// Takes out the first ones with their places, and forgets what was known.
+    /// Removes the first entries with their places, and forgets the newest bucket.
     pub(crate) fn take(&mut self, first: usize) -> Vec<(usize, Entry)> {
         (self.newest_bucket, self.tries) = (NewestBucket::Unknown, 0);
         self.entries.drain(..first).collect()
     }
 
-    /// How many items can open a bucket: one less than fill it, unless a bucket holds only one.
+    /// The most items that open a bucket: one less than its capacity, unless that is one.
     ///
-    /// A bucket that is full from the start is not in the open index, and the server would take it
-    /// although another one is open. What the same writer appends next would go into that one, and
-    /// so come before.
+    /// A bucket that is full from the start is not in the open index, so the server would accept it beside
+    /// an open one. The writer's next items would go into the open one, and come before these.
     pub(super) fn opening(&self) -> usize {
         (self.capacity() - 1).max(1)
     }
 
-    /// How many items are sent at most while nothing is known.
+    /// The most items of a statement while nothing is known of the newest bucket.
     pub(super) fn blind(&self) -> usize {
         match self.is_contended() {
             false => self.opening(),
@@ -116,7 +113,7 @@ impl Batch {
         }
     }
 
-    /// Whether others were faster several times in a row.
+    /// Whether other writers won several races in a row.
     pub(super) fn is_contended(&self) -> bool {
         is_contended(self.tries)
     }
@@ -125,12 +122,12 @@ impl Batch {
         self.scope.open.capacity as usize
     }
 
-    /// What bounds the bytes of the key's buckets, if anything has to.
+    /// The byte budget of the key's buckets, if bytes have to be counted.
     fn budget(&self) -> Option<Budget> {
         Budget::of(&self.scope)
     }
 
-    /// Whether a bucket takes the item whose others take so many bytes beyond their shares.
+    /// Whether a bucket whose items take `oversize` bytes beyond their shares has room for this item.
     fn fits(&self, at: usize, oversize: i64) -> bool {
         let Some(budget) = self.budget() else {
             return true;
@@ -139,7 +136,7 @@ impl Batch {
         budget.takes(oversize, budget.oversize(size(&entry.element)))
     }
 
-    /// Whether the next item has no room in the bucket that is known to be open.
+    /// Whether the open bucket has too few bytes left for the next item.
     pub(super) fn is_cramped(&self) -> bool {
         match self.newest_bucket {
             NewestBucket::Open { oversize, .. } => !self.is_empty() && !self.fits(0, oversize),
@@ -155,12 +152,12 @@ impl Batch {
         budget.oversize(size(&next.element)) > 0
     }
 
-    /// Whether the bytes of the key's buckets count.
+    /// Whether the bytes of the key's buckets have to be counted.
     pub(super) fn is_bounded(&self) -> bool {
         self.scope.max_bytes().is_some()
     }
 
-    /// Whether the next bucket's id counts on from another one than the last one that is known.
+    /// Whether the next item belongs to another moment than the last known bucket.
     pub(super) fn is_of_another_moment(&self) -> bool {
         let opening_id = self.front().and_then(|entry| entry.opening_id.as_ref());
         match (&self.newest_bucket, opening_id) {
@@ -171,7 +168,7 @@ impl Batch {
         }
     }
 
-    /// Among which ids the last one counts for the next one: the whole key's, or the moment's.
+    /// The ids whose last one decides the next id: those of the key, or of the item's moment.
     pub(super) fn siblings(&self) -> mongodb::bson::Document {
         match self.front().and_then(|entry| entry.opening_id.as_deref()) {
             Some(opening_id) => KeyScope::ids_of_moment(opening_id),
@@ -183,7 +180,7 @@ impl Batch {
         self.entries.front().map(|(_, entry)| entry)
     }
 
-    /// Takes out what a statement has stored.
+    /// Removes the items that a statement stored.
     pub(super) fn stored(&mut self, statement: Statement) {
         let stored = self.entries.drain(..statement.items);
         (self.done).extend(stored.map(|(place, _)| (place, Appended::Stored)));
@@ -192,19 +189,19 @@ impl Batch {
         self.index_deadline = IndexDeadline::default();
     }
 
-    /// What tells an item from the others of its key, if anything does.
+    /// The item's `unique` value, if the struct has one.
     fn identity<'e>(&self, entry: &'e Entry) -> Option<&'e Bson> {
         identity(self.scope.spec.unique?, &entry.element)
     }
 
-    /// What tells the next items from the others of their key, as many as are looked up at once.
+    /// The `unique` values of the items that one look-up covers.
     pub(super) fn identities(&self) -> Vec<Bson> {
         let first = self.entries.iter().take(LOOKED_UP);
         let identities = first.filter_map(|(_, entry)| self.identity(entry));
         identities.cloned().collect()
     }
 
-    /// Takes out the items that are there already.
+    /// Removes the items that are stored already.
     pub(super) fn found(&mut self, identities: impl IntoIterator<Item = Bson>) {
         let found: HashSet<_> = identities.into_iter().map(|id| comparable(&id)).collect();
         for (place, entry) in std::mem::take(&mut self.entries) {
@@ -220,7 +217,7 @@ impl Batch {
     }
 }
 
-/// An identity in a form in which those are equal that the server takes for equal.
+/// An identity as text; two texts are equal if the server takes the values for equal.
 pub(crate) fn comparable(identity: &Bson) -> String {
     match whole(identity) {
         Some(number) => number.to_string(),

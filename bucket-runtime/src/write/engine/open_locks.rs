@@ -1,4 +1,4 @@
-//! Who may open a bucket of a key next.
+//! Locks that let the tasks of a handle open buckets of one key one after the other.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -9,13 +9,13 @@ use tokio::sync::{Mutex, MutexGuard};
 
 /// Lets the tasks of a handle open buckets of a key one after the other.
 ///
-/// Nothing depends on it for its correctness. But opening a bucket takes a read and a write, and
-/// of all who do that at once for one key a single one succeeds; the others would try in vain.
+/// Correctness does not depend on it. But opening a bucket takes a read and a write, and of all tasks that
+/// do this at once for one key only one succeeds; the others would waste their round trips.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OpenLocks(Arc<(RandomState, [Mutex<()>; 32])>);
 
 impl OpenLocks {
-    /// Waits until it is this key's turn; keys that share a lock merely wait a little longer.
+    /// Waits for the lock of this key. Keys that share a lock only wait a little longer.
     pub(super) async fn wait(&self, key: &str) -> MutexGuard<'_, ()> {
         let (hasher, locks) = &*self.0;
         locks[hasher.hash_one(key) as usize % locks.len()]

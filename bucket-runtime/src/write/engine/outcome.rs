@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Engine {
-    /// Takes the server's answer to a statement into the batch.
+    /// Updates the batch by the server's answer to a statement.
     pub(crate) fn note_outcome(
         &self,
         batch: &mut Batch,
@@ -33,7 +33,7 @@ impl Engine {
                 return Err(self.refused(&batch.scope, error));
             }
             (Next::SendAgain(newest_bucket), _) => batch.newest_bucket = newest_bucket,
-            // Both come of errors alone.
+            // Only errors lead to these.
             (Next::AwaitIndex | Next::Stop, Ok(_)) => {}
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What has to be read before the next statement.
+//! Reads that the next statement needs.
 
 use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 use tokio::sync::MutexGuard;
@@ -7,7 +7,7 @@ use super::{Batch, Engine, NewestBucket};
 use crate::{Result, error::Kind, protocol::command::KeyScope};
 
 impl Engine {
-    /// Takes out the items that are there already, where that is in doubt. One round trip.
+    /// Removes the items that are stored already, if some may be. One round trip.
     pub(super) async fn find_present(
         &self,
         batch: &mut Batch,
@@ -25,8 +25,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Asks the server what has to be known for the next statement. The turn is kept until that
-    /// was sent.
+    /// Reads the newest bucket if the next statement needs it. The caller holds the lock until it has sent
+    /// that statement.
     pub(super) async fn find_newest_bucket(
         &self,
         batch: &mut Batch,
@@ -39,13 +39,13 @@ impl Engine {
             batch.newest_bucket = self
                 .open_bucket(&batch.scope, session.as_deref_mut())
                 .await?;
-            // One item finds the bucket that is open then.
+            // A statement with one item finds the open bucket by itself.
             let is_open = matches!(batch.newest_bucket, NewestBucket::Open { .. });
             if is_open && batch.len() == 1 && !batch.is_cramped() {
                 batch.newest_bucket = NewestBucket::Unknown;
             }
         }
-        // In a transaction an id that turns out to be taken would abort everything.
+        // In a transaction, an id that is taken would abort everything.
         if session.is_some() && batch.is_of_another_moment() {
             batch.newest_bucket = NewestBucket::NoneOpen;
         }
@@ -61,8 +61,8 @@ impl Engine {
         Ok(turn)
     }
 
-    /// The last bucket: nothing is open, or what is open has no room for the next item. Where
-    /// buckets are counted the open one is the last one, so that one read tells which it is.
+    /// Reads the last bucket, when no bucket is open or the open one has no room. With numbered buckets the
+    /// open one is the last one, so one read shows both.
     async fn last(
         &self,
         batch: &Batch,
@@ -79,10 +79,10 @@ impl Engine {
         Ok(NewestBucket::Closed { last })
     }
 
-    /// The open bucket, if there is one.
+    /// Reads the open bucket.
     ///
-    /// One whose id is none of the key's is an error: it is in the way of every other, and an item
-    /// in there would be lost to readers. It may stem from another id format, or another program.
+    /// An id that no bucket of the key can have is an error: the bucket blocks all others, and reads would
+    /// not find its items. It may come from another id format, or another program.
     async fn open_bucket(
         &self,
         scope: &KeyScope,

@@ -1,4 +1,4 @@
-//! Which statements append the next items.
+//! The statements that append the next items.
 
 use std::collections::HashSet;
 
@@ -13,21 +13,21 @@ use crate::{
     value::{element::value_size as size, rollup::Totals},
 };
 
-/// How many statements one command carries at most.
+/// The most statements of one command.
 const STATEMENTS: usize = 100;
 
-/// What a statement is sent with, which decides what it may do while nothing is known.
+/// How a statement is sent, which decides whether it may open a bucket while nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum SendMode {
-    /// In a session. It opens no bucket: were that refused in a transaction, all would be aborted.
+    /// In a session. It opens no bucket: a refusal would abort a transaction.
     InSession,
-    /// By itself, or before others of its key.
+    /// Alone, or followed by statements of the same key.
     Alone,
-    /// With statements of other keys. It is refused if it does not change a document.
+    /// With statements of other keys. It is refused if it changes no document.
     WithOthers,
 }
 
-/// An update that carries the next items, and what holds once it was carried out.
+/// An update that carries the next items, and the newest bucket after it.
 #[derive(Debug)]
 pub(crate) struct Statement {
     pub(crate) update: Update,
@@ -36,8 +36,8 @@ pub(crate) struct Statement {
 }
 
 impl Batch {
-    /// The next statements. Each holds only if those before it were carried out. An error means that
-    /// there is no id for the next bucket.
+    /// The next statements. Each assumes that those before it succeed. The error says that no id is left
+    /// for the next bucket.
     pub(crate) fn statements(&self, sent: SendMode) -> Result<Vec<Statement>, Kind> {
         let most = match sent {
             SendMode::Alone => STATEMENTS,
@@ -62,7 +62,7 @@ impl Batch {
         Ok(statements)
     }
 
-    /// The statement that carries the items from this one on; `None` if the command is long enough.
+    /// The statement for the items from `begin` on; `None` if the command is full.
     fn statement(
         &self,
         begin: usize,
@@ -131,7 +131,7 @@ impl Batch {
         }
     }
 
-    /// The statement that seals the open bucket, after which the next one can be opened.
+    /// The statement that seals the open bucket, so that the next one can be opened.
     fn seal(&self, id: &str, sent: SendMode) -> Statement {
         Statement {
             update: match sent {
@@ -145,10 +145,9 @@ impl Batch {
         }
     }
 
-    /// The items from this one on, at most so many, not more bytes than a command carries, none more
-    /// whose rollups cannot be told here, since the server tells those, and none twice. `taken` is how
-    /// many bytes those take beyond their shares which the bucket has; one that is to be opened takes
-    /// any first item.
+    /// The items from `begin` on that fit into one statement: at most `room`, within the bytes of a command
+    /// and of the bucket, no two with the same `unique` value, and none whose rollup only the server can
+    /// compute. `taken` is the bucket's oversize; a new bucket takes any first item.
     fn items(
         &self,
         begin: usize,
@@ -178,7 +177,7 @@ impl Batch {
             if !is_first && !budget.is_none_or(takes) {
                 break;
             }
-            // The last check: what the totals have taken is appended.
+            // The last check, since it changes the totals.
             if let Some(totals) = &mut totals
                 && !totals.take(spec, &entry.rolled)
             {
@@ -195,8 +194,7 @@ impl Batch {
         }
     }
 
-    /// The id of the bucket after `last`: the next number, or the item's moment, with the next
-    /// suffix if a bucket has that id already.
+    /// The id of the bucket after `last`: the next number, or the item's moment with the next free suffix.
     fn next_id(&self, opening_id: Option<&str>, last: Option<&str>) -> Result<String, Kind> {
         let next = match opening_id {
             Some(opening_id) => {
@@ -213,13 +211,13 @@ impl Batch {
     }
 }
 
-/// The id that counts on from `last`; `Err` if that is no number, `Ok(None)` past the width.
+/// The number after `last`; `Err` if that is no number, `Ok(None)` if the width is used up.
 pub(crate) fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option<String>, ()> {
     let next = match last {
         None => 0,
         Some(last) => {
             let text = last.strip_prefix(&scope.prefix).ok_or(())?;
-            // Pages that were put before the first one have numbers below zero.
+            // A split of a parent puts pages before the first one, with numbers below zero.
             (id::parse_signed(text).ok_or(())? + 1).max(0)
         }
     };
