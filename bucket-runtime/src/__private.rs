@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer, de::DeserializeOwned};
 
 pub use self::{
     fit::Fit,
+    maybe_size::{MaybeSize, NoSize, len_size},
     optional::{OptionalField, OptionalParts},
-    probe::{Probe, Unknown, len_size},
     writer::ElementWriter,
 };
 use crate::{
@@ -18,8 +18,8 @@ use crate::{
 };
 
 pub mod fit;
+mod maybe_size;
 mod optional;
-mod probe;
 mod writer;
 
 macro_rules! limits {

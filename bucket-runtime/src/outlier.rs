@@ -2,8 +2,8 @@
 
 mod advice;
 mod advise;
+mod collections;
 pub(crate) mod command;
-mod core;
 mod delete;
 mod extra;
 mod filter;

@@ -85,7 +85,7 @@ impl Prober<'_> {
         let krate = self.krate;
         let ty = self.types.of(self.input, field);
         let what = Ident::new(what, Span::call_site());
-        quote!(#krate::__private::Probe::<#ty>::#what)
+        quote!(#krate::__private::MaybeSize::<#ty>::#what)
     }
 }
 
@@ -110,6 +110,6 @@ fn proved(
 fn probing(krate: &Path) -> TokenStream {
     quote! {
         #[allow(unused_imports)]
-        use #krate::__private::Unknown as _;
+        use #krate::__private::NoSize as _;
     }
 }

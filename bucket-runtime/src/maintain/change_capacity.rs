@@ -36,7 +36,7 @@ pub struct ChangeCapacity<'p, T> {
     item: PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> ChangeCapacity<'static, T> {
+impl<'p, T: Bucket> ChangeCapacity<'p, T> {
     pub(crate) fn new(collection: Collection<Document>) -> Self {
         Self {
             collection,
@@ -45,9 +45,7 @@ impl<T: Bucket> ChangeCapacity<'static, T> {
             item: PhantomData,
         }
     }
-}
 
-impl<'p, T: Bucket> ChangeCapacity<'p, T> {
     /// Whether to rewrite all buckets, so that all buckets of a key except its last are full. The
     /// default is `false`.
     pub fn repack(mut self, repack: bool) -> Self {
@@ -67,9 +65,7 @@ impl<'p, T: Bucket> ChangeCapacity<'p, T> {
             item: self.item,
         }
     }
-}
 
-impl<'p, T: Bucket> ChangeCapacity<'p, T> {
     pub(crate) async fn execute(self) -> Result<CapacityProgress> {
         let server = Server::new(self.collection);
         server.needs_replica_set("change_capacity").await?;

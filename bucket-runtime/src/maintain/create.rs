@@ -161,9 +161,7 @@ impl CreateCollections {
         self.options = options;
         self
     }
-}
 
-impl CreateCollections {
     pub(crate) async fn execute(self) -> Result<()> {
         let sharding = self.sharding;
         let keys = (self.collections.iter())

@@ -69,7 +69,7 @@ pub struct ImportFlat<'p, T> {
     item: std::marker::PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> ImportFlat<'static, T> {
+impl<'p, T: Bucket> ImportFlat<'p, T> {
     pub(crate) fn new(engine: Engine, flat: Collection<Document>) -> Self {
         Self {
             engine,
@@ -79,9 +79,7 @@ impl<T: Bucket> ImportFlat<'static, T> {
             item: std::marker::PhantomData,
         }
     }
-}
 
-impl<'p, T: Bucket> ImportFlat<'p, T> {
     /// Sorts the items of a key by these fields of the flat documents, as `doc! { "date": 1 }`, instead
     /// of by their time; with `{#}` the default is by their `_id`. With time windows the time always
     /// comes first, and these fields order items of the same time.
@@ -105,9 +103,7 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
             item: self.item,
         }
     }
-}
 
-impl<'p, T: Bucket> ImportFlat<'p, T> {
     pub(crate) async fn execute(self) -> Result<ImportProgress> {
         let Self {
             engine,

@@ -39,9 +39,7 @@ impl<T: Bucket> OpenBuckets<T> {
         self.combine = combine;
         self
     }
-}
 
-impl<T: Bucket> OpenBuckets<T> {
     pub(crate) async fn execute(self) -> Result<Buckets<T>> {
         let server = Server::new(self.collection);
         let index = open(&server, &T::SPEC).await?.index;

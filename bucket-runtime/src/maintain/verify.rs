@@ -30,9 +30,7 @@ impl VerifyBuckets {
     pub(crate) fn new(verifier: Verifier) -> Self {
         Self(verifier)
     }
-}
 
-impl VerifyBuckets {
     pub(crate) async fn execute(self) -> Result<Vec<BucketProblem>> {
         self.0.check_indexes().await?;
         self.0.problems().await
@@ -47,9 +45,7 @@ impl RepairBuckets {
     pub(crate) fn new(verifier: Verifier) -> Self {
         Self(verifier)
     }
-}
 
-impl RepairBuckets {
     pub(crate) async fn execute(self) -> Result<Vec<BucketProblem>> {
         self.0.check_indexes().await?;
         self.0.repair().await

@@ -25,9 +25,7 @@ impl Advise {
             array,
         }
     }
-}
 
-impl Advise {
     pub(crate) async fn execute(self) -> Result<Advice> {
         let lengths = self
             .server

@@ -3,45 +3,67 @@
 use mongodb::{ClientSession, bson::Bson};
 use serde::Serialize;
 
-use super::{command::ParentScope, core::Core};
-use crate::{Error, Result, error::Kind, value::element::element};
+use super::{collections::Collections, command::ParentScope, handle::Outliers};
+use crate::{
+    Error, Result,
+    error::Kind,
+    outlier::{IdRef, Outlier},
+    value::element::element,
+};
+
+impl<T: Outlier> Outliers<T> {
+    /// Removes all items that equal this one from the parent and its extras; returns whether there were any.
+    /// Two round trips, three with extras. Empty extras documents stay, with their numbers.
+    ///
+    /// The parent keeps its flag and its free room: further items still go to the extras, which keeps their
+    /// order. A dropped future may leave some of several equal items; repeat the call.
+    pub fn remove(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Remove<'static> {
+        Remove::new(&self.collections, self.scope(id), &item.into())
+    }
+
+    /// Deletes a parent, then its extras; returns whether there was one. Two round trips.
+    ///
+    /// A push by another program at the same time may leave an extras document without a parent, and so may
+    /// a dropped future. No read finds it unless the id is inserted again. Repeating the call, or
+    /// [`repair`](Outlier::repair), removes it.
+    pub fn delete(&self, id: IdRef<'_, T>) -> Delete<'static> {
+        Delete::new(&self.collections, self.scope(id))
+    }
+}
 
 /// Builder of a removal: await it; see [`Outliers::remove`](crate::Outliers::remove).
 #[must_use = "nothing is removed until this is awaited"]
 pub struct Remove<'s> {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
     value: Result<Bson>,
     session: Option<&'s mut ClientSession>,
 }
 
-impl Remove<'static> {
-    pub(crate) fn new<I: Serialize>(core: &Core, scope: ParentScope, item: &I) -> Self {
+impl<'s> Remove<'s> {
+    pub(crate) fn new<I: Serialize>(
+        collections: &Collections,
+        scope: ParentScope,
+        item: &I,
+    ) -> Self {
         let value = element(item);
         Self {
-            value: value.map_err(|error| core.fail(&scope, Kind::Serialize).with_source(error)),
-            core: core.clone(),
+            value: value
+                .map_err(|error| collections.fail(&scope, Kind::Serialize).with_source(error)),
+            collections: collections.clone(),
             scope,
             session: None,
         }
     }
-}
 
-impl Remove<'_> {
     /// Removes in this session; in a transaction, all steps are part of it.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Remove<'s> {
-        Remove {
-            core: self.core,
-            scope: self.scope,
-            value: self.value,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
-}
 
-impl<'s> Remove<'s> {
     pub(crate) async fn execute(self) -> Result<bool> {
-        self.core
+        self.collections
             .remove(&self.scope, &self.value?, self.session)
             .await
     }
@@ -50,39 +72,32 @@ impl<'s> Remove<'s> {
 /// Builder of a deletion: await it; see [`Outliers::delete`](crate::Outliers::delete).
 #[must_use = "nothing is deleted until this is awaited"]
 pub struct Delete<'s> {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
     session: Option<&'s mut ClientSession>,
 }
 
-impl Delete<'static> {
-    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
+impl<'s> Delete<'s> {
+    pub(crate) fn new(collections: &Collections, scope: ParentScope) -> Self {
         Self {
-            core: core.clone(),
+            collections: collections.clone(),
             scope,
             session: None,
         }
     }
-}
 
-impl Delete<'_> {
     /// Deletes in this session; in a transaction, both steps are part of it.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Delete<'s> {
-        Delete {
-            core: self.core,
-            scope: self.scope,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
-}
 
-impl<'s> Delete<'s> {
     pub(crate) async fn execute(self) -> Result<bool> {
-        self.core.delete(&self.scope, self.session).await
+        self.collections.delete(&self.scope, self.session).await
     }
 }
 
-impl Core {
+impl Collections {
     /// Removes from the parent, then from every extras document: a value never moves between them.
     ///
     /// A page that becomes empty stays. If it were deleted, a writer that has read the last number and

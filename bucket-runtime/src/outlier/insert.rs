@@ -5,7 +5,7 @@ use mongodb::{
     bson::{Bson, Document},
 };
 
-use super::{command::ParentScope, core::Core};
+use super::{collections::Collections, command::ParentScope, handle::Outliers};
 use crate::{
     Result,
     error::Kind,
@@ -13,52 +13,76 @@ use crate::{
     value::element::{document_size, element},
 };
 
+impl<T: Outlier> Outliers<T> {
+    /// Inserts a parent. If it has more items than the threshold, or more bytes than `max_bytes`, the first
+    /// items go into the document and the others into extras.
+    ///
+    /// Round trips: one up to the threshold, and then the document is stored exactly as serde
+    /// writes the struct. Beyond that up to five more for each extras document.
+    ///
+    /// # Errors
+    ///
+    /// [`is_duplicate`](crate::Error::is_duplicate) if the id is taken,
+    /// [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
+    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error
+    /// among the extras leaves the parent with the first of its items:
+    /// [`stored`](crate::Error::stored) says how many, and the others can be pushed. A dropped future also
+    /// leaves a first part of the items.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, Outliers};
+    /// # async fn example<Book: Outlier>(books: Outliers<Book>, book: Book) -> bucket_runtime::Result<()> {
+    /// books.insert(&book).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn insert(&self, parent: &T) -> Insert<'static> {
+        Insert::new(&self.collections, self.scope(parent.id()), parent)
+    }
+}
+
 /// Builder of an insertion: await it; see [`Outliers::insert`](crate::Outliers::insert).
 #[must_use = "a parent is inserted when this is awaited"]
 pub struct Insert<'s> {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
     parent: Result<Document>,
     session: Option<&'s mut ClientSession>,
 }
 
-impl Insert<'static> {
-    pub(crate) fn new<T: Outlier>(core: &Core, scope: ParentScope, parent: &T) -> Self {
+impl<'s> Insert<'s> {
+    pub(crate) fn new<T: Outlier>(
+        collections: &Collections,
+        scope: ParentScope,
+        parent: &T,
+    ) -> Self {
         let parent = match (parent.too_long(), element(parent)) {
-            (Some(field), _) => Err(core.fail(&scope, Kind::TooLong(field))),
+            (Some(field), _) => Err(collections.fail(&scope, Kind::TooLong(field))),
             (None, Ok(Bson::Document(parent))) => Ok(parent),
-            (None, Ok(_)) => Err(core.fail(&scope, Kind::Serialize)),
-            (None, Err(error)) => Err(core.fail(&scope, Kind::Serialize).with_source(error)),
+            (None, Ok(_)) => Err(collections.fail(&scope, Kind::Serialize)),
+            (None, Err(error)) => Err(collections.fail(&scope, Kind::Serialize).with_source(error)),
         };
         Self {
-            core: core.clone(),
+            collections: collections.clone(),
             scope,
             parent,
             session: None,
         }
     }
-}
 
-impl Insert<'_> {
     /// Inserts in this session; in a transaction, the parent and its extras are part of it.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Insert<'s> {
-        Insert {
-            core: self.core,
-            scope: self.scope,
-            parent: self.parent,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
-}
 
-impl<'s> Insert<'s> {
     pub(crate) async fn execute(self) -> Result<()> {
-        let (core, scope) = (self.core, self.scope);
-        core.insert(&scope, self.parent?, self.session).await
+        let (collections, scope) = (self.collections, self.scope);
+        collections.insert(&scope, self.parent?, self.session).await
     }
 }
 
-impl Core {
+impl Collections {
     /// The parent comes first, with its flag, and its extras after it. So an id that is taken is refused
     /// before anything is stored, there are never extras without a flag, and an interrupted call stores
     /// a parent with the first of its items.

@@ -34,9 +34,7 @@ impl<T: Outlier> OpenOutliers<T> {
             parent: PhantomData,
         }
     }
-}
 
-impl<T: Outlier> OpenOutliers<T> {
     pub(crate) async fn execute(self) -> Result<Outliers<T>> {
         let extras = Server::new(self.extras);
         let indexes = open::open(&extras, &Extra::<T>::SPEC).await;

@@ -4,15 +4,57 @@ use std::fmt;
 
 use mongodb::{ClientSession, bson::Bson};
 
-use super::{command::ParentScope, core::Core};
+use super::{collections::Collections, command::ParentScope, handle::Outliers};
 use crate::{
     Error, Result,
     error::Kind,
-    outlier::{Outlier, state::State},
+    outlier::{IdRef, Outlier, state::State},
     protocol::budget::Budget,
     value::element::{element, value_size},
     write::{engine::Batch, item::Entry},
 };
+
+impl<T: Outlier> Outliers<T> {
+    /// Pushes one item: into the parent's array while it has room, then into its extras.
+    ///
+    /// Round trips: one to a parent with room, and one to a parent that this handle knows as an
+    /// outlier; three when it learns that, and up to six for an item that opens an extras document.
+    ///
+    /// # Errors
+    ///
+    /// [`is_not_found`](crate::Error::is_not_found) if there is no such parent,
+    /// [`is_too_large`](crate::Error::is_too_large) if no document could hold the item, and
+    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored.
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
+    /// stored nevertheless.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{IdRef, Outlier, Outliers};
+    /// # async fn example<Book: Outlier<Item = String>>(books: Outliers<Book>, id: IdRef<'_, Book>) -> bucket_runtime::Result<()> {
+    /// books.push(id, "user50").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn push(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Push<'static> {
+        Push::new::<T>(&self.collections, self.scope(id), &item.into())
+    }
+
+    /// Pushes items in order, across the threshold: as many as fit into the parent, the others into extras.
+    /// Each command carries as many as its document has room for.
+    ///
+    /// # Errors
+    ///
+    /// [`PushManyError`](crate::PushManyError) returns the items that were not stored; those before them
+    /// are stored. Otherwise like [`push`](Self::push).
+    pub fn push_many<I: Into<T::Item>>(
+        &self,
+        id: IdRef<'_, T>,
+        items: impl IntoIterator<Item = I>,
+    ) -> PushMany<'static, T> {
+        let items = items.into_iter().map(Into::into).collect();
+        PushMany::new(&self.collections, self.scope(id), items)
+    }
+}
 
 /// How often the parent may change its state between two steps of one push.
 const TRIES: u32 = 100;
@@ -20,39 +62,35 @@ const TRIES: u32 = 100;
 /// Builder of a push: await it; see [`Outliers::push`](crate::Outliers::push).
 #[must_use = "a push is sent when it is awaited"]
 pub struct Push<'s> {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
     element: Result<Bson>,
     session: Option<&'s mut ClientSession>,
 }
 
-impl Push<'static> {
-    pub(crate) fn new<T: Outlier>(core: &Core, scope: ParentScope, item: &T::Item) -> Self {
+impl<'s> Push<'s> {
+    pub(crate) fn new<T: Outlier>(
+        collections: &Collections,
+        scope: ParentScope,
+        item: &T::Item,
+    ) -> Self {
         Self {
-            element: core.element::<T>(&scope, item),
-            core: core.clone(),
+            element: collections.element::<T>(&scope, item),
+            collections: collections.clone(),
             scope,
             session: None,
         }
     }
-}
 
-impl Push<'_> {
     /// Sends the push in this session; in a transaction, all its steps are part of it.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> Push<'s> {
-        Push {
-            core: self.core,
-            scope: self.scope,
-            element: self.element,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
-}
 
-impl<'s> Push<'s> {
     pub(crate) async fn execute(self) -> Result<()> {
         let mut elements = vec![self.element?];
-        self.core
+        self.collections
             .push(&self.scope, &mut elements, self.session)
             .await
     }
@@ -61,47 +99,39 @@ impl<'s> Push<'s> {
 /// Builder of a push of many items: await it; see [`Outliers::push_many`](crate::Outliers::push_many).
 #[must_use = "a push is sent when it is awaited"]
 pub struct PushMany<'s, T: Outlier> {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
     items: Vec<T::Item>,
     session: Option<&'s mut ClientSession>,
 }
 
-impl<T: Outlier> PushMany<'static, T> {
-    pub(crate) fn new(core: &Core, scope: ParentScope, items: Vec<T::Item>) -> Self {
+impl<'s, T: Outlier> PushMany<'s, T> {
+    pub(crate) fn new(collections: &Collections, scope: ParentScope, items: Vec<T::Item>) -> Self {
         Self {
-            core: core.clone(),
+            collections: collections.clone(),
             scope,
             items,
             session: None,
         }
     }
-}
 
-impl<T: Outlier> PushMany<'_, T> {
     /// Sends the push in this session; in a transaction, all its steps are part of it.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> PushMany<'s, T> {
-        PushMany {
-            core: self.core,
-            scope: self.scope,
-            items: self.items,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
-}
 
-impl<'s, T: Outlier> PushMany<'s, T> {
     pub(crate) async fn execute(self) -> Result<(), PushManyError<T::Item>> {
         let mut items = self.items;
         let elements = items
             .iter()
-            .map(|item| self.core.element::<T>(&self.scope, item));
+            .map(|item| self.collections.element::<T>(&self.scope, item));
         let mut elements: Vec<Bson> = match elements.collect() {
             Ok(elements) => elements,
             Err(error) => return Err(PushManyError { error, rest: items }),
         };
         let pushed = self
-            .core
+            .collections
             .push(&self.scope, &mut elements, self.session)
             .await;
         pushed.map_err(|error| PushManyError {
@@ -142,7 +172,7 @@ impl<I> From<PushManyError<I>> for Error {
     }
 }
 
-impl Core {
+impl Collections {
     /// An item in the form in which it is sent.
     fn element<T: Outlier>(&self, scope: &ParentScope, item: &T::Item) -> Result<Bson> {
         if let Some(item) = T::item_too_long(item) {

@@ -6,18 +6,74 @@ use futures_util::stream::TryStreamExt;
 use mongodb::{ClientSession, bson::Document};
 
 use super::{
+    collections::Collections,
     command::ParentScope,
-    core::Core,
+    handle::Outliers,
     stream::{FindStream, open_extras},
 };
 use crate::{
     Error, Result,
     error::Kind,
-    outlier::{Outlier, state::State, unreadable::sift_parent},
+    outlier::{IdRef, Outlier, filter::ParentFilter, state::State, unreadable::sift_parent},
     protocol::range::Range,
     server::cursor::{self, CursorError, DocumentCursor},
     value::unreadable::Tell,
 };
+
+impl<T: Outlier> Outliers<T> {
+    /// The parent as it is stored, with up to `threshold` items, and whether there are more. One
+    /// round trip, whatever the number of extras.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{IdRef, Outlier, Outliers};
+    /// # async fn example<Book: Outlier>(books: Outliers<Book>, id: IdRef<'_, Book>) -> bucket_runtime::Result<()> {
+    /// if let Some(book) = books.get(id).await? {
+    ///     println!("{}", if book.has_extras { "… and more" } else { "all of them" });
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn get(&self, id: IdRef<'_, T>) -> Get<'static, T> {
+        Get::new(&self.collections, self.scope(id))
+    }
+
+    /// The parent with all of its items joined, in memory. One round trip if it has no extras. To read many
+    /// items, take [`items`](Self::items).
+    pub fn get_all(&self, id: IdRef<'_, T>) -> GetAll<'static, T> {
+        GetAll::new(&self.collections, self.scope(id))
+    }
+
+    /// How many items there are, the parent's and the extras', counted by the server. One round
+    /// trip, or two for an outlier; 0 if there is no such parent.
+    pub fn count(&self, id: IdRef<'_, T>) -> CountValues<'static> {
+        CountValues::new(&self.collections, self.scope(id))
+    }
+
+    /// Parents that match a filter (typed conditions, or a [`Document`]), as a stream. It never reads the
+    /// extras, so an outlier costs no more than any other parent.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, Outliers};
+    /// # use bucket_runtime::mongodb::bson::doc;
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "sales", reference = "book_id", threshold = 50)]
+    /// # struct Book { _id: i64, title: String, year: i32, #[outlier(items)] buyers: Vec<String> }
+    /// # async fn example(books: Outliers<Book>) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let recent = Book::FIELDS.year.gte(2020);
+    /// let mut recent = books.find(recent).sort(doc! { "title": 1 }).await?;
+    /// while let Some(book) = recent.try_next().await? {
+    ///     // …
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn find(&self, filter: impl ParentFilter<T>) -> Find<'static, T> {
+        Find::new(&self.collections, filter.into_document())
+    }
+}
 
 /// A parent as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +87,7 @@ pub struct Parent<T> {
 
 /// The next parent of a find, and whether it is flagged.
 pub(crate) async fn next_parent<T: Outlier>(
-    core: &Core,
+    collections: &Collections,
     rows: &mut DocumentCursor<'_, T>,
     tell: Option<&mut Tell<'_>>,
 ) -> Result<Option<Parent<T>>> {
@@ -41,11 +97,11 @@ pub(crate) async fn next_parent<T: Outlier>(
             document,
             has_extras,
         })),
-        Err(CursorError::Driver(error)) => Err(Error::read(error, core.parents.name())),
+        Err(CursorError::Driver(error)) => Err(Error::read(error, collections.parents.name())),
         Err(CursorError::Decode(row, error)) => {
             let document = sift_parent(&row, error, tell, |error| {
                 let kind = Kind::Deserialize(cursor::id(&row));
-                Error::new(kind, core.parents.name()).with_driver(error)
+                Error::new(kind, collections.parents.name()).with_driver(error)
             });
             Ok(Some(Parent {
                 document: document?,
@@ -57,7 +113,7 @@ pub(crate) async fn next_parent<T: Outlier>(
 
 /// Reads a parent, in a session or not.
 pub(crate) async fn get<T: Outlier>(
-    core: &Core,
+    collections: &Collections,
     scope: &ParentScope,
     session: Option<&mut ClientSession>,
     tell: Option<&mut Tell<'_>>,
@@ -66,35 +122,36 @@ pub(crate) async fn get<T: Outlier>(
         limit: Some(1),
         ..Range::unordered()
     };
-    let rows = core.parents.find(scope.parent(), range, session).await;
-    let mut rows = rows.map_err(|error| core.failed(scope, error))?;
-    let parent = next_parent(core, &mut rows, tell).await;
+    let rows = collections
+        .parents
+        .find(scope.parent(), range, session)
+        .await;
+    let mut rows = rows.map_err(|error| collections.failed(scope, error))?;
+    let parent = next_parent(collections, &mut rows, tell).await;
     parent.map_err(|error| error.with_key(&scope.extras.label()))
 }
 
 /// A read of one parent that waits to be awaited; see [`Outliers::get`](crate::Outliers::get).
 #[must_use = "a parent is read when this is awaited"]
 pub struct Get<'s, T> {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
     session: Option<&'s mut ClientSession>,
     tell: Option<Tell<'s>>,
     parent: PhantomData<fn() -> T>,
 }
 
-impl<T: Outlier> Get<'static, T> {
-    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
+impl<'s, T: Outlier> Get<'s, T> {
+    pub(crate) fn new(collections: &Collections, scope: ParentScope) -> Self {
         Self {
-            core: core.clone(),
+            collections: collections.clone(),
             scope,
             session: None,
             tell: None,
             parent: PhantomData,
         }
     }
-}
 
-impl<'s, T: Outlier> Get<'s, T> {
     /// Reads in this session.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
@@ -107,18 +164,16 @@ impl<'s, T: Outlier> Get<'s, T> {
         self.tell = Some(Box::new(tell));
         self
     }
-}
 
-impl<'s, T: Outlier> Get<'s, T> {
     pub(crate) async fn execute(self) -> Result<Option<Parent<T>>> {
         let Self {
-            core,
+            collections,
             scope,
             session,
             mut tell,
             ..
         } = self;
-        get(&core, &scope, session, tell.as_mut()).await
+        get(&collections, &scope, session, tell.as_mut()).await
     }
 }
 
@@ -127,13 +182,11 @@ impl<'s, T: Outlier> Get<'s, T> {
 #[must_use = "a parent is read when this is awaited"]
 pub struct GetAll<'s, T>(Get<'s, T>);
 
-impl<T: Outlier> GetAll<'static, T> {
-    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
-        Self(Get::new(core, scope))
-    }
-}
-
 impl<'s, T: Outlier> GetAll<'s, T> {
+    pub(crate) fn new(collections: &Collections, scope: ParentScope) -> Self {
+        Self(Get::new(collections, scope))
+    }
+
     /// Reads in this session.
     pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
         Self(self.0.session(session))
@@ -144,24 +197,22 @@ impl<'s, T: Outlier> GetAll<'s, T> {
     pub fn skip_unreadable(self, tell: impl FnMut(Error) + Send + 's) -> Self {
         Self(self.0.skip_unreadable(tell))
     }
-}
 
-impl<'s, T: Outlier> GetAll<'s, T> {
     pub(crate) async fn execute(self) -> Result<Option<T>> {
         let Get {
-            core,
+            collections,
             scope,
             mut session,
             mut tell,
             ..
         } = self.0;
-        let parent = get::<T>(&core, &scope, session.as_deref_mut(), tell.as_mut());
+        let parent = get::<T>(&collections, &scope, session.as_deref_mut(), tell.as_mut());
         let Some(parent) = parent.await? else {
             return Ok(None);
         };
         let mut document = parent.document;
         if parent.has_extras {
-            let mut pages = open_extras::<T>(&core, &scope, session, tell).await?;
+            let mut pages = open_extras::<T>(&collections, &scope, session, tell).await?;
             while let Some(page) = pages.try_next().await? {
                 document.items_mut().extend(page.items);
             }
@@ -173,40 +224,35 @@ impl<'s, T: Outlier> GetAll<'s, T> {
 /// A count of items that waits to be awaited; see [`Outliers::count`](crate::Outliers::count).
 #[must_use = "nothing is counted until this is awaited"]
 pub struct CountValues<'s> {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
     session: Option<&'s mut ClientSession>,
 }
 
-impl CountValues<'static> {
-    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
+impl<'s> CountValues<'s> {
+    pub(crate) fn new(collections: &Collections, scope: ParentScope) -> Self {
         Self {
-            core: core.clone(),
+            collections: collections.clone(),
             scope,
             session: None,
         }
     }
-}
 
-impl CountValues<'_> {
     /// Counts in this session.
-    pub fn session<'s>(self, session: impl Into<&'s mut ClientSession>) -> CountValues<'s> {
-        CountValues {
-            core: self.core,
-            scope: self.scope,
-            session: Some(session.into()),
-        }
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
     }
-}
 
-impl<'s> CountValues<'s> {
     pub(crate) async fn execute(self) -> Result<u64> {
         let Self {
-            core,
+            collections,
             scope,
             mut session,
         } = self;
-        let state = core.state(&scope, false, session.as_deref_mut()).await?;
+        let state = collections
+            .state(&scope, false, session.as_deref_mut())
+            .await?;
         let Some(State {
             length, flagged, ..
         }) = state
@@ -216,15 +262,19 @@ impl<'s> CountValues<'s> {
         if !flagged {
             return Ok(length as u64);
         }
-        let extras = core.extras.server.sum(scope.count_extras(), session).await;
-        Ok(length as u64 + extras.map_err(|error| core.failed(&scope, error))?)
+        let extras = collections
+            .extras
+            .server
+            .sum(scope.count_extras(), session)
+            .await;
+        Ok(length as u64 + extras.map_err(|error| collections.failed(&scope, error))?)
     }
 }
 
 /// A find over parents that waits to be awaited; see [`Outliers::find`](crate::Outliers::find).
 #[must_use = "nothing is read until this is awaited"]
 pub struct Find<'s, T> {
-    core: Core,
+    collections: Collections,
     filter: Document,
     range: Range,
     session: Option<&'s mut ClientSession>,
@@ -232,10 +282,10 @@ pub struct Find<'s, T> {
     parent: PhantomData<fn() -> T>,
 }
 
-impl<T: Outlier> Find<'static, T> {
-    pub(crate) fn new(core: &Core, filter: Document) -> Self {
+impl<'s, T: Outlier> Find<'s, T> {
+    pub(crate) fn new(collections: &Collections, filter: Document) -> Self {
         Self {
-            core: core.clone(),
+            collections: collections.clone(),
             filter,
             range: Range::unordered(),
             session: None,
@@ -243,9 +293,7 @@ impl<T: Outlier> Find<'static, T> {
             parent: PhantomData,
         }
     }
-}
 
-impl<'s, T: Outlier> Find<'s, T> {
     /// The order of the parents; by default the order in which the server finds them.
     pub fn sort(mut self, sort: Document) -> Self {
         self.range.sort = Some(sort);
@@ -277,17 +325,15 @@ impl<'s, T: Outlier> Find<'s, T> {
         self.tell = Some(Box::new(tell));
         self
     }
-}
 
-impl<'s, T: Outlier> Find<'s, T> {
     pub(crate) async fn execute(self) -> Result<FindStream<'s, T>> {
         let rows = self
-            .core
+            .collections
             .parents
             .find(self.filter, self.range, self.session)
             .await;
-        let name = self.core.parents.name();
+        let name = self.collections.parents.name();
         let rows = rows.map_err(|error| Error::read(error, name))?;
-        Ok(FindStream::new(self.core, rows, self.tell))
+        Ok(FindStream::new(self.collections, rows, self.tell))
     }
 }

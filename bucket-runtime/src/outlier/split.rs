@@ -8,8 +8,8 @@ use mongodb::{
 };
 
 use super::{
+    collections::Collections,
     command::{ParentScope, too_large},
-    core::Core,
     handle::Outliers,
     pages::{pages_before, pages_of},
 };
@@ -21,6 +21,27 @@ use crate::{
     server::transaction::{self, Attempt},
     value::element::document_size,
 };
+
+impl<T: Outlier> Outliers<T> {
+    /// Moves what exceeds the threshold or `max_bytes` to extras, for a collection whose documents have
+    /// grown already. Programs that use this library go on writing.
+    ///
+    /// It splits each parent in a transaction of its own, so it needs a replica set or a sharded cluster,
+    /// and every item is in one place whenever it stops. Call it again to go on. After a dropped future, a
+    /// task finishes the current parent.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, Outliers};
+    /// # async fn example<Book: Outlier>(books: Outliers<Book>) -> bucket_runtime::Result<()> {
+    /// let split = books.split_existing().on_progress(|at| println!("{}/{}", at.done, at.found)).await?;
+    /// println!("{} items moved", split.moved);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn split_existing(&self) -> SplitExisting<'static, T> {
+        SplitExisting::new(self)
+    }
+}
 
 /// The progress of a [`split_existing`](crate::Outliers::split_existing).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,16 +63,14 @@ pub struct SplitExisting<'p, T> {
     progress: Box<dyn FnMut(SplitProgress) + Send + 'p>,
 }
 
-impl<T: Outlier> SplitExisting<'static, T> {
+impl<'s, T: Outlier> SplitExisting<'s, T> {
     pub(crate) fn new(outliers: &Outliers<T>) -> Self {
         Self {
             outliers: outliers.clone(),
             progress: Box::new(|_| {}),
         }
     }
-}
 
-impl<T: Outlier> SplitExisting<'_, T> {
     /// Calls this at the beginning and after each parent.
     pub fn on_progress<'p>(
         self,
@@ -62,19 +81,23 @@ impl<T: Outlier> SplitExisting<'_, T> {
             progress: Box::new(progress),
         }
     }
-}
 
-impl<'p, T: Outlier> SplitExisting<'p, T> {
     pub(crate) async fn execute(self) -> Result<SplitProgress> {
         let Self {
             outliers,
             mut progress,
         } = self;
-        let core = outliers.core();
-        core.parents.needs_replica_set("split_existing").await?;
-        let fail = |error| Error::read(error, core.parents.name());
+        let collections = outliers.collections();
+        collections
+            .parents
+            .needs_replica_set("split_existing")
+            .await?;
+        let fail = |error| Error::read(error, collections.parents.name());
         let too_large = too_large(&T::SPEC);
-        let found = core.parents.count_documents(too_large.clone(), None).await;
+        let found = collections
+            .parents
+            .count_documents(too_large.clone(), None)
+            .await;
         let mut at = SplitProgress {
             found: found.map_err(fail)?,
             ..SplitProgress::default()
@@ -84,7 +107,7 @@ impl<'p, T: Outlier> SplitExisting<'p, T> {
             projection: Some(doc! { "_id": 1 }),
             ..Range::oldest_first()
         };
-        let mut rows = core
+        let mut rows = collections
             .parents
             .find::<Document>(too_large, range, None)
             .await
@@ -96,9 +119,12 @@ impl<'p, T: Outlier> SplitExisting<'p, T> {
                 .remove("_id")
                 .unwrap_or(Bson::Null);
             let scope = outliers.scope_of(id.clone()).ok_or_else(|| {
-                Error::new(Kind::Deserialize(id.to_string()), core.parents.name())
+                Error::new(
+                    Kind::Deserialize(id.to_string()),
+                    collections.parents.name(),
+                )
             })?;
-            at.moved += split(core, &scope).await?;
+            at.moved += split(collections, &scope).await?;
             at.done += 1;
             progress(at);
         }
@@ -108,16 +134,16 @@ impl<'p, T: Outlier> SplitExisting<'p, T> {
 
 /// Splits one parent, in a transaction: all of it moves, or nothing does, and no reader sees it half
 /// done. Returns how many items moved.
-pub(crate) async fn split(core: &Core, scope: &ParentScope) -> Result<u64> {
+pub(crate) async fn split(collections: &Collections, scope: &ParentScope) -> Result<u64> {
     let split = Split {
-        core: core.clone(),
+        collections: collections.clone(),
         scope: scope.clone(),
     };
-    transaction::run(&core.parents, split).await
+    transaction::run(&collections.parents, split).await
 }
 
 struct Split {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
 }
 
@@ -126,20 +152,21 @@ impl Attempt for Split {
 
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<u64>> {
         Box::pin(async move {
-            let Self { core, scope } = self;
-            let fail = |error: DriverError| core.failed(scope, error);
-            let (kept, rest) = rest(core, scope, session).await.map_err(fail)?;
+            let Self { collections, scope } = self;
+            let fail = |error: DriverError| collections.failed(scope, error);
+            let (kept, rest) = rest(collections, scope, session).await.map_err(fail)?;
             if rest.is_empty() {
                 return Ok(0);
             }
             let moved = rest.len() as u64;
-            move_out(core, scope, rest, session).await?;
-            core.parents
+            move_out(collections, scope, rest, session).await?;
+            collections
+                .parents
                 .modify(scope.cut(kept), Some(&mut *session))
                 .await
                 .map_err(fail)?;
             // This only saves round trips, so it does no harm if the commit fails.
-            core.known.remember(&scope.extras.prefix);
+            collections.known.remember(&scope.extras.prefix);
             Ok(moved)
         })
     }
@@ -147,15 +174,15 @@ impl Attempt for Split {
 
 /// Moves items to the extras, before the existing ones.
 async fn move_out(
-    core: &Core,
+    collections: &Collections,
     scope: &ParentScope,
     items: Array,
     session: &mut ClientSession,
 ) -> Result<()> {
-    let fail = |error: DriverError| core.failed(scope, error);
-    let server = &core.extras.server;
+    let fail = |error: DriverError| collections.failed(scope, error);
+    let server = &collections.extras.server;
     // Reads return the manual's extras documents first, so the first of these takes the items.
-    let unnumbered = first_id(core, scope.unnumbered_extras(), session).await;
+    let unnumbered = first_id(collections, scope.unnumbered_extras(), session).await;
     if let Some(id) = unnumbered.map_err(fail)? {
         let put = scope.put_before(id, items);
         return server
@@ -164,7 +191,7 @@ async fn move_out(
             .map(drop)
             .map_err(fail);
     }
-    let first = first_id(core, scope.extras.all(), session)
+    let first = first_id(collections, scope.extras.all(), session)
         .await
         .map_err(fail)?;
     let pages = match &first {
@@ -172,13 +199,13 @@ async fn move_out(
         Some(id) => pages_before(scope, id.as_str().unwrap_or_default(), items),
     };
     let foreign = || Kind::ForeignId(first.unwrap_or(Bson::Null).to_string());
-    let pages = pages.ok_or_else(|| core.fail(scope, foreign()))?;
+    let pages = pages.ok_or_else(|| collections.fail(scope, foreign()))?;
     server.insert_many(&pages, session).await.map_err(fail)
 }
 
 /// The smallest id among extras documents, in the transaction.
 async fn first_id(
-    core: &Core,
+    collections: &Collections,
     filter: Document,
     session: &mut ClientSession,
 ) -> Result<Option<Bson>, DriverError> {
@@ -187,7 +214,7 @@ async fn first_id(
         limit: Some(1),
         ..Range::oldest_first()
     };
-    let server = &core.extras.server;
+    let server = &collections.extras.server;
     let mut rows = server
         .find::<Document>(filter, range, Some(session))
         .await?;
@@ -199,7 +226,7 @@ async fn first_id(
 
 /// How many items the parent keeps, and the remaining items, in the transaction.
 async fn rest(
-    core: &Core,
+    collections: &Collections,
     scope: &ParentScope,
     session: &mut ClientSession,
 ) -> Result<(usize, Array), DriverError> {
@@ -207,7 +234,7 @@ async fn rest(
         limit: Some(1),
         ..Range::unordered()
     };
-    let mut parent = core
+    let mut parent = collections
         .parents
         .find::<Document>(scope.parent(), range, Some(session))
         .await?;

@@ -2,7 +2,7 @@
 
 use mongodb::{ClientSession, bson::Document};
 
-use super::{command::ParentScope, core::Core};
+use super::{collections::Collections, command::ParentScope};
 use crate::{Result, value::element::whole};
 
 /// How full a parent is.
@@ -30,7 +30,7 @@ impl State {
     }
 }
 
-impl Core {
+impl Collections {
     /// How full a parent is, if it exists; for a write, as the primary has it.
     pub(crate) async fn state(
         &self,

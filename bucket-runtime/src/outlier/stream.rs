@@ -9,11 +9,11 @@ use std::{
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{ClientSession, bson::Document};
 
-use super::{command::ParentScope, core::Core, extra::Extra, read};
+use super::{collections::Collections, command::ParentScope, extra::Extra, handle::Outliers, read};
 use crate::{
     Error, Result,
     error::Kind,
-    outlier::{Outlier, Parent},
+    outlier::{IdRef, Outlier, Parent},
     protocol::range::Range,
     server::cursor::{self, CursorError, DocumentCursor},
     value::{
@@ -21,6 +21,32 @@ use crate::{
         unreadable::{Tell, sift},
     },
 };
+
+impl<T: Outlier> Outliers<T> {
+    /// All items as a stream in bounded memory: the parent's, then the extras in the order in which
+    /// they were stored. Empty if there is no such parent.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{IdRef, Outlier, Outliers};
+    /// # async fn example<Book: Outlier<Item = String>>(books: Outliers<Book>, id: IdRef<'_, Book>) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut buyers = books.items(id).await?;
+    /// while let Some(buyer) = buyers.try_next().await? {
+    ///     // …
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn items(&self, id: IdRef<'_, T>) -> Values<'static, T> {
+        Values::new(&self.collections, self.scope(id))
+    }
+
+    /// The extras as a stream, page by page. It does not read the parent.
+    pub fn extras(&self, id: IdRef<'_, T>) -> Extras<'static, T> {
+        Extras::new(&self.collections, self.scope(id))
+    }
+}
 
 /// One extras document.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,13 +63,13 @@ pub struct ExtrasPage<I> {
 /// First the documents without a number, which the manual's commands wrote, then ours in order. It takes two
 /// finds: their ids have different types, and the server sorts by type before value.
 pub(crate) async fn open_extras<'s, T: Outlier>(
-    core: &Core,
+    collections: &Collections,
     scope: &ParentScope,
     session: Option<&'s mut ClientSession>,
     tell: Option<Tell<'s>>,
 ) -> Result<ExtrasStream<'s, T::Item>> {
     let reader = Reader {
-        core: core.clone(),
+        collections: collections.clone(),
         scope: scope.clone(),
     };
     let unnumbered = reader.find::<T>(scope.unnumbered_extras(), session).await?;
@@ -69,7 +95,7 @@ pub(crate) async fn open_extras<'s, T: Outlier>(
 
 /// The extras of one parent, for reading.
 struct Reader {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
 }
 
@@ -79,7 +105,7 @@ impl Reader {
         filter: Document,
         session: Option<&'s mut ClientSession>,
     ) -> Result<DocumentCursor<'s, StoredBucket<Extra<T>>>> {
-        let server = &self.core.extras.server;
+        let server = &self.collections.extras.server;
         let rows = server.find(filter, Range::oldest_first(), session).await;
         rows.map_err(|error| self.error(Kind::Driver).with_driver(error))
     }
@@ -109,7 +135,7 @@ impl Reader {
     }
 
     fn error(&self, kind: Kind) -> Error {
-        let name = self.core.extras.server.name();
+        let name = self.collections.extras.server.name();
         Error::new(kind, name).with_key(&self.scope.extras.label())
     }
 }
@@ -118,26 +144,24 @@ impl Reader {
 /// [`Outliers::extras`](crate::Outliers::extras).
 #[must_use = "nothing is read until this is awaited"]
 pub struct Extras<'s, T> {
-    core: Core,
+    collections: Collections,
     scope: ParentScope,
     session: Option<&'s mut ClientSession>,
     tell: Option<Tell<'s>>,
     parent: PhantomData<fn() -> T>,
 }
 
-impl<T: Outlier> Extras<'static, T> {
-    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
+impl<'s, T: Outlier> Extras<'s, T> {
+    pub(crate) fn new(collections: &Collections, scope: ParentScope) -> Self {
         Self {
-            core: core.clone(),
+            collections: collections.clone(),
             scope,
             session: None,
             tell: None,
             parent: PhantomData,
         }
     }
-}
 
-impl<'s, T: Outlier> Extras<'s, T> {
     /// Reads in this session, which the stream borrows.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
@@ -150,11 +174,9 @@ impl<'s, T: Outlier> Extras<'s, T> {
         self.tell = Some(Box::new(tell));
         self
     }
-}
 
-impl<'s, T: Outlier> Extras<'s, T> {
     pub(crate) async fn execute(self) -> Result<ExtrasStream<'s, T::Item>> {
-        open_extras::<T>(&self.core, &self.scope, self.session, self.tell).await
+        open_extras::<T>(&self.collections, &self.scope, self.session, self.tell).await
     }
 }
 
@@ -163,13 +185,11 @@ impl<'s, T: Outlier> Extras<'s, T> {
 #[must_use = "nothing is read until this is awaited"]
 pub struct Values<'s, T>(Extras<'s, T>);
 
-impl<T: Outlier> Values<'static, T> {
-    pub(crate) fn new(core: &Core, scope: ParentScope) -> Self {
-        Self(Extras::new(core, scope))
-    }
-}
-
 impl<'s, T: Outlier> Values<'s, T> {
+    pub(crate) fn new(collections: &Collections, scope: ParentScope) -> Self {
+        Self(Extras::new(collections, scope))
+    }
+
     /// Reads in this session, which the stream borrows.
     pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
         Self(self.0.session(session))
@@ -198,18 +218,16 @@ impl<'s, T: Outlier> Values<'s, T> {
     pub fn skip_unreadable(self, tell: impl FnMut(Error) + Send + 's) -> Self {
         Self(self.0.skip_unreadable(tell))
     }
-}
 
-impl<'s, T: Outlier> Values<'s, T> {
     pub(crate) async fn execute(self) -> Result<ValueStream<'s, T::Item>> {
         let Extras {
-            core,
+            collections,
             scope,
             mut session,
             mut tell,
             ..
         } = self.0;
-        let parent = read::get::<T>(&core, &scope, session.as_deref_mut(), tell.as_mut());
+        let parent = read::get::<T>(&collections, &scope, session.as_deref_mut(), tell.as_mut());
         let parent = parent.await?;
         let (items, has_extras) = match parent {
             Some(mut parent) => {
@@ -219,7 +237,7 @@ impl<'s, T: Outlier> Values<'s, T> {
             None => (Vec::new(), false),
         };
         let extras = match has_extras {
-            true => Some(open_extras::<T>(&core, &scope, session, tell).await?),
+            true => Some(open_extras::<T>(&collections, &scope, session, tell).await?),
             false => None,
         };
         Ok(ValueStream {
@@ -275,19 +293,28 @@ impl<I> Stream for ValueStream<'_, I> {
 pub struct FindStream<'s, T>(BoxStream<'s, Result<Parent<T>>>);
 
 impl<'s, T: Outlier> FindStream<'s, T> {
-    pub(crate) fn new(core: Core, rows: DocumentCursor<'s, T>, tell: Option<Tell<'s>>) -> Self {
-        let parents = try_unfold((core, rows, tell), async |(core, mut rows, mut tell)| {
-            loop {
-                match read::next_parent(&core, &mut rows, tell.as_mut()).await {
-                    Ok(parent) => return Ok(parent.map(|parent| (parent, (core, rows, tell)))),
-                    Err(error) => match &mut tell {
-                        // The next one may be read.
-                        Some(tell) if error.is_deserialize() => tell(error),
-                        _ => return Err(error),
-                    },
+    pub(crate) fn new(
+        collections: Collections,
+        rows: DocumentCursor<'s, T>,
+        tell: Option<Tell<'s>>,
+    ) -> Self {
+        let parents = try_unfold(
+            (collections, rows, tell),
+            async |(collections, mut rows, mut tell)| {
+                loop {
+                    match read::next_parent(&collections, &mut rows, tell.as_mut()).await {
+                        Ok(parent) => {
+                            return Ok(parent.map(|parent| (parent, (collections, rows, tell))));
+                        }
+                        Err(error) => match &mut tell {
+                            // The next one may be read.
+                            Some(tell) if error.is_deserialize() => tell(error),
+                            _ => return Err(error),
+                        },
+                    }
                 }
-            }
-        });
+            },
+        );
         Self(parents.boxed())
     }
 }

@@ -8,8 +8,8 @@ use mongodb::{
 };
 
 use super::{
+    collections::Collections,
     command::{self, array_length},
-    core::Core,
     handle::Outliers,
     split,
 };
@@ -97,11 +97,11 @@ impl fmt::Display for OutlierProblem {
 
 /// Builder of a verification: await it; see [`Outlier::verify`](crate::Outlier::verify).
 #[must_use = "nothing is verified until this is awaited"]
-pub struct VerifyOutliers<T>(Collections<T>);
+pub struct VerifyOutliers<T>(Unopened<T>);
 
 impl<T: Outlier> VerifyOutliers<T> {
     pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
-        Self(Collections::new(parents, extras))
+        Self(Unopened::new(parents, extras))
     }
 
     pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
@@ -112,11 +112,11 @@ impl<T: Outlier> VerifyOutliers<T> {
 
 /// Builder of a repair: await it; see [`Outlier::repair`](crate::Outlier::repair).
 #[must_use = "nothing is repaired until this is awaited"]
-pub struct RepairOutliers<T>(Collections<T>);
+pub struct RepairOutliers<T>(Unopened<T>);
 
 impl<T: Outlier> RepairOutliers<T> {
     pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
-        Self(Collections::new(parents, extras))
+        Self(Unopened::new(parents, extras))
     }
 
     pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
@@ -131,12 +131,12 @@ impl<T: Outlier> RepairOutliers<T> {
 }
 
 /// The two collections, whether they open or not.
-struct Collections<T> {
+struct Unopened<T> {
     outliers: Outliers<T>,
     extras: Verifier,
 }
 
-impl<T: Outlier> Collections<T> {
+impl<T: Outlier> Unopened<T> {
     /// The specs as `static`s, which promotion alone does not give in generic code.
     const SPEC: &'static OutlierSpec = &T::SPEC;
     const EXTRAS: &'static BucketSpec = &Extra::<T>::SPEC;
@@ -161,7 +161,7 @@ impl<T: Outlier> Collections<T> {
     async fn check_indexes(&self) -> Result<()> {
         let checked = self.extras.check_indexes().await;
         checked.map_err(Error::of_extras)?;
-        let index = &self.outliers.core().extras.index;
+        let index = &self.outliers.collections().extras.index;
         index.read(Self::EXTRAS).await.map(drop)
     }
 
@@ -173,20 +173,20 @@ impl<T: Outlier> Collections<T> {
     }
 
     async fn of_parents(&self) -> Result<Vec<OutlierProblem>> {
-        of_parents(self.outliers.core(), Self::SPEC).await
+        of_parents(self.outliers.collections(), Self::SPEC).await
     }
 }
 
-async fn of_parents(core: &Core, spec: &OutlierSpec) -> Result<Vec<OutlierProblem>> {
-    let of_parents = |error| Error::read(error, core.parents.name());
-    let extras = &core.extras.server;
+async fn of_parents(collections: &Collections, spec: &OutlierSpec) -> Result<Vec<OutlierProblem>> {
+    let of_parents = |error| Error::read(error, collections.parents.name());
+    let extras = &collections.extras.server;
     let of_extras = |error| Error::read(error, extras.name());
-    let too_large = core
+    let too_large = collections
         .parents
         .aggregate::<Document>(too_large(spec), None)
         .await
         .map_err(of_parents)?;
-    let parents = core.parents.collection().name();
+    let parents = collections.parents.collection().name();
     let lonely = extras
         .aggregate(without_flag(spec, parents), None)
         .await
@@ -220,30 +220,35 @@ async fn of_parents(core: &Core, spec: &OutlierSpec) -> Result<Vec<OutlierProble
 }
 
 async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> Result<()> {
-    let core = outliers.core();
+    let collections = outliers.collections();
     let scope = |id: &Bson| {
         let scope = outliers.scope_of(id.clone());
-        scope.ok_or_else(|| Error::new(Kind::Deserialize(id.to_string()), core.parents.name()))
+        scope.ok_or_else(|| {
+            Error::new(
+                Kind::Deserialize(id.to_string()),
+                collections.parents.name(),
+            )
+        })
     };
     match problem {
         OutlierProblem::TooLarge { parent, .. } => {
-            split::split(core, &scope(parent)?).await?;
+            split::split(collections, &scope(parent)?).await?;
         }
         OutlierProblem::NoFlag { parent } => {
             let scope = scope(parent)?;
-            let flagged = core.parents.modify(scope.set_flag(), None).await;
-            flagged.map_err(|error| core.refused(&scope, error))?;
+            let flagged = collections.parents.modify(scope.set_flag(), None).await;
+            flagged.map_err(|error| collections.refused(&scope, error))?;
         }
         OutlierProblem::NoParent { parent, .. } => {
             let scope = scope(parent)?;
             // The id may have been inserted again since the verification.
-            if core.state(&scope, true, None).await?.is_none() {
-                let deleted = core
+            if collections.state(&scope, true, None).await?.is_none() {
+                let deleted = collections
                     .extras
                     .server
                     .delete_many(scope.all_extras(), None)
                     .await;
-                deleted.map_err(|error| core.refused_many(&scope, error))?;
+                deleted.map_err(|error| collections.refused_many(&scope, error))?;
             }
         }
         // The extras were repaired before.

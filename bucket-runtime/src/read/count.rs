@@ -44,9 +44,7 @@ impl<'s> Count<'s> {
         self.session = Some(session.into());
         self
     }
-}
 
-impl<'s> Count<'s> {
     pub(crate) async fn execute(self) -> Result<u64> {
         let Reader { server, scope } = &self.reader;
         let count = match self.what {

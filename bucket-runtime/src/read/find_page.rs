@@ -84,7 +84,7 @@ pub struct FindPage<'s, T> {
     item: PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> FindPage<'static, T> {
+impl<'s, T: Bucket> FindPage<'s, T> {
     pub(crate) fn new(reader: Reader, at: Option<(Document, Range)>) -> Self {
         Self {
             reader,
@@ -94,9 +94,7 @@ impl<T: Bucket> FindPage<'static, T> {
             item: PhantomData,
         }
     }
-}
 
-impl<'s, T: Bucket> FindPage<'s, T> {
     /// Reads in this session.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
@@ -109,9 +107,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
         self.tell = Some(Box::new(tell));
         self
     }
-}
 
-impl<'s, T: Bucket> FindPage<'s, T> {
     pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {
         let Some((filter, range)) = self.at else {
             return Ok(None);

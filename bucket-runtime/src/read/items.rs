@@ -110,7 +110,7 @@ enum Source {
     All(Server),
 }
 
-impl<T: Bucket> Items<'static, T> {
+impl<'s, T: Bucket> Items<'s, T> {
     pub(crate) fn of_key(reader: Reader, index: CurrentIndex) -> Self {
         Self::new(Source::Key(reader, index))
     }
@@ -128,9 +128,7 @@ impl<T: Bucket> Items<'static, T> {
             item: PhantomData,
         }
     }
-}
 
-impl<'s, T: Bucket> Items<'s, T> {
     /// The spec as a `static`: in generic code, promotion alone does not provide one.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
@@ -206,9 +204,7 @@ impl<'s, T: Bucket> Items<'s, T> {
         self.tell = Some(Box::new(tell));
         self
     }
-}
 
-impl<'s, T: Bucket> Items<'s, T> {
     pub(crate) async fn execute(self) -> Result<ItemStream<'s, T>> {
         let Self {
             source,

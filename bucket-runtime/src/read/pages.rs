@@ -32,7 +32,7 @@ pub struct Pages<'s, T> {
     item: PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> Pages<'static, T> {
+impl<'s, T: Bucket> Pages<'s, T> {
     pub(crate) fn new(reader: Reader) -> Self {
         Self {
             reader,
@@ -41,9 +41,7 @@ impl<T: Bucket> Pages<'static, T> {
             item: PhantomData,
         }
     }
-}
 
-impl<'s, T: Bucket> Pages<'s, T> {
     /// Reads in this session, which the stream borrows.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
@@ -57,9 +55,7 @@ impl<'s, T: Bucket> Pages<'s, T> {
         self.tell = Some(Box::new(tell));
         self
     }
-}
 
-impl<'s, T: Bucket> Pages<'s, T> {
     pub(crate) async fn execute(self) -> Result<PageStream<'s, T>> {
         let Self {
             reader,

@@ -114,9 +114,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         self.session = Some(session.into());
         self
     }
-}
 
-impl<'s, T: Bucket> ReadRollup<'s, T> {
     pub(crate) async fn execute(self) -> Result<Rollup<T>> {
         let Self {
             server,

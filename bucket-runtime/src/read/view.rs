@@ -111,9 +111,7 @@ impl<'s> CreateView<'s> {
         self.session = Some(session.into());
         self
     }
-}
 
-impl<'s> CreateView<'s> {
     pub(crate) async fn execute(self) -> Result<()> {
         let Self {
             server,

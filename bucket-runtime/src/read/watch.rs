@@ -97,9 +97,7 @@ impl<T: Bucket> Watch<T> {
         self.after = Some(token.clone());
         self
     }
-}
 
-impl<T: Bucket> Watch<T> {
     pub(crate) async fn execute(self) -> Result<WatchStream<T>> {
         let Self { reader, after, .. } = self;
         let Reader { server, scope } = &reader;

@@ -99,9 +99,7 @@ impl<'s> Append<'s> {
         self.session = Some(session.into());
         self
     }
-}
 
-impl<'s> Append<'s> {
     pub(crate) async fn execute(self) -> Result<Appended> {
         let Writer { engine, combiner } = self.writer;
         let (entry, session) = (self.entry?, self.session);

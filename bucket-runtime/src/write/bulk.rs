@@ -127,9 +127,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         self.progress = Box::new(progress);
         self
     }
-}
 
-impl<'i, T: Bucket> AppendMany<'i, T> {
     pub(crate) async fn execute(self) -> Result<u64, AppendManyError<T>> {
         let Self {
             engine,

@@ -150,9 +150,7 @@ impl<'s, T: Bucket> RemoveStored<'s, T> {
     pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
         Self(self.0.session(session))
     }
-}
 
-impl<'s, T: Bucket> RemoveStored<'s, T> {
     pub(crate) async fn execute(self) -> Result<Option<Bson>> {
         let RemoveItem { editor, session } = self.0;
         editor.change(Editor::without_reading, session).await
@@ -179,9 +177,7 @@ impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'s, T, F> {
         self.session = Some(session.into());
         self
     }
-}
 
-impl<'s, T: Bucket, F: FnMut(&mut T) + Send + 's> UpdateItem<'s, T, F> {
     pub(crate) async fn execute(mut self) -> Result<Option<T>> {
         let change = |editor: &Editor<T>, found| editor.with(found, &mut self.change);
         self.editor.change(change, self.session).await

@@ -51,9 +51,7 @@ impl<'s> RemoveKey<'s> {
         self.session = Some(session.into());
         self
     }
-}
 
-impl<'s> RemoveKey<'s> {
     pub(crate) async fn execute(self) -> Result<u64> {
         let Reader { server, scope } = &self.reader;
         let removed = server.delete_many(scope.all(), self.session).await;

@@ -10,26 +10,26 @@ use crate::schema::{
     size::{BsonSize, LenField},
 };
 
-/// `Probe::<T>::__SIZE`, with [`Unknown`] in scope.
+/// `MaybeSize::<T>::__SIZE`, with [`NoSize`] in scope.
 #[derive(Debug)]
-pub struct Probe<T: ?Sized>(PhantomData<T>);
+pub struct MaybeSize<T: ?Sized>(PhantomData<T>);
 
-impl<T: BsonSize + ?Sized> Probe<T> {
+impl<T: BsonSize + ?Sized> MaybeSize<T> {
     /// [`BsonSize::MAX`]
     pub const __SIZE: Option<u64> = Some(T::MAX);
 }
 
-impl<T: KeyField> Probe<T> {
+impl<T: KeyField> MaybeSize<T> {
     /// [`KeyField::MAX_TEXT`]
     pub const __TEXT: Option<u32> = T::MAX_TEXT;
 }
 
-impl<T: LenField> Probe<T> {
+impl<T: LenField> MaybeSize<T> {
     /// [`LenField::FIXED`] and [`LenField::PER_BYTE`]
     pub const __LEN: Option<[u64; 2]> = Some([T::FIXED, T::PER_BYTE]);
 }
 
-impl<A: ItemsField> Probe<A>
+impl<A: ItemsField> MaybeSize<A>
 where
     A::Item: BsonSize,
 {
@@ -37,7 +37,7 @@ where
     pub const __ITEM_SIZE: Option<u64> = Some(<A::Item as BsonSize>::MAX);
 }
 
-impl<A: ItemsField> Probe<A>
+impl<A: ItemsField> MaybeSize<A>
 where
     A::Item: LenField,
 {
@@ -46,20 +46,20 @@ where
 }
 
 /// The answer for a type with unknown sizes.
-pub trait Unknown {
-    /// Unknown.
+pub trait NoSize {
+    /// NoSize.
     const __SIZE: Option<u64> = None;
-    /// Unknown.
+    /// NoSize.
     const __TEXT: Option<u32> = None;
-    /// Unknown.
+    /// NoSize.
     const __LEN: Option<[u64; 2]> = None;
-    /// Unknown.
+    /// NoSize.
     const __ITEM_SIZE: Option<u64> = None;
-    /// Unknown.
+    /// NoSize.
     const __ITEM_LEN: Option<[u64; 2]> = None;
 }
 
-impl<T: ?Sized> Unknown for Probe<T> {}
+impl<T: ?Sized> NoSize for MaybeSize<T> {}
 
 /// The maximum size in bytes of a value whose length is bounded.
 pub const fn len_size(of: Option<[u64; 2]>, max: u32) -> Option<u64> {

@@ -7,13 +7,13 @@ use crate::{Error, error::Kind, server::Server, write::engine::Engine};
 
 /// The two collections, and the parents that the handle knows to be outliers.
 #[derive(Clone)]
-pub(crate) struct Core {
+pub(crate) struct Collections {
     pub(crate) parents: Server,
     pub(crate) extras: Engine,
     pub(crate) known: Known,
 }
 
-impl Core {
+impl Collections {
     pub(crate) fn fail(&self, scope: &ParentScope, kind: Kind) -> Error {
         Error::new(kind, self.parents.name()).with_key(&scope.extras.label())
     }
