@@ -226,12 +226,12 @@ async fn shard(server: &Server, key: Document) -> Result<()> {
     let Err(error) = server.shard(key.clone()).await else {
         return Ok(());
     };
-    let kind = match server.shard_key().await {
-        Some(found) if found != key => Kind::ShardKey {
+    let error = Error::write(error, server.name());
+    Err(match server.shard_key().await {
+        Some(found) if found != key => error.known_as(Kind::ShardKey {
             found: Some(found.to_string()),
             wanted: key.to_string(),
-        },
-        _ => Kind::Driver,
-    };
-    Err(Error::new(kind, server.name()).with_driver(error))
+        }),
+        _ => error,
+    })
 }
