@@ -52,6 +52,7 @@ const CODES: &[(i32, &str, Proof)] = &[
     (18, "AuthenticationFailed", Refused),
     (20, "IllegalOperation", Refused),
     (22, "InvalidBSON", Refused),
+    (23, "AlreadyInitialized", Refused),
     (24, "LockTimeout", Unfinished),
     (26, "NamespaceNotFound", Refused),
     (27, "IndexNotFound", Refused),
