@@ -90,6 +90,11 @@ impl fmt::Display for OutlierProblem {
                 "O1: item {place} (from 0) of extras document {bucket} cannot be read: {error}; correct \
                  it, or take it out"
             ),
+            Self::Extras(BucketProblem::ForeignId { bucket }) => write!(
+                f,
+                "O4: extras document {bucket} has a count, but not the id of a page, so it may block \
+                 pushes; push its items again and delete it"
+            ),
             Self::Extras(problem) => write!(f, "O4, in the extras: {problem}"),
         }
     }

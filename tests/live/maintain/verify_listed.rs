@@ -79,7 +79,7 @@ async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(test: &str) {
         is_left(
             &notes,
             Problem::ForeignId { bucket },
-            "append its items anew",
+            "append its items again",
         )
         .await;
         raw(&notes)

@@ -144,5 +144,6 @@ async fn outlier_extras_that_do_not_open_are_listed_and_repaired() {
 
     assert_eq!(Book3::repair(&db).await.unwrap(), [is_foreign]);
     let books = Book3::outliers(&db).await.unwrap();
-    assert_eq!(items(&books, 1).await, [0, 1, 2, 3, 4, 5]);
+    // Reads take the foreign document for one of the manual's, which come first.
+    assert_eq!(items(&books, 1).await, [0, 1, 2, 6, 7, 3, 4, 5]);
 }
