@@ -123,7 +123,12 @@ fn compiler(folder: &Path) -> Result<Vec<String>> {
     let line = line.and_then(|line| line.split_once('`')?.1.strip_suffix('`'));
     let line = line.ok_or_else(|| format!("cargo check in {} failed: {log}", folder.display()))?;
     let words = line.split_once("rustc ").map_or(line, |(_, words)| words);
-    let words = words.split_whitespace().map(|word| word.replace('\'', ""));
+    // What stands in quotes is one word, also with spaces.
+    let words = words.split('\'').enumerate();
+    let words = words.flat_map(|(nth, part)| match nth % 2 {
+        0 => part.split_whitespace().map(str::to_owned).collect(),
+        _ => vec![part.to_owned()],
+    });
     let is_kept = |word: &String| {
         !word.starts_with("--error-format") && !word.starts_with("--json") && word != "src/lib.rs"
     };
