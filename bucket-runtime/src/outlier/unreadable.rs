@@ -1,17 +1,16 @@
 //! Parents with items that cannot be read.
 
 use mongodb::{
-    bson::{Bson, Document, RawDocument},
+    bson::{Document, RawDocument},
     error::Error as DriverError,
 };
-use serde::de::DeserializeOwned;
 
 use super::Outlier;
 use crate::{
     Error, Result,
     value::{
         bytes,
-        unreadable::{Only, Tell, Unreadable, placed},
+        unreadable::{Tell, Unreadable, read_value, report},
     },
 };
 
@@ -41,13 +40,6 @@ pub(crate) fn sift_parent<T: Outlier>(
     let parent = bytes::write(&parent).map_err(DriverError::custom);
     let parent = parent.and_then(|parent| bytes::read::<T>(&parent));
     let parent = parent.map_err(&fail)?;
-    for Unreadable { place, error } in unreadable {
-        tell(fail(placed(items, place, error)));
-    }
+    report(items, unreadable, tell, fail);
     Ok(parent)
-}
-
-fn read_value<V: DeserializeOwned>(value: &Bson) -> Result<V, DriverError> {
-    let only = bytes::write(&Only { value }).map_err(DriverError::custom)?;
-    Ok(bytes::read::<Only<V>>(&only)?.value)
 }

@@ -1,7 +1,5 @@
 //! Elements that the struct cannot read: they do not make the others unreadable.
 
-use std::fmt::Display;
-
 use mongodb::{
     bson::{RawBson, RawDocument},
     error::Error as DriverError,
@@ -10,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 
 use crate::{
     Bucket, Error, Result,
-    value::{bytes, element::raw, stored_bucket::StoredBucket},
+    value::{bytes, stored_bucket::StoredBucket},
 };
 
 /// The callback that gets an error for each skipped element.
@@ -30,17 +28,19 @@ impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
     /// Takes the whole element out first: after an error in the middle of a document, the reader cannot
     /// go on behind it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = RawBson::deserialize(deserializer)?;
-        let only = raw(&Only { value }).map_err(DriverError::custom);
-        let read = only.and_then(|only| bytes::read::<Only<E>>(only.as_bytes()));
-        Ok(Self(read.map(|only| only.value)))
+        Ok(Self(read_value(RawBson::deserialize(deserializer)?)))
     }
 }
 
-/// A document with one value, since only documents can be read.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Only<V> {
-    pub(crate) value: V,
+/// Reads a value of a document as this type.
+pub(crate) fn read_value<V: DeserializeOwned>(value: impl Serialize) -> Result<V, DriverError> {
+    /// A document with one value, since only documents can be read.
+    #[derive(Serialize, Deserialize)]
+    struct Only<V> {
+        value: V,
+    }
+    let only = bytes::write(&Only { value }).map_err(DriverError::custom)?;
+    Ok(bytes::read::<Only<V>>(&only)?.value)
 }
 
 /// A bucket whose elements are read one by one.
@@ -58,19 +58,26 @@ pub(crate) fn sift<T: Bucket>(
         return Err(fail(error));
     };
     let (bucket, unreadable) = bucket.sifted();
-    for Unreadable { place, error } in unreadable {
-        tell(fail(placed(T::SPEC.items, place, error)));
-    }
+    report(T::SPEC.items, unreadable, tell, fail);
     Ok(bucket)
+}
+
+/// Reports unreadable elements of an array, each with its place.
+pub(crate) fn report(
+    items: &str,
+    unreadable: Vec<Unreadable>,
+    tell: &mut Tell<'_>,
+    fail: impl Fn(DriverError) -> Error,
+) {
+    for Unreadable { place, error } in unreadable {
+        tell(fail(DriverError::custom(format!(
+            "{items}.{place}: {error}"
+        ))));
+    }
 }
 
 /// The elements of a bucket that cannot be read; empty if the bucket has no elements.
 pub(crate) fn unreadable<T: Bucket>(row: &RawDocument) -> Vec<Unreadable> {
     let bucket = bytes::read::<Attempted<T>>(row.as_bytes());
     bucket.map_or_else(|_| Vec::new(), |bucket| bucket.sifted().1)
-}
-
-/// The error of an element, with its place.
-pub(crate) fn placed(items: &str, place: u64, error: impl Display) -> DriverError {
-    DriverError::custom(format!("{items}.{place}: {error}"))
 }
