@@ -48,7 +48,8 @@ impl RepairBuckets {
 
     pub(crate) async fn execute(self) -> Result<Vec<BucketProblem>> {
         self.0.check_indexes().await?;
-        self.0.repair().await
+        self.0.repair().await?;
+        self.0.problems().await
     }
 }
 

@@ -1,6 +1,6 @@
 //! Verifies what is stored against O2 to O5, and repairs whatever needs no guessing.
 
-use std::fmt;
+use std::{fmt, marker::PhantomData};
 
 use mongodb::{
     Collection,
@@ -14,15 +14,11 @@ use super::{
     split,
 };
 use crate::{
-    Bucket, Error, Result,
+    Error, Result,
     error::Kind,
     maintain::verify::{BucketProblem, Verifier, verifier},
     outlier::{Outlier, extra::Extra},
-    schema::{
-        open_index::OpenIndex,
-        spec::{BucketSpec, OutlierSpec},
-    },
-    server::Server,
+    schema::spec::OutlierSpec,
     write::engine::Engine,
 };
 
@@ -110,8 +106,7 @@ impl<T: Outlier> VerifyOutliers<T> {
     }
 
     pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
-        self.0.check_indexes().await?;
-        self.0.problems().await
+        self.0.check().await?.problems().await
     }
 }
 
@@ -125,50 +120,58 @@ impl<T: Outlier> RepairOutliers<T> {
     }
 
     pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
-        self.0.check_indexes().await?;
+        let checked = self.0.check().await?;
         // A parent can be split once its extras are in order.
-        self.0.extras.repair().await?;
-        for problem in self.0.of_parents().await? {
-            mend(&self.0.outliers, &problem).await?;
+        checked.extras.repair().await?;
+        for problem in checked.of_parents().await? {
+            mend(&checked.outliers, &problem).await?;
         }
-        self.0.problems().await
+        checked.problems().await
     }
 }
 
 /// The two collections, whether they open or not.
 struct Unopened<T> {
-    outliers: Outliers<T>,
+    parents: Collection<Document>,
     extras: Verifier,
+    parent: PhantomData<fn() -> T>,
 }
 
 impl<T: Outlier> Unopened<T> {
-    /// The specs as `static`s, which promotion alone does not give in generic code.
-    const SPEC: &'static OutlierSpec = &T::SPEC;
-    const EXTRAS: &'static BucketSpec = &Extra::<T>::SPEC;
-
     fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
-        let engine = Engine::new(
-            Server::new(extras.clone()),
-            OpenIndex::first(Self::EXTRAS.capacity),
-        );
         Self {
-            outliers: Outliers::new(Server::new(parents), engine),
+            parents,
             extras: Verifier {
                 // The manual's own extras documents have no count.
                 buckets: doc! { "count": { "$exists": true } },
                 ..verifier::<Extra<T>>(extras)
             },
+            parent: PhantomData,
         }
     }
 
-    /// An error if an index of the extras differs from the struct. Splitting a parent needs the index
-    /// that the collection has now.
-    async fn check_indexes(&self) -> Result<()> {
-        let checked = self.extras.check_indexes().await;
-        checked.map_err(Error::of_extras)?;
-        let index = &self.outliers.collections().extras.index;
-        index.read(Self::EXTRAS).await.map(drop)
+    /// An error if an index of the extras differs from the struct.
+    async fn check(self) -> Result<Checked<T>> {
+        let index = self.extras.check_indexes().await;
+        let index = index.map_err(Error::of_extras)?;
+        let server = self.extras.server.clone();
+        let parents = server.beside(self.parents);
+        Ok(Checked {
+            outliers: Outliers::new(parents, Engine::new(server, index)),
+            extras: self.extras,
+        })
     }
+}
+
+/// The two collections, with indexes that match the struct.
+struct Checked<T> {
+    outliers: Outliers<T>,
+    extras: Verifier,
+}
+
+impl<T: Outlier> Checked<T> {
+    /// The spec as a `static`, which promotion alone does not give in generic code.
+    const SPEC: &'static OutlierSpec = &T::SPEC;
 
     async fn problems(&self) -> Result<Vec<OutlierProblem>> {
         let mut problems = self.of_parents().await?;

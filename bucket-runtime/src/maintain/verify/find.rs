@@ -15,6 +15,7 @@ use crate::{
     schema::{
         id,
         key::KeyPart,
+        open_index::OpenIndex,
         spec::{BucketSpec, Ordinal},
     },
     server::{Server, cursor::DocumentCursor},
@@ -58,9 +59,11 @@ struct Group {
 }
 
 impl Verifier {
-    /// An error if an index does not match the struct.
-    pub(crate) async fn check_indexes(&self) -> Result<()> {
-        open::check_indexes(&self.server, self.spec).await.map(drop)
+    /// An error if an index does not match the struct; else the open index, or the one that opening would
+    /// create.
+    pub(crate) async fn check_indexes(&self) -> Result<OpenIndex> {
+        let indexes = open::check_indexes(&self.server, self.spec).await;
+        indexes.map(|indexes| indexes.index)
     }
 
     pub(crate) async fn problems(&self) -> Result<Vec<Problem>> {
