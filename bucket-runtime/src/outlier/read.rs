@@ -9,7 +9,7 @@ use super::{
     collections::Collections,
     command::ParentScope,
     handle::Outliers,
-    stream::{FindStream, open_extras},
+    stream::{ExtrasStream, FindStream, open_extras},
 };
 use crate::{
     Error, Result,
@@ -131,6 +131,24 @@ pub(crate) async fn get<T: Outlier>(
     parent.map_err(|error| error.with_key(&scope.extras.label()))
 }
 
+/// Reads a parent, and opens the stream of its extras if it has any.
+pub(crate) async fn get_with_extras<'s, T: Outlier>(
+    collections: &Collections,
+    scope: &ParentScope,
+    mut session: Option<&'s mut ClientSession>,
+    mut tell: Option<Tell<'s>>,
+) -> Result<Option<(T, Option<ExtrasStream<'s, T::Item>>)>> {
+    let parent = get::<T>(collections, scope, session.as_deref_mut(), tell.as_mut()).await?;
+    let Some(parent) = parent else {
+        return Ok(None);
+    };
+    let extras = match parent.has_extras {
+        true => Some(open_extras::<T>(collections, scope, session, tell).await?),
+        false => None,
+    };
+    Ok(Some((parent.document, extras)))
+}
+
 /// A read of one parent that waits to be awaited; see [`Outliers::get`](crate::Outliers::get).
 #[must_use = "a parent is read when this is awaited"]
 pub struct Get<'s, T> {
@@ -202,17 +220,15 @@ impl<'s, T: Outlier> GetAll<'s, T> {
         let Get {
             collections,
             scope,
-            mut session,
-            mut tell,
+            session,
+            tell,
             ..
         } = self.0;
-        let parent = get::<T>(&collections, &scope, session.as_deref_mut(), tell.as_mut());
-        let Some(parent) = parent.await? else {
+        let found = get_with_extras::<T>(&collections, &scope, session, tell).await?;
+        let Some((mut document, extras)) = found else {
             return Ok(None);
         };
-        let mut document = parent.document;
-        if parent.has_extras {
-            let mut pages = open_extras::<T>(&collections, &scope, session, tell).await?;
+        if let Some(mut pages) = extras {
             while let Some(page) = pages.try_next().await? {
                 document.items_mut().extend(page.items);
             }

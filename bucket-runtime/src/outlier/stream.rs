@@ -223,22 +223,14 @@ impl<'s, T: Outlier> Values<'s, T> {
         let Extras {
             collections,
             scope,
-            mut session,
-            mut tell,
+            session,
+            tell,
             ..
         } = self.0;
-        let parent = read::get::<T>(&collections, &scope, session.as_deref_mut(), tell.as_mut());
-        let parent = parent.await?;
-        let (items, has_extras) = match parent {
-            Some(mut parent) => {
-                let items = std::mem::take(parent.document.items_mut());
-                (items, parent.has_extras)
-            }
-            None => (Vec::new(), false),
-        };
-        let extras = match has_extras {
-            true => Some(open_extras::<T>(&collections, &scope, session, tell).await?),
-            false => None,
+        let found = read::get_with_extras::<T>(&collections, &scope, session, tell).await?;
+        let (items, extras) = match found {
+            Some((mut parent, extras)) => (std::mem::take(parent.items_mut()), extras),
+            None => (Vec::new(), None),
         };
         Ok(ValueStream {
             page: items.into_iter(),
