@@ -190,7 +190,7 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Opens the struct's two collections: awaiting it gives the [`Outliers`] to push to and read from.
     ///
     /// It makes sure that the indexes of the extras exist, and that the server supports what the
-    /// protocol needs: four round trips if the indexes exist, up to seven if they have to be created,
+    /// protocol needs: three round trips if the indexes exist, up to six if they have to be created,
     /// two more behind a `mongos`. Indexes of the parents take one or two more.
     ///
     /// # Errors

@@ -51,7 +51,7 @@ use with_session;
 pub(crate) struct Server {
     collection: Collection<Document>,
     deployment: Arc<OnceCell<Deployment>>,
-    numbers: RetryableSessions,
+    retryable_sessions: RetryableSessions,
 }
 
 impl Server {
@@ -59,7 +59,15 @@ impl Server {
         Self {
             collection,
             deployment: Arc::default(),
-            numbers: RetryableSessions::default(),
+            retryable_sessions: RetryableSessions::default(),
+        }
+    }
+
+    /// Another collection of the same deployment, which is not asked for its kind again.
+    pub(crate) fn beside(&self, collection: Collection<Document>) -> Self {
+        Self {
+            deployment: Arc::clone(&self.deployment),
+            ..Self::new(collection)
         }
     }
 
@@ -68,17 +76,22 @@ impl Server {
     }
 
     /// The kind of deployment that answers. The server is asked only once.
-    pub(crate) async fn deployment(&self) -> Result<Deployment, DriverError> {
+    async fn deployment(&self) -> Result<Deployment, DriverError> {
         let ask = || Deployment::ask(self.collection.client());
         self.deployment.get_or_try_init(ask).await.copied()
     }
 
+    /// The same for a call that sends nothing else before.
+    pub(crate) async fn known_deployment(&self) -> Result<Deployment, Error> {
+        let known = self.deployment().await;
+        known.map_err(|error| Error::read(error, self.name()))
+    }
+
     /// An error if this call cannot work because the server belongs to no replica set.
     pub(crate) async fn needs_replica_set(&self, call: &'static str) -> Result<(), Error> {
-        let known = self.deployment().await;
-        match known.map_err(|error| Error::read(error, self.name()))? {
-            known if known.is_standalone() => Err(Error::new(Kind::Standalone(call), self.name())),
-            _ => Ok(()),
+        match self.known_deployment().await?.is_standalone() {
+            true => Err(Error::new(Kind::Standalone(call), self.name())),
+            false => Ok(()),
         }
     }
 

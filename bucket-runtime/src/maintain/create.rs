@@ -167,19 +167,13 @@ impl CreateCollections {
         let keys = (self.collections.iter())
             .map(|new| sharding.map(|sharding| new.shard_key(sharding)).transpose());
         let keys = keys.collect::<Result<Vec<_>>>()?;
-        for (
-            NewCollection {
-                server, validator, ..
-            },
-            key,
-        ) in self.collections.into_iter().zip(keys)
-        {
+        for (new, key) in self.collections.into_iter().zip(keys) {
             if key.is_some() {
-                needs_mongos(&server).await?;
+                needs_mongos(&new.server).await?;
             }
-            create(&server, validator, self.options.clone()).await?;
+            create(&new.server, new.validator, self.options.clone()).await?;
             if let Some(key) = key {
-                shard(&server, key).await?;
+                shard(&new.server, key).await?;
             }
         }
         Ok(())
@@ -215,10 +209,9 @@ async fn create(
 
 /// An error before anything is created, unless a `mongos` answers.
 async fn needs_mongos(server: &Server) -> Result<()> {
-    let known = server.deployment().await;
-    match known.map_err(|error| Error::read(error, server.name()))? {
-        known if known.is_sharded() => Ok(()),
-        _ => Err(Error::new(Kind::NotSharded, server.name())),
+    match server.known_deployment().await?.is_sharded() {
+        true => Ok(()),
+        false => Err(Error::new(Kind::NotSharded, server.name())),
     }
 }
 

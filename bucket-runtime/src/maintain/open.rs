@@ -69,7 +69,7 @@ pub(crate) struct Indexes {
 /// the protocol needs.
 pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
     let fail = |error| Error::read(error, server.name());
-    server.deployment().await.map_err(fail)?;
+    server.known_deployment().await?;
     let mut indexes = check_indexes(server, spec).await?;
     let made = create(server, std::mem::take(&mut indexes.missing)).await;
     match (made, indexes.stored) {

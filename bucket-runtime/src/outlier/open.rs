@@ -44,7 +44,7 @@ impl<T: Outlier> OpenOutliers<T> {
             let created = extras.create_reference_index(T::SPEC.reference).await;
             created.map_err(|error| Error::write(error, extras.name()))?;
         }
-        let parents = Server::new(self.parents);
+        let parents = extras.beside(self.parents);
         check_shard_key(&parents).await?;
         if !T::SPEC.indexes.is_empty() {
             let found = parents.indexes().await;
@@ -60,9 +60,7 @@ impl<T: Outlier> OpenOutliers<T> {
 
 /// Each shard sees only its own parents: unless `_id` is the shard key, two could have the same.
 async fn check_shard_key(parents: &Server) -> Result<()> {
-    let known = parents.deployment().await;
-    let known = known.map_err(|error| Error::read(error, parents.name()))?;
-    if !known.is_sharded() {
+    if !parents.known_deployment().await?.is_sharded() {
         return Ok(());
     }
     match parents.shard_key().await {

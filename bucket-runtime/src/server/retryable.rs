@@ -58,7 +58,7 @@ impl Server {
         let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
         let command = Command::new(self, &statements, ordered);
         let db = self.database();
-        let waiting = self.numbers.waiting().pop();
+        let waiting = self.retryable_sessions.waiting().pop();
         let mut retryable = match waiting {
             Some(retryable) => retryable,
             None => RetryableSession::new(&db, command.collection).await?,
@@ -67,7 +67,7 @@ impl Server {
         // After an error the driver gets the session back; it does not use it again if the connection
         // broke.
         let reply = retryable.send(&db, &command).await?;
-        self.numbers.waiting().push(retryable);
+        self.retryable_sessions.waiting().push(retryable);
         reply.results(statements.len())
     }
 
