@@ -11,27 +11,22 @@ const LONGEST: usize = 500;
 /// The driver's error in one line: the code's name and number, and the message.
 pub(crate) fn of_driver(error: &DriverError) -> String {
     match &*error.kind {
-        ErrorKind::Command(error) => coded(&error.code_name, error.code, &error.message),
+        ErrorKind::Command(error) => coded(Some(&error.code_name), error.code, &error.message),
         ErrorKind::Write(WriteFailure::WriteError(error)) => {
-            let name = error.code_name.as_deref().unwrap_or_default();
-            coded(name, error.code, &error.message)
+            coded(error.code_name.as_deref(), error.code, &error.message)
         }
         ErrorKind::Write(WriteFailure::WriteConcernError(error)) => unconfirmed(error),
         ErrorKind::InsertMany(error) => {
             let refused = error.write_errors.iter().flatten().next();
-            let refused = refused.map(|error| {
-                let name = error.code_name.as_deref().unwrap_or_default();
-                coded(name, error.code, &error.message)
-            });
+            let refused =
+                refused.map(|error| coded(error.code_name.as_deref(), error.code, &error.message));
             let unconfirmed = || error.write_concern_error.as_ref().map(unconfirmed);
             refused.or_else(unconfirmed).unwrap_or_default()
         }
         ErrorKind::BulkWrite(bulk) => {
             let first = bulk.write_errors.iter().min_by_key(|(at, _)| **at);
-            let refused = first.map(|(_, error)| {
-                let name = error.code_name.as_deref().unwrap_or_default();
-                coded(name, error.code, &error.message)
-            });
+            let refused = first
+                .map(|(_, error)| coded(error.code_name.as_deref(), error.code, &error.message));
             let unconfirmed = || bulk.write_concern_errors.first().map(unconfirmed);
             let ended = || {
                 let source = std::error::Error::source(error)?;
@@ -45,15 +40,14 @@ pub(crate) fn of_driver(error: &DriverError) -> String {
 }
 
 fn unconfirmed(error: &WriteConcernError) -> String {
-    let told = coded(&error.code_name, error.code, &error.message);
+    let told = coded(Some(&error.code_name), error.code, &error.message);
     format!("the write concern was not reached: {told}")
 }
 
-fn coded(name: &str, number: i32, message: &str) -> String {
-    let name = match name {
-        "" => code::name(number).unwrap_or("error"),
-        name => name,
-    };
+/// The server leaves out the name of some codes.
+fn coded(name: Option<&str>, number: i32, message: &str) -> String {
+    let name = name.filter(|name| !name.is_empty());
+    let name = name.or_else(|| code::name(number)).unwrap_or("error");
     format!("{name} ({number}): {}", line(message))
 }
 

@@ -2,7 +2,7 @@
 //! it.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -51,10 +51,7 @@ impl CurrentIndex {
 
     /// The index as it was last read.
     pub(crate) fn get(&self) -> OpenIndex {
-        *self
-            .last_read
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.last_read()
     }
 
     /// Waits until the collection has an open index. `error` is the reason for the wait, a refused
@@ -93,18 +90,21 @@ impl CurrentIndex {
     }
 
     /// Reads the collection's indexes; returns whether the open index is among them.
-    pub(crate) async fn read(&self, spec: &BucketSpec) -> Result<bool> {
+    async fn read(&self, spec: &BucketSpec) -> Result<bool> {
         let server = &self.server;
         let found = server.indexes().await;
         let found = found.map_err(|error| Error::read(error, server.name()))?;
         let open = indexes::open_index(&found, spec);
         let open = open.map_err(|kind: Kind| Error::new(kind, server.name()))?;
         if let Some(open) = open {
-            *self
-                .last_read
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = open;
+            *self.last_read() = open;
         }
         Ok(open.is_some())
+    }
+
+    fn last_read(&self) -> MutexGuard<'_, OpenIndex> {
+        self.last_read
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,15 +2,10 @@
 
 use std::{future::IntoFuture, time::Duration};
 
-use mongodb::{
-    IndexModel,
-    bson::doc,
-    error::{Error as DriverError, ErrorKind},
-    options::Hint,
-};
+use mongodb::{IndexModel, bson::doc, error::Error as DriverError, options::Hint};
 
 use super::Server;
-use crate::{error::write_code, protocol::command};
+use crate::{error::is_code, protocol::command};
 
 /// The pause between two checks of whether an index is built.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -21,7 +16,8 @@ impl Server {
     pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
         let mut cursor = match self.collection.list_indexes().await {
             Ok(cursor) => cursor,
-            Err(error) if is_missing_collection(&error) => return Ok(Vec::new()),
+            // NamespaceNotFound.
+            Err(error) if is_code(&error, 26) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let mut indexes = Vec::new();
@@ -48,7 +44,8 @@ impl Server {
     /// Drops an index; it is not an error if the index is already gone.
     pub(crate) async fn drop_index(&self, name: &str) -> Result<(), DriverError> {
         match once_built(|| self.collection.drop_index(name).into_future()).await {
-            Err(error) if matches!(write_code(&error), Some((27, _))) => Ok(()),
+            // IndexNotFound.
+            Err(error) if is_code(&error, 27) => Ok(()),
             done => done,
         }
     }
@@ -71,15 +68,10 @@ where
 {
     loop {
         match change().await {
-            Err(error) if matches!(write_code(&error), Some((12587, _))) => {
+            Err(error) if is_code(&error, 12587) => {
                 tokio::time::sleep(PAUSE).await;
             }
             done => return done,
         }
     }
-}
-
-/// NamespaceNotFound, the answer of `listIndexes` for a collection that does not exist yet.
-fn is_missing_collection(error: &DriverError) -> bool {
-    matches!(&*error.kind, ErrorKind::Command(command) if command.code == 26)
 }

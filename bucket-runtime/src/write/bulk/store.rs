@@ -131,7 +131,7 @@ impl<T: Bucket> Load<T> {
                 continue;
             }
             match key_items.chunks() {
-                Some(of_lane) => chunks.extend(of_lane.into_iter().map(|chunk| (at, chunk))),
+                Some(of_key) => chunks.extend(of_key.into_iter().map(|chunk| (at, chunk))),
                 None => self.append(key_items.split_to(key_items.held.len())).await,
             }
         }
