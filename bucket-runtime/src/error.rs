@@ -14,11 +14,11 @@ use mongodb::error::Error as DriverError;
 use self::driver::{is_missing_hint, is_too_long, write_error};
 pub(crate) use self::{
     cause::of_driver as error_text,
+    code::Code,
     doubt::maybe_stored,
     driver::{
         duplicate_index, is_aborted, is_broken_off, is_code, is_impossible_id, is_killed,
-        is_missing_index, is_repeatable, is_statement_error, is_there_already, is_unknown,
-        write_code,
+        is_missing_index, is_repeatable, is_statement_error, is_unknown, refusal,
     },
     kind::Kind,
 };
@@ -63,12 +63,13 @@ impl Error {
 
     /// An error of a read, or of any other call that stores no item.
     pub(crate) fn read(error: DriverError, collection: impl Into<String>) -> Self {
-        let kind = match write_code(&error) {
+        let kind = match refusal(&error) {
             Some(refusal) if is_missing_hint(refusal) || is_broken_off(refusal) => {
                 Kind::MissingIndex
             }
-            // ChangeStreamFatalError, ChangeStreamHistoryLost.
-            Some((280 | 286, _)) => Kind::HistoryLost,
+            Some((Code::ChangeStreamFatalError | Code::ChangeStreamHistoryLost, _)) => {
+                Kind::HistoryLost
+            }
             _ => Kind::Driver,
         };
         Self::new(kind, collection).with_driver(error)
@@ -76,12 +77,15 @@ impl Error {
 
     /// An error of a write.
     pub(crate) fn write(error: DriverError, collection: impl Into<String>) -> Self {
-        let kind = match write_code(&error) {
+        let kind = match refusal(&error) {
             _ if is_too_long(&error) => Kind::TooLarge,
-            Some((11000, _)) => Kind::Duplicate,
-            // BSONObjectTooLarge, and its codes from the update stage and from `$push`.
-            Some((10334 | 17419 | 17420, _)) => Kind::TooLarge,
-            Some((2, message)) if message.contains("Failed to apply $inc") => Kind::SumOverflow,
+            Some((Code::DuplicateKey, _)) => Kind::Duplicate,
+            Some((Code::BSONObjectTooLarge | Code::Location17419 | Code::Location17420, _)) => {
+                Kind::TooLarge
+            }
+            Some((Code::BadValue, message)) if message.contains("Failed to apply $inc") => {
+                Kind::SumOverflow
+            }
             Some(refusal) if is_missing_hint(refusal) || is_broken_off(refusal) => {
                 Kind::MissingIndex
             }

@@ -1,5 +1,6 @@
 //! The only module that talks to the server.
 
+pub(crate) mod context;
 mod create;
 pub(crate) mod current_index;
 pub(crate) mod cursor;
@@ -84,13 +85,13 @@ impl Server {
     /// The same for a call that sends nothing else before.
     pub(crate) async fn known_deployment(&self) -> Result<Deployment, Error> {
         let known = self.deployment().await;
-        known.map_err(|error| Error::read(error, self.name()))
+        known.map_err(|error| self.context().read(error))
     }
 
     /// An error if this call cannot work because the server belongs to no replica set.
     pub(crate) async fn needs_replica_set(&self, call: &'static str) -> Result<(), Error> {
         match self.known_deployment().await?.is_standalone() {
-            true => Err(Error::new(Kind::Standalone(call), self.name())),
+            true => Err(self.context().kind(Kind::Standalone(call))),
             false => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteConcernError, WriteFailure};
 
-use super::code;
+use super::code::Code;
 
 /// Longer texts are cut to this many characters.
 const LONGEST: usize = 500;
@@ -47,7 +47,9 @@ fn unconfirmed(error: &WriteConcernError) -> String {
 /// The server leaves out the name of some codes.
 fn coded(name: Option<&str>, number: i32, message: &str) -> String {
     let name = name.filter(|name| !name.is_empty());
-    let name = name.or_else(|| code::name(number)).unwrap_or("error");
+    let name = name
+        .or_else(|| Code::of(number).map(Code::name))
+        .unwrap_or("error");
     format!("{name} ({number}): {}", line(message))
 }
 

@@ -7,8 +7,8 @@ use mongodb::{
 };
 
 use crate::{
-    Error, Result,
-    error::{Kind, is_there_already},
+    Result,
+    error::{Code, Kind, is_code},
     protocol::command::{hashed, shard_key, window_shard_key},
     schema::spec::BucketSpec,
     server::Server,
@@ -76,7 +76,7 @@ impl NewCollection {
             Sharding::Ranged => Ok(self.shard_key.clone()),
             Sharding::Hashed => Ok(hashed(self.shard_key.clone())),
             Sharding::ByWindow => (self.window_shard_key.clone())
-                .map_err(|why| Error::new(Kind::NoWindowShardKey(why), self.server.name())),
+                .map_err(|why| self.server.context().kind(Kind::NoWindowShardKey(why))),
         }
     }
 }
@@ -185,11 +185,11 @@ async fn create(
     validator: Document,
     options: CreateCollectionOptions,
 ) -> Result<()> {
-    let fail = |error| Error::write(error, server.name());
+    let fail = |error| server.context().write(error);
     let Err(error) = server.create(validator.clone(), options).await else {
         return Ok(());
     };
-    if !is_there_already(&error) {
+    if !is_code(&error, Code::NamespaceExists) {
         return Err(fail(error));
     }
     match server.validator().await.map_err(fail)? {
@@ -202,7 +202,7 @@ async fn create(
                 collection: server.collection().name().to_owned(),
                 validator: validator.to_string(),
             };
-            Err(Error::new(kind, server.name()))
+            Err(server.context().kind(kind))
         }
     }
 }
@@ -211,7 +211,7 @@ async fn create(
 async fn needs_mongos(server: &Server) -> Result<()> {
     match server.known_deployment().await?.is_sharded() {
         true => Ok(()),
-        false => Err(Error::new(Kind::NotSharded, server.name())),
+        false => Err(server.context().kind(Kind::NotSharded)),
     }
 }
 
@@ -219,7 +219,7 @@ async fn shard(server: &Server, key: Document) -> Result<()> {
     let Err(error) = server.shard(key.clone()).await else {
         return Ok(());
     };
-    let error = Error::write(error, server.name());
+    let error = server.context().write(error);
     Err(match server.shard_key().await {
         Some(found) if found != key => error.known_as(Kind::ShardKey {
             found: Some(found.to_string()),

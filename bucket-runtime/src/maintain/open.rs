@@ -6,7 +6,7 @@ use mongodb::{Collection, IndexModel, bson::Document};
 
 use crate::{
     Bucket, Buckets, Error, Result,
-    error::{Kind, duplicate_index, is_code, is_unknown},
+    error::{Code, Kind, duplicate_index, is_code, is_unknown},
     protocol::{
         command,
         indexes::{self, Needed},
@@ -49,11 +49,8 @@ impl<T: Bucket> OpenBuckets<T> {
     }
 }
 
-/// The user lacks a privilege.
-const UNAUTHORIZED: i32 = 13;
-
-/// CannotCreateIndex and InvalidOptions: the shard key does not allow a unique index.
-const CANNOT_CREATE: [i32; 2] = [67, 72];
+/// The shard key does not allow a unique index.
+const CANNOT_CREATE: [Code; 2] = [Code::CannotCreateIndex, Code::InvalidOptions];
 
 /// A collection's indexes, as they were read.
 pub(crate) struct Indexes {
@@ -68,7 +65,7 @@ pub(crate) struct Indexes {
 /// Checks the collection's indexes, creates the missing ones, and tests whether the server supports what
 /// the protocol needs.
 pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
-    let fail = |error| Error::read(error, server.name());
+    let fail = |error| server.context().read(error);
     server.known_deployment().await?;
     let mut indexes = check_indexes(server, spec).await?;
     let made = create(server, std::mem::take(&mut indexes.missing)).await;
@@ -84,7 +81,7 @@ pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> 
         (Err(error), Some(_))
             if error
                 .driver()
-                .is_some_and(|error| is_code(error, UNAUTHORIZED)) => {}
+                .is_some_and(|error| is_code(error, Code::Unauthorized)) => {}
         (Err(error), _) => return Err(explained(server, spec, error).await),
     }
     match server.try_hint(indexes.index.name).await {
@@ -98,8 +95,8 @@ pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> 
 
 /// Checks the collection's indexes.
 pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
-    let fail = |kind| Error::new(kind, server.name());
-    let found = (server.indexes().await).map_err(|error| Error::read(error, server.name()))?;
+    let fail = |kind| server.context().kind(kind);
+    let found = (server.indexes().await).map_err(|error| server.context().read(error))?;
     let stored = indexes::open_index(&found, spec).map_err(fail)?;
     if let Some(stored) = stored.filter(|stored| stored.capacity != spec.capacity) {
         return Err(fail(Kind::CapacityMismatch {
@@ -137,12 +134,12 @@ pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<
             Some(_) => Kind::SeveralOpen,
             None => Kind::Driver,
         };
-        Error::write(error, server.name()).known_as(kind)
+        server.context().write(error).known_as(kind)
     })
 }
 
 fn unsupported(server: &Server, what: &'static str) -> Error {
-    Error::new(Kind::Unsupported(what), server.name())
+    server.context().kind(Kind::Unsupported(what))
 }
 
 /// Replaces the error if the shard key is the reason why an index could not be created.

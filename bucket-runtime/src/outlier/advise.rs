@@ -9,7 +9,7 @@ use super::{
     advice::{Advice, Group},
     command::array_length,
 };
-use crate::{Error, Result, server::Server, value::element::whole};
+use crate::{Result, server::Server, value::element::whole};
 
 /// Builder of an analysis: await it; see [`Outlier::advise`](crate::Outlier::advise).
 #[must_use = "nothing is analysed until this is awaited"]
@@ -31,7 +31,7 @@ impl Advise {
             .server
             .aggregate::<Document>(lengths(self.array), None)
             .await;
-        let lengths = lengths.map_err(|error| Error::read(error, self.server.name()))?;
+        let lengths = lengths.map_err(|error| self.server.context().read(error))?;
         let number = |document: &Document, name| {
             let number = document.get(name).and_then(whole).unwrap_or(0);
             u64::try_from(number).unwrap_or(0)

@@ -48,8 +48,12 @@ impl<'s> Remove<'s> {
     ) -> Self {
         let value = element(item);
         Self {
-            value: value
-                .map_err(|error| collections.fail(&scope, Kind::Serialize).with_source(error)),
+            value: value.map_err(|error| {
+                collections
+                    .context_of(&scope)
+                    .kind(Kind::Serialize)
+                    .with_source(error)
+            }),
             collections: collections.clone(),
             scope,
             session: None,
@@ -114,13 +118,13 @@ impl Collections {
             .parents
             .update_many(filter, pipeline, session.as_deref_mut())
             .await;
-        let from_parent = pulled.map_err(|error| self.refused(scope, error))?;
+        let from_parent = pulled.map_err(|error| self.context_of(scope).write(error))?;
         let (filter, pipeline) = scope.pull_extras(value);
         let pulled = (self.extras.server)
             .update_many(filter, pipeline, session)
             .await;
         let from_extras = pulled.map_err(|error| {
-            let error = self.refused_many(scope, error);
+            let error = self.context_of(scope).write_of_many(error);
             after(from_parent, error)
         })?;
         Ok(from_parent || from_extras)
@@ -137,13 +141,13 @@ impl Collections {
             .parents
             .delete_one(scope.parent(), session.as_deref_mut())
             .await;
-        let existed = parent.map_err(|error| self.refused(scope, error))?;
+        let existed = parent.map_err(|error| self.context_of(scope).write(error))?;
         let extras = self
             .extras
             .server
             .delete_many(scope.all_extras(), session)
             .await;
-        extras.map_err(|error| after(existed, self.refused_many(scope, error)))?;
+        extras.map_err(|error| after(existed, self.context_of(scope).write_of_many(error)))?;
         Ok(existed)
     }
 }

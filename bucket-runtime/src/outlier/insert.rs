@@ -57,10 +57,13 @@ impl<'s> Insert<'s> {
         parent: &T,
     ) -> Self {
         let parent = match (parent.too_long(), element(parent)) {
-            (Some(field), _) => Err(collections.fail(&scope, Kind::TooLong(field))),
+            (Some(field), _) => Err(collections.context_of(&scope).kind(Kind::TooLong(field))),
             (None, Ok(Bson::Document(parent))) => Ok(parent),
-            (None, Ok(_)) => Err(collections.fail(&scope, Kind::Serialize)),
-            (None, Err(error)) => Err(collections.fail(&scope, Kind::Serialize).with_source(error)),
+            (None, Ok(_)) => Err(collections.context_of(&scope).kind(Kind::Serialize)),
+            (None, Err(error)) => Err(collections
+                .context_of(&scope)
+                .kind(Kind::Serialize)
+                .with_source(error)),
         };
         Self {
             collections: collections.clone(),
@@ -108,7 +111,7 @@ impl Collections {
             parent.insert(scope.spec.flag, true);
         }
         let inserted = self.parents.insert(parent, session.as_deref_mut()).await;
-        inserted.map_err(|error| self.refused(scope, error))?;
+        inserted.map_err(|error| self.context_of(scope).write(error))?;
         let all = rest.len();
         self.append_extras(scope, &mut rest, session)
             .await

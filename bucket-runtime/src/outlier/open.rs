@@ -42,16 +42,16 @@ impl<T: Outlier> OpenOutliers<T> {
         let keys = command::reference_index_keys(T::SPEC.reference);
         if !indexes.found.iter().any(|index| index.keys == keys) {
             let created = extras.create_reference_index(T::SPEC.reference).await;
-            created.map_err(|error| Error::write(error, extras.name()))?;
+            created.map_err(|error| extras.context().write(error))?;
         }
         let parents = extras.beside(self.parents);
         check_shard_key(&parents).await?;
         if !T::SPEC.indexes.is_empty() {
             let found = parents.indexes().await;
-            let found = found.map_err(|error| Error::read(error, parents.name()))?;
+            let found = found.map_err(|error| parents.context().read(error))?;
             let paths = T::SPEC.indexes.iter().map(|name| (*name).to_owned());
             let missing = indexes::plain(&found, paths);
-            let missing = missing.map_err(|kind| Error::new(kind, parents.name()))?;
+            let missing = missing.map_err(|kind| parents.context().kind(kind))?;
             open::create(&parents, missing).await?;
         }
         Ok(Outliers::new(parents, Engine::new(extras, indexes.index)))
@@ -69,7 +69,7 @@ async fn check_shard_key(parents: &Server) -> Result<()> {
                 found: Some(found.to_string()),
                 wanted: doc! { "_id": 1 }.to_string(),
             };
-            Err(Error::new(kind, parents.name()))
+            Err(parents.context().kind(kind))
         }
         _ => Ok(()),
     }

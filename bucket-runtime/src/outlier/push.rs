@@ -176,9 +176,13 @@ impl Collections {
     /// An item in the form in which it is sent.
     fn element<T: Outlier>(&self, scope: &ParentScope, item: &T::Item) -> Result<Bson> {
         if let Some(item) = T::item_too_long(item) {
-            return Err(self.fail(scope, Kind::TooLong(item)));
+            return Err(self.context_of(scope).kind(Kind::TooLong(item)));
         }
-        element(item).map_err(|error| self.fail(scope, Kind::Serialize).with_source(error))
+        element(item).map_err(|error| {
+            self.context_of(scope)
+                .kind(Kind::Serialize)
+                .with_source(error)
+        })
     }
 
     /// Pushes the elements, in order; after an error, `elements` holds those that were not stored.
@@ -220,7 +224,7 @@ impl Collections {
             let n = scope.fitting(state.length, state.bytes, elements).max(1);
             let push = scope.push(elements[..n].to_vec());
             let pushed = self.parents.update(push, session.as_deref_mut()).await;
-            if pushed.map_err(|error| self.refused(scope, error))? {
+            if pushed.map_err(|error| self.context_of(scope).write(error))? {
                 elements.drain(..n);
                 state = State::default();
                 continue;
@@ -229,15 +233,15 @@ impl Collections {
                 .parents
                 .update(scope.flag(&elements[0]), session.as_deref_mut())
                 .await;
-            if flagged.map_err(|error| self.failed(scope, error))? {
+            if flagged.map_err(|error| self.context_of(scope).read(error))? {
                 self.known.remember(&scope.extras.prefix);
                 return self.append_extras(scope, elements, session).await;
             }
             // The parent has room, but for fewer items; or it does not exist.
             let found = self.state(scope, true, session.as_deref_mut()).await?;
-            state = found.ok_or_else(|| self.fail(scope, Kind::NoParent))?;
+            state = found.ok_or_else(|| self.context_of(scope).kind(Kind::NoParent))?;
         }
-        Err(self.fail(scope, Kind::Contended(TRIES)))
+        Err(self.context_of(scope).kind(Kind::Contended(TRIES)))
     }
 
     /// Pushes the first element to the open extras page of a parent that is known to have one. The
@@ -274,7 +278,7 @@ impl Collections {
         let check = |element| budget.map_or(Ok(()), |budget| budget.check(value_size(element)));
         let misfit = |(n, element)| Some((n, check(element).err()?));
         match elements.iter().enumerate().find_map(misfit) {
-            Some((n, kind)) => (n, Some(self.fail(scope, kind))),
+            Some((n, kind)) => (n, Some(self.context_of(scope).kind(kind))),
             None => (elements.len(), None),
         }
     }

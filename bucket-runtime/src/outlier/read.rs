@@ -13,10 +13,9 @@ use super::{
 };
 use crate::{
     Error, Result,
-    error::Kind,
     outlier::{IdRef, Outlier, filter::ParentFilter, state::State, unreadable::sift_parent},
     protocol::range::Range,
-    server::cursor::{self, CursorError, DocumentCursor},
+    server::cursor::{CursorError, DocumentCursor},
     value::unreadable::Tell,
 };
 
@@ -97,17 +96,14 @@ pub(crate) async fn next_parent<T: Outlier>(
             document,
             has_extras,
         })),
-        Err(CursorError::Driver(error)) => Err(Error::read(error, collections.parents.name())),
         Err(CursorError::Decode(row, error)) => {
-            let document = sift_parent(&row, error, tell, |error| {
-                let kind = Kind::Deserialize(cursor::id(&row));
-                Error::new(kind, collections.parents.name()).with_driver(error)
-            });
+            let fail = |error| collections.parents.context().unreadable(&row, error);
             Ok(Some(Parent {
-                document: document?,
+                document: sift_parent(&row, error, tell, fail)?,
                 has_extras: flag(&row),
             }))
         }
+        Err(error) => Err(collections.parents.context().row(error)),
     }
 }
 
@@ -126,7 +122,7 @@ pub(crate) async fn get<T: Outlier>(
         .parents
         .find(scope.parent(), range, session)
         .await;
-    let mut rows = rows.map_err(|error| collections.failed(scope, error))?;
+    let mut rows = rows.map_err(|error| collections.context_of(scope).read(error))?;
     let parent = next_parent(collections, &mut rows, tell).await;
     parent.map_err(|error| error.with_key(&scope.extras.label()))
 }
@@ -283,7 +279,7 @@ impl<'s> CountValues<'s> {
             .server
             .sum(scope.count_extras(), session)
             .await;
-        Ok(length as u64 + extras.map_err(|error| collections.failed(&scope, error))?)
+        Ok(length as u64 + extras.map_err(|error| collections.context_of(&scope).read(error))?)
     }
 }
 

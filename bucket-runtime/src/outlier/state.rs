@@ -41,7 +41,9 @@ impl Collections {
         let fields = self
             .parents
             .fields(scope.parent(), scope.state(), for_a_write, session);
-        let fields = fields.await.map_err(|error| self.failed(scope, error))?;
+        let fields = fields
+            .await
+            .map_err(|error| self.context_of(scope).read(error))?;
         Ok(fields.as_ref().map(State::of))
     }
 }

@@ -12,14 +12,11 @@ use mongodb::{ClientSession, bson::Document};
 use super::{collections::Collections, command::ParentScope, extra::Extra, handle::Outliers, read};
 use crate::{
     Error, Result,
-    error::Kind,
     outlier::{IdRef, Outlier, Parent},
     protocol::range::Range,
-    server::cursor::{self, CursorError, DocumentCursor},
-    value::{
-        stored_bucket::StoredBucket,
-        unreadable::{Tell, sift},
-    },
+    read::reader::next_bucket,
+    server::{context::ErrorContext, cursor::DocumentCursor},
+    value::{stored_bucket::StoredBucket, unreadable::Tell},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -107,7 +104,7 @@ impl Reader {
     ) -> Result<DocumentCursor<'s, StoredBucket<Extra<T>>>> {
         let server = &self.collections.extras.server;
         let rows = server.find(filter, Range::oldest_first(), session).await;
-        rows.map_err(|error| self.error(Kind::Driver).with_driver(error))
+        rows.map_err(|error| self.context().read(error))
     }
 
     async fn next<T: Outlier>(
@@ -115,28 +112,15 @@ impl Reader {
         rows: &mut DocumentCursor<'_, StoredBucket<Extra<T>>>,
         tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<ExtrasPage<T::Item>>> {
-        let page = match rows.next().await {
-            Ok(page) => page,
-            Err(CursorError::Driver(error)) => {
-                return Err(self.error(Kind::Driver).with_driver(error));
-            }
-            Err(CursorError::Decode(row, error)) => {
-                let page = sift::<Extra<T>>(&row, error, tell, |error| {
-                    let kind = Kind::Deserialize(cursor::id(&row));
-                    self.error(kind).with_driver(error)
-                });
-                Some(page?)
-            }
-        };
+        let page = next_bucket(self.context(), rows, tell).await?;
         Ok(page.map(|page| ExtrasPage {
             id: page.id,
             items: page.elements,
         }))
     }
 
-    fn error(&self, kind: Kind) -> Error {
-        let name = self.collections.extras.server.name();
-        Error::new(kind, name).with_key(&self.scope.extras.label())
+    fn context(&self) -> ErrorContext<'_> {
+        (self.collections.extras).context_of(&self.scope.extras)
     }
 }
 

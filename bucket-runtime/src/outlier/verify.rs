@@ -186,9 +186,9 @@ impl<T: Outlier> Checked<T> {
 }
 
 async fn of_parents(collections: &Collections, spec: &OutlierSpec) -> Result<Vec<OutlierProblem>> {
-    let of_parents = |error| Error::read(error, collections.parents.name());
+    let of_parents = |error| collections.parents.context().read(error);
     let extras = &collections.extras.server;
-    let of_extras = |error| Error::read(error, extras.name());
+    let of_extras = |error| extras.context().read(error);
     let too_large = collections
         .parents
         .aggregate::<Document>(too_large(spec), None)
@@ -245,7 +245,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> R
         OutlierProblem::NoFlag { parent } => {
             let scope = scope(parent)?;
             let flagged = collections.parents.modify(scope.set_flag(), None).await;
-            flagged.map_err(|error| collections.refused(&scope, error))?;
+            flagged.map_err(|error| collections.context_of(&scope).write(error))?;
         }
         OutlierProblem::NoParent { parent, .. } => {
             let scope = scope(parent)?;
@@ -256,7 +256,7 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> R
                     .server
                     .delete_many(scope.all_extras(), None)
                     .await;
-                deleted.map_err(|error| collections.refused_many(&scope, error))?;
+                deleted.map_err(|error| collections.context_of(&scope).write_of_many(error))?;
             }
         }
         // The extras were repaired before.

@@ -57,6 +57,6 @@ impl<'s> Count<'s> {
                 server.count_documents(pages, self.session).await
             }
         };
-        count.map_err(|error| self.reader.failed(error))
+        count.map_err(|error| self.reader.context().read(error))
     }
 }

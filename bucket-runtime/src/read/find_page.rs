@@ -117,7 +117,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
             ..range
         };
         let rows = self.reader.server.find(filter, range, self.session).await;
-        let mut rows = rows.map_err(|error| self.reader.failed(error))?;
+        let mut rows = rows.map_err(|error| self.reader.context().read(error))?;
         self.reader.next(&mut rows, self.tell.as_mut()).await
     }
 }

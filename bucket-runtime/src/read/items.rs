@@ -16,17 +16,18 @@ use crate::{
         filter::Filter,
         query::{Query, Start},
     },
-    read::{offset::seek, reader::Reader},
+    read::{
+        offset::seek,
+        reader::{Reader, next_bucket},
+    },
     schema::spec::BucketSpec,
     server::{
         Server,
+        context::ErrorContext,
         current_index::{CurrentIndex, IndexDeadline},
-        cursor::{self, CursorError, DocumentCursor},
+        cursor::DocumentCursor,
     },
-    value::{
-        stored_bucket::StoredBucket,
-        unreadable::{Tell, sift},
-    },
+    value::{stored_bucket::StoredBucket, unreadable::Tell},
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -251,7 +252,7 @@ impl Source {
                 self.server().stream(pipeline, None, session).await
             }
         };
-        let rows = rows.map_err(|error| self.failed(error))?;
+        let rows = rows.map_err(|error| self.context().read(error))?;
         let rest = match whole {
             true => Rest {
                 reversed: query.newest_first,
@@ -275,17 +276,10 @@ impl Source {
     ) -> Result<Option<Vec<T>>> {
         match self {
             Self::Key(reader, _) => Ok(reader.next(rows, tell).await?.map(|page| page.items)),
-            Self::All(server) => match rows.next().await {
-                Ok(bucket) => Ok(bucket.map(StoredBucket::into_items)),
-                Err(CursorError::Driver(error)) => Err(self.failed(error)),
-                Err(CursorError::Decode(row, error)) => {
-                    let bucket = sift(&row, error, tell, |error| {
-                        let kind = Kind::Deserialize(cursor::id(&row));
-                        Error::new(kind, server.name()).with_driver(error)
-                    });
-                    Ok(Some(bucket?.into_items()))
-                }
-            },
+            Self::All(server) => {
+                let bucket = next_bucket(server.context(), rows, tell).await?;
+                Ok(bucket.map(StoredBucket::into_items))
+            }
         }
     }
 
@@ -303,10 +297,10 @@ impl Source {
         }
     }
 
-    fn failed(&self, error: mongodb::error::Error) -> Error {
+    fn context(&self) -> ErrorContext<'_> {
         match self {
-            Self::Key(reader, _) => reader.failed(error),
-            Self::All(server) => Error::read(error, server.name()),
+            Self::Key(reader, _) => reader.context(),
+            Self::All(server) => server.context(),
         }
     }
 }
@@ -323,7 +317,7 @@ async fn seek_by(
         // Another handle may have changed the capacity since this read was created.
         reader.scope.open = index.get();
         let found = seek(&reader.server, &reader.scope, query, session.as_deref_mut()).await;
-        match found.map_err(|error| reader.failed(error)) {
+        match found.map_err(|error| reader.context().read(error)) {
             Err(error) if error.is(&Kind::MissingIndex) => {
                 let spec = reader.scope.spec;
                 let is_in_session = session.is_some();

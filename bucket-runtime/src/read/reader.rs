@@ -1,13 +1,14 @@
 //! The buckets of one key, for reading.
 
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Result,
     error::Kind,
     protocol::command::KeyScope,
     read::page::Page,
     server::{
         Server,
-        cursor::{self, CursorError, DocumentCursor},
+        context::ErrorContext,
+        cursor::{CursorError, DocumentCursor},
     },
     value::{
         stored_bucket::StoredBucket,
@@ -29,25 +30,30 @@ impl Reader {
         rows: &mut DocumentCursor<'_, StoredBucket<T>>,
         tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<Page<T>>> {
-        let bucket = match rows.next().await {
-            Ok(Some(bucket)) => bucket,
-            Ok(None) => return Ok(None),
-            Err(CursorError::Driver(error)) => return Err(self.failed(error)),
-            Err(CursorError::Decode(row, error)) => sift(&row, error, tell, |error| {
-                let id = cursor::id(&row);
-                self.fail(Kind::Deserialize(id)).with_driver(error)
-            })?,
+        let Some(bucket) = next_bucket(self.context(), rows, tell).await? else {
+            return Ok(None);
         };
         Page::of(bucket, &self.scope)
             .map(Some)
-            .map_err(|id| self.fail(Kind::ForeignId(id)))
+            .map_err(|id| self.context().kind(Kind::ForeignId(id)))
     }
 
-    pub(crate) fn failed(&self, error: mongodb::error::Error) -> Error {
-        Error::read(error, self.server.name()).with_key(&self.scope.label())
+    pub(crate) fn context(&self) -> ErrorContext<'_> {
+        self.server.context_of(&self.scope)
     }
+}
 
-    pub(crate) fn fail(&self, kind: Kind) -> Error {
-        Error::new(kind, self.server.name()).with_key(&self.scope.label())
+/// The next bucket of a find. Unreadable elements are an error, unless a callback takes them.
+pub(crate) async fn next_bucket<T: Bucket>(
+    context: ErrorContext<'_>,
+    rows: &mut DocumentCursor<'_, StoredBucket<T>>,
+    tell: Option<&mut Tell<'_>>,
+) -> Result<Option<StoredBucket<T>>> {
+    match rows.next().await {
+        Err(CursorError::Decode(row, error)) => {
+            let fail = |error| context.unreadable(&row, error);
+            sift(&row, error, tell, fail).map(Some)
+        }
+        found => found.map_err(|error| context.row(error)),
     }
 }

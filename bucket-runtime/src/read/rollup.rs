@@ -130,7 +130,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         let filter = filter(&T::SPEC, scope.as_ref(), windows);
         let pipeline = totals::pipeline(&T::SPEC, filter);
         let found = server.aggregate::<Document>(pipeline, session).await;
-        let found = found.map_err(|error| of_key(Error::read(error, server.name())))?;
+        let found = found.map_err(|error| of_key(server.context().read(error)))?;
         let found = found.into_iter().next().unwrap_or_default();
         let number = |name| found.get(name).and_then(whole).unwrap_or(0);
         let incomplete = number("incomplete");
@@ -143,7 +143,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         totals
             .filter(|_| incomplete == 0)
             .and_then(|totals| Rollup::read(items, totals))
-            .ok_or_else(|| of_key(Error::new(Kind::IncompleteRollup, server.name())))
+            .ok_or_else(|| of_key(server.context().kind(Kind::IncompleteRollup)))
     }
 }
 

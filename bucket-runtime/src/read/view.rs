@@ -6,8 +6,8 @@ use mongodb::{
 };
 
 use crate::{
-    Bucket, Buckets, Error, Result,
-    error::{Kind, is_there_already},
+    Bucket, Buckets, Result,
+    error::{Code, Kind, is_code},
     schema::spec::{BucketSpec, KeyName},
     server::Server,
 };
@@ -123,18 +123,18 @@ impl<'s> CreateView<'s> {
         let Err(error) = made.await else {
             return Ok(());
         };
-        if !is_there_already(&error) {
-            return Err(Error::write(error, server.name()));
+        if !is_code(&error, Code::NamespaceExists) {
+            return Err(server.context().write(error));
         }
         let there = server.view_pipeline(&name, session).await;
-        match there.map_err(|error| Error::read(error, server.name()))? {
+        match there.map_err(|error| server.context().read(error))? {
             Some(there) if there == pipeline => Ok(()),
             there => {
                 let kind = Kind::NameTaken {
                     name,
                     view: there.is_some(),
                 };
-                Err(Error::new(kind, server.name()).with_driver(error))
+                Err(server.context().kind(kind).with_driver(error))
             }
         }
     }

@@ -104,7 +104,7 @@ impl<T: Bucket> Watch<T> {
         server.needs_replica_set("watch").await?;
         let resume = after.as_ref().and_then(WatchToken::resume_token);
         let events = server.watch(scope.ids(), resume).await;
-        let mut events = events.map_err(|error| reader.failed(error))?;
+        let mut events = events.map_err(|error| reader.context().read(error))?;
         let token = match after {
             Some(token) => token,
             None => beginning(&reader, &mut events).await?,
@@ -131,7 +131,7 @@ async fn beginning(reader: &Reader, events: &mut Events) -> Result<WatchToken> {
         // The server gives no token with a first batch that already has events. These happened before
         // this call returns, so a later read will find their items.
         let first = events.next_if_any().await;
-        let first = first.map_err(|error| reader.failed(error))?;
+        let first = first.map_err(|error| reader.context().read(error))?;
         token = first.map(|event| event.id);
     }
     place(reader, token)
@@ -139,7 +139,7 @@ async fn beginning(reader: &Reader, events: &mut Events) -> Result<WatchToken> {
 
 fn place(reader: &Reader, token: Option<ResumeToken>) -> Result<WatchToken> {
     let place = token.as_ref().and_then(WatchToken::after);
-    place.ok_or_else(|| reader.fail(Kind::Driver))
+    place.ok_or_else(|| reader.context().kind(Kind::Driver))
 }
 
 /// The new items of an event, and the position after it.
@@ -151,9 +151,9 @@ struct News<T> {
 impl<T: Bucket> News<T> {
     async fn next(reader: &Reader, events: &mut Events) -> Result<Self> {
         let event = events.next_if_any().await;
-        let Some(event) = event.map_err(|error| reader.failed(error))? else {
+        let Some(event) = event.map_err(|error| reader.context().read(error))? else {
             if !events.is_alive() {
-                return Err(reader.fail(Kind::Dropped));
+                return Err(reader.context().kind(Kind::Dropped));
             }
             // The position advances with time even if nothing happens to the key. Otherwise it would
             // fall behind everything that the oplog holds.
@@ -163,7 +163,7 @@ impl<T: Bucket> News<T> {
             });
         };
         if event.operation_type == OperationType::Invalidate {
-            return Err(reader.fail(Kind::Dropped));
+            return Err(reader.context().kind(Kind::Dropped));
         }
         Ok(Self {
             after: place(reader, Some(event.id.clone()))?,
@@ -194,12 +194,12 @@ impl<T: Bucket> News<T> {
         let label = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         bucket.insert("_id", id);
         bucket.insert(T::SPEC.items, elements);
-        let unreadable = || reader.fail(Kind::Deserialize(label.clone()));
+        let unreadable = || reader.context().kind(Kind::Deserialize(label.clone()));
         let bucket = bytes::write(&bucket).map_err(|error| unreadable().with_source(error))?;
         let bucket = bytes::read::<StoredBucket<T>>(&bucket);
         let bucket = bucket.map_err(|error| unreadable().with_driver(error))?;
         let page = Page::of(bucket, &reader.scope);
-        let page = page.map_err(|id| reader.fail(Kind::ForeignId(id)))?;
+        let page = page.map_err(|id| reader.context().kind(Kind::ForeignId(id)))?;
         Ok(page.items)
     }
 }

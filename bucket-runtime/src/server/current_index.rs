@@ -93,9 +93,9 @@ impl CurrentIndex {
     async fn read(&self, spec: &BucketSpec) -> Result<bool> {
         let server = &self.server;
         let found = server.indexes().await;
-        let found = found.map_err(|error| Error::read(error, server.name()))?;
+        let found = found.map_err(|error| server.context().read(error))?;
         let open = indexes::open_index(&found, spec);
-        let open = open.map_err(|kind: Kind| Error::new(kind, server.name()))?;
+        let open = open.map_err(|kind: Kind| server.context().kind(kind))?;
         if let Some(open) = open {
             *self.last_read() = open;
         }

@@ -5,7 +5,10 @@ use std::{future::IntoFuture, time::Duration};
 use mongodb::{IndexModel, bson::doc, error::Error as DriverError, options::Hint};
 
 use super::Server;
-use crate::{error::is_code, protocol::command};
+use crate::{
+    error::{Code, is_code},
+    protocol::command,
+};
 
 /// The pause between two checks of whether an index is built.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -16,8 +19,7 @@ impl Server {
     pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
         let mut cursor = match self.collection.list_indexes().await {
             Ok(cursor) => cursor,
-            // NamespaceNotFound.
-            Err(error) if is_code(&error, 26) => return Ok(Vec::new()),
+            Err(error) if is_code(&error, Code::NamespaceNotFound) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
         let mut indexes = Vec::new();
@@ -44,8 +46,7 @@ impl Server {
     /// Drops an index; it is not an error if the index is already gone.
     pub(crate) async fn drop_index(&self, name: &str) -> Result<(), DriverError> {
         match once_built(|| self.collection.drop_index(name).into_future()).await {
-            // IndexNotFound.
-            Err(error) if is_code(&error, 27) => Ok(()),
+            Err(error) if is_code(&error, Code::IndexNotFound) => Ok(()),
             done => done,
         }
     }
@@ -68,7 +69,7 @@ where
 {
     loop {
         match change().await {
-            Err(error) if is_code(&error, 12587) => {
+            Err(error) if is_code(&error, Code::BackgroundOperationInProgressForNamespace) => {
                 tokio::time::sleep(PAUSE).await;
             }
             done => return done,

@@ -7,7 +7,7 @@ use mongodb::{ClientSession, error::Error as DriverError};
 use tokio::{task::JoinError, time::Instant};
 
 use crate::{
-    Error, Result,
+    Result,
     error::{Kind, duplicate_index, is_aborted},
     schema::names::OPEN_INDEX,
     server::Server,
@@ -43,14 +43,14 @@ pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Ou
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
         // The tokio runtime is shutting down.
         Err(Err(cancelled)) => {
-            let error = Error::new(Kind::Driver, server.name()).in_doubt();
+            let error = server.context().kind(Kind::Driver).in_doubt();
             Err(error.with_source(Box::new(cancelled)))
         }
     }
 }
 
 async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A::Output> {
-    let fail = |error: DriverError| Error::read(error, server.name());
+    let fail = |error: DriverError| server.context().read(error);
     let session = server.collection().client().start_session().await;
     let mut session = session.map_err(fail)?;
     let end = Instant::now() + PATIENCE;
@@ -60,7 +60,7 @@ async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A:
         let error = match attempt.attempt(&mut session).await {
             Ok(done) => match commit(&mut session).await {
                 Ok(()) => return Ok(done),
-                Err(error) => Error::write(error, server.name()),
+                Err(error) => server.context().write(error),
             },
             Err(error) => error,
         };

@@ -84,7 +84,9 @@ impl<'s> Append<'s> {
         let scope = item::scope(item);
         Self {
             writer: writer.clone(),
-            entry: item::entry(item, &scope, |kind| writer.engine.fail(&scope, kind)),
+            entry: item::entry(item, &scope, |kind| {
+                writer.engine.context_of(&scope).kind(kind)
+            }),
             scope,
             session: None,
         }

@@ -7,19 +7,19 @@ mod reads;
 
 use std::time::Duration;
 
-use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
+use mongodb::{ClientSession, bson::Bson};
 
 pub(crate) use self::batch::{Batch, COMMAND_BYTES, SendMode, Statement, comparable, next_number};
 use self::open_locks::OpenLocks;
 use crate::{
-    Error, Result,
+    Result,
     error::Kind,
     protocol::{
         budget::Budget,
         command::{AppendedItems, KeyScope},
     },
     schema::open_index::OpenIndex,
-    server::{Server, current_index::CurrentIndex},
+    server::{Server, context::ErrorContext, current_index::CurrentIndex},
     value::element::value_size,
     write::appended::Appended,
 };
@@ -126,7 +126,7 @@ impl Engine {
         loop {
             batch.in_doubt = batch.len();
             if batch.tries == TRIES {
-                return Err(self.fail(&batch.scope, Kind::Contended(TRIES)));
+                return Err(self.context_of(&batch.scope).kind(Kind::Contended(TRIES)));
             }
             if let Some(error) = batch.missing.take() {
                 let spec = batch.scope.spec;
@@ -166,14 +166,14 @@ impl Engine {
         };
         let mut statements = batch
             .statements(sent)
-            .map_err(|kind| self.fail(&batch.scope, kind))?;
+            .map_err(|kind| self.context_of(&batch.scope).kind(kind))?;
         if statements.len() > 1 {
             let updates = statements.iter().map(|statement| statement.update.clone());
             let sent = self.server.update_all(updates.collect(), true).await;
             let results = sent.map_err(|error| {
                 // Any of them may be stored.
                 batch.in_doubt = statements.iter().map(|statement| statement.items).sum();
-                self.refused(&batch.scope, error)
+                self.context_of(&batch.scope).write(error)
             })?;
             for (statement, result) in statements.into_iter().zip(results) {
                 let refused = result.is_err();
@@ -203,19 +203,12 @@ impl Engine {
             totals: None,
         });
         let stored = self.server.update(update, session).await;
-        stored.map_err(|error| self.refused(scope, error))
+        stored.map_err(|error| self.context_of(scope).write(error))
     }
 
-    pub(crate) fn refused(&self, scope: &KeyScope, error: DriverError) -> Error {
-        Error::write(error, self.server.name()).with_key(&scope.label())
-    }
-
-    fn failed(&self, scope: &KeyScope, error: DriverError) -> Error {
-        Error::read(error, self.server.name()).with_key(&scope.label())
-    }
-
-    pub(crate) fn fail(&self, scope: &KeyScope, kind: Kind) -> Error {
-        Error::new(kind, self.server.name()).with_key(&scope.label())
+    /// For errors that concern one key.
+    pub(crate) fn context_of<'c>(&'c self, scope: &'c KeyScope) -> ErrorContext<'c> {
+        self.server.context_of(scope)
     }
 }
 

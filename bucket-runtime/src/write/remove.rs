@@ -2,7 +2,7 @@
 
 use mongodb::ClientSession;
 
-use crate::{Bucket, Buckets, Error, KeyRef, Result, read::reader::Reader};
+use crate::{Bucket, Buckets, KeyRef, Result, read::reader::Reader};
 
 impl<T: Bucket> Buckets<T> {
     /// Removes all buckets of a key, and returns how many there were. One round trip, with one command
@@ -55,6 +55,6 @@ impl<'s> RemoveKey<'s> {
     pub(crate) async fn execute(self) -> Result<u64> {
         let Reader { server, scope } = &self.reader;
         let removed = server.delete_many(scope.all(), self.session).await;
-        removed.map_err(|error| Error::write_of_many(error, server.name()).with_key(&scope.label()))
+        removed.map_err(|error| server.context_of(&scope).write_of_many(error))
     }
 }

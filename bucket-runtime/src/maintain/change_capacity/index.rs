@@ -6,8 +6,8 @@ use mongodb::bson::{Document, doc};
 use tokio::time::Instant;
 
 use crate::{
-    Bucket, Error, Result,
-    error::{Kind, duplicate_index, write_code},
+    Bucket, Result,
+    error::{Code, Kind, duplicate_index, is_code},
     maintain::verify::{seal, verifier},
     protocol::{
         indexes::{self, open_indexes},
@@ -32,15 +32,13 @@ const TAKEN_AWAY: u32 = 10;
 /// Gives the collection an index with the struct's capacity. An index cannot be changed: until the new
 /// one exists, the server refuses all appends, and handles wait for it.
 pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
-    let (spec, fail) = (const { &T::SPEC }, |error| {
-        Error::write(error, server.name())
-    });
+    let (spec, fail) = (const { &T::SPEC }, |error| server.context().write(error));
     let end = Instant::now() + PATIENCE;
     let (mut is_built, mut taken_away) = (false, 0);
     loop {
         let found = server.indexes().await.map_err(fail)?;
         let stored = open_indexes(&found, spec);
-        let stored = stored.map_err(|kind| Error::new(kind, server.name()))?;
+        let stored = stored.map_err(|kind| server.context().kind(kind))?;
         let (ours, others): (Vec<_>, Vec<_>) =
             (stored.into_iter()).partition(|index| index.capacity == spec.capacity);
         let wanted = ours.first().copied();
@@ -56,7 +54,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             if taken_away > TAKEN_AWAY {
                 let (stored, derived) = (old.capacity.into(), spec.capacity);
                 let kind = Kind::CapacityMismatch { stored, derived };
-                return Err(Error::new(kind, server.name()));
+                return Err(server.context().kind(kind));
             }
             if old.capacity < spec.capacity {
                 change_validator::<T>(server).await?;
@@ -73,7 +71,8 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             is_built = true;
             continue;
         };
-        let is_conflict = matches!(write_code(&error), Some((85 | 86, _)));
+        let conflicts = [Code::IndexOptionsConflict, Code::IndexKeySpecsConflict];
+        let is_conflict = conflicts.iter().any(|code| is_code(&error, *code));
         let is_several = duplicate_index(&error) == Some(OPEN_INDEX);
         if is_several && Instant::now() < end {
             // An earlier call was interrupted here, or some writer is not guarded by the index.
@@ -86,7 +85,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             } else {
                 Kind::Driver
             };
-            return Err(Error::write(error, server.name()).known_as(kind));
+            return Err(server.context().write(error).known_as(kind));
         }
     }
 }
@@ -104,12 +103,12 @@ async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result
     let sealed = server.update_many(full, seal(), None).await;
     sealed
         .map(drop)
-        .map_err(|error| Error::write_of_many(error, server.name()))
+        .map_err(|error| server.context().write_of_many(error))
 }
 
 /// Replaces the validator if it is the struct's at another capacity.
 async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
-    let fail = |error| Error::write(error, server.name());
+    let fail = |error| server.context().write(error);
     let Some(found) = server.validator().await.map_err(fail)? else {
         return Ok(());
     };

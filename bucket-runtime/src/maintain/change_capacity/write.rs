@@ -26,11 +26,7 @@ use crate::{
         names::{NEWEST, OVERSIZE, SEALED},
         spec::Ordinal,
     },
-    server::{
-        Server,
-        cursor::{self, CursorError},
-        transaction::Attempt,
-    },
+    server::{Server, context::ErrorContext, cursor::CursorError, transaction::Attempt},
     value::{element::value_size, rollup::Totals, stored_bucket::StoredBucket},
     write::item,
 };
@@ -114,7 +110,7 @@ impl<T: Bucket> Rewrite<T> {
         let may_be_open = found.next.is_none() && open.is_none_or(is_rewritten);
         let (next, last_pack) = (found.next.is_some(), packs.last().copied());
         let documents = self.documents(found, &packs, may_be_open);
-        let documents = documents.map_err(|kind| self.fail(kind))?;
+        let documents = documents.map_err(|kind| self.context().kind(kind))?;
         if let (true, Some(pack)) = (next, last_pack)
             && pack.len < self.capacity()
         {
@@ -177,16 +173,14 @@ impl<T: Bucket> Rewrite<T> {
                 Ok(None) => return Ok(found),
                 Err(CursorError::Driver(error)) => return Err(self.failed(error)),
                 Err(CursorError::Decode(row, error)) => {
-                    return Err(self
-                        .fail(Kind::Deserialize(cursor::id(&row)))
-                        .with_driver(error));
+                    return Err(self.context().unreadable(&row, error));
                 }
             };
             let id = stored.id.clone();
             let Ok(Some(Bson::Array(elements))) =
                 document.map(|mut document| document.remove(T::SPEC.items))
             else {
-                return Err(self.fail(Kind::Deserialize(id)));
+                return Err(self.context().kind(Kind::Deserialize(id)));
             };
             let is_open = !stored.sealed && elements.len() < self.capacity();
             if let Some(last) = found.ids.last()
@@ -196,7 +190,7 @@ impl<T: Bucket> Rewrite<T> {
                 return Ok(found);
             }
             if T::Key::parts(stored.key.borrowed()) != self.run.scope.parts {
-                return Err(self.fail(Kind::ForeignId(id)));
+                return Err(self.context().kind(Kind::ForeignId(id)));
             }
             bytes += size;
             found.open |= is_open;
@@ -206,7 +200,7 @@ impl<T: Bucket> Rewrite<T> {
                 .items
                 .extend(elements.into_iter().zip(stored.into_items()));
             let fits = self.run.check_size(found.ids.len(), bytes);
-            fits.map_err(|kind| self.fail(kind))?;
+            fits.map_err(|kind| self.context().kind(kind))?;
         }
     }
 
@@ -299,15 +293,13 @@ impl<T: Bucket> Rewrite<T> {
         self.run.scope.open.capacity as usize
     }
 
-    fn failed(&self, error: DriverError) -> Error {
-        // In a transaction that is not committed.
-        Error::write(error, self.server.name())
-            .with_key(&self.run.scope.label())
-            .not_sent()
+    fn context(&self) -> ErrorContext<'_> {
+        self.server.context_of(&self.run.scope)
     }
 
-    fn fail(&self, kind: Kind) -> Error {
-        Error::new(kind, self.server.name()).with_key(&self.run.scope.label())
+    /// An error in a transaction that is not committed.
+    fn failed(&self, error: DriverError) -> Error {
+        self.context().write(error).not_sent()
     }
 }
 

@@ -58,7 +58,7 @@ impl<T: Bucket> Gather<T> {
         let found = flat.count_documents(Document::new(), None).await;
         Ok(Self {
             engine: engine.clone(),
-            found: found.map_err(|error| Error::read(error, flat.name()))?,
+            found: found.map_err(|error| flat.context().read(error))?,
             flat: flat.clone(),
             record,
             current: None,
@@ -75,7 +75,7 @@ impl<T: Bucket> Gather<T> {
         progress(self.progress());
         let stages = read::pipeline(&T::SPEC, order, self.record.at.as_deref());
         let rows = self.flat.scan::<Row<T::Element>>(stages).await;
-        let mut rows = rows.map_err(|error| Error::read(error, self.flat.name()))?;
+        let mut rows = rows.map_err(|error| self.flat.context().read(error))?;
         while let Some(row) = self.next(&mut rows).await? {
             self.take(row).await?;
             if self.ready.len() >= BUCKETS || self.ready.bytes >= BYTES {
@@ -95,7 +95,7 @@ impl<T: Bucket> Gather<T> {
         rows: &mut DocumentCursor<'_, Row<T::Element>>,
     ) -> Result<Option<Row<T::Element>>> {
         rows.next().await.map_err(|error| match error {
-            CursorError::Driver(error) => Error::read(error, self.flat.name()),
+            CursorError::Driver(error) => self.flat.context().read(error),
             CursorError::Decode(row, error) => {
                 Error::new(Kind::FlatDocument(cursor::id(&row)), self.flat.name())
                     .with_driver(error)
@@ -116,12 +116,17 @@ impl<T: Bucket> Gather<T> {
             let id = at.last().map_or_else(String::new, Bson::to_string);
             let field = T::SPEC.key[field].name;
             let source = format!("the key field `{field}` is missing or of another type");
-            Error::new(Kind::FlatDocument(id), self.flat.name()).with_source(source.into())
+            self.flat
+                .context()
+                .kind(Kind::FlatDocument(id))
+                .with_source(source.into())
         })?;
         let item = T::from_parts(key, element);
         bulk::check(&self.engine, &item)?;
         let element = item::element(&item).map_err(|refusal| {
-            let failed = (self.engine).fail(&item::scope(&item), Kind::Serialize);
+            let failed = (self.engine)
+                .context_of(&item::scope(&item))
+                .kind(Kind::Serialize);
             failed.with_source(refusal)
         })?;
         let bytes = element.size();
@@ -131,7 +136,7 @@ impl<T: Bucket> Gather<T> {
             None => 0,
             Some(budget) => {
                 let fits = budget.check(element.value_size());
-                fits.map_err(|kind| self.engine.fail(&scope, kind))?;
+                fits.map_err(|kind| self.engine.context_of(&scope).kind(kind))?;
                 budget.oversize(element.value_size())
             }
         };
@@ -174,7 +179,7 @@ impl<T: Bucket> Gather<T> {
                     .as_deref()
                     .map_or_else(|| scope.ids(), KeyScope::ids_of_moment);
                 let last = self.engine.server.last_id(&scope, siblings, None).await;
-                let last = last.map_err(|error| Error::read(error, self.engine.server.name()))?;
+                let last = last.map_err(|error| self.engine.server.context().read(error))?;
                 Ids::behind(opening_id, last)
             }
             Some(before) if before.starts_with(&key) => Ids::behind(None, None),

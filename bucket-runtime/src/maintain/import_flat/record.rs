@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 use super::read;
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Result,
     error::Kind,
     protocol::{
         command::{KeyScope, Update},
@@ -55,7 +55,7 @@ impl Record {
             .server
             .find_one(doc! { "_id": &record.id }, None)
             .await;
-        if let Some(found) = found.map_err(|error| record.failed(error))? {
+        if let Some(found) = found.map_err(|error| record.server.context().write(error))? {
             let stored = found.get("stored").and_then(whole).unwrap_or(0);
             record.stored = u64::try_from(stored).unwrap_or(0);
             record.at = found.get_array("at").ok().cloned();
@@ -70,7 +70,7 @@ impl Record {
             hint: None,
         };
         let begun = record.server.update(begin, None).await;
-        begun.map_err(|error| record.failed(error))?;
+        begun.map_err(|error| record.server.context().write(error))?;
         Ok(record)
     }
 
@@ -88,21 +88,19 @@ impl Record {
     /// Deletes the record of the finished import.
     pub(super) async fn end(&self) -> Result<()> {
         let ended = self.server.delete_one(doc! { "_id": &self.id }, None).await;
-        ended.map(drop).map_err(|error| self.failed(error))
+        ended
+            .map(drop)
+            .map_err(|error| self.server.context().write(error))
     }
 
     pub(super) fn server(&self) -> &Server {
         &self.server
     }
-
-    fn failed(&self, error: mongodb::error::Error) -> Error {
-        Error::write(error, self.server.name())
-    }
 }
 
 /// An error if the target holds a bucket of any key of the flat collection.
 async fn refuse_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
-    let failed = |error| Error::read(error, engine.server.name());
+    let failed = |error| engine.server.context().read(error);
     let any = engine.server.find_one(Document::new(), None).await;
     if any.map_err(failed)?.is_none() {
         return Ok(());
@@ -126,7 +124,7 @@ async fn refuse_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
         if scopes.len() == KEYS || !more {
             let taken = taken(&engine.server, &scopes, None).await;
             if let Some((scope, id)) = taken.map_err(failed)? {
-                return Err(engine.fail(scope, Kind::KeyTaken(id)));
+                return Err(engine.context_of(scope).kind(Kind::KeyTaken(id)));
             }
             scopes.clear();
         }

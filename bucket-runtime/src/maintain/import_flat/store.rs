@@ -98,12 +98,12 @@ impl<T: Bucket> Store<T> {
         let advanced = (self.record.server()).update(advance, Some(&mut *session));
         match advanced.await {
             Ok(true) => {}
-            Ok(false) => return Err(Error::new(Kind::Overtaken, server.name())),
+            Ok(false) => return Err(server.context().kind(Kind::Overtaken)),
             Err(error) => return Err(Error::read(error, self.record.server().name())),
         }
         let held_by = taken(server, &self.ready.begun, Some(&mut *session)).await;
-        if let Some((scope, id)) = held_by.map_err(|error| Error::read(error, server.name()))? {
-            return Err(self.engine.fail(scope, Kind::KeyTaken(id)));
+        if let Some((scope, id)) = held_by.map_err(|error| server.context().read(error))? {
+            return Err(self.engine.context_of(scope).kind(Kind::KeyTaken(id)));
         }
         let mut chunks = self.ready.chunks.iter();
         let are_whole =
@@ -125,7 +125,7 @@ impl<T: Bucket> Store<T> {
                 self.one_by_one.store(true, Ordering::SeqCst);
             }
             // In a transaction that is not committed.
-            Error::write(error, self.engine.server.name()).not_sent()
+            self.engine.server.context().write(error).not_sent()
         })
     }
 

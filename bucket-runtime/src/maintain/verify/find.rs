@@ -1,14 +1,11 @@
 //! Finds the problems of a collection.
 
-use mongodb::{
-    bson::{Bson, Document, RawDocument, RawDocumentBuf, doc},
-    error::Error as DriverError,
-};
+use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use serde::Deserialize;
 
 use super::{BucketProblem as Problem, command};
 use crate::{
-    Error, Result,
+    Result,
     error::error_text,
     maintain::open,
     protocol::command::KeyScope,
@@ -223,7 +220,7 @@ impl Verifier {
             .server
             .survey([buckets].into_iter().chain(pipeline))
             .await;
-        rows.map_err(|error| self.failed(error))
+        rows.map_err(|error| self.server.context().read(error))
     }
 
     async fn next<R: serde::de::DeserializeOwned>(
@@ -235,10 +232,6 @@ impl Verifier {
             Ok(false) => Ok(None),
             Err(error) => Err(error),
         };
-        row.map_err(|error| self.failed(error))
-    }
-
-    pub(crate) fn failed(&self, error: DriverError) -> Error {
-        Error::read(error, self.server.name())
+        row.map_err(|error| self.server.context().read(error))
     }
 }

@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, Document};
 
 use super::{BucketProblem as Problem, command, find::Verifier};
-use crate::{Error, Result};
+use crate::Result;
 
 /// How many buckets one command repairs.
 const BUCKETS: usize = 1000;
@@ -51,6 +51,6 @@ impl Verifier {
         let mended = self.server.update_many(filter, pipeline, None).await;
         mended
             .map(drop)
-            .map_err(|error| Error::write_of_many(error, self.server.name()))
+            .map_err(|error| self.server.context().write_of_many(error))
     }
 }

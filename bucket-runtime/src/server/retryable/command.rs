@@ -8,7 +8,7 @@ use mongodb::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::is_broken_off,
+    error::{Code, is_broken_off},
     server::{
         Server,
         many::{Results, results},
@@ -83,7 +83,10 @@ impl Reply {
 
     /// Whether a statement was interrupted, and may have been carried out.
     pub(super) fn is_broken_off(&self) -> bool {
-        let is = |refused: &Refused| is_broken_off((refused.error.code, &refused.error.message));
+        let is = |refused: &Refused| {
+            let code = Code::of(refused.error.code);
+            code.is_some_and(|code| is_broken_off((code, &refused.error.message)))
+        };
         self.write_errors.iter().any(is)
     }
 

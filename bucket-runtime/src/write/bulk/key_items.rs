@@ -63,7 +63,9 @@ impl<T: Bucket> Held<T> {
 
     /// The entry of the item.
     pub(crate) fn entry(&self, engine: &Engine, scope: &KeyScope) -> Result<Entry> {
-        item::entry(&self.item, scope, |kind| engine.fail(scope, kind))
+        item::entry(&self.item, scope, |kind| {
+            engine.context_of(scope).kind(kind)
+        })
     }
 }
 

@@ -118,7 +118,7 @@ impl<T: Bucket> Load<T> {
     }
 
     pub(super) fn failed(&self, error: DriverError) -> Error {
-        Error::write(error, self.engine.server.name())
+        self.engine.server.context().write(error)
     }
 
     /// Writes further buckets as a whole, for keys without an open bucket.
@@ -251,7 +251,7 @@ impl<T: Bucket> Load<T> {
         {
             Ok(last) => last,
             Err(error) => {
-                return self.give_up(&Error::read(error, self.engine.server.name()));
+                return self.give_up(&self.engine.server.context().read(error));
             }
         };
         let of_moment = (chunks.iter_mut())

@@ -124,7 +124,7 @@ async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
         match group.batch.statements(SendMode::WithOthers) {
             Ok(statements) => groups.extend(statements.into_iter().next().map(|one| (group, one))),
             Err(kind) => {
-                let error = engine.fail(&group.taken.scope, kind);
+                let error = engine.context_of(&group.taken.scope).kind(kind);
                 done.push(group.refuse(&error));
             }
         }
@@ -138,7 +138,7 @@ async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
         Ok(results) => results,
         Err(error) => {
             done.extend(groups.into_iter().map(|(group, _)| {
-                let error = engine.refused(&group.taken.scope, error.clone());
+                let error = engine.context_of(&group.taken.scope).write(error.clone());
                 group.refuse(&error)
             }));
             return done;

@@ -43,13 +43,13 @@ impl<T: Bucket> FoundItem<T> {
     /// Reads a bucket with the item, and the others only if the bucket stores totals of all items.
     pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps: bool) -> Result<Self> {
         let mut stored: Document =
-            bytes::read(row.as_bytes()).map_err(|error| reader.failed(error))?;
+            bytes::read(row.as_bytes()).map_err(|error| reader.context().read(error))?;
         let id = stored.get("_id").and_then(Bson::as_str).unwrap_or_default();
         let bucket = id.to_owned();
         let read = bytes::read::<Attempted<T>>(row.as_bytes())
             .map_err(|error| unreadable(reader, &bucket, error))?;
         if !reader.scope.holds(&read) {
-            return Err(reader.fail(Kind::ForeignId(bucket)));
+            return Err(reader.context().kind(Kind::ForeignId(bucket)));
         }
         let before = stored.get(T::SPEC.count).and_then(whole).unwrap_or(0);
         let before = usize::try_from(before).unwrap_or(0);
@@ -128,5 +128,5 @@ fn time<T: Bucket>(element: &Bson) -> Option<DateTime> {
 
 fn unreadable(reader: &Reader, bucket: &str, error: DriverError) -> Error {
     let kind = Kind::Deserialize(bucket.to_owned());
-    reader.fail(kind).with_driver(error)
+    reader.context().kind(kind).with_driver(error)
 }

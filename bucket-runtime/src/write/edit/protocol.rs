@@ -6,12 +6,11 @@ use std::marker::PhantomData;
 use mongodb::{
     ClientSession,
     bson::{Bson, DateTime, Document, doc},
-    error::Error as DriverError,
 };
 
 use super::found::{FoundItem, Unread, moment};
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Result,
     error::Kind,
     protocol::{
         budget::Budget,
@@ -98,7 +97,7 @@ impl<T: Bucket> Editor<T> {
             let changed = server
                 .change(unchanged, pipeline, hint, fields, session.as_deref_mut())
                 .await
-                .map_err(|error| self.refused(error));
+                .map_err(|error| self.reader.context().write(error));
             let left = match changed {
                 Ok(Some(left)) => left,
                 Ok(None) => continue,
@@ -114,18 +113,18 @@ impl<T: Bucket> Editor<T> {
             if Self::is_to_be_deleted(&left) {
                 let deleted = server.delete_one(scope.emptied(&bucket), session).await;
                 // The item is gone all the same.
-                deleted.map_err(|error| self.refused(error).in_doubt())?;
+                deleted.map_err(|error| self.reader.context().write(error).in_doubt())?;
             }
             return Ok(Some(output));
         }
-        Err(self.reader.fail(Kind::Contended(TRIES)))
+        Err(self.reader.context().kind(Kind::Contended(TRIES)))
     }
 
     async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<FoundItem<T>>> {
         let Reader { server, scope } = &self.reader;
         let pipeline = self.query.place(Self::SPEC, scope, Self::KEEPS);
         let found = server.first(pipeline, session).await;
-        match found.map_err(|error| self.reader.failed(error))? {
+        match found.map_err(|error| self.reader.context().read(error))? {
             Some(row) => FoundItem::read(&self.reader, &row, Self::KEEPS).map(Some),
             None => Ok(None),
         }
@@ -177,19 +176,19 @@ impl<T: Bucket> Editor<T> {
         let identity_before = identity(item);
         change(item);
         let after = item::scope(item);
-        item::opening_id(&after, item.time()).map_err(|kind| self.reader.fail(kind))?;
-        item::check_lengths(item).map_err(|kind| self.reader.fail(kind))?;
+        item::opening_id(&after, item.time()).map_err(|kind| self.reader.context().kind(kind))?;
+        item::check_lengths(item).map_err(|kind| self.reader.context().kind(kind))?;
         if after.prefix != before.prefix {
             let what = match after.parts == before.parts {
                 true => "time window",
                 false => "key",
             };
-            return Err(self.reader.fail(Kind::Moved(what)));
+            return Err(self.reader.context().kind(Kind::Moved(what)));
         }
         if identity(item) != identity_before {
-            return Err(self.reader.fail(Kind::Moved("identity")));
+            return Err(self.reader.context().kind(Kind::Moved("identity")));
         }
-        let element = item::stored(item, &after, |kind| self.reader.fail(kind))?;
+        let element = item::stored(item, &after, |kind| self.reader.context().kind(kind))?;
         let time = item.time();
         let mut unchanged = scope.unchanged(&found.place);
         let mut grown = 0;
@@ -198,7 +197,7 @@ impl<T: Bucket> Editor<T> {
             grown = budget.oversize(bytes) - taken(&budget, &found);
             if grown > 0 {
                 if !budget.takes(found.oversize, grown) {
-                    return Err(self.reader.fail(Kind::NoRoom(bytes)));
+                    return Err(self.reader.context().kind(Kind::NoRoom(bytes)));
                 }
                 unchanged.insert(OVERSIZE, budget.leaves(grown));
             }
@@ -220,7 +219,7 @@ impl<T: Bucket> Editor<T> {
 
     /// The item with this element, as it will be read.
     fn read_back(&self, key: T::Key, element: &Bson) -> Result<T> {
-        let unreadable = || self.reader.fail(Kind::Serialize);
+        let unreadable = || self.reader.context().kind(Kind::Serialize);
         let element = bytes::write(element).map_err(|error| unreadable().with_source(error))?;
         let element = bytes::read(&element).map_err(|error| unreadable().with_driver(error))?;
         Ok(T::from_parts(key, element))
@@ -237,7 +236,7 @@ impl<T: Bucket> Editor<T> {
             let mut totals = Totals::new(Self::SPEC);
             let told = |item: &T| totals.take(Self::SPEC, &item.rollup_values());
             if !items.iter().flatten().all(told) {
-                return Err(self.reader.fail(Kind::SumOverflow));
+                return Err(self.reader.context().kind(Kind::SumOverflow));
             }
             kept.totals = Some(totals);
         }
@@ -256,11 +255,6 @@ impl<T: Bucket> Editor<T> {
         let is_empty = left.get(T::SPEC.count).and_then(whole) == Some(0);
         let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
         is_empty && by_moment && left.contains_key(SEALED)
-    }
-
-    fn refused(&self, error: DriverError) -> Error {
-        let Reader { server, scope } = &self.reader;
-        Error::write(error, server.name()).with_key(&scope.label())
     }
 }
 

@@ -26,11 +26,11 @@ impl Engine {
             (Next::GoOn, _) => batch.stored(statement),
             (Next::AwaitIndex, Err(error)) => {
                 batch.newest_bucket = NewestBucket::Unknown;
-                batch.missing = Some(self.refused(&batch.scope, error).not_sent());
+                batch.missing = Some(self.context_of(&batch.scope).write(error).not_sent());
             }
             (Next::Stop, Err(error)) => {
                 batch.in_doubt = statement.items;
-                return Err(self.refused(&batch.scope, error));
+                return Err(self.context_of(&batch.scope).write(error));
             }
             (Next::SendAgain(newest_bucket), _) => batch.newest_bucket = newest_bucket,
             // Only errors lead to these.

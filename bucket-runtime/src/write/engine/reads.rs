@@ -20,7 +20,7 @@ impl Engine {
         let found = self.server.identities(identities, session);
         let found = found
             .await
-            .map_err(|error| self.failed(&batch.scope, error))?;
+            .map_err(|error| self.context_of(&batch.scope).read(error))?;
         batch.found(found);
         Ok(())
     }
@@ -57,7 +57,7 @@ impl Engine {
             Some(_) => None,
         };
         let last = self.last(batch, session).await;
-        batch.newest_bucket = last.map_err(|error| self.failed(&batch.scope, error))?;
+        batch.newest_bucket = last.map_err(|error| self.context_of(&batch.scope).read(error))?;
         Ok(turn)
     }
 
@@ -89,7 +89,7 @@ impl Engine {
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
         let open = self.server.open_bucket(scope, session).await;
-        let Some(open) = open.map_err(|error| self.failed(scope, error))? else {
+        let Some(open) = open.map_err(|error| self.context_of(scope).read(error))? else {
             return Ok(NewestBucket::NoneOpen);
         };
         NewestBucket::by_open(open, scope).map_err(|id| {
@@ -97,7 +97,7 @@ impl Engine {
                 Bson::String(id) => id,
                 other => other.to_string(),
             };
-            self.fail(scope, Kind::ForeignId(id))
+            self.context_of(scope).kind(Kind::ForeignId(id))
         })
     }
 }
