@@ -13,3 +13,4 @@ pub(crate) mod query;
 pub(crate) mod range;
 pub(crate) mod time_bounds;
 pub(crate) mod validator;
+pub(crate) mod whole_bucket;

@@ -195,8 +195,8 @@ async fn move_out(
         .await
         .map_err(fail)?;
     let pages = match &first {
-        None => pages_of(scope, items),
-        Some(id) => pages_before(scope, id.as_str().unwrap_or_default(), items),
+        None => pages_of(scope, &items),
+        Some(id) => pages_before(scope, id.as_str().unwrap_or_default(), &items),
     };
     let foreign = || Kind::ForeignId(first.unwrap_or(Bson::Null).to_string());
     let pages = pages.ok_or_else(|| collections.context_of(scope).kind(foreign()))?;

@@ -3,7 +3,7 @@
 use crate::protocol::{budget::Budget, command::KeyScope};
 
 /// Successive items that share a bucket.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Pack {
     /// The number of items.
     pub(crate) len: usize,
@@ -11,21 +11,66 @@ pub(crate) struct Pack {
     pub(crate) oversize: i64,
 }
 
+/// A bucket that takes items one after the other, as long as it has room for them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packer {
+    budget: Option<Budget>,
+    /// How many items the bucket takes.
+    room: usize,
+    /// The oversize of the items that the bucket held before; `None` for a new bucket.
+    before: Option<i64>,
+    pack: Pack,
+}
+
+impl Packer {
+    /// A new bucket of the key.
+    pub(crate) fn of(scope: &KeyScope) -> Self {
+        Self::with_room(scope, scope.open.capacity as usize, None)
+    }
+
+    /// A bucket of the key that takes this many items; `before` is the oversize of an existing one.
+    pub(crate) fn with_room(scope: &KeyScope, room: usize, before: Option<i64>) -> Self {
+        Self {
+            budget: Budget::of(scope),
+            room,
+            before,
+            pack: Pack::default(),
+        }
+    }
+
+    /// Whether the bucket has room for an item of this size. The first item of a bucket may take all of
+    /// its bytes.
+    pub(crate) fn takes(&self, bytes: usize) -> bool {
+        let is_first = self.before.is_none() && self.pack.len == 0;
+        let oversize = self.before.unwrap_or(0) + self.pack.oversize;
+        let has_bytes = |budget: Budget| budget.takes(oversize, budget.oversize(bytes));
+        self.pack.len < self.room && (is_first || self.budget.is_none_or(has_bytes))
+    }
+
+    pub(crate) fn add(&mut self, bytes: usize) {
+        self.pack.len += 1;
+        self.pack.oversize += self.budget.map_or(0, |budget| budget.oversize(bytes));
+    }
+
+    /// The items that were added.
+    pub(crate) fn pack(&self) -> Pack {
+        self.pack
+    }
+}
+
 /// How the key's buckets divide values of these sizes.
 pub(crate) fn packs(scope: &KeyScope, sizes: impl IntoIterator<Item = usize>) -> Vec<Pack> {
-    let capacity = scope.open.capacity as usize;
-    let budget = Budget::of(scope);
-    let takes = |taken, more| budget.is_none_or(|budget| budget.takes(taken, more));
-    let mut packs: Vec<Pack> = Vec::new();
+    let new = Packer::of(scope);
+    let (mut packs, mut packer) = (Vec::new(), new);
     for size in sizes {
-        let oversize = budget.map_or(0, |budget| budget.oversize(size));
-        match packs.last_mut() {
-            Some(last) if last.len < capacity && takes(last.oversize, oversize) => {
-                last.len += 1;
-                last.oversize += oversize;
-            }
-            _ => packs.push(Pack { len: 1, oversize }),
+        if !packer.takes(size) {
+            packs.push(packer.pack());
+            packer = new;
         }
+        packer.add(size);
+    }
+    if packer.pack().len > 0 {
+        packs.push(packer.pack());
     }
     packs
 }

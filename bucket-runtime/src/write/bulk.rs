@@ -20,7 +20,7 @@ use tokio::{
 pub use self::failed::{AppendManyError, FailedItem};
 pub(crate) use self::{
     key_items::Held,
-    plan::{Ids, NewBucket, PlannedBucket, has_twins},
+    plan::{Ids, PlannedBucket, has_twins},
 };
 use self::{key_items::ItemsByKey, load::Load};
 use crate::{

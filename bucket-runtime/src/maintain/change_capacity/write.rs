@@ -8,7 +8,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, RawDocument, doc},
+    bson::{Bson, Document, RawDocument, RawDocumentBuf, doc},
     error::Error as DriverError,
 };
 
@@ -20,14 +20,14 @@ use crate::{
         newest_bucket::OpenBucket,
         pack::{Pack, packs},
         range::Range,
+        whole_bucket::{Summary, WholeBucket},
     },
-    schema::{
-        key::Key,
-        names::{NEWEST, OVERSIZE, SEALED},
-        spec::Ordinal,
-    },
+    schema::{key::Key, names::SEALED, spec::Ordinal},
     server::{Server, context::ErrorContext, cursor::CursorError, transaction::Attempt},
-    value::{element::value_size, rollup::Totals, stored_bucket::StoredBucket},
+    value::{
+        element::{raw, value_size},
+        stored_bucket::StoredBucket,
+    },
     write::item,
 };
 
@@ -108,10 +108,9 @@ impl<T: Bucket> Rewrite<T> {
         let is_rewritten =
             |open: OpenBucket| found.ids.iter().any(|id| open.id.as_str() == Some(id));
         let may_be_open = found.next.is_none() && open.is_none_or(is_rewritten);
-        let (next, last_pack) = (found.next.is_some(), packs.last().copied());
-        let documents = self.documents(found, &packs, may_be_open);
+        let documents = self.documents(&found, &packs, may_be_open);
         let documents = documents.map_err(|kind| self.context().kind(kind))?;
-        if let (true, Some(pack)) = (next, last_pack)
+        if let (Some(pack), Some(_)) = (packs.last(), &found.next)
             && pack.len < self.capacity()
         {
             // The next run starts with what is left of this one.
@@ -216,10 +215,10 @@ impl<T: Bucket> Rewrite<T> {
 
     fn documents(
         &self,
-        found: RunContents<T>,
+        found: &RunContents<T>,
         packs: &[Pack],
         may_be_open: bool,
-    ) -> Result<Vec<Document>, Kind> {
+    ) -> Result<Vec<RawDocumentBuf>, Kind> {
         let scope = &self.run.scope;
         let next = found.next.as_deref();
         let mut ids: Vec<String> = Vec::new();
@@ -232,21 +231,22 @@ impl<T: Bucket> Rewrite<T> {
             Ok(id)
         };
         let mut documents = Vec::new();
-        let mut items = found.items.into_iter();
+        let mut rest = &*found.items;
         for (n, pack) in packs.iter().enumerate() {
-            let items: Vec<_> = items.by_ref().take(pack.len).collect();
+            let items;
+            (items, rest) = rest.split_at(pack.len);
             let opening_id = item::opening_id(scope, items[0].1.time())?;
             let id = next_id(opening_id.as_deref())?;
             let is_open = n + 1 == packs.len() && may_be_open;
             let sealed = pack.len < self.capacity() && !is_open;
-            documents.push(self.document(id, items, pack.oversize, sealed)?);
+            documents.push(self.document(&id, items, pack.oversize, sealed)?);
         }
         // A writer that has read the greatest number and is about to take the next one must find an open
         // bucket: otherwise there would be a gap.
         let is_full = packs.last().is_none_or(|pack| pack.len == self.capacity());
         let is_numbered = scope.spec.id.ordinal == Ordinal::Number;
         if is_numbered && may_be_open && is_full && documents.len() < found.ids.len() {
-            documents.push(self.document(next_id(None)?, Vec::new(), 0, false)?);
+            documents.push(self.document(&next_id(None)?, &[], 0, false)?);
         }
         Ok(documents)
     }
@@ -254,39 +254,23 @@ impl<T: Bucket> Rewrite<T> {
     /// A bucket. Its elements stay as they were, including fields that the struct does not know.
     fn document(
         &self,
-        id: String,
-        items: Vec<(Bson, T)>,
+        id: &str,
+        items: &[(Bson, T)],
         oversize: i64,
         sealed: bool,
-    ) -> Result<Document, Kind> {
-        let spec = self.run.scope.spec;
-        let mut totals = Totals::new(spec);
-        let told = (items.iter()).all(|(_, item)| totals.take(spec, &item.rollup_values()));
-        let newest = items.iter().filter_map(|(_, item)| item.time()).max();
-        let count = i32::try_from(items.len()).unwrap_or(i32::MAX);
-        let elements: Vec<_> = items.into_iter().map(|(element, _)| element).collect();
-
-        let mut document = doc! { "_id": &id };
-        let fields = self.run.scope.fields();
-        document.extend(fields.map(|(name, value)| (name.to_owned(), value)));
-        document.insert(spec.count, count);
-        document.insert(spec.items, elements);
-        if !spec.rollups.is_empty() {
-            if !told {
-                return Err(Kind::SumOverflow);
-            }
-            document.insert(spec.rollup, totals.document(spec));
-        }
-        if let (Some(_), Some(newest)) = (spec.expire_after, newest) {
-            document.insert(NEWEST, newest);
-        }
-        if oversize > 0 {
-            document.insert(OVERSIZE, oversize);
-        }
-        if sealed {
-            document.insert(SEALED, id);
-        }
-        Ok(document)
+    ) -> Result<RawDocumentBuf, Kind> {
+        let elements: Vec<_> = items.iter().map(|(element, _)| element).collect();
+        let summary = Summary::of(items.iter().map(|(_, item)| item));
+        let document = raw(&WholeBucket {
+            scope: &self.run.scope,
+            id,
+            count: items.len(),
+            elements,
+            summary: summary.ok_or(Kind::SumOverflow)?,
+            oversize,
+            sealed,
+        });
+        document.map_err(|_| Kind::Serialize)
     }
 
     fn capacity(&self) -> usize {

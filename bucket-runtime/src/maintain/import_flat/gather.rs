@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Bucket, Error, Result,
     error::Kind,
-    protocol::{budget::Budget, command::KeyScope},
+    protocol::{budget::Budget, command::KeyScope, pack::Packer},
     schema::{id, key::Key},
     server::{
         Server,
@@ -45,8 +45,8 @@ pub(super) struct Gather<T> {
 struct Current<T> {
     scope: KeyScope,
     held: Vec<Held<T>>,
-    /// The bytes that they take beyond their shares.
-    oversize: i64,
+    /// How they fill the next bucket.
+    packer: Packer,
     bytes: usize,
     ids: Ids,
     /// The sort values of the last of them.
@@ -129,34 +129,25 @@ impl<T: Bucket> Gather<T> {
                 .kind(Kind::Serialize);
             failed.with_source(refusal)
         })?;
-        let bytes = element.size();
         let scope = item::scope(&item).by(self.engine.index.get());
-        let budget = Budget::of(&scope);
-        let oversize = match budget {
-            None => 0,
-            Some(budget) => {
-                let fits = budget.check(element.value_size());
-                fits.map_err(|kind| self.engine.context_of(&scope).kind(kind))?;
-                budget.oversize(element.value_size())
-            }
-        };
+        if let Some(budget) = Budget::of(&scope) {
+            let fits = budget.check(element.value_size());
+            fits.map_err(|kind| self.engine.context_of(&scope).kind(kind))?;
+        }
         let held = Held { index: 0, item };
         let current = self.current.as_ref();
         if current.is_none_or(|current| current.scope.prefix != scope.prefix) {
             self.end_bucket(false);
             self.current = Some(self.begin_key(scope, &held).await?);
         }
-        let is_cramped = |current: &Current<T>| {
-            !current.held.is_empty()
-                && budget.is_some_and(|budget| !budget.takes(current.oversize, oversize))
-        };
+        let is_cramped = |current: &Current<T>| !current.packer.takes(element.value_size());
         if self.current.as_ref().is_some_and(is_cramped) {
             self.end_bucket(true);
         }
         if let Some(current) = &mut self.current {
             current.held.push(held);
-            current.bytes += bytes;
-            current.oversize += oversize;
+            current.bytes += element.size();
+            current.packer.add(element.value_size());
             current.at = at;
             if current.held.len() == self.engine.index.get().capacity as usize {
                 self.end_bucket(false);
@@ -189,9 +180,9 @@ impl<T: Bucket> Gather<T> {
             }
         };
         Ok(Current {
+            packer: Packer::of(&scope),
             scope,
             held: Vec::new(),
-            oversize: 0,
             bytes: 0,
             ids,
             at: Vec::new(),
@@ -213,11 +204,12 @@ impl<T: Bucket> Gather<T> {
             .next(opening_id, &current.scope)
             .unwrap_or_default();
         let held = std::mem::take(&mut current.held);
+        let packer = std::mem::replace(&mut current.packer, Packer::of(&current.scope));
         let chunk = PlannedBucket {
             id,
             held,
             sealed,
-            oversize: std::mem::take(&mut current.oversize),
+            oversize: packer.pack().oversize,
         };
         self.ready.bytes += std::mem::take(&mut current.bytes);
         (self.ready).push(current.scope.clone(), chunk, current.at.clone());

@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::BoxFuture;
-use mongodb::{ClientSession, bson::Bson};
+use mongodb::{
+    ClientSession,
+    bson::{Bson, RawDocumentBuf},
+};
 
 use super::record::{Record, taken};
 use crate::{
@@ -11,8 +14,9 @@ use crate::{
     error::{Kind, duplicate_index},
     protocol::command::KeyScope,
     server::transaction::Attempt,
+    value::element::raw,
     write::{
-        bulk::{NewBucket, PlannedBucket, has_twins},
+        bulk::{PlannedBucket, has_twins},
         engine::{Batch, Engine},
     },
 };
@@ -105,21 +109,26 @@ impl<T: Bucket> Store<T> {
         if let Some((scope, id)) = held_by.map_err(|error| server.context().read(error))? {
             return Err(self.engine.context_of(scope).kind(Kind::KeyTaken(id)));
         }
-        let mut chunks = self.ready.chunks.iter();
-        let are_whole =
-            chunks.all(|(_, chunk)| chunk.totals().is_some() && !has_twins(&chunk.held));
-        if self.one_by_one.load(Ordering::SeqCst) || !are_whole {
-            self.append(session).await
-        } else {
-            self.insert(session).await
+        match self.documents() {
+            Some(documents) if !self.one_by_one.load(Ordering::SeqCst) => {
+                self.insert(&documents, session).await
+            }
+            _ => self.append(session).await,
         }
     }
 
-    async fn insert(&self, session: &mut ClientSession) -> Result<()> {
-        let buckets: Vec<_> = (self.ready.chunks.iter())
-            .map(|(scope, chunk)| NewBucket { scope, chunk })
-            .collect();
-        let inserted = self.engine.server.insert_many(&buckets, session).await;
+    /// The buckets as documents; `None` if their items have to be appended one by one.
+    fn documents(&self) -> Option<Vec<RawDocumentBuf>> {
+        let document = |(scope, chunk): &(KeyScope, PlannedBucket<T>)| {
+            let is_whole = !has_twins(&chunk.held);
+            is_whole.then_some(())?;
+            raw(&chunk.document(scope)?).ok()
+        };
+        self.ready.chunks.iter().map(document).collect()
+    }
+
+    async fn insert(&self, buckets: &[RawDocumentBuf], session: &mut ClientSession) -> Result<()> {
+        let inserted = self.engine.server.insert_many(buckets, session).await;
         inserted.map_err(|error| {
             if duplicate_index(&error).is_some() {
                 self.one_by_one.store(true, Ordering::SeqCst);

@@ -5,7 +5,7 @@ use mongodb::bson::{RawBsonRef, RawDocument, RawDocumentBuf};
 use super::{
     Held,
     key_items::KeyItems,
-    plan::{NewBucket, PlannedBucket},
+    plan::PlannedBucket,
     store::{PlannedBuckets, STATEMENTS},
 };
 use crate::{
@@ -58,7 +58,7 @@ pub(super) fn documents<T: Bucket>(
 
 /// A bucket as a document; `None` if it cannot be written or would exceed its bytes.
 fn document<T: Bucket>(scope: &KeyScope, chunk: &mut PlannedBucket<T>) -> Option<RawDocumentBuf> {
-    let document = raw(&NewBucket { scope, chunk }).ok()?;
+    let document = raw(&chunk.document(scope)?).ok()?;
     let size = document.as_bytes().len();
     let Some(budget) = Budget::of(scope) else {
         return (size <= MAX_BYTES as usize).then_some(document);
@@ -78,7 +78,7 @@ fn document<T: Bucket>(scope: &KeyScope, chunk: &mut PlannedBucket<T>) -> Option
         return Some(document);
     }
     chunk.oversize = oversize;
-    raw(&NewBucket { scope, chunk }).ok()
+    raw(&chunk.document(scope)?).ok()
 }
 
 /// How many bytes each element takes beyond its share.

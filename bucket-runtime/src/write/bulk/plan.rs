@@ -2,20 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::{
-    Serialize, Serializer,
-    ser::{Error as _, SerializeMap},
-};
+use serde::{Serialize, Serializer};
 
 use super::key_items::{Held, KeyItems};
 use crate::{
     Bucket,
-    protocol::command::KeyScope,
-    schema::{
-        id,
-        names::{NEWEST, OVERSIZE, SEALED},
+    protocol::{
+        command::KeyScope,
+        whole_bucket::{Summary, WholeBucket},
     },
-    value::rollup::Totals,
+    schema::id,
     write::{
         engine::{NewestBucket, comparable, next_number},
         item::{self, Fields},
@@ -34,13 +30,20 @@ pub(crate) struct PlannedBucket<T> {
 }
 
 impl<T: Bucket> PlannedBucket<T> {
-    /// The totals for the bucket's rollup; `None` if they cannot be computed here.
-    pub(crate) fn totals(&self) -> Option<Totals> {
-        let mut totals = Totals::new(&T::SPEC);
-        let mut values = self.held.iter().map(|held| held.item.rollup_values());
-        let told =
-            T::SPEC.rollups.is_empty() || values.all(|values| totals.take(&T::SPEC, &values));
-        told.then_some(totals)
+    /// The bucket as a document; `None` if only the server can compute its rollup.
+    pub(crate) fn document<'b>(
+        &'b self,
+        scope: &'b KeyScope,
+    ) -> Option<WholeBucket<'b, Elements<'b, T>>> {
+        Some(WholeBucket {
+            scope,
+            id: &self.id,
+            count: self.held.len(),
+            elements: Elements(&self.held),
+            summary: Summary::of(self.held.iter().map(|held| &held.item))?,
+            oversize: self.oversize,
+            sealed: self.sealed,
+        })
     }
 }
 
@@ -164,44 +167,9 @@ impl Ids {
     }
 }
 
-/// A bucket as the document that is stored, with its fields in the order that an upsert would create.
-pub(crate) struct NewBucket<'c, T> {
-    pub(crate) scope: &'c KeyScope,
-    pub(crate) chunk: &'c PlannedBucket<T>,
-}
-
-impl<T: Bucket> Serialize for NewBucket<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { scope, chunk } = self;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("_id", &chunk.id)?;
-        for (name, value) in scope.fields() {
-            map.serialize_entry(name, &value)?;
-        }
-        let count = i32::try_from(chunk.held.len()).unwrap_or(i32::MAX);
-        map.serialize_entry(scope.spec.count, &count)?;
-        map.serialize_entry(scope.spec.items, &Elements(&chunk.held))?;
-        if !scope.spec.rollups.is_empty() {
-            let totals = chunk.totals();
-            let totals =
-                totals.ok_or_else(|| S::Error::custom("only the server can add up the rollup"))?;
-            map.serialize_entry(scope.spec.rollup, &totals.document(scope.spec))?;
-        }
-        if chunk.sealed {
-            map.serialize_entry(SEALED, &chunk.id)?;
-        }
-        if chunk.oversize > 0 {
-            map.serialize_entry(OVERSIZE, &chunk.oversize)?;
-        }
-        let times = chunk.held.iter().filter_map(|held| held.item.time());
-        if let (Some(_), Some(newest)) = (scope.spec.expire_after, times.max()) {
-            map.serialize_entry(NEWEST, &newest)?;
-        }
-        map.end()
-    }
-}
-
-struct Elements<'c, T>(&'c [Held<T>]);
+/// The items as they are stored.
+#[derive(Debug)]
+pub(crate) struct Elements<'c, T>(&'c [Held<T>]);
 
 impl<T: Bucket> Serialize for Elements<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

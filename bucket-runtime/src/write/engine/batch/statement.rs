@@ -6,8 +6,8 @@ use super::{Batch, COMMAND_BYTES, NewestBucket, comparable};
 use crate::{
     error::Kind,
     protocol::{
-        budget::Budget,
         command::{AppendedItems, KeyScope, Update},
+        pack::Packer,
     },
     schema::id,
     value::{element::value_size as size, rollup::Totals},
@@ -159,9 +159,8 @@ impl Batch {
         let mut elements = Vec::new();
         let mut totals = (!spec.rollups.is_empty()).then(|| Totals::new(spec));
         let mut identities = HashSet::new();
-        let budget = self.budget();
-        let mut oversize = 0;
-        for (_, entry) in self.entries.range(begin..).take(room) {
+        let mut packer = Packer::with_room(&self.scope, room, taken);
+        for (_, entry) in self.entries.range(begin..) {
             let size = size(&entry.element);
             if *bytes > 0 && *bytes + size > COMMAND_BYTES {
                 break;
@@ -171,10 +170,7 @@ impl Batch {
             {
                 break;
             }
-            let further = budget.map_or(0, |budget| budget.oversize(size));
-            let is_first = taken.is_none() && elements.is_empty();
-            let takes = |budget: Budget| budget.takes(taken.unwrap_or(0) + oversize, further);
-            if !is_first && !budget.is_none_or(takes) {
+            if !packer.takes(size) {
                 break;
             }
             // The last check, since it changes the totals.
@@ -183,14 +179,14 @@ impl Batch {
             {
                 break;
             }
-            oversize += further;
+            packer.add(size);
             *bytes += size;
             elements.push(entry.element.clone());
         }
         AppendedItems {
             elements,
             totals,
-            oversize,
+            oversize: packer.pack().oversize,
         }
     }
 

@@ -1,0 +1,87 @@
+//! A bucket that is inserted with all its items, as a document.
+
+use mongodb::bson::DateTime;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::{
+    Bucket,
+    protocol::command::KeyScope,
+    schema::{
+        names::{NEWEST, OVERSIZE, SEALED},
+        spec::BucketSpec,
+    },
+    value::rollup::Totals,
+};
+
+/// A bucket with all its items. Its fields stand in the order in which an upsert would create them.
+pub(crate) struct WholeBucket<'b, E> {
+    pub(crate) scope: &'b KeyScope,
+    pub(crate) id: &'b str,
+    pub(crate) count: usize,
+    /// The items as they are stored.
+    pub(crate) elements: E,
+    pub(crate) summary: Summary,
+    /// The bytes that the items take beyond their shares.
+    pub(crate) oversize: i64,
+    /// Whether it takes no further items although it has room by count.
+    pub(crate) sealed: bool,
+}
+
+/// What a bucket stores about its items, in addition to their number.
+pub(crate) struct Summary {
+    totals: Totals,
+    /// The newest item's time, if buckets expire.
+    newest: Option<DateTime>,
+}
+
+impl Summary {
+    /// The summary of no items.
+    pub(crate) fn empty(spec: &BucketSpec) -> Self {
+        Self {
+            totals: Totals::new(spec),
+            newest: None,
+        }
+    }
+
+    /// `None` if only the server can compute the rollup.
+    pub(crate) fn of<'i, T: Bucket>(items: impl Iterator<Item = &'i T>) -> Option<Self> {
+        let spec = const { &T::SPEC };
+        let mut summary = Self::empty(spec);
+        for item in items {
+            if !spec.rollups.is_empty() && !summary.totals.take(spec, &item.rollup_values()) {
+                return None;
+            }
+            if spec.expire_after.is_some() {
+                summary.newest = summary.newest.max(item.time());
+            }
+        }
+        Some(summary)
+    }
+}
+
+impl<E: Serialize> Serialize for WholeBucket<'_, E> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let spec = self.scope.spec;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("_id", self.id)?;
+        for (name, value) in self.scope.fields() {
+            map.serialize_entry(name, &value)?;
+        }
+        let count = i32::try_from(self.count).unwrap_or(i32::MAX);
+        map.serialize_entry(spec.count, &count)?;
+        map.serialize_entry(spec.items, &self.elements)?;
+        if !spec.rollups.is_empty() {
+            map.serialize_entry(spec.rollup, &self.summary.totals.document(spec))?;
+        }
+        if self.sealed {
+            map.serialize_entry(SEALED, self.id)?;
+        }
+        if self.oversize > 0 {
+            map.serialize_entry(OVERSIZE, &self.oversize)?;
+        }
+        if let Some(newest) = self.summary.newest {
+            map.serialize_entry(NEWEST, &newest)?;
+        }
+        map.end()
+    }
+}
