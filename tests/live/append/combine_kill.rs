@@ -22,6 +22,7 @@ const KEYS: i64 = 3;
 
 /// Not a test, but what the other process does, until it is killed.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "a process that another test starts"]
 async fn the_process_that_is_killed() {
     let Ok(call) = env::var(CALL) else {
         return;
@@ -83,6 +84,7 @@ fn kill_after(db: &str, first: i64, how: &str, uri: &str, items: usize) -> Vec<i
         .args([
             "append::combine_kill::the_process_that_is_killed",
             "--exact",
+            "--ignored",
         ])
         .env(CALL, format!("{db} {first} {how}"))
         .env("MONGODB_URI", uri)

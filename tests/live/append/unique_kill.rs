@@ -22,6 +22,7 @@ const TASKS: usize = 32;
 
 /// Not a test, but what the other processes do, to the end or until they are killed.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "a process that another test starts"]
 async fn the_process_that_sends() {
     let Ok(call) = env::var(CALL) else {
         return;
@@ -58,7 +59,11 @@ async fn send<T: Order>(db: &Database) {
 
 fn start(db: &str, how: &str, uri: &str) -> Child {
     Command::new(env::current_exe().unwrap())
-        .args(["append::unique_kill::the_process_that_sends", "--exact"])
+        .args([
+            "append::unique_kill::the_process_that_sends",
+            "--exact",
+            "--ignored",
+        ])
         .env(CALL, format!("{db} {how}"))
         .env("MONGODB_URI", uri)
         .stdin(Stdio::null())

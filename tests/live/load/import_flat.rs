@@ -192,6 +192,7 @@ async fn a_flat_collection_is_imported_by_key_and_in_time_order() {
 
 /// Not a test, but what another process does: it imports until it is killed.
 #[tokio::test]
+#[ignore = "a process that another test starts"]
 async fn the_importing_process() {
     let Ok(name) = std::env::var(URI) else {
         return;
@@ -219,7 +220,11 @@ async fn import_until_killed<T: Ride>(db: &Database) {
 async fn import_in_a_process_that_is_killed(db: &str) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command
-        .args(["load::import_flat::the_importing_process", "--exact"])
+        .args([
+            "load::import_flat::the_importing_process",
+            "--exact",
+            "--ignored",
+        ])
         .env(URI, db)
         .env("MONGODB_URI", server().await.uri());
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await;

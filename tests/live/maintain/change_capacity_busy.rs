@@ -34,6 +34,7 @@ const CUSTOMERS: i64 = 5;
 
 /// Not a test, but what the other process does, to the end or until it is killed.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "a process that another test starts"]
 async fn the_process_that_changes() {
     let Ok(call) = env::var(CALL) else {
         return;
@@ -57,6 +58,7 @@ fn start(db: &Database, to: &str, uri: &str) -> Child {
         .args([
             "maintain::change_capacity_busy::the_process_that_changes",
             "--exact",
+            "--ignored",
         ])
         // What it panics with stands on its standard error then.
         .arg("--nocapture")

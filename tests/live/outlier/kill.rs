@@ -22,6 +22,7 @@ books! {
 
 /// Not a test, but what the other process does: one call, up to a command.
 #[tokio::test]
+#[ignore = "a process that another test starts"]
 async fn outlier_the_other_process() {
     let Ok(call) = env::var(CALL) else {
         return;
@@ -55,7 +56,11 @@ async fn call_at(uri: &str, books: &Outliers<Book3>, nth: usize, call: &str) -> 
     let told = format!("{} {nth} {call}", books.collection().namespace().db);
     let mut command = std::process::Command::new(env::current_exe().unwrap());
     command
-        .args(["outlier::kill::outlier_the_other_process", "--exact"])
+        .args([
+            "outlier::kill::outlier_the_other_process",
+            "--exact",
+            "--ignored",
+        ])
         .env(CALL, told)
         .env("MONGODB_URI", uri)
         .stdin(Stdio::null());

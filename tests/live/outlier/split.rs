@@ -71,6 +71,7 @@ async fn write(books: Outliers<Book50>, writer: i64, stop: Arc<AtomicBool>) -> P
 
 /// Not a test, but what another process does: it splits until it is killed.
 #[tokio::test]
+#[ignore = "a process that another test starts"]
 async fn outlier_the_splitting_process() {
     let Ok(name) = std::env::var(URI) else {
         return;
@@ -115,7 +116,11 @@ async fn split_that_is_dropped(books: &Outliers<Book50>) {
 async fn split_in_a_process_that_is_killed(db: &str) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command
-        .args(["outlier::split::outlier_the_splitting_process", "--exact"])
+        .args([
+            "outlier::split::outlier_the_splitting_process",
+            "--exact",
+            "--ignored",
+        ])
         .env(URI, db)
         .env("MONGODB_URI", server().await.uri());
     let output = tokio::task::spawn_blocking(move || command.output().unwrap())
