@@ -1,7 +1,7 @@
-//! The public interface stands in `api/`, a file for each crate, so that a change to it shows in the diff.
+//! `api/` holds the public interface, one file per crate, so that a change to it shows in the diff.
 //!
-//! `BLESS=1 cargo test --package bucket-tests --test api` writes the files. They are taken from what
-//! rustdoc writes for people, since what it writes for programs needs a nightly toolchain.
+//! `BLESS=1 cargo test --package bucket-tests --test api` writes the files. Their source is rustdoc's
+//! HTML, since its JSON needs a nightly toolchain.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -14,7 +14,7 @@ use std::{
     process::Command,
 };
 
-/// Those that docs.rs documents.
+/// The features that docs.rs documents.
 const FEATURES: &str =
     "bucket-runtime/chrono,bucket-runtime/time,bucket-runtime/jiff,bucket-runtime/sync";
 
@@ -53,7 +53,7 @@ fn the_public_interface_is_listed() {
     }
     assert!(
         changed.is_empty(),
-        "bless it if you mean it:\n{}",
+        "bless it if the change is intended:\n{}",
         changed.join("\n")
     );
 }
@@ -66,7 +66,7 @@ fn interface(docs: &Path) -> String {
         for link in list.split("href=\"").skip(1) {
             let page = link.split('"').next().unwrap();
             writeln!(text, "\n# {}", page.trim_end_matches(".html")).unwrap();
-            // What the compiler and other crates implement for each type is left out.
+            // Leave out what the compiler and other crates implement for each type.
             let html = fs::read_to_string(docs.join(page)).unwrap();
             let html = html
                 .split("id=\"synthetic-implementations\"")
@@ -91,14 +91,14 @@ fn interface(docs: &Path) -> String {
     text.trim_start().to_owned()
 }
 
-/// What is implemented for an item, and the public parts of that, in an order that does not change when
-/// they move from one module to another. The parts of a trait stand in its declaration.
+/// What is implemented for an item, with its public parts. The order stays the same when they move from
+/// one module to another. The parts of a trait are in its declaration.
 fn implementations(html: &str, is_trait: bool) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut last = String::new();
     for header in html.split("class=\"code-header\">").skip(1) {
         let header = line(header.split("</h").next().unwrap());
-        // The box is always the same; what it gives stands in `Output`.
+        // The type is always the same box; `Output` says what it yields.
         if header.starts_with("type IntoFuture") {
             continue;
         }
@@ -112,7 +112,7 @@ fn implementations(html: &str, is_trait: bool) -> BTreeMap<String, BTreeSet<Stri
     found
 }
 
-/// The text of a piece of HTML, without what it has readers click on.
+/// The text of a piece of HTML, without its fold-out summaries.
 fn plain(html: &str) -> String {
     let mut text = String::new();
     let mut is_shown = true;
@@ -121,7 +121,7 @@ fn plain(html: &str) -> String {
         if tag.starts_with("summary") || tag.starts_with("/summary") {
             is_shown = tag.starts_with('/');
         }
-        // An attribute stands in a line of its own, and so does `where`.
+        // An attribute has a line of its own, and so does `where`.
         if tag.contains("class=\"where\"") || tag == "/div" {
             text.push('\n');
         }
@@ -134,7 +134,7 @@ fn plain(html: &str) -> String {
     text.replace("&nbsp;", " ").replace("&amp;", "&")
 }
 
-/// The same, in one line.
+/// The same text in one line.
 fn line(html: &str) -> String {
     Vec::from_iter(plain(html).split_whitespace()).join(" ")
 }

@@ -1,5 +1,5 @@
-//! The README and the guide say what is so: their figures, messages, tables and links are compared with
-//! what they are about.
+//! The README and the guide are up to date: their figures, messages, tables and links are compared with
+//! what they describe.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -11,7 +11,7 @@ fn text(path: &str) -> String {
     fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// What stands between the two, each time.
+/// Each piece of text between the two markers.
 fn between<'t>(text: &'t str, before: &str, after: &str) -> Vec<&'t str> {
     let parts = text.split(before).skip(1);
     parts
@@ -67,7 +67,7 @@ fn figures_are_those_that_were_measured() {
     let guide = text("bucket-runtime/src/guide/how_fast.md");
     assert!(guide.contains(measured.trim()), "copy the table");
 
-    // The README words a figure more briefly, so what is compared is ours, the peer's and the ratio.
+    // The README shortens each figure, so only our value, the peer's and the ratio are compared.
     let readme = text("README.md");
     let table = between(&readme, "| ratio |\n| --- | ---: | ---: | ---: |\n", "\n\n");
     let rows = Vec::from_iter(table[0].lines());
@@ -85,7 +85,8 @@ fn figures_are_those_that_were_measured() {
     }
 }
 
-/// The names in the first column of the tables of attributes: the struct's keys, and a field's.
+/// The names in the first column of the tables of attributes: those on the struct, and those on a
+/// field.
 fn attributes(docs: &str, attribute: &str) -> [BTreeSet<String>; 2] {
     let table = |header: String| {
         let rows = docs.split(&header).nth(1).unwrap();
@@ -102,7 +103,7 @@ fn attributes(docs: &str, attribute: &str) -> [BTreeSet<String>; 2] {
     ]
 }
 
-/// The names that the derive's source lists, as strings, between the two.
+/// The names that the derive's source lists, as strings, between the two markers.
 fn listed(source: &str, before: &str) -> BTreeSet<String> {
     let list = between(source, before, "]")[0];
     let is_pair = list.contains('(');

@@ -1,4 +1,4 @@
-//! The order of the rooms: each uses only those before it, and itself.
+//! The order of the rooms: each uses only itself and the rooms before it.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -7,12 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The rooms of the runtime. What stands beside them (the traits, the handles, `sync`) uses them all.
+/// The rooms of the runtime, in order. The modules beside them (the traits, the handles, `sync`) use
+/// them all.
 const RUNTIME: [&str; 9] = [
     "schema", "error", "value", "protocol", "server", "read", "write", "maintain", "outlier",
 ];
 
-/// What the runtime's rooms take from beside them: each call is a method of its handle.
+/// Names beside the rooms that every room may use: each call is a method of its handle.
 const BESIDE: [&str; 6] = ["Bucket", "Buckets", "Error", "KeyRef", "Result", "Windowed"];
 
 /// The stages of the derives.
@@ -54,7 +55,7 @@ fn check(package: &str, rooms: &[&str], beside: &[&str]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The first names behind `use crate::`, of which there may be several in braces.
+/// The first names after `use crate::`; braces may hold several.
 fn used(text: &str) -> Vec<String> {
     let uses = text.split("use crate::").skip(1);
     let trees = uses.filter_map(|rest| rest.split_once(';'));

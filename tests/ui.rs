@@ -1,4 +1,4 @@
-//! What each mistake must be told by the compiler.
+//! What the compiler must say about each mistake.
 //!
 //! `TRYBUILD=overwrite cargo test --test ui` blesses the messages; read them in the diff.
 

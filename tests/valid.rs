@@ -1,7 +1,7 @@
-//! What must compile, under every lint that generated code could trip over, and what it then does.
+//! Code that must compile, under every lint that generated code could trigger, and that must then run.
 //!
-//! All fixtures stand in one binary, each in a module of its own: a program for each would be
-//! linked with the driver each time.
+//! All fixtures share one binary, each in its own module: a program for each would link the driver each
+//! time.
 
 #![deny(warnings, clippy::all)]
 #![allow(
@@ -11,7 +11,7 @@
 )]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-/// What a facade re-exports: one of the fixtures names it by `$crate`.
+/// What a facade crate re-exports: one of the fixtures names it by `$crate`.
 pub use bucket_runtime as runtime_of_the_facade;
 
 macro_rules! fixtures {
@@ -81,13 +81,13 @@ fixtures! {
     window
 }
 
-/// What the help lines of the invalid fixtures say, pasted there.
+/// The help lines of the invalid fixtures, pasted as code.
 #[allow(warnings, clippy::all, reason = "that it compiles is the test")]
 mod pasted {
     include!("fixtures/pasted.rs");
 }
 
-/// None is forgotten above.
+/// The list above names every fixture.
 #[test]
 fn every_fixture_is_run() {
     let named = include_str!("valid.rs");

@@ -1,4 +1,4 @@
-//! Errors: their texts, what they hand back, and what is in doubt.
+//! Errors: their texts, what they hand back, and which writes are in doubt.
 
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod doubt_codes;

@@ -1,4 +1,4 @@
-//! G1 to G6, by tests named after them, and random programs of all calls.
+//! G1 to G6, with tests named after them, and random programs of all calls.
 
 pub(crate) mod g1_g2_g3_concurrency;
 pub(crate) mod g4_keys;

@@ -1,7 +1,7 @@
 //! The guarantees on a real server, read back by the raw driver.
 //!
-//! One binary for all live tests, so that they share one server. With the feature `bson-3` it holds those
-//! in which something depends on how a document is encoded.
+//! All live tests are in one binary, so that they share one server. With the feature `bson-3` only the
+//! tests that depend on how a document is encoded run.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![allow(

@@ -1,4 +1,4 @@
-//! What somebody could try.
+//! What an attacker could try.
 
 pub(crate) mod inputs;
 pub(crate) mod security_shape;

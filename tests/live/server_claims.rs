@@ -1,4 +1,4 @@
-//! What the library takes the server to do.
+//! What the library assumes about the server.
 
 pub(crate) mod doubt;
 pub(crate) mod dropped_index;

@@ -1,5 +1,5 @@
-//! Derives in a crate of edition 2015, where a path that begins with `::` begins in the crate's root.
-//! That it compiles is the test.
+//! Derives in a crate of edition 2015, where a path that begins with `::` starts at the crate's root.
+//! The test is that it compiles.
 #![deny(warnings)]
 #![allow(dead_code)]
 

@@ -1,5 +1,5 @@
-//! Derives without a prelude, with the runtime renamed, and among names that shadow everything
-//! that generated code could mean. That it compiles is the test.
+//! Derives without a prelude, with the runtime renamed, and among names that shadow everything that
+//! generated code could mean. The test is that it compiles.
 #![no_implicit_prelude]
 #![deny(warnings)]
 #![allow(dead_code, missing_docs, reason = "nothing here is used")]
@@ -103,7 +103,7 @@ pub mod absolute_path {
         *fields == 0
     }
 
-    // Traits of these names are in scope by glob only, and are no use to the derive.
+    // Traits of these names are in scope only by glob, and the derive cannot use them.
     fn shadowed(_: (Option, Result, DateTime)) {}
 }
 
@@ -130,7 +130,7 @@ pub mod bare_path {
     }
 }
 
-/// The manifest tells the name.
+/// The derive finds the runtime's name in the manifest.
 pub mod by_manifest {
     #[derive(::persistence::Bucket)]
     #[bucket(collection = "readings", id = "{sensor}_{at}", capacity = 100)]
@@ -185,7 +185,7 @@ pub mod generics {
     }
 }
 
-/// A type parameter and a struct with the names of the traits.
+/// A type parameter and a struct that have the names of the traits.
 pub mod names {
     #[derive(::persistence::Bucket)]
     #[bucket(crate = ::persistence, collection = "c", id = "{key}_{#}", capacity = 100)]

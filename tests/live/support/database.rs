@@ -1,4 +1,4 @@
-//! What all live tests share: one server, a database each, and an oracle that reads the documents
+//! What all live tests share: one server, one database per test, and an oracle that reads the documents
 //! with the raw driver and knows nothing of the runtime.
 
 use std::{
@@ -35,13 +35,13 @@ pub(crate) async fn server() -> &'static Server {
     SERVER.get_or_init(start).await
 }
 
-/// An empty database for one test, through a client of its own: a client belongs to the test's
-/// tokio runtime.
+/// An empty database for one test, through its own client: a client belongs to the test's tokio
+/// runtime.
 pub(crate) async fn database(test: &str) -> Database {
     empty(client().await.database(&name(test))).await
 }
 
-/// A client of the tests' server. On a cluster it shards what it opens.
+/// A client of the tests' server. On a cluster it shards each collection that it opens.
 pub(crate) async fn client() -> Client {
     let options = ClientOptions::parse(server().await.uri()).await;
     let options = sharding(options.expect("options"), |_| ());
@@ -54,19 +54,20 @@ pub(crate) async fn is_cluster() -> bool {
     CLUSTER.get().is_some_and(Option::is_some)
 }
 
-/// Whether commands of several statements are numbered by the runtime: on a replica set below 8.0.
+/// Whether the runtime numbers commands of several statements: on a replica set below 8.0 it does.
 pub(crate) async fn numbers_its_commands() -> bool {
     !is_cluster().await && wire_version().await < 25
 }
 
-/// Which version of the wire protocol the server speaks: 17 is server 6.0, 27 is 8.2.
+/// The server's version of the wire protocol: 17 is server 6.0, 27 is 8.2.
 pub(crate) async fn wire_version() -> i64 {
     let admin = server().await.database("admin").await.expect("a client");
     let hello = admin.run_command(doc! { "hello": 1 }).await.expect("hello");
     number(hello.get("maxWireVersion"))
 }
 
-/// Calls this with each command before it is sent, once its collection is sharded on a cluster.
+/// Calls `seen` with each command before it is sent; on a cluster, after the command's collection is
+/// sharded.
 fn sharding(
     mut options: ClientOptions,
     sent: impl Fn(Document) + Send + Sync + 'static,
@@ -85,10 +86,10 @@ fn sharding(
     options
 }
 
-/// The connection string of the server if that is a cluster, once it is known.
+/// The connection string if the server is a cluster; unset until that is known.
 static CLUSTER: OnceLock<Option<String>> = OnceLock::new();
 
-/// Like [`database`], with a record of all commands that are sent through it.
+/// Like [`database`], with a record of all commands sent through it.
 pub(crate) async fn recorded(test: &str) -> (Database, Record) {
     let options = ClientOptions::parse(server().await.uri()).await;
     let (options, record) = listening(options.expect("options"));
@@ -98,7 +99,7 @@ pub(crate) async fn recorded(test: &str) -> (Database, Record) {
     (db, record)
 }
 
-/// A record of all commands that a client with these options will send.
+/// A record of all commands that a client with these options sends.
 pub(crate) fn listening(options: ClientOptions) -> (ClientOptions, Record) {
     let record = Record::default();
     let commands = Arc::clone(&record.0);
@@ -123,12 +124,12 @@ async fn empty(db: Database) -> Database {
 pub(crate) struct Record(Arc<Mutex<Vec<Document>>>);
 
 impl Record {
-    /// What was sent since the last look.
+    /// The commands sent since the last call.
     pub(crate) fn take(&self) -> Vec<Document> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    /// Asserts that nothing but the opening of a collection was sent since the last look.
+    /// Asserts that only the opening of a collection was sent since the last look.
     pub(crate) async fn assert_opened(&self, is_new: bool) {
         let sent: &[_] = match (is_new, is_cluster().await) {
             (true, _) => &[
@@ -145,14 +146,14 @@ impl Record {
         assert_eq!(self.names(), sent);
     }
 
-    /// The names of the commands that were sent since the last look.
+    /// The names of the commands sent since the last look.
     pub(crate) fn names(&self) -> Vec<String> {
         let name = |command: &Document| command.keys().next().cloned().unwrap_or_default();
         self.take().iter().map(name).collect()
     }
 }
 
-/// How a recorded command would be carried out: `executionStats` of `explain`.
+/// How the server would carry out a recorded command: `executionStats` of `explain`.
 pub(crate) async fn explain(db: &Database, mut command: Document) -> Document {
     for of_the_session in [
         "lsid",
@@ -167,13 +168,13 @@ pub(crate) async fn explain(db: &Database, mut command: Document) -> Document {
     db.run_command(explain).await.expect("explain")
 }
 
-/// A number of whichever numeric type.
+/// A number of any numeric type.
 pub(crate) fn number(value: Option<&Bson>) -> i64 {
     match value {
         Some(Bson::Int32(int)) => (*int).into(),
         Some(Bson::Int64(int)) => *int,
         Some(Bson::Double(float)) => *float as i64,
-        other => panic!("{other:?} is no number"),
+        other => panic!("{other:?} is not a number"),
     }
 }
 
@@ -188,8 +189,8 @@ pub(crate) async fn documents<T: Send + Sync>(collection: &Collection<T>) -> Vec
         .expect("all documents")
 }
 
-/// All documents of a collection as they are at one moment, although others write. `None` if that
-/// moment is too close to the collection's making.
+/// All documents of a collection at one moment, while others write. `None` if that moment is too soon
+/// after the collection was created.
 pub(crate) async fn snapshot<T: Send + Sync>(collection: &Collection<T>) -> Option<Vec<Document>> {
     let collection = collection.clone_with_type::<Document>();
     let session = collection.client().start_session().snapshot(true);
@@ -199,16 +200,16 @@ pub(crate) async fn snapshot<T: Send + Sync>(collection: &Collection<T>) -> Opti
     found.stream(&mut session).try_collect().await.ok()
 }
 
-/// The buckets of each key (or of each window of a key), in the order of their ids, after G2 and G3
-/// were checked on them: the count is the length of the array and within the capacity, a key has
-/// ceil(n / capacity) buckets, and all are full but one.
+/// The buckets of each key (or of each window of a key), in the order of their ids. It checks G2 and G3
+/// first: the count is the length of the array and within the capacity, a key has ceil(n / capacity)
+/// buckets, and all but one are full.
 pub(crate) async fn dense_buckets<T: Bucket>(
     buckets: &Buckets<T>,
 ) -> BTreeMap<String, Vec<Document>> {
     dense::<T>(documents(buckets.collection()).await)
 }
 
-/// The same for documents that were read already.
+/// The same for documents that have already been read.
 pub(crate) fn dense<T: Bucket>(documents: Vec<Document>) -> BTreeMap<String, Vec<Document>> {
     let spec = T::SPEC;
     let mut by_key = BTreeMap::<String, Vec<Document>>::new();

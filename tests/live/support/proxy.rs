@@ -1,6 +1,6 @@
-//! A proxy between a client and the server, which cuts the connection at a command, or holds the
-//! answer back. To the client that is a network that fails: before the server has seen the command,
-//! or after it has carried it out.
+//! A proxy between a client and the server. It cuts the connection at a command, or holds the answer
+//! back. To the client that is a failing network: before the server has seen the command, or after the
+//! server has carried it out.
 
 use std::{
     collections::VecDeque,
@@ -22,10 +22,10 @@ use tokio::{
     sync::watch,
 };
 
-/// What becomes of a command.
+/// What the proxy does with a command.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Fate {
-    /// It is carried out and answered.
+    /// The command is carried out and answered.
     Pass,
     /// The connection is cut before the server gets it.
     CutBefore,
@@ -44,7 +44,7 @@ pub(crate) struct Proxy {
 
 #[derive(Default)]
 struct Plan {
-    /// What a command contains in its first bytes for a fate to come upon it.
+    /// The text that a command's first bytes must contain to meet a fate.
     mark: &'static str,
     fates: VecDeque<Fate>,
     met: usize,
@@ -94,7 +94,7 @@ impl Proxy {
         Client::with_options(self.options()).unwrap().database(name)
     }
 
-    /// What becomes of the next commands that contain this text in their first bytes.
+    /// The fates of the next commands that contain this text in their first bytes.
     pub(crate) fn next(&self, mark: &'static str, fates: impl IntoIterator<Item = Fate>) {
         *self.plan.lock().unwrap() = Plan {
             mark,
@@ -108,17 +108,17 @@ impl Proxy {
         self.plan.lock().unwrap().met
     }
 
-    /// Whether each fate has come upon a command.
+    /// Whether each fate has met a command.
     pub(crate) fn is_done(&self) -> bool {
         self.plan.lock().unwrap().fates.is_empty()
     }
 
-    /// Lets all answers go that are held.
+    /// Releases all answers that are held.
     pub(crate) fn release(&self) {
         self.released.send_modify(|times| *times += 1);
     }
 
-    /// Passes on what the two say, until one of them has gone or the connection is to be cut.
+    /// Passes messages on until one side has gone or the connection is to be cut.
     async fn relay(&self, client: TcpStream, server: TcpStream) {
         let (from_client, to_client) = client.into_split();
         let (from_server, to_server) = server.into_split();
@@ -180,7 +180,7 @@ impl Plan {
     }
 }
 
-/// A message as the wire protocol has it: its length comes first.
+/// A message of the wire protocol: its length comes first.
 async fn message(from: &mut OwnedReadHalf) -> io::Result<Vec<u8>> {
     let length = from.read_i32_le().await?;
     let mut message = length.to_le_bytes().to_vec();
@@ -189,7 +189,7 @@ async fn message(from: &mut OwnedReadHalf) -> io::Result<Vec<u8>> {
     Ok(message)
 }
 
-/// A number of the header: the request's own at 4, in a reply the request's at 8.
+/// A number from the header: a request has its own id at 4, a reply has the request's id at 8.
 fn int(message: &[u8], at: usize) -> i32 {
     i32::from_le_bytes([
         message[at],

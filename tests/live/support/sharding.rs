@@ -1,5 +1,5 @@
-//! On a cluster, every collection of buckets is sharded at the moment when its open index is about to
-//! be made, so that all tests run on collections that lie on several shards.
+//! On a cluster, every collection of buckets is sharded just before its open index is created, so that
+//! all tests run on collections spread over several shards.
 
 use std::sync::{OnceLock, mpsc};
 
@@ -9,9 +9,9 @@ use bucket_runtime::mongodb::{
 };
 use tokio::runtime::Runtime;
 
-/// Shards the collection that this command makes the open index of.
+/// Shards the collection whose open index this command creates.
 ///
-/// The driver calls this before it sends the command, and waits for it, so a thread of its own does the
+/// The driver calls this before it sends the command, and waits for it, so another thread does the
 /// work.
 pub(crate) fn before(command: &Document, uri: &str) {
     let Some((namespace, key)) = about_to_be_opened(command) else {
@@ -33,13 +33,13 @@ pub(crate) fn before(command: &Document, uri: &str) {
     is_done.recv().unwrap();
 }
 
-/// Hashed, since ranges of a new collection all lie on one shard.
+/// The key is hashed, since the ranges of a new collection all lie on one shard.
 async fn shard(client: &Client, (db, collection): &(String, String), key: String) {
     let key = doc! { key: "hashed" };
     let admin = client.database("admin");
     let shard = doc! { "shardCollection": format!("{db}.{collection}"), "key": &key };
     if admin.run_command(shard.clone()).await.is_err() {
-        // It holds documents, or is one that cannot be sharded, which its test is about.
+        // The collection holds documents, or it cannot be sharded and its test is about that.
         let collection = client.database(db).collection::<Document>(collection);
         let index = IndexModel::builder().keys(key).build();
         if collection.create_index(index).await.is_ok() {
@@ -48,7 +48,7 @@ async fn shard(client: &Client, (db, collection): &(String, String), key: String
     }
 }
 
-/// The collection, and the first field of its keys.
+/// The collection that is about to be opened, and the first field of its keys.
 fn about_to_be_opened(command: &Document) -> Option<((String, String), String)> {
     let collection = command.get_str("createIndexes").ok()?.to_owned();
     let db = command.get_str("$db").ok()?.to_owned();
