@@ -1,4 +1,4 @@
-//! Combining: appends that wait at the same time travel together, and nobody waits who need not.
+//! Combining: appends that wait at the same time travel together, and no append waits needlessly.
 
 use std::{collections::BTreeSet, future::IntoFuture};
 
@@ -33,7 +33,7 @@ async fn append<T: Mark>(buckets: &Buckets<T>, items: &[(i64, i64)]) {
     }
 }
 
-/// One append of the handle at a time: each is a command of one statement that carries one item.
+/// One append of the handle at a time: each command has one statement with one item.
 #[tokio::test]
 async fn an_append_alone_travels_alone() {
     let (db, record) = recorded("combine_alone").await;
@@ -65,7 +65,7 @@ async fn appends_that_wait_for_one_key_travel_together() {
     few_commands::<Seconds10>(&db, &record, &items, 10).await;
     few_commands::<Millis2>(&db, &record, &items, 10).await;
     few_commands::<Numbered10>(&db, &record, &items, 10).await;
-    // A hundred statements in a command.
+    // A command holds a hundred statements.
     few_commands::<Numbered1>(&db, &record, &items, 10).await;
     few_commands::<Seconds1>(&db, &record, &items, 10).await;
 }
@@ -76,7 +76,7 @@ async fn appends_of_many_keys_travel_together() {
     let one_each: Vec<_> = (0..N).map(|n| (n, n)).collect();
     few_commands::<Seconds10>(&db, &record, &one_each, 4).await;
     few_commands::<Seconds1>(&db, &record, &one_each, 4).await;
-    // With numbers the first of a key is opened by itself. The second finds it open.
+    // With numbers, the first item of a key opens its bucket alone. The second finds the bucket open.
     let marks = fresh::<Numbered10>(&db).await;
     append(&marks, &one_each).await;
     record.take();
@@ -94,7 +94,7 @@ async fn appends_of_many_keys_travel_together() {
     assert_stored(&marks, (0..2 * N).map(|n| (n % N, n))).await;
 }
 
-/// Keys for which one waits, and keys for which several do.
+/// Some keys have one waiting append, others have several.
 #[tokio::test]
 async fn appends_of_few_keys_travel_together() {
     let (db, record) = recorded("combine_few_keys").await;
@@ -117,7 +117,7 @@ async fn a_handle_that_does_not_combine_sends_each_append_alone() {
     assert_stored(&marks, one_key(N)).await;
 }
 
-/// In a session an append goes alone and within the transaction, however many others wait for the
+/// In a session an append travels alone and within the transaction, however many others wait for the
 /// same key.
 #[tokio::test]
 async fn in_a_session_each_append_travels_alone_and_in_its_transaction() {
@@ -132,7 +132,7 @@ async fn in_a_session_each_append_travels_alone_and_in_its_transaction() {
         for n in 1..4 {
             let item = Numbered10::new(7, n);
             let append = marks.append(&item).session(&mut session);
-            // Those of other keys do not wait for the transaction.
+            // Appends of other keys do not wait for the transaction.
             let others = (10..20).map(|k| Numbered10::new(k, n * 100 + k));
             let (inside, outside) =
                 futures_util::join!(append.into_future(), together(&marks, others));
@@ -167,8 +167,8 @@ async fn in_a_session_each_append_travels_alone_and_in_its_transaction() {
     assert_eq!(stored(&marks).await[&7], [0, 1, 2, 3]);
 }
 
-/// While the answer to one command is held back, an append to another key is sent and answered; one
-/// to the same key waits, and they all go together then.
+/// While the answer to one command is held back, an append to another key is sent and answered. Appends
+/// to the same key wait, and then travel together.
 #[tokio::test]
 async fn only_appends_of_the_same_key_wait_for_each_other() {
     let proxy = Proxy::start(server().await.uri()).await;
@@ -181,7 +181,7 @@ async fn only_appends_of_the_same_key_wait_for_each_other() {
         assert!(poll!(&mut first).is_pending());
         tokio::task::yield_now().await;
     }
-    // It is sent at once, and answered although the other one is not.
+    // This append is sent at once, and answered although the other one is not.
     marks.append(&Seconds10::new(8, 1)).await.unwrap();
     let before = proxy.met();
     let mut others: Vec<_> = (2..100)
@@ -194,7 +194,7 @@ async fn only_appends_of_the_same_key_wait_for_each_other() {
     assert_eq!(
         proxy.met(),
         before + 1,
-        "nothing of key 7 was sent meanwhile"
+        "something of key 7 was sent meanwhile"
     );
     proxy.release();
     first.await.unwrap();
@@ -216,8 +216,8 @@ async fn only_appends_of_the_same_key_wait_for_each_other() {
     assert_eq!(stored(&marks).await[&7][0], 0);
 }
 
-/// The order of one writer's awaited appends is that of the stream, while others write through the
-/// same handle and through their own.
+/// The stream yields one writer's items in the order of the awaited appends, while others write through
+/// the same handle and through their own.
 async fn order<T: Mark>(db: &Database) {
     const WRITERS: i64 = 12;
     const EACH: i64 = 60;
@@ -253,6 +253,6 @@ async fn one_writers_appends_keep_their_order() {
     let db = database("combine_order").await;
     order::<Numbered1>(&db).await;
     order::<Numbered10>(&db).await;
-    // All at one moment: suffixes are taken in order, too.
+    // All items have one moment: suffixes are taken in order, too.
     order::<Seconds10>(&db).await;
 }

@@ -1,5 +1,5 @@
-//! A network that fails in the middle: a command that several appends share is repeated, and the
-//! server carries it out once, whether the connection was cut before or after it had done so.
+//! A network that fails midway: a command that several appends share is repeated, and the server
+//! carries it out once, whether the connection was cut before or after it did so.
 
 use bucket_runtime::{
     Buckets,
@@ -21,7 +21,7 @@ use crate::{
 
 const N: i64 = 150;
 
-/// A handle through a proxy, and one past it.
+/// A handle through a proxy, and one that bypasses it.
 async fn opened<T: Mark>(test: &str) -> (Proxy, Buckets<T>, Buckets<T>) {
     let proxy = Proxy::start(server().await.uri()).await;
     let direct: Database = database(test).await;
@@ -33,9 +33,9 @@ fn items<T: Mark>(keys: i64, first: i64) -> impl Iterator<Item = T> {
     (first..first + N).map(move |n| T::new(n % keys, n))
 }
 
-/// Cuts at the first command, and at a later one; all is acknowledged, and stored once. From 8.0 on it
-/// may be in doubt: if the repeated `bulkWrite` has a statement refused, the driver gives the error of
-/// the broken connection instead.
+/// Cuts the first command, and a later one; every append is acknowledged and stored once. From 8.0 on
+/// an append may be in doubt: if the server refuses a statement of the repeated `bulkWrite`, the driver
+/// returns the error of the broken connection instead.
 async fn repeated<T: Mark>(test: &str, fates: &[&[Fate]]) {
     let (proxy, marks, direct) = opened::<T>(test).await;
     let may_doubt = !numbers_its_commands().await;
@@ -51,7 +51,10 @@ async fn repeated<T: Mark>(test: &str, fates: &[&[Fate]]) {
                     in_doubt.push(n);
                 }
             }
-            assert!(fates[0] == Pass || proxy.met() > 1, "it was sent again");
+            assert!(
+                fates[0] == Pass || proxy.met() > 1,
+                "the command was not sent again"
+            );
         }
         let found: Vec<_> = at_rest(&direct).await.into_values().flatten().collect();
         let is_there = |n: &i64| !in_doubt.contains(n) || found.contains(n);
@@ -65,12 +68,12 @@ async fn repeated<T: Mark>(test: &str, fates: &[&[Fate]]) {
 async fn a_shared_command_that_is_cut_off_is_repeated() {
     repeated::<Seconds10>("combine_cut_seconds", &[&[CutBefore], &[CutAfter]]).await;
     repeated::<Numbered10>("combine_cut_numbered", &[&[CutAfter], &[Pass, CutAfter]]).await;
-    // A hundred statements, and those that are left.
+    // The first command carries a hundred statements; another carries the rest.
     let both = [CutAfter, Pass, CutAfter];
     repeated::<Numbered1>("combine_cut_numbered_1", &[&both]).await;
 }
 
-/// What finds out the number of a session is a command, too.
+/// The command that finds out a session's number can be cut, too.
 #[tokio::test]
 async fn a_session_whose_number_is_not_known_yet_survives_a_cut() {
     if !numbers_its_commands().await {
@@ -87,8 +90,8 @@ async fn a_session_whose_number_is_not_known_yet_survives_a_cut() {
     }
 }
 
-/// Cut off twice: those who travelled in that command are told that they may be stored, and they
-/// are stored once or not; the others of the queue go on.
+/// Cut twice: the appends of that command are told that they may be stored, and each is stored once or
+/// not at all. The others in the queue go on.
 async fn cut_twice<T: Mark>(test: &str, keys: i64, shared: i64) {
     for fates in [
         [CutBefore, CutBefore],
@@ -126,7 +129,7 @@ async fn after_two_cuts_those_concerned_are_in_doubt_and_the_others_go_on() {
     cut_twice::<Numbered1>("combine_cut_twice_statements", 1, 100).await;
 }
 
-/// An append alone is the driver's own retryable write.
+/// A lone append is the driver's own retryable write.
 #[tokio::test]
 async fn an_append_alone_that_is_cut_off_is_repeated_once() {
     let (proxy, marks, direct) = opened::<Seconds10>("combine_cut_alone").await;

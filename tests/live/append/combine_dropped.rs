@@ -14,8 +14,8 @@ use crate::{
     },
 };
 
-/// 200 appends at the same time, of which half are dropped at random moments, between before the
-/// first byte is sent and after the answer; on one key, and on a few.
+/// 200 appends at the same time, half of them dropped at random moments, from before the first byte is
+/// sent until after the answer; on one key, and on a few.
 async fn half_dropped<T: Mark>(test: &str) {
     let db = database(test).await;
     for keys in [1, 5, 150] {
@@ -58,7 +58,7 @@ async fn appends_beside_dropped_ones_are_stored_once() {
     half_dropped::<Numbered2>("combine_half_dropped_numbered").await;
 }
 
-/// Those whose callers have gone before anything was sent are not sent.
+/// Appends whose callers leave before anything is sent are not sent.
 #[tokio::test]
 async fn appends_that_are_dropped_while_they_wait_are_not_sent() {
     let (db, record) = recorded("combine_dropped_waiting").await;
@@ -72,7 +72,7 @@ async fn appends_that_are_dropped_while_they_wait_are_not_sent() {
             assert!(poll!(append).is_pending());
         }
         drop(appends);
-        // What was queued before this one is dealt with before it.
+        // Everything queued before this append is handled before it.
         marks
             .append(&Seconds10::new(99, 1000 + keys))
             .await
@@ -82,8 +82,8 @@ async fn appends_that_are_dropped_while_they_wait_are_not_sent() {
     assert_eq!(at_rest(&marks).await.into_keys().collect::<Vec<_>>(), [99]);
 }
 
-/// The caller whose append set the command off goes while its answer is held back; those who wait
-/// behind it are sent nevertheless.
+/// The caller whose append triggered the command leaves while the answer is held back; the appends
+/// queued behind it are still sent.
 #[tokio::test]
 async fn the_first_caller_of_all_may_go() {
     let proxy = Proxy::start(server().await.uri()).await;

@@ -1,5 +1,5 @@
-//! Combining: each caller learns what became of its own item. Items that are refused take none of
-//! those with them that travel in the same command.
+//! Combining: each caller learns what happened to its own item. Refused items take no others in the
+//! same command with them.
 
 use bucket_runtime::{
     Bucket, Error,
@@ -18,13 +18,12 @@ use crate::{
     support::database::{database, documents, is_cluster, number},
 };
 
-/// Which of the items are bad: every ninth, so that some stand alone in a statement and some do not.
+/// Which items are bad: every ninth, so that some are alone in a statement and some are not.
 fn is_bad(n: i64) -> bool {
     n % 9 == 4
 }
 
-/// Appends all at once, and checks that those are refused, with the right error, that are bad, and
-/// no others.
+/// Appends all items at once, and checks that exactly the bad ones are refused, with the right error.
 async fn only_the_bad_are_refused<T: Mark>(
     db: &Database,
     items: Vec<T>,
@@ -48,7 +47,7 @@ async fn only_the_bad_are_refused<T: Mark>(
     assert_stored(&marks, good.map(|item| (item.k(), item.n()))).await;
 }
 
-/// One key; a key for each item; and something of both.
+/// Items of one key, items of a key each, and a mix.
 fn of_keys<T: Mark>(items: i64) -> [Vec<T>; 3] {
     let mixed = |n| if n % 3 == 0 { n } else { 1 };
     [
@@ -58,7 +57,7 @@ fn of_keys<T: Mark>(items: i64) -> [Vec<T>; 3] {
     ]
 }
 
-/// A unique index over array elements compares documents: another key has those values already.
+/// A unique index over array elements compares whole documents: another key already has those values.
 async fn unique<T: Mark>(db: &Database) {
     for mut items in of_keys::<T>(120) {
         let marks = fresh::<T>(db).await;
@@ -85,7 +84,7 @@ async fn unique<T: Mark>(db: &Database) {
         assert_eq!(
             expected.len(),
             items.len(),
-            "each bad item stands for itself"
+            "each bad item has its own error"
         );
         assert_stored(&marks, expected).await;
     }
@@ -132,7 +131,7 @@ async fn a_validator_refuses_single_items_of_a_command() {
     validator::<Numbered10>(&db).await;
 }
 
-/// Such an item is refused before it waits for anything.
+/// A bad item is refused before it waits for anything.
 #[tokio::test]
 async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back() {
     let db = database("combine_serialize").await;
@@ -161,7 +160,7 @@ async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back() {
     let stored: i64 = count.iter().map(|bucket| number(bucket.get("count"))).sum();
     assert_eq!(stored, 50);
 
-    // In the year 5000 seconds have eleven digits.
+    // In the year 5000, seconds have eleven digits.
     let marks = fresh::<Seconds10>(&db).await;
     let at = |n| if n % 5 == 0 { 95_617_584_000_000 } else { 0 };
     let items: Vec<_> = (0..50).map(|n| Seconds10::new(1, n).at(at(n))).collect();
@@ -170,7 +169,7 @@ async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back() {
     drop(marks);
 }
 
-/// What concerns all is told to all, and nothing is stored.
+/// An error that concerns all appends is reported to all of them, and nothing is stored.
 async fn no_index<T: Mark>(name: &str) {
     let db = database(name).await;
     for items in of_keys::<T>(60) {
@@ -189,7 +188,7 @@ async fn no_index<T: Mark>(name: &str) {
 
 #[tokio::test]
 async fn without_the_open_index_every_append_says_so() {
-    // They wait for the index for a while, all of them at once.
+    // All of them wait for the index for a while, at the same time.
     tokio::join!(
         no_index::<Seconds1>("combine_no_index_seconds_1"),
         no_index::<Seconds10>("combine_no_index_seconds_10"),

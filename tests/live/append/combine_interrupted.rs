@@ -1,6 +1,6 @@
-//! A primary that gives up in the middle, as the server's own fail points play it: it refuses a
-//! command before it begins, closes the connection, or carries the command out and answers that it
-//! was interrupted.
+//! A primary that gives up midway, simulated by the server's own fail points: it refuses a command
+//! before it begins, closes the connection, or carries the command out and answers that it was
+//! interrupted.
 
 use bucket_runtime::mongodb::{
     Database,
@@ -39,8 +39,8 @@ async fn fail(db: &Database, data: &Document, mode: Document) {
     admin.run_command(command).await.unwrap();
 }
 
-/// From 8.0 on the driver repeats the commands, and gives the first error if the repetition has a statement
-/// refused: then what was sent is in doubt.
+/// From 8.0 on the driver repeats the commands, and returns the first error if a statement of the
+/// repetition is refused: the command's items are then in doubt.
 async fn interrupted<T: Mark>(db: &Database) {
     let may_doubt = !numbers_its_commands().await;
     for failure in failures() {
@@ -69,7 +69,7 @@ async fn interrupted<T: Mark>(db: &Database) {
             for failed in error.failed() {
                 let item = (failed.item.k(), failed.item.n());
                 all.retain(|stored| *stored != item);
-                // Any other was not sent, and may not be there.
+                // Any other item was not sent, and must not be there.
                 if failed.error.is_maybe_stored() {
                     in_doubt.push(item);
                 }
@@ -80,7 +80,7 @@ async fn interrupted<T: Mark>(db: &Database) {
         all.extend(in_doubt);
         assert_stored(&marks, all).await;
 
-        // Twice in a row: in doubt, and stored once or not.
+        // Twice in a row: each item is in doubt, and stored once or not at all.
         let skip_nothing = doc! { "times": 2 };
         let items = (5000..5000 + N).map(|n| T::new(n, n));
         fail(db, &failure, skip_nothing).await;

@@ -1,5 +1,5 @@
-//! Killing a process that appends: what it was told is stored is there, once, in dense buckets. This
-//! test binary runs itself again as the process that is killed.
+//! A process that appends is killed: each item that it was told is stored is there once, in dense
+//! buckets. This test binary starts itself again as the process to kill.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ use crate::{
 const CALL: &str = "BUCKET_TESTS_KILLED";
 const KEYS: i64 = 3;
 
-/// Not a test, but what the other process does, until it is killed.
+/// Not a test: the other process runs this until it is killed.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a process that another test starts"]
 async fn the_process_that_is_killed() {
@@ -41,13 +41,13 @@ async fn the_process_that_is_killed() {
     }
 }
 
-/// A pipe, and not what the test harness holds back.
+/// Reports an acknowledged item on a pipe, since the test harness captures printed text.
 fn tell(n: i64) {
     let line = format!("acknowledged {n}\n");
     std::io::stdout().write_all(line.as_bytes()).unwrap();
 }
 
-/// Times go up, a third of a second at each item.
+/// Each item is a third of a second later than the one before.
 fn item<T: Mark>(n: i64) -> T {
     T::new(n % KEYS, n).at(NOON + n * 333)
 }
@@ -77,8 +77,7 @@ async fn append_many<T: Mark>(db: &Database, first: i64) {
     }
 }
 
-/// Starts the process, and kills it once it has told of so many items. Gives those that it has told
-/// of.
+/// Starts the process, kills it once it has reported `items` items, and returns those.
 fn kill_after(db: &str, first: i64, how: &str, uri: &str, items: usize) -> Vec<i64> {
     let mut child = Command::new(env::current_exe().unwrap())
         .args([
@@ -107,7 +106,7 @@ fn kill_after(db: &str, first: i64, how: &str, uri: &str, items: usize) -> Vec<i
     }
     let status = child.wait().unwrap();
     assert_eq!(status.code(), None, "it was killed");
-    // A number that was cut off could look like another one.
+    // A number that was cut off could look like another number.
     told.pop();
     told
 }

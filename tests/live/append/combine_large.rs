@@ -1,5 +1,5 @@
-//! Combining large items: what travels together fits into a command, what fits into no document is
-//! refused by itself, and of many megabytes all arrive.
+//! Combining large items: what travels together fits into one command, an item that fits into no
+//! document is refused alone, and many megabytes all arrive.
 
 use bucket_runtime::mongodb::Database;
 
@@ -45,8 +45,8 @@ async fn a_too_large_item_is_refused_and_no_other() {
     too_large::<Numbered5>(&db).await;
 }
 
-/// More than may wait at once (64 MB), in items of 1 MB: of one key, of a few, and of as many as
-/// there are items.
+/// More megabytes than may wait at once (64 MB), in items of 1 MB: of one key, of a few, and of a key
+/// for each item.
 async fn megabytes<T: Mark>(db: &Database, items: i64) {
     let text = "x".repeat(MB);
     for keys in [1, 7, items] {
@@ -67,7 +67,7 @@ async fn of_many_megabytes_all_arrive() {
     megabytes::<Numbered1>(&db, 70).await;
 }
 
-/// Two items that a document holds, and a command of several statements does not.
+/// Two items that fit into a document each, but not into one command of several statements.
 #[tokio::test]
 async fn items_that_nearly_fill_a_document_are_stored_side_by_side() {
     let db = database("combine_nearly").await;

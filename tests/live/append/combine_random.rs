@@ -1,5 +1,5 @@
-//! G1, G2, G3 with combining, whatever the mixture: several handles, some of which do not combine,
-//! some of which append many at once; keys of which few are frequent; every ordinal.
+//! G1, G2 and G3 with combining, under any mixture: several handles, some that do not combine and some
+//! that append many at once; a few frequent keys among many; every ordinal.
 
 use bucket_runtime::mongodb::Database;
 use futures_util::future::join_all;
@@ -17,15 +17,16 @@ use crate::{
 const WRITERS: i64 = 10;
 const KEYS: i64 = 60;
 
-/// The first key is as frequent as the next two together, which are as frequent as the next four …
+/// A random key: the first is as frequent as the next two together, which are as frequent as the next
+/// four …
 fn key() -> i64 {
     let mut random = rand::rng();
     let most = 1 << random.random_range(1..7);
     random.random_range(0..most.min(KEYS))
 }
 
-/// One writer's items, in portions that are appended at the same time. Times within seconds and
-/// within hours.
+/// One writer's items, in portions that are appended at the same time. Their times lie within seconds
+/// and within hours.
 fn portions<T: Mark>(writer: i64) -> Vec<Vec<T>> {
     let mut random = rand::rng();
     let spread = [1, 3_000, 10_000_000][random.random_range(0..3)];

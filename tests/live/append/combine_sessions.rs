@@ -1,6 +1,6 @@
-//! The sessions whose numbers make commands repeatable are the driver's, and it goes on with them:
-//! none of its own writes is refused, or taken for a repetition and skipped. Nor is ours, in a
-//! session that it has used before.
+//! The sessions whose numbers make commands repeatable belong to the driver, which goes on using them:
+//! the server refuses none of the driver's own writes, and skips none as a repetition. The same holds
+//! for our commands in a session that the driver has used.
 
 use std::collections::HashMap;
 
@@ -18,8 +18,8 @@ use crate::{
     support::database::{Record, client, documents, number, recorded},
 };
 
-/// What the server asks for: of each session, numbers go up, in the order of sending. (One session
-/// has one command under way at most.) Those that only find out how far they have gone may be below.
+/// The server requires that the numbers of each session go up, in the order of sending. (A session has
+/// at most one command in flight.) Commands that only find out a session's number may be lower.
 fn assert_numbers_go_up(commands: &[Document]) -> HashMap<String, i64> {
     let mut latest = HashMap::new();
     for command in commands {
@@ -35,12 +35,12 @@ fn assert_numbers_go_up(commands: &[Document]) -> HashMap<String, i64> {
     latest
 }
 
-/// Whether the command finds out a session's number: it matches nothing.
+/// Whether the command only finds out a session's number: it matches nothing.
 fn is_probe(command: &Document) -> bool {
     command.to_string().contains("\"$in\": []")
 }
 
-/// The driver's own writes, one after the other, or so many at once.
+/// The driver's own writes, `at_once` at a time.
 async fn insert(db: &Database, first: i32, writes: i32, at_once: i32) {
     let plain = db.collection::<Document>("plain");
     for part in (first..first + writes).step_by(at_once as usize) {
@@ -57,7 +57,7 @@ async fn assert_inserted(db: &Database, writes: i32) {
     assert_eq!(ids, (0..i64::from(writes)).collect::<Vec<_>>());
 }
 
-/// Commands of several statements through a handle that is then dropped.
+/// Sends commands of several statements through a handle, and drops it.
 async fn burst<T: Mark>(db: &Database, first: i64) {
     let marks = T::buckets(db).await.unwrap();
     for keys in [60, 1, 7] {
@@ -94,7 +94,7 @@ async fn the_drivers_own_writes_go_on_with_the_sessions_of_a_dropped_handle() {
     assert_inserted(&db, 400).await;
     let theirs = assert_numbers_go_up(&record.take());
     let shared = theirs.keys().filter(|session| ours.contains_key(*session));
-    assert!(shared.count() > 0, "the driver uses none of these sessions");
+    assert!(shared.count() > 0, "the driver used none of these sessions");
     let marks = Seconds10::buckets(&db).await.unwrap();
     assert_stored(&marks, of_bursts(1)).await;
 }
@@ -107,10 +107,13 @@ async fn a_handle_goes_on_with_sessions_that_the_driver_has_used() {
     let before = assert_numbers_go_up(&record.take());
     assert!(before.values().any(|number| *number > 700));
     burst::<Numbered10>(&db, 0).await;
-    // Those of refused numbers are not above the driver's.
+    // Refused numbers are not above the driver's.
     let commands = record.take();
     let probes = commands.iter().filter(|command| is_probe(command)).count();
-    assert!((1..60).contains(&probes), "{probes} to find out numbers");
+    assert!(
+        (1..60).contains(&probes),
+        "{probes} commands to find out numbers"
+    );
     for (session, number) in assert_numbers_go_up(&commands) {
         assert!(before.get(&session).is_none_or(|before| *before < number));
     }
@@ -120,8 +123,8 @@ async fn a_handle_goes_on_with_sessions_that_the_driver_has_used() {
     assert_stored(&marks, of_bursts(1)).await;
 }
 
-/// A session goes from the driver to a handle and back, again and again, and its numbers go up by
-/// about as many as are used.
+/// A session goes from the driver to a handle and back, again and again, and its numbers go up by about
+/// as many as the writes need.
 #[tokio::test]
 async fn numbers_do_not_run_away_however_many_handles_there_are() {
     const ROUNDS: i32 = 40;
@@ -136,7 +139,7 @@ async fn numbers_do_not_run_away_however_many_handles_there_are() {
     assert_inserted(&db, ROUNDS).await;
 }
 
-/// Handles come and go, beside the driver's own writes on the same client.
+/// Handles are opened and dropped, beside the driver's own writes on the same client.
 #[tokio::test(flavor = "multi_thread")]
 async fn handles_and_the_drivers_own_writes_take_turns() {
     let (db, _) = opened::<Seconds10>("combine_sessions_turns").await;
@@ -153,7 +156,8 @@ async fn handles_and_the_drivers_own_writes_take_turns() {
     assert_stored(&marks, of_bursts(12)).await;
 }
 
-/// Whatever the driver has done last with a session, and however often: its number is found out.
+/// The library finds out a session's number whatever the driver did last with the session, and however
+/// often.
 #[tokio::test]
 async fn a_sessions_last_write_may_have_been_any() {
     let test = "combine_sessions_any";
@@ -203,7 +207,7 @@ async fn write(db: &Database, what: &str, n: i32) {
                 .unwrap(),
         ),
         "delete" | "remove" => {
-            // Past this client, so that the delete is the session's first write.
+            // A write through another client, so that the delete is the session's first write.
             let other = client().await.database(db.name());
             other
                 .collection::<Document>("plain")

@@ -1,4 +1,4 @@
-//! What the tests of combined appends share: items with each ordinal and several capacities, and an
+//! Shared by the tests of combined appends: items with each ordinal and several capacities, and an
 //! oracle that reads the documents with the raw driver.
 
 use std::{collections::BTreeMap, fmt::Debug};
@@ -21,7 +21,7 @@ pub(crate) const NOON: i64 = 1_698_321_600_000;
 pub(crate) trait Mark:
     for<'k> Bucket<Key = (i64,)> + Clone + PartialEq + Debug + Unpin
 {
-    /// All at one moment, so that every further bucket has to find an id of its own.
+    /// All at one moment, so that every further bucket needs another id.
     fn new(k: i64, n: i64) -> Self;
     fn at(self, millis: i64) -> Self;
     fn text(self, text: &str) -> Self;
@@ -80,13 +80,13 @@ marks! {
     Numbered20("{k}_{#}", 20)
 }
 
-/// The collection, emptied, in a handle of its own.
+/// A handle of its own for the collection, which is emptied first.
 pub(crate) async fn fresh<T: Mark>(db: &Database) -> Buckets<T> {
     let _ = db.collection::<Document>("marks").drop().await;
     T::buckets(db).await.unwrap()
 }
 
-/// The numbers of each key's items in the order of storage, after G2 and G3 were checked.
+/// The numbers of each key's items in the order of storage. It checks G2 and G3 first.
 pub(crate) async fn stored<T: Mark>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<i64>> {
     let mut stored = BTreeMap::<i64, Vec<i64>>::new();
     for bucket in dense_buckets(buckets).await.values().flatten() {
@@ -98,7 +98,8 @@ pub(crate) async fn stored<T: Mark>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<i
     stored
 }
 
-/// G1, G2, G3: each of these items is stored once under its key, in dense buckets, and no other.
+/// G1, G2, G3: each of these items is stored once under its key, in dense buckets, and no other item
+/// is.
 pub(crate) async fn assert_stored<T: Mark>(
     buckets: &Buckets<T>,
     items: impl IntoIterator<Item = (i64, i64)>,
@@ -118,10 +119,10 @@ pub(crate) async fn assert_stored<T: Mark>(
     let doubled = found.windows(2).find(|pair| pair[0] == pair[1]);
     assert_eq!(doubled, None, "G1: stored twice");
     assert_eq!(only(&expected, &found), [], "G1: missing");
-    assert_eq!(only(&found, &expected), [], "G1: unasked for");
+    assert_eq!(only(&found, &expected), [], "G1: stored without being sent");
 }
 
-/// Waits until what was dropped is no longer on its way: two looks show the same.
+/// Waits until dropped appends have settled: two reads in a row give the same.
 pub(crate) async fn at_rest<T: Mark>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<i64>> {
     let mut before = None;
     loop {
@@ -134,8 +135,8 @@ pub(crate) async fn at_rest<T: Mark>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<
     }
 }
 
-/// Makes these appends at once: each of them waits before the first one is sent, since nothing else
-/// of this runtime's single thread runs in between.
+/// Makes these appends at once: all of them wait before the first one is sent, since nothing else runs
+/// on this runtime's single thread in between.
 pub(crate) async fn together<T: Mark>(
     buckets: &Buckets<T>,
     items: impl IntoIterator<Item = T>,
@@ -148,7 +149,7 @@ pub(crate) async fn together<T: Mark>(
 /// How many items each `update` carries, statement by statement.
 pub(crate) fn carried(commands: &[Document]) -> Vec<Vec<usize>> {
     let pushes = commands.iter().filter_map(|command| {
-        // The same statements stand in `bulkWrite` under other names.
+        // `bulkWrite` has the same statements under other names.
         let of_update = command.get_array("updates").map(|all| (all, "u"));
         let of_bulk_write = command.get_array("ops").map(|all| (all, "updateMods"));
         let (statements, update) = of_update.or(of_bulk_write).ok()?;
@@ -160,6 +161,6 @@ pub(crate) fn carried(commands: &[Document]) -> Vec<Vec<usize>> {
         };
         Some(statements.iter().filter_map(each).collect::<Vec<_>>())
     });
-    // What finds out a session's number pushes nothing.
+    // The command that finds out a session's number pushes nothing.
     pushes.filter(|carried| !carried.is_empty()).collect()
 }

@@ -1,5 +1,5 @@
-//! The indexes that a struct asks for: made when the collection is opened, and only if there is
-//! none that does the same.
+//! The indexes that a struct asks for: opening the collection creates each one, unless an existing
+//! index does the same.
 
 use bucket_runtime::{
     Bucket, Outlier,
@@ -58,7 +58,7 @@ struct Book {
 
 async fn names<T: Send + Sync>(collection: &Collection<T>) -> Vec<String> {
     let mut names = collection.list_index_names().await.unwrap();
-    // The tests' cluster is sharded by a hashed index.
+    // A hashed index shards the tests' cluster.
     names.retain(|name| !name.ends_with("_hashed"));
     names.sort();
     names
@@ -86,7 +86,7 @@ async fn all_indexes_are_made_by_one_command_and_found_by_the_next_opening() {
 #[tokio::test]
 async fn a_filter_on_an_indexed_field_visits_the_buckets_with_a_match_only() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("indexes_used").await;
@@ -146,7 +146,7 @@ async fn an_index_with_the_name_of_ours_that_lacks_documents_is_refused() {
 #[tokio::test]
 async fn the_indexes_of_parents_are_made_and_used() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("indexes_of_parents").await;

@@ -1,4 +1,4 @@
-//! Buckets that are decoded ahead of their reader come in order, and so do errors among them.
+//! Buckets that are decoded ahead of their reader come in order, and so do the errors among them.
 
 use bucket_runtime::{
     Bucket, Buckets, Error,
@@ -18,7 +18,7 @@ struct Photo {
     pixels: String,
 }
 
-/// Buckets of which some are large enough to be decoded by a task, and others are not.
+/// Fills buckets of which some are large enough to be decoded in a task of their own.
 async fn fill(buckets: &Buckets<Photo>, photos: usize) -> Vec<Photo> {
     let photos: Vec<_> = (0..photos)
         .map(|n| {
@@ -40,7 +40,7 @@ async fn fill(buckets: &Buckets<Photo>, photos: usize) -> Vec<Photo> {
 async fn large_and_small_buckets_come_in_order() {
     let db = database("large_buckets").await;
     let buckets = Photo::buckets(&db).await.unwrap();
-    // More than the 101 documents of the server's first batch.
+    // More buckets than the 101 documents of the server's first batch.
     let mut expected = fill(&buckets, 1_203).await;
     let read: Vec<_> = (buckets.items("a").await.unwrap())
         .try_collect()
@@ -97,7 +97,7 @@ async fn a_bucket_that_cannot_be_read_comes_after_those_before_it() {
     }
 }
 
-/// A stream that is dropped takes its tasks with it, and the handle goes on.
+/// Dropping a stream ends its tasks, and the handle goes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_may_stop_anywhere() {
     let db = database("large_dropped").await;

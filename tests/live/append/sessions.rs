@@ -34,7 +34,7 @@ macro_rules! steps {
     )+};
 }
 
-/// All at one moment, so that every further bucket has to find an id of its own.
+/// All at one moment, so that every further bucket needs another id.
 pub(crate) trait Step: Bucket<Key = (i64,)> {
     fn new(k: i64, n: i64) -> Self;
     fn n(&self) -> i64;
@@ -122,7 +122,7 @@ async fn every_call<T: Step>(test: &str) {
     }
 }
 
-/// Without a session of the caller's the driver takes any; so this compares which one it is.
+/// Without a session from the caller the driver uses any; so this test compares which session it is.
 #[tokio::test]
 async fn every_call_with_a_session_sends_all_its_commands_in_that_session() {
     every_call::<Timed>("session_timed").await;

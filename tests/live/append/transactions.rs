@@ -20,7 +20,7 @@ async fn aborted<T: Step>(test: &str) {
     let before = documents(steps.collection()).await;
     session.start_transaction().await.unwrap();
     for n in 5..10 {
-        // Into the open bucket, into further ones, and into the first one of a key.
+        // Into the open bucket, into further buckets, and into the first bucket of a key.
         steps
             .append(&T::new(5, n))
             .session(&mut session)
@@ -87,7 +87,7 @@ async fn a_committed_transaction_stores_all_or_nothing() {
 
 async fn further_buckets<T: Step>(test: &str, expected: [&str; 4]) {
     let (steps, mut session) = opened::<T>(test).await;
-    // A neighbour whose ids end the same.
+    // A neighbouring key whose ids end the same way.
     steps.append(&T::new(15, 0)).await.unwrap();
     session.start_transaction().await.unwrap();
     for n in 0..10 {
@@ -121,11 +121,12 @@ async fn a_transaction_opens_further_buckets_at_the_same_moment() {
     further_buckets::<Numbered>("further_numbered", numbered).await;
 }
 
-/// The loser of a race is told so by the driver's label, and that its item is not stored.
+/// The driver's label tells the loser of a race that it lost, and the error that its item is not
+/// stored.
 async fn loser<T: Step>(test: &str, began_first: bool) {
     let (steps, mut loser) = opened::<T>(test).await;
     let mut winner = client(&steps).start_session().await.unwrap();
-    // What the loser sees is from before the winner's commit.
+    // The loser's snapshot predates the winner's commit.
     loser.start_transaction().await.unwrap();
     assert_eq!(steps.count(&5).session(&mut loser).await.unwrap(), 0);
     winner.start_transaction().await.unwrap();
@@ -211,7 +212,7 @@ async fn racing_transactions_store_each_item_once() {
     race::<Numbered>("race_numbered").await;
 }
 
-/// The driver's handier way, with an asynchronous closure.
+/// The driver's shorter way, with an asynchronous closure.
 #[tokio::test]
 async fn a_transaction_can_be_run_with_an_async_closure() {
     let (steps, mut session) = opened::<Timed>("and_run2").await;

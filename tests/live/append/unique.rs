@@ -1,5 +1,5 @@
-//! `#[bucket(unique)]`: an append is safe to repeat. Whoever sends an item again, in whichever way, it
-//! is stored once (G1), and the call says that it was there already.
+//! `#[bucket(unique)]`: an append is safe to repeat. However often and in whichever way an item is
+//! sent, it is stored once (G1), and later calls say that it was already there.
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -56,7 +56,7 @@ orders! {
 
 pub(crate) const CUSTOMERS: i64 = 3;
 
-/// The same item for the same number: an order of one of the customers, about one in a second.
+/// The same item for the same number: an order of one of the customers, about one per second.
 pub(crate) fn order<T: Order>(n: i64) -> T {
     let at = 1_698_321_600_000 + n * 997;
     T::new(n % CUSTOMERS, format!("order {n}"), at)
@@ -67,7 +67,7 @@ pub(crate) async fn fresh<T: Order>(db: &Database) -> Buckets<T> {
     T::buckets(db).await.unwrap()
 }
 
-/// How often each order is stored, after G2 and G3 were checked.
+/// How often each order is stored. It checks G2 and G3 first.
 pub(crate) async fn stored<T: Order>(orders: &Buckets<T>) -> BTreeMap<String, usize> {
     let mut stored = BTreeMap::new();
     for bucket in dense_buckets(orders).await.into_values().flatten() {
@@ -87,8 +87,8 @@ pub(crate) async fn assert_each_once<T: Order>(orders: &Buckets<T>, items: i64) 
     assert_eq!(stored(orders).await, each_once.collect(), "G1");
 }
 
-/// 32 tasks send the same items, each in an order of its own: one at a time or several at once,
-/// every fourth task in loads. Of all calls for an item one says that it stored it.
+/// 32 tasks send the same items, each in its own order: one at a time or several at once, every fourth
+/// task in loads. Exactly one of the calls for an item says that it stored it.
 async fn race<T: Order>(db: &Database, combine: bool) {
     const ITEMS: i64 = 40;
     let orders = fresh::<T>(db).await;
@@ -145,7 +145,7 @@ races! {
     g1_numbered_100: Numbered100;
 }
 
-/// The same item many times in one load, in one bucket and over several ones.
+/// The same item many times in one load, in one bucket and across several.
 async fn twins_in_a_load<T: Order>(test: &str) {
     let db = database(test).await;
     let orders = fresh::<T>(&db).await;
@@ -168,7 +168,7 @@ async fn g1_twins_in_a_load_are_stored_once() {
     twins_in_a_load::<Numbered1>("unique_load_one").await;
 }
 
-/// Whether it stands in the open bucket, in the last full one or far back.
+/// The item may be in the open bucket, in the last full one or far back.
 #[tokio::test]
 async fn an_item_that_is_there_is_found_wherever_it_stands() {
     let (db, record) = recorded("unique_where").await;
@@ -179,7 +179,7 @@ async fn an_item_that_is_there_is_found_wherever_it_stands() {
     for n in [119, 110, 100, 60, 0] {
         record.take();
         assert_eq!(orders.append(&order(n)).await.unwrap(), AlreadyThere);
-        // It is sent, and refused; then one look tells.
+        // The append is sent and refused; then one read finds the item.
         assert_eq!(record.names(), ["update", "aggregate"], "order {n}");
     }
     assert_each_once(&orders, 40 * CUSTOMERS).await;
@@ -197,7 +197,7 @@ async fn an_identity_is_one_of_its_key() {
     }
 }
 
-/// In a transaction nothing is refused, since that would abort it: what is there is looked up.
+/// In a transaction a refusal would abort it, so the append looks the item up first.
 #[tokio::test]
 async fn in_a_transaction_an_item_that_is_there_aborts_nothing() {
     let db = database("unique_transaction").await;
@@ -218,7 +218,7 @@ async fn in_a_transaction_an_item_that_is_there_aborts_nothing() {
     assert_each_once(&orders, 30).await;
 }
 
-/// Dropped calls leave an item stored or not; who sends all again has each once.
+/// A dropped call leaves an item stored or not; after all items are sent again, each is stored once.
 #[tokio::test(flavor = "multi_thread")]
 async fn g6_dropped_calls_are_repeated() {
     let db = database("unique_dropped").await;
@@ -235,7 +235,7 @@ async fn g6_dropped_calls_are_repeated() {
     assert_each_once(&orders, 200).await;
 }
 
-/// What a bucket of another program holds counts, whichever numeric type it has.
+/// Items in another program's bucket count, whichever numeric type their identity has.
 #[tokio::test]
 async fn a_number_is_one_identity_in_any_type() {
     #[derive(Bucket)]
@@ -267,7 +267,7 @@ async fn a_number_is_one_identity_in_any_type() {
     assert_eq!(orders.append(&order).await.unwrap(), Stored);
 }
 
-/// The index cannot be made over what breaks it, and opening says so.
+/// The index cannot be created over repeated identities, and opening says so.
 #[tokio::test]
 async fn a_collection_with_twins_does_not_open() {
     let db = database("unique_twins").await;
@@ -284,7 +284,7 @@ async fn a_collection_with_twins_does_not_open() {
         .unwrap();
     Numbered7::buckets(&db).await.unwrap();
 
-    // Another index of that name is not ours.
+    // An index that only has our index's name is refused.
     raw.drop().await.unwrap();
     let index = doc! { "createIndexes": "orders", "indexes": [
         { "key": { "items.order": 1 }, "name": "bucket_unique", "unique": true },
@@ -295,7 +295,7 @@ async fn a_collection_with_twins_does_not_open() {
     assert!(error.to_string().contains("bucket_unique"), "{error}");
 }
 
-/// Flat documents that repeat an identity are left out.
+/// The import leaves out flat documents that repeat an identity.
 #[tokio::test]
 async fn g1_import_flat_stores_each_once() {
     let db = database("unique_import").await;

@@ -1,5 +1,5 @@
 //! Processes that send the same items are killed and started again: each item is stored once (G1, G6).
-//! This test binary runs itself again as those processes.
+//! This test binary starts itself again as those processes.
 
 use std::{
     env,
@@ -20,7 +20,7 @@ const CALL: &str = "BUCKET_TESTS_UNIQUE";
 const ITEMS: i64 = 1000;
 const TASKS: usize = 32;
 
-/// Not a test, but what the other processes do, to the end or until they are killed.
+/// Not a test: the other processes run this, to the end or until they are killed.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a process that another test starts"]
 async fn the_process_that_sends() {
@@ -35,7 +35,7 @@ async fn the_process_that_sends() {
     }
 }
 
-/// All items, from 32 tasks, each in an order of its own.
+/// Sends all items from 32 tasks, each in its own order.
 async fn send<T: Order>(db: &Database) {
     let orders = T::buckets(db).await.unwrap();
     let mut senders = JoinSet::new();
@@ -79,7 +79,7 @@ async fn killed<T: Order>(test: &str, how: &'static str) {
     let mut seen = 0;
     for _ in 0..4 {
         let mut child = start(db.name(), how, uri);
-        // It is killed once it has stored some more, or is done before that.
+        // Kill it once it has stored some more items, unless it finishes first.
         let more = seen + rand::rng().random_range(1..ITEMS as u64 / 4);
         while seen < more && child.try_wait().unwrap().is_none() {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -94,7 +94,7 @@ async fn killed<T: Order>(test: &str, how: &'static str) {
     }
     let twice = stored(&orders).await.into_iter().find(|(_, n)| *n > 1);
     assert_eq!(twice, None, "G1: stored twice");
-    // Two at once, to the end.
+    // Two processes at once, to the end.
     let mut last = [start(db.name(), how, uri), start(db.name(), how, uri)];
     for child in &mut last {
         let status = tokio::task::block_in_place(|| child.wait());

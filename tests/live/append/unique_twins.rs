@@ -12,7 +12,7 @@ use crate::{
     support::database::database,
 };
 
-/// The index tells apart what is in two buckets, and not what is in one.
+/// The index catches twins in two buckets, but not twins in one.
 async fn twins<T: Order>(test: &str) {
     let db = database(test).await;
     T::create_collection(&db).await.unwrap();

@@ -1,4 +1,4 @@
-//! No bucket exceeds its bytes, and nothing is refused that fits, however items come.
+//! No bucket exceeds its bytes, and nothing that fits is refused, however the items arrive.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ macro_rules! items {
             fn new(key: i64, writer: i64, n: i64, bytes: usize) -> Self {
                 Self {
                     key,
-                    // Several in a second, and several seconds in an hour.
+                    // Several items in a second, and several seconds in an hour.
                     at: DateTime::from_millis(1_698_335_223_000 + n * 300),
                     writer,
                     n,
@@ -73,12 +73,12 @@ fn bytes(most: usize) -> usize {
     random.random_range(1..=most.max(1))
 }
 
-/// The most bytes of text that an item may have: what the error says, or close to it.
+/// The most bytes of text for an item: a little below the limit that the error states.
 fn most<T: Bucket>() -> usize {
     T::SPEC.max_bytes as usize - 500
 }
 
-/// The documents as they are stored, by key, after the bound, G2 and G3 were checked on them.
+/// The documents as they are stored, by key. It checks the bound, G2 and G3 first.
 async fn bounded<T: Bucket>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<Document>> {
     let spec = T::SPEC;
     let raw = buckets.collection().clone_with_type::<Document>();
@@ -116,7 +116,7 @@ async fn bounded<T: Bucket>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<Document>
     by_key
 }
 
-/// What was sent is stored once; with numbered buckets in the order of each writer.
+/// Every item that was sent is stored once; numbered buckets also keep each writer's order.
 async fn assert_stored<T: Item>(buckets: &Buckets<T>, key: i64, mut sent: Vec<T>) {
     let mut stored = items(buckets, &key).await;
     if T::SPEC.time.is_none() {
@@ -128,10 +128,10 @@ async fn assert_stored<T: Item>(buckets: &Buckets<T>, key: i64, mut sent: Vec<T>
     stored.sort_by_key(T::place);
     sent.sort_by_key(T::place);
     assert_eq!(stored.len(), sent.len(), "G1");
-    assert!(stored == sent, "G1: other items");
+    assert!(stored == sent, "G1: other items are stored than were sent");
 }
 
-/// Four writers append to two keys: by themselves, in sessions, many at once, and in bulk.
+/// Four writers append to two keys: alone, in sessions, many at once, and in bulk.
 async fn mixed<T: Item>(name: &str, each: i64) {
     let db = database(name).await;
     let buckets = T::buckets(&db).await.unwrap();
@@ -201,7 +201,8 @@ mixed! {
     items_of_megabytes_keep_buckets_of_seconds_within_their_bytes LargeSeconds 15
 }
 
-/// One writer seals a bucket only if the next item had no room in what is not set aside for others.
+/// One writer seals a bucket only if the next item did not fit into the bytes that are not set aside
+/// for other items.
 async fn dense<T: Item>(name: &str, in_bulk: bool) {
     let db = database(name).await;
     let buckets = T::buckets(&db).await.unwrap();
@@ -226,13 +227,16 @@ async fn dense<T: Item>(name: &str, in_bulk: bool) {
             .sum();
         let full = number(pair[0].get("count")) == i64::from(T::SPEC.capacity);
         let most = i64::from(T::SPEC.max_bytes);
-        // Without the names and the head, which are less than a kilobyte.
+        // Allow for the names and the bucket's other fields, which take less than a kilobyte.
         assert!(
             full || here + text > most * 3 / 4 - 1500,
             "{here} and {text} of {most}"
         );
     }
-    assert!(items(&buckets, &1).await == all, "the order");
+    assert!(
+        items(&buckets, &1).await == all,
+        "not in the order of the appends"
+    );
 }
 
 #[tokio::test]
@@ -263,7 +267,7 @@ async fn an_item_that_never_fits_is_refused_with_its_size_and_the_others_are_sto
     let (takes, most) = (number_after("takes "), number_after("more than "));
     assert!(documents(buckets.collection()).await.is_empty());
 
-    // What is said is true, to the byte.
+    // What the error says is true, to the byte.
     let fits = 2500 - (takes - most);
     buckets.append(&Numbered::new(1, 0, 1, fits)).await.unwrap();
     let error = buckets
@@ -293,7 +297,7 @@ async fn an_item_that_never_fits_is_refused_with_its_size_and_the_others_are_sto
     );
 }
 
-/// In a transaction nothing may be refused by the server on the way.
+/// In a transaction the server must refuse nothing along the way.
 #[tokio::test]
 async fn buckets_are_sealed_in_a_transaction() {
     let db = database("bytes_transaction").await;
@@ -380,7 +384,7 @@ async fn items_of_megabytes_travel_together() {
     assert!(items(&buckets, &1).await == all);
 }
 
-/// What edits add and removals take away counts.
+/// The bytes that edits add and removals free are counted.
 #[tokio::test]
 async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes() {
     #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -417,7 +421,7 @@ async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes() {
     assert_eq!(gone.map(|note| note.text.len()), Some(50_000));
     grow(1, 60_000).await.unwrap();
     grow(2, 10).await.unwrap();
-    // There is room for this one, and none for the next.
+    // This item fits, and the next one does not.
     notes.append(&note(3, 20_000)).await.unwrap();
     notes.append(&note(4, 60_000)).await.unwrap();
     let buckets = bounded(&notes).await.remove(&1).unwrap();
@@ -427,7 +431,8 @@ async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes() {
     assert_eq!(counts, [3, 1]);
 }
 
-/// An item that has no room any more counts for the next bucket alone.
+/// The rollup of a bucket counts only the items that are in it, not one that had to go to the next
+/// bucket.
 #[tokio::test]
 async fn what_buckets_keep_is_of_those_items_that_found_room() {
     #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -445,7 +450,7 @@ async fn what_buckets_keep_is_of_those_items_that_found_room() {
     }
     let db = database("bytes_summed").await;
     let summed = Summed::buckets(&db).await.unwrap();
-    // They wait at the same time, and so travel together.
+    // The appends wait at the same time, and so travel together.
     let appends = (0..20).map(|n| {
         let text = "x".repeat(900);
         let (summed, item) = (&summed, Summed { key: 1, n, text });

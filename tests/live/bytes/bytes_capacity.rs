@@ -1,4 +1,4 @@
-//! Handles that are open while the capacity changes keep buckets within their bytes as before.
+//! Handles that were opened before a change of the capacity still keep buckets within their bytes.
 
 use bucket_runtime::{
     Bucket,
@@ -7,7 +7,7 @@ use bucket_runtime::{
 
 use crate::support::database::{database, documents, items};
 
-/// A note by a handle of capacity 10, in a collection that has been changed to 40 since.
+/// A note by a handle of capacity 10, in a collection whose capacity has since changed to 40.
 macro_rules! notes {
     ($($module:ident $id:literal $(#[$text:meta])?)+) => {$(
         mod $module {
@@ -50,7 +50,7 @@ macro_rules! notes {
                 let buckets = documents(notes.collection()).await;
                 let counts = buckets.iter().map(|bucket| bucket.get_array("items").unwrap().len());
                 let counts: Vec<_> = counts.collect();
-                // More than before, and fewer than the capacity.
+                // More items than before, and fewer than the capacity.
                 assert!(counts[0] > 10, "{counts:?}");
                 let largest = doc! { "$group": { "_id": null, "bytes": { "$max": { "$bsonSize": "$$ROOT" } } } };
                 let mut largest = notes.collection().aggregate([largest]).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the compiler proves of the size of full buckets, and the lengths that it relies on.
+//! The compiler's proof of the size of full buckets, and the lengths that it relies on.
 
 use std::panic::catch_unwind;
 
@@ -11,7 +11,7 @@ use futures_util::TryStreamExt;
 
 use crate::support::database::{database, items, number, recorded};
 
-/// The names of the fields are long, the values as large as can be.
+/// Long field names, and values as large as possible.
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(
     collection = "extremes",
@@ -50,7 +50,7 @@ const FIELDS: [(&str, Option<u64>); 8] = [
     ("note", Some(String::FIXED + 20 * String::PER_BYTE)),
 ];
 
-/// The least bytes for which the compiler would let the struct pass.
+/// The smallest `max_bytes` with which the struct compiles.
 fn bound(spec: BucketSpec) -> u32 {
     let passes = |bytes: &u32| {
         let of = spec.max_bytes(*bytes);
@@ -69,7 +69,7 @@ fn bound(spec: BucketSpec) -> u32 {
 
 fn extreme(n: i64) -> Extreme {
     Extreme {
-        // All of it is escaped.
+        // Every character is escaped.
         text: "////////".into(),
         number: u64::MAX,
         at: DateTime::from_millis(-1_000_000 - n),
@@ -95,7 +95,7 @@ async fn a_full_bucket_is_no_larger_than_proved() {
     for item in &all {
         buckets.append(item).await.unwrap();
     }
-    // Sealed as they would be if items were taken out of them.
+    // Seal the buckets, as taking items out of them would.
     let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
     let raw = buckets.collection().clone_with_type::<Document>();
     raw.update_many(doc! {}, seal).await.unwrap();
@@ -104,11 +104,11 @@ async fn a_full_bucket_is_no_larger_than_proved() {
     let largest = sizes.iter().map(|bucket| number(bucket.get("size"))).max();
     let (largest, bound) = (largest.unwrap(), i64::from(bound));
     assert!(largest <= bound, "{largest} > {bound}");
-    // The bound is one, and no arbitrary large number.
+    // The bound is tight to a factor of two, not an arbitrary large number.
     assert!(largest * 2 > bound, "{largest} of {bound}");
 }
 
-/// The values of the field are bounded, and no others.
+/// A struct whose texts, in the key and in the items, have a bounded length.
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "notes", id = "{user}_{#}", capacity = 3)]
 struct Note {
@@ -148,7 +148,7 @@ async fn a_value_that_is_too_long_is_refused_before_anything_is_sent() {
     assert!(error.to_string().contains("`user` has 5 bytes"), "{error}");
     assert!(record.take().is_empty(), "something was sent");
 
-    // Nor can an item be made longer.
+    // An edit cannot make an item longer, either.
     notes.append(&note("short", 0)).await.unwrap();
     let longer = notes.update_item("user", Note::FIELDS.n.eq(0), |item| {
         item.title = "much too long".into();
@@ -159,7 +159,7 @@ async fn a_value_that_is_too_long_is_refused_before_anything_is_sent() {
         .await
         .unwrap();
 
-    // Of many, only those are refused.
+    // Of many items, only the long ones are refused.
     let many = vec![
         note("aaaaaaaaää", 0),
         note("aaaaaaaaä", 1),
