@@ -1,5 +1,5 @@
-//! Items are edited and removed one by one: what is read is what a list would hold, and the buckets
-//! stay true.
+//! Items are edited and removed one by one: reads return what a list would hold, and the buckets stay
+//! valid.
 
 use std::collections::BTreeMap;
 
@@ -20,15 +20,15 @@ use crate::{
     support::database::{database, documents, items, number, recorded},
 };
 
-/// A step of a program: on which owner's items, and what.
+/// A step of a program: the owner whose items it changes, and the change.
 #[derive(Debug, Clone)]
 enum Step {
     Append(i64, i32),
     /// Removes the first item that has this value.
     Remove(i64, i32),
-    /// Gives the first item that has this value another one.
+    /// Gives the first item that has this value another value.
     Update(i64, i32, i32),
-    /// Removes the first item of all.
+    /// Removes the owner's first item.
     RemoveFirst(i64),
     /// Moves the first item that has this value in time, within its window.
     Delay(i64, i32),
@@ -153,10 +153,10 @@ async fn a_full_bucket_is_sealed_and_an_open_one_stays_open() {
     }
     let shapes = async || Vec::from_iter(documents(notes.collection()).await.iter().map(shape));
     assert_eq!(shapes().await, [(2, true), (1, false)]);
-    // What comes next joins the open one.
+    // The next item joins the open bucket.
     notes.append(&Seconds::new(1, 6, 0)).await.unwrap();
     assert_eq!(shapes().await, [(2, true), (2, false)]);
-    // An emptied open one takes the next item.
+    // An emptied bucket that is open takes the next item.
     for n in [3, 6] {
         notes.remove_item(&1, Seconds::n_is(n)).await.unwrap();
     }
@@ -165,7 +165,7 @@ async fn a_full_bucket_is_sealed_and_an_open_one_stays_open() {
     assert_eq!(shapes().await, [(2, true), (1, false)]);
 }
 
-/// The pages that are left when all of a full bucket's items are removed.
+/// The pages and items that are left after all items of a full bucket are removed.
 async fn pages_after_emptying<T: Note>(test: &str) -> (Vec<usize>, Vec<i64>) {
     let notes = filled::<T>(test, CAPACITY * 2 + 1).await;
     for n in CAPACITY..CAPACITY * 2 {
@@ -257,8 +257,8 @@ async fn an_edit_is_a_read_and_a_write() {
     assert_eq!(record.names(), Vec::<String>::new());
 }
 
-/// Fields that the struct does not have belong to the element that is replaced, and a bucket that
-/// holds its key under a former name is the key's.
+/// Fields that the struct does not have belong to the element and are replaced with it. A bucket that
+/// holds its key under a former name belongs to that key.
 #[tokio::test]
 async fn an_item_is_replaced_as_a_whole_wherever_its_bucket_has_its_key() {
     #[derive(Debug, Clone, PartialEq, Bucket)]

@@ -1,5 +1,5 @@
 //! Several tasks append, edit and remove at once, in the same buckets, and some of their calls are
-//! dropped: what was acknowledged holds, and no page is ever broken.
+//! dropped: every acknowledged change holds, and no page is ever broken.
 
 use std::{
     collections::BTreeMap,
@@ -29,14 +29,14 @@ use crate::{
 const WRITERS: i64 = 6;
 const STEPS: i64 = 60;
 
-/// The item that every writer counts up, of the first owner.
+/// The first owner's item that every writer increments.
 const COMMON: i64 = 0;
 
-/// What a writer knows of its own items: the values that each may have now, `None` if it may not be
-/// stored.
+/// What a writer knows about its own items: the values that each may have now, `None` if it may be
+/// missing.
 type Known = BTreeMap<i64, Vec<Option<i32>>>;
 
-/// What becomes of a call: its output, or nothing is known since it was dropped.
+/// The output of a call, or `None` if the call was dropped.
 async fn called<O>(call: impl IntoFuture<Output = Result<O>>, patient: bool) -> Option<O> {
     if patient {
         return Some(call.await.unwrap());
@@ -46,7 +46,7 @@ async fn called<O>(call: impl IntoFuture<Output = Result<O>>, patient: bool) -> 
     done.ok().map(Result::unwrap)
 }
 
-/// Writes at random, and tells what it knows in the end, and how often it has counted up, for certain
+/// Writes at random. Returns what it knows in the end, and how often it has incremented, for certain
 /// and at most.
 async fn write<T: Note>(notes: Buckets<T>, writer: i64, drops: bool) -> (Known, i32, i32) {
     let mut known = Known::new();
@@ -54,7 +54,7 @@ async fn write<T: Note>(notes: Buckets<T>, writer: i64, drops: bool) -> (Known, 
     for step in 0..STEPS {
         let (choice, patient, mine) = {
             let mut random = rand::rng();
-            // What a dropped call was about may still be on its way, so it is left alone.
+            // A dropped call may still be on its way, so its item is left alone.
             let certain = known
                 .iter()
                 .filter(|(_, values)| matches!(values[..], [Some(_)]));
@@ -157,14 +157,14 @@ async fn at_once<T: Note>(db: &Database, drops: bool) {
         let value = found.map(|(_, value)| value);
         assert!(
             values.contains(&value),
-            "item {n}: {value:?} is none of {values:?}"
+            "item {n}: {value:?} is not one of {values:?}"
         );
     }
-    assert_eq!(stored, BTreeMap::new(), "nobody has written these");
+    assert_eq!(stored, BTreeMap::new(), "nobody wrote these");
 }
 
-/// What is stored once nothing is on its way any more. Where calls were dropped, a bucket that one
-/// of them emptied may be there.
+/// What is stored once no call is on its way any more. Where calls were dropped, a bucket that one of
+/// them emptied may remain.
 async fn at_rest<T: Note>(notes: &Buckets<T>, drops: bool) -> BTreeMap<i64, Vec<(i64, i32)>> {
     let mut before: Option<Vec<Document>> = None;
     loop {
@@ -193,7 +193,7 @@ async fn calls_dropped_at_random_points() {
     for_all_notes!(at_once(&db, true));
 }
 
-/// An edit whose answer, or whose command, is lost is carried out once.
+/// An edit is carried out once although its answer, or its command, is lost.
 async fn lost<T: Note>(proxy: &Proxy, test: &str) {
     let direct = database(test).await;
     let notes = created::<T>(&proxy.database(direct.name())).await;

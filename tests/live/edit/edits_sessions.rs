@@ -1,4 +1,4 @@
-//! Edits and removals in sessions, in transactions, and by blocking.
+//! Edits and removals in sessions, in transactions, and in blocking calls.
 
 use bucket_runtime::{
     Buckets,
@@ -25,7 +25,7 @@ async fn change<T: Note>(notes: &Buckets<T>, session: &mut ClientSession) {
     let up = |note: &mut T| *note.value() += 100;
     let update = notes.update_item(&1, T::n_is(1), up).session(&mut *session);
     assert_eq!(*update.await.unwrap().unwrap().value(), 101);
-    // A bucket goes, and one is sealed.
+    // One bucket is deleted, and one is sealed.
     for n in [3, 4, 5, 0] {
         let remove = notes.remove_item(&1, T::n_is(n)).session(&mut *session);
         assert_eq!(remove.await.unwrap().unwrap().n(), n);
@@ -54,7 +54,7 @@ async fn all_or_nothing<T: Note>(db: &Database) {
     let changed = vec![(1, 101), (2, 2), (6, 6)];
     assert_eq!(checked(&notes).await[&1], changed);
 
-    // In a session of its own, without a transaction, too.
+    // The same in a session of its own, without a transaction.
     let (notes, mut session) = filled::<T>(db).await;
     change(&notes, &mut session).await;
     assert_eq!(checked(&notes).await[&1], changed);
@@ -89,8 +89,8 @@ async fn of_two_transactions_that_change_an_item_one_has_to_run_again() {
     assert_eq!(checked(&notes).await[&1][1..3], [(1, 2), (2, 2)]);
 }
 
-/// Whoever changes the item between the read and the write is not overruled: the closure is called
-/// again, on what is there then. Whoever appends meanwhile is in nobody's way.
+/// A change of the item between the read and the write is not overwritten: the closure is called again,
+/// on what is there then. Appends meanwhile disturb nobody.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_in_between_is_taken_into_account() {
     let db = database("edits_between").await;
@@ -118,7 +118,7 @@ async fn a_change_in_between_is_taken_into_account() {
     assert_eq!(checked(&notes).await[&1][6..], [(6, 51), (7, 7)]);
 }
 
-/// Where the bucket keeps totals, whoever appends meanwhile has these computed anew.
+/// Where the bucket keeps totals, an append meanwhile makes the edit compute them again.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_append_in_between_is_in_the_totals() {
     let db = database("edits_between_totals").await;

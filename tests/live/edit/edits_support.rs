@@ -1,5 +1,5 @@
-//! What the tests of edits and removals share: items over all ordinals, with and without something
-//! that buckets keep about them, and an oracle that reads documents.
+//! Shared by the tests of edits and removals: items with every ordinal, with and without totals that
+//! the buckets keep, and an oracle that reads documents.
 
 use std::{
     collections::BTreeMap,
@@ -34,7 +34,7 @@ pub(crate) trait Note:
     fn owner(&mut self) -> &mut i64;
 }
 
-/// What all notes have in common but for their attributes.
+/// The fields that all notes share; only their attributes differ.
 macro_rules! fields_of_note {
     () => {
         fn n_is(n: i64) -> Filter<Self> {
@@ -117,7 +117,7 @@ macro_rules! for_all_notes {
 }
 pub(crate) use for_all_notes;
 
-/// The moment of the nth item: nine are in a window, and later ones have later moments.
+/// The moment of the nth item: a window holds nine, and later items have later moments.
 pub(crate) fn moment(n: i64) -> DateTime {
     static START: LazyLock<i64> =
         LazyLock::new(|| DateTime::now().timestamp_millis() / 60_000 * 60_000 - 960_000_000);
@@ -133,20 +133,23 @@ pub(crate) async fn created<T: Note>(db: &Database) -> Buckets<T> {
     T::buckets_in(collection).await.unwrap()
 }
 
-/// What is stored: of each owner the number and the value of each item, in order. On the way
-/// everything is checked that a bucket has to satisfy after removals.
+/// What is stored: the number and the value of each item, by owner, in order. It also checks everything
+/// that must hold for a bucket after removals.
 pub(crate) async fn checked<T: Note>(notes: &Buckets<T>) -> BTreeMap<i64, Vec<(i64, i32)>> {
     let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
     let documents = documents(notes.collection()).await;
     for bucket in &documents {
         let is_left_over = bucket.contains_key("sealed") && number(bucket.get(T::SPEC.count)) == 0;
-        assert!(!(is_left_over && by_moment), "an empty one stays: {bucket}");
+        assert!(
+            !(is_left_over && by_moment),
+            "an empty bucket stays: {bucket}"
+        );
     }
     checked_documents::<T>(documents)
 }
 
-/// The same for documents that were read already, among which may be an emptied bucket that is about
-/// to go.
+/// The same for documents that have already been read. One of them may be an emptied bucket that is
+/// about to be deleted.
 pub(crate) fn checked_documents<T: Note>(
     documents: Vec<Document>,
 ) -> BTreeMap<i64, Vec<(i64, i32)>> {
@@ -154,8 +157,7 @@ pub(crate) fn checked_documents<T: Note>(
     checked_within::<T>(documents, capacity, capacity)
 }
 
-/// The same while buckets may hold up to `most` items, and those with less than `open_below`
-/// are open.
+/// The same while buckets may hold up to `most` items, and those with fewer than `open_below` are open.
 pub(crate) fn checked_within<T: Note>(
     documents: Vec<Document>,
     open_below: i64,

@@ -41,11 +41,11 @@ fn timed(customer: i64, order: i64) -> Timed {
     }
 }
 
-/// By the unique index, whatever the number of the key's buckets: one bucket is looked at.
+/// The unique index finds the item, however many buckets the key has: the server examines one bucket.
 #[tokio::test]
 async fn an_item_is_found_by_its_identity_alone() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("edits_unique_plan").await;
@@ -96,13 +96,13 @@ async fn an_identity_is_not_changed() {
     assert!(error.is_too_long() && !error.is_maybe_stored(), "{error}");
     assert_eq!(documents(orders.collection()).await, before);
 
-    // Other changes are made, and what is removed may come again.
+    // Other changes are accepted, and a removed item may be added again.
     change(3).await.unwrap().unwrap();
     assert_eq!(orders.append(&order(3)).await.unwrap(), AlreadyThere);
     orders.remove_item(&1, third).await.unwrap().unwrap();
     assert_eq!(orders.append(&order(3)).await.unwrap(), Stored);
     assert_eq!(orders.append(&order(3)).await.unwrap(), AlreadyThere);
-    // Also once two buckets are empty, one of which is sealed.
+    // The same after two buckets are emptied, one of them sealed.
     for n in 0..5 {
         let gone = orders.remove_item(&1, Numbered::FIELDS.order.eq(n)).await;
         assert_eq!(gone.unwrap(), Some(order(n)));

@@ -1,4 +1,4 @@
-//! A key is removed with all of its buckets, and no other key's, and goes on from there.
+//! Removing a key removes all of its buckets and no other key's, and the key can be used again.
 
 use std::fmt::Debug;
 
@@ -76,7 +76,7 @@ async fn goes_alone<T: Note>(test: &str) {
         assert_eq!(notes.count((topic, &1)).await.unwrap(), 0);
         assert_eq!(notes.remove_key((topic, &1)).await.unwrap(), 0);
 
-        // The key begins anew.
+        // The key starts over.
         notes.append(&T::new(topic, 1, 7)).await.unwrap();
         let page = notes.page((topic, &1), 1).await.unwrap().unwrap();
         assert_eq!(Vec::from_iter(page.items.iter().map(T::n)), [7]);

@@ -1,4 +1,4 @@
-//! Whatever code a server breaks a write off with, no call says that nothing was done.
+//! Whatever code a server breaks a write off with, no call says that nothing was stored.
 
 use bucket_runtime::{
     Error,
@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 
 use crate::error::doubt_support::{CALLS, Handles, fail, fail_no_more, failing_server, fill};
 
-/// Those of the specification of retryable writes, and the others of interruptions.
+/// The codes in the specification of retryable writes, and the other codes of interruptions.
 const CODES: [i32; 17] = [
     6, 7, 50, 64, 89, 91, 134, 189, 262, 9001, 10107, 11600, 11601, 11602, 13435, 13436, 46841,
 ];
@@ -24,8 +24,8 @@ const COMMANDS: [&str; 7] = [
     "createIndexes",
 ];
 
-/// What the calls of each kind come to while all commands fail so. They are made at the same time, since
-/// the driver pauses after some of the codes.
+/// The results of one call of each kind while all commands fail this way. The calls run at the same
+/// time, since the driver pauses after some of the codes.
 async fn results(
     on: &[Handles],
     n: i64,
@@ -41,7 +41,8 @@ async fn results(
     results
 }
 
-/// Handles for each call, of clients that share no connections: some codes have the driver close them all.
+/// Handles for each call, with clients that share no connections: some codes make the driver close them
+/// all.
 async fn opened(server: &Server, db: &str) -> Vec<Handles> {
     let mut all = Vec::new();
     for _ in CALLS {
@@ -52,7 +53,7 @@ async fn opened(server: &Server, db: &str) -> Vec<Handles> {
     all
 }
 
-/// Of a command that was broken off nobody knows how far it came.
+/// Nobody knows how far a command came before it was broken off.
 #[tokio::test]
 async fn a_command_that_was_broken_off_is_in_doubt_whichever_code_it_ends_with() {
     let Some(server) = failing_server().await else {
@@ -67,7 +68,7 @@ async fn a_command_that_was_broken_off_is_in_doubt_whichever_code_it_ends_with()
     }
 }
 
-/// What is carried out, and not acknowledged by as many members as it should be.
+/// The server carries the command out, but too few members acknowledge it.
 #[tokio::test]
 async fn what_is_answered_with_a_write_concern_error_is_in_doubt() {
     let Some(server) = failing_server().await else {
@@ -77,7 +78,7 @@ async fn what_is_answered_with_a_write_concern_error_is_in_doubt() {
     for (code, n) in [64, 91, 100, 11601].into_iter().zip(1000..) {
         let concern = doc! { "code": code, "errmsg": "it is not known" };
         for (name, result) in results(&on, n, doc! { "writeConcernError": concern }).await {
-            // The server waits for nothing when it makes an index that is there.
+            // The server waits for no member when it creates an index that exists.
             if let Err(error) = result {
                 assert!(error.is_maybe_stored(), "{name}, {code}: {error}");
             } else {
@@ -87,7 +88,7 @@ async fn what_is_answered_with_a_write_concern_error_is_in_doubt() {
     }
 }
 
-/// The promise is still made where it can be.
+/// A command that was refused is still reported as not stored.
 #[tokio::test]
 async fn a_command_that_was_refused_is_in_no_doubt() {
     let Some(server) = failing_server().await else {

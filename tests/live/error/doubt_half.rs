@@ -1,5 +1,5 @@
-//! A command that is killed half done: some of its items are stored by then, and nobody is told that they
-//! are not.
+//! A command that is killed halfway: some of its items are stored by then, and no caller is told that
+//! they are not.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
 
 const KEYS: i64 = 40;
 
-/// Handles for buckets that are open for each key, and a transaction that nobody gets past at one of them.
+/// Handles with an open bucket for each key, and a transaction that blocks all writes to one of them.
 async fn blocked(db: &Database) -> (Handles, ClientSession) {
     let on = Handles::new(db).await;
     for k in 0..KEYS {
@@ -35,7 +35,7 @@ async fn blocked(db: &Database) -> (Handles, ClientSession) {
     (on, session)
 }
 
-/// Kills the writes that have been waiting for the transaction, until there is none.
+/// Kills the writes that wait for the transaction, in an endless loop.
 async fn kill_waiting(db: &Database) {
     let admin = db.client().database("admin");
     let ours = [
@@ -72,7 +72,7 @@ async fn stored(marks: &Collection<Document>) -> HashSet<i64> {
         .collect()
 }
 
-/// How many items are stored though their call failed. None of these is said not to be stored.
+/// How many items are stored although their call failed. It asserts that no error says they are not.
 async fn arrived(on: &Handles, failed: Vec<(i64, Error)>) -> usize {
     let stored = stored(on.alone.collection()).await;
     let arrived = failed.into_iter().filter(|(n, _)| stored.contains(n));
@@ -93,7 +93,7 @@ async fn appends_that_travelled_in_a_command_that_was_killed_are_in_doubt() {
     );
     let results = tokio::select! {
         results = appends => results,
-        () = kill_waiting(&db) => unreachable!("it goes on for ever"),
+        () = kill_waiting(&db) => unreachable!("it never returns"),
     };
     drop(session);
     let results = (100..).zip(results);
@@ -104,14 +104,14 @@ async fn appends_that_travelled_in_a_command_that_was_killed_are_in_doubt() {
 #[tokio::test]
 async fn items_of_a_load_whose_command_was_killed_are_in_doubt() {
     let db = database("doubt_half_many").await;
-    // Which key comes first in a command is left to chance.
+    // Which key comes first in a command is random.
     for _ in 0..10 {
         db.drop().await.unwrap();
         let (on, session) = blocked(&db).await;
         let items = (0..KEYS).map(|k| Mark::new(k, 100 + k));
         let result = tokio::select! {
             result = on.alone.append_many(items) => result,
-            () = kill_waiting(&db) => unreachable!("it goes on for ever"),
+            () = kill_waiting(&db) => unreachable!("it never returns"),
         };
         drop(session);
         let failed = result.unwrap_err().into_failed().into_iter();
@@ -120,5 +120,5 @@ async fn items_of_a_load_whose_command_was_killed_are_in_doubt() {
             return;
         }
     }
-    panic!("no command was half done");
+    panic!("no command was killed halfway");
 }

@@ -1,4 +1,4 @@
-//! Operations are killed at any point, and no call says of what is stored that it is not.
+//! Operations are killed at any point, and no call says that a stored item is not stored.
 
 use std::{
     collections::HashSet,
@@ -21,10 +21,10 @@ use crate::{
     support::database::{database, documents},
 };
 
-/// How long operations are killed.
+/// How long the test kills operations.
 const TIME: Duration = Duration::from_secs(6);
 
-/// How many numbers a call has, and so many items it brings at most.
+/// How many numbers each call reserves: the most items that a call can store.
 const STEP: i64 = 100;
 
 /// Kills whatever the server does in this database.
@@ -43,7 +43,8 @@ async fn kill_all(db: Database, end: Arc<AtomicBool>) {
     }
 }
 
-/// What a writer was told: the items that are not stored, for certain, and how often it was in doubt.
+/// What a writer was told: the items that are certainly not stored, how often it was in doubt, and the
+/// acknowledged items.
 #[derive(Default)]
 struct Told {
     refused: Vec<i64>,

@@ -1,5 +1,5 @@
-//! What the tests of interrupted writes share: a server whose commands can be made to fail, and calls of
-//! each kind with what they may have changed.
+//! Shared by the tests of interrupted writes: a server whose commands can be made to fail, and calls of
+//! each kind.
 
 use std::{future::Future, pin::Pin};
 
@@ -45,8 +45,8 @@ pub(crate) struct Book {
     pub(crate) buyers: Vec<i64>,
 }
 
-/// A server of the test's own, which knows fail points; `None` if it is the user's, or a cluster, where
-/// each `mongos` and each shard has fail points of its own.
+/// The test's own server, which has fail points. `None` if it is the user's, or a cluster, where each
+/// `mongos` and each shard has its own fail points.
 pub(crate) async fn failing_server() -> Option<Server> {
     let options = ["--setParameter", "enableTestCommands=1"];
     let server = Server::start_with(&options).await.unwrap();
@@ -54,7 +54,7 @@ pub(crate) async fn failing_server() -> Option<Server> {
     is_ours.then_some(server)
 }
 
-/// Lets all commands that are named there fail.
+/// Makes the commands that `data` names fail.
 pub(crate) async fn fail(db: &Database, data: Document) {
     let command = doc! { "configureFailPoint": "failCommand", "mode": "alwaysOn", "data": data };
     let admin = db.client().database("admin");
@@ -90,7 +90,7 @@ impl Handles {
 
 type Answer<'h> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'h>>;
 
-/// A call, by its name, of the `n`th round.
+/// The name of a call, and the call for the `n`th round.
 pub(crate) type Call = (&'static str, fn(&Handles, i64) -> Answer<'_>);
 
 /// Each kind of write.
@@ -167,7 +167,7 @@ pub(crate) const CALLS: [Call; 14] = [
     }),
 ];
 
-/// What the calls change.
+/// Stores what the calls change.
 pub(crate) async fn fill(on: &Handles) {
     let items = (0..200).map(|n| Mark::new(9, n));
     on.alone.append_many(items).await.unwrap();

@@ -1,5 +1,5 @@
-//! What a collection that is not as it should be answers, and that the way out that an error's text
-//! names is one.
+//! The errors of a collection that is not as it should be; and following the advice in each error's
+//! text helps.
 
 use crate::{
     outlier::support::{Book, books, fresh},
@@ -37,7 +37,7 @@ macro_rules! entries {
 }
 
 pub(crate) trait Entry: Bucket<Key = (String,)> {
-    /// All at one moment, so that every further bucket has to find an id of its own.
+    /// All at one moment, so that every further bucket needs another id.
     fn new(k: &str, n: i64) -> Self;
     fn n(&self) -> i64;
 }
@@ -115,11 +115,12 @@ async fn without_the_index_nothing_is_stored_until_the_collection_is_opened_agai
     missing_index::<Numbered10>(&db).await;
 }
 
-/// Writes with one capacity, is refused with the other one, does what the refusal says, goes on.
+/// Writes with one capacity, is refused with another, follows the advice in the error, and goes on.
 async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
     let _ = db.collection::<Old>("entries").drop().await;
     let old = Old::buckets(db).await.unwrap();
-    // Two full and one open, one full, one that is full for a smaller capacity, one hardly begun.
+    // Two full buckets and an open one; a full one; one that is full for a smaller capacity; one hardly
+    // begun.
     let keys = [("many", 23), ("full", 10), ("most", 7), ("few", 2)];
     for (k, n) in keys {
         append(&old, k, 0..n).await.unwrap();
@@ -136,7 +137,7 @@ async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
     ] {
         assert!(error.to_string().contains(said), "{error}");
     }
-    // Nothing was changed: the old struct goes on.
+    // Nothing has changed: the old struct still works.
     let old = Old::buckets(db).await.unwrap();
     append(&old, "few", [2]).await.unwrap();
 
@@ -151,14 +152,14 @@ async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
         let open = pages.iter().rposition(|page| page.is_open());
         assert!(
             open.is_none_or(|open| open + 1 == pages.len()),
-            "only the last one may be open"
+            "only the last bucket may be open"
         );
         assert!(
             pages.iter().filter(|page| page.is_open()).count() <= 1,
             "G3"
         );
     }
-    // What was written since then has the new capacity; what was full keeps its items.
+    // Later buckets have the new capacity; those that were full keep their items.
     let capacity = i64::from(New::SPEC.capacity);
     for bucket in documents(new.collection()).await {
         let length = bucket.get_array("items").unwrap().len() as i64;
@@ -215,7 +216,7 @@ async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept() {
                 .partial_filter_expression(open())
                 .build(),
         ),
-        // Not unique: it would let through what it is there to refuse.
+        // Not unique: it would not refuse a second open bucket.
         (ours(), named().partial_filter_expression(open()).build()),
         // Not partial: it would refuse the second full bucket of a key.
         (ours(), named().unique(true).build()),
@@ -226,7 +227,7 @@ async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept() {
                 .partial_filter_expression(doc! { "count": 3 })
                 .build(),
         ),
-        // Under it "a" and "A" are one key.
+        // With this collation "a" and "A" are one key.
         (
             ours(),
             named()
@@ -240,7 +241,7 @@ async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept() {
         let model = IndexModel::builder().keys(keys).options(options).build();
         entries.create_index(model.clone()).await.unwrap();
         let Err(error) = Seconds10::buckets(&db).await else {
-            panic!("taken for ours: {model:?}")
+            panic!("taken for our index: {model:?}")
         };
         assert!(
             error.is_index_conflict() && !error.is_capacity_mismatch(),

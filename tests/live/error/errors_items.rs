@@ -16,7 +16,7 @@ fn assert_too_large(error: &Error) {
     assert_eq!(error.key(), Some("\"big\""));
 }
 
-/// 17 MB fit into no document, 30 MB into no command that carries one, 50 MB into no message.
+/// 17 MB fit into no document, 30 MB into no command that carries an item, 50 MB into no message.
 #[tokio::test]
 async fn an_item_that_no_document_can_hold_is_too_large() {
     let db = database("too_large").await;
@@ -41,7 +41,7 @@ async fn an_item_that_no_document_can_hold_is_too_large() {
             assert!(before == after, "documents changed");
         }
     }
-    // The connection is as good as before.
+    // The connection still works.
     texts.append(&text("big", 2)).await.unwrap();
     assert_eq!(items(&texts, "big").await.last(), Some(&text("big", 2)));
 }
@@ -55,7 +55,7 @@ async fn an_item_that_the_open_bucket_cannot_hold_opens_the_next_one() {
         texts.append(&text("big", bytes)).await.unwrap();
         numbers.append(&numbered("big", bytes)).await.unwrap();
     }
-    // The first one is sealed, the second one has room for the third item.
+    // The first bucket is sealed, the second has room for the third item.
     assert_eq!(texts.page_count("big").await.unwrap(), 2);
     assert_eq!(numbers.page_count("big").await.unwrap(), 2);
     let expected = [9 * MB, 9 * MB, 1].map(|bytes| text("big", bytes));

@@ -1,4 +1,4 @@
-//! What a server that is not there, and a collection that was not made for buckets, answer.
+//! The errors of an unreachable server, and of a collection that was not made for buckets.
 
 use std::error::Error as _;
 
@@ -88,7 +88,7 @@ async fn a_server_that_is_not_there_is_named_an_error_of_the_driver() {
     }
 }
 
-/// What was never sent was not stored, and the error promises it.
+/// What was never sent was not stored, and the error says so for certain.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_append_that_finds_no_server_is_known_not_to_be_stored() {
     let set = ReplicaSet::start(1).await.unwrap();
@@ -99,7 +99,7 @@ async fn an_append_that_finds_no_server_is_known_not_to_be_stored() {
     let entries = Seconds10::buckets(&db).await.unwrap();
     append(&entries, "a", [0]).await.unwrap();
     set.primary().await.unwrap().kill().await.unwrap();
-    // The first one or two may still be sent into a dying connection.
+    // The first append or two may still be sent over a dying connection.
     for _ in 0..10 {
         let error = append(&entries, "a", [1]).await.unwrap_err();
         assert_eq!(
@@ -127,7 +127,7 @@ async fn own_unique_index<T: Entry>(db: &Database) {
         .build();
     entries.collection().create_index(model).await.unwrap();
     append(&entries, "a", [1]).await.unwrap();
-    // Once as the first item of a bucket, once as the second one.
+    // Once as the first item of a bucket, once as the second.
     for own in [2, 3] {
         let before = documents(entries.collection()).await;
         let error = append(&entries, "b", [1]).await.unwrap_err();
@@ -161,7 +161,7 @@ async fn a_view_is_refused() {
     assert!(error.driver().is_some(), "{error}");
 }
 
-/// A capped collection drops old documents by itself; whatever it takes has to be readable.
+/// A capped collection deletes old documents by itself; if it accepts items, they must be readable.
 #[tokio::test]
 async fn a_capped_collection_is_refused_or_takes_items() {
     let db = database("capped").await;

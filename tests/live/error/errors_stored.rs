@@ -1,4 +1,4 @@
-//! Documents that cannot be read: nothing is lost, other keys are untouched, and the error says where
+//! Documents that cannot be read: nothing is lost, other keys are unaffected, and the error says where
 //! to look.
 
 use bucket_runtime::{
@@ -50,7 +50,7 @@ pub(crate) fn numbered(k: &str, bytes: usize) -> Numbered {
     }
 }
 
-/// Documents that stand among the buckets of key "bad", and are none.
+/// Documents among the buckets of key "bad" that are no buckets.
 fn bad_documents() -> Vec<Document> {
     let at = DateTime::from_millis(0);
     let good = || Bson::from(doc! { "at": at, "text": "x" });
@@ -75,7 +75,7 @@ fn bad_documents() -> Vec<Document> {
     all
 }
 
-/// Documents among the ids of the key "bad" that are not the key's.
+/// Documents among the ids of the key "bad" that belong to other keys.
 fn documents_of_others() -> Vec<Document> {
     let good = || Bson::from(doc! { "at": DateTime::from_millis(0), "text": "x" });
     let with_key = |key: Bson| doc! { "k": key, "count": 1, "items": [good()] };
@@ -129,7 +129,7 @@ async fn a_document_that_is_no_bucket_is_an_error_that_names_it_and_other_keys_a
     }
     for bad in bad_documents() {
         let id = bad.get_str("_id").unwrap().to_owned();
-        // A second open bucket for "good" would be refused by the index; a full one is not.
+        // The index would refuse a second open bucket for "good", but not a full one.
         let mut bad = bad.clone();
         bad.insert("count", 10);
         texts.collection().insert_one(&bad).await.unwrap();
@@ -157,13 +157,13 @@ async fn a_document_that_is_no_bucket_is_an_error_that_names_it_and_other_keys_a
     }
 }
 
-/// G4: what another program put among the ids of a key is not the key's, and `verify` lists it.
+/// G4: what another program stored among the ids of a key is not the key's, and `verify` lists it.
 #[tokio::test]
 async fn a_document_without_the_key_is_not_read_as_the_keys_and_is_listed() {
     let db = database("other_documents").await;
     let texts = Text::buckets(&db).await.unwrap();
     for mut other in documents_of_others() {
-        // A second open bucket for "good" would be refused by the index; a full one is not.
+        // The index would refuse a second open bucket for "good", but not a full one.
         other.insert("count", 10);
         texts.collection().insert_one(&other).await.unwrap();
         assert!(texts.latest("bad").await.unwrap().is_none(), "{other}");
@@ -175,7 +175,7 @@ async fn a_document_without_the_key_is_not_read_as_the_keys_and_is_listed() {
     }
 }
 
-/// What a tool added besides does not matter.
+/// Fields that another tool added do not matter.
 #[tokio::test]
 async fn a_bucket_with_further_fields_is_read() {
     let texts = Text::buckets(&database("further_fields").await)
@@ -222,7 +222,7 @@ async fn an_append_into_a_bucket_without_an_array_is_refused_and_changes_nothing
     assert_eq!(documents(texts.collection()).await, [bad]);
 }
 
-/// A number cannot be counted up from an id that has none.
+/// No next number follows from an id that has no number.
 #[tokio::test]
 async fn a_foreign_id_among_the_numbers_is_an_error_that_names_it() {
     let numbers = Numbered::buckets(&database("foreign_number").await)
@@ -240,9 +240,9 @@ async fn a_foreign_id_among_the_numbers_is_an_error_that_names_it() {
     numbers.append(&numbered("other", 1)).await.unwrap();
 }
 
-/// An open bucket of the key whose id lies outside the key's range, as it stays behind when the id
-/// format of the struct is changed, or as the manual's upsert makes it for a key that is escaped
-/// here. An item in there could never be read again; so it has to be refused.
+/// An open bucket of the key whose id is outside the key's range. A change of the struct's id format
+/// leaves such buckets behind, and the manual's upsert creates them for a key that this library
+/// escapes. No read would ever find an item in there, so the append must be refused.
 #[tokio::test]
 async fn an_item_is_never_put_where_no_read_finds_it() {
     let db = database("out_of_range").await;

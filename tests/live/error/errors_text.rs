@@ -67,7 +67,7 @@ async fn a_write_that_was_broken_off_names_its_cause_in_one_line() {
 
 #[tokio::test]
 async fn a_refused_statement_names_its_code_and_no_query() {
-    // A `mongos` words the answers of shards otherwise.
+    // A `mongos` words the answers of shards differently.
     if is_cluster().await {
         return;
     }
@@ -101,7 +101,7 @@ async fn a_refused_statement_names_its_code_and_no_query() {
 
 #[tokio::test]
 async fn a_write_concern_that_is_not_reached_names_its_code() {
-    // A `mongos` words the answers of shards otherwise.
+    // A `mongos` words the answers of shards differently.
     if is_cluster().await {
         return;
     }

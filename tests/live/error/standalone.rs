@@ -1,5 +1,5 @@
-//! A standalone server, which has no retryable writes: everything works, nothing is repeated, and what
-//! was cut off is said to be maybe stored.
+//! A standalone server, which has no retryable writes: everything works, nothing is repeated, and an
+//! append that was cut off is reported as maybe stored.
 
 use std::{
     path::PathBuf,
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// The mongod of the other tests, started once more without a replica set. A shell ends it when its
+/// The mongod of the other tests, started again without a replica set. A shell ends it when the shell's
 /// input is closed, however this process ends.
 struct Standalone {
     uri: String,
@@ -37,8 +37,8 @@ struct Standalone {
 }
 
 impl Standalone {
-    /// `None` if the server of the tests is somebody's own, is a `mongos`, or is of version 8.2, whose
-    /// program needs libraries beside it.
+    /// `None` if the tests use somebody's own server, a `mongos`, or version 8.2, whose program needs
+    /// libraries beside it.
     async fn start(test: &str) -> Option<Self> {
         if !server().await.is_throw_away() || is_cluster().await || wire_version().await >= 25 {
             return None;
@@ -118,7 +118,7 @@ async fn works<T: Mark>(uri: &str) {
     assert!(!record.take().iter().any(numbered));
 }
 
-/// Both ways of travelling together, and a load.
+/// Cuts both kinds of combined appends, and a load.
 async fn cut<T: Mark>(uri: &str) {
     let proxy = Proxy::start(uri).await;
     for fate in [CutBefore, CutAfter] {
@@ -137,7 +137,7 @@ async fn cut<T: Mark>(uri: &str) {
                 }
             }
             assert!(proxy.is_done());
-            assert!(!in_doubt.is_empty(), "nothing was repeated");
+            assert!(!in_doubt.is_empty(), "no append is in doubt");
             let found: Vec<_> = at_rest(&marks).await.into_values().flatten().collect();
             in_doubt.retain(|n| found.contains(n));
             assert!(fate == CutAfter || in_doubt.is_empty());
@@ -151,7 +151,7 @@ async fn cut<T: Mark>(uri: &str) {
             .iter()
             .filter(|failed| failed.error.is_maybe_stored());
         let in_doubt: Vec<_> = in_doubt.map(|failed| failed.item.n()).collect();
-        assert!(!in_doubt.is_empty(), "nothing was repeated");
+        assert!(!in_doubt.is_empty(), "no item is in doubt");
         let refused = error
             .failed()
             .iter()
@@ -169,7 +169,7 @@ async fn cut<T: Mark>(uri: &str) {
     }
 }
 
-/// The calls that need transactions or change streams say so before they send anything.
+/// The calls that need transactions or change streams refuse before they send anything.
 #[tokio::test]
 async fn what_needs_a_replica_set_says_so_and_sends_nothing() {
     let Some(standalone) = Standalone::start("standalone_needs").await else {
@@ -191,7 +191,7 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing() {
         Seconds10::create_collection(&db).sharded().await.err(),
     ];
     for error in refused {
-        let error = error.expect("it was refused");
+        let error = error.expect("it was not refused");
         assert!(
             error.is_unsupported() && !error.is_maybe_stored(),
             "{error}"

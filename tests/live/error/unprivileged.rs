@@ -1,4 +1,5 @@
-//! What opening a collection makes of a user who lacks a privilege, as MongoDB's own fail points answer.
+//! How opening a collection treats a user who lacks a privilege, with answers from MongoDB's own fail
+//! points.
 
 use bucket_runtime::{
     Bucket,
@@ -16,7 +17,7 @@ struct Timed {
     at: DateTime,
 }
 
-/// A database through one server or `mongos`, since each has fail points of its own; none of a user's
+/// A database through one server or `mongos`, since each has its own fail points; `None` on a user's
 /// own server.
 async fn database(server: &Server, name: &str) -> Option<Database> {
     let client = match server.cluster() {
@@ -27,7 +28,7 @@ async fn database(server: &Server, name: &str) -> Option<Database> {
     is_ours.then(|| client.unwrap().database(name))
 }
 
-/// The next command of this name is refused with this code.
+/// Makes the next command of this name fail with this code.
 async fn refuse(db: &Database, name: &str, code: i32) {
     let fail = doc! {
         "configureFailPoint": "failCommand",
@@ -41,7 +42,7 @@ async fn refuse(db: &Database, name: &str, code: i32) {
         .unwrap();
 }
 
-/// Behind a `mongos` the indexes are sent at each opening. Who may only read has no need of that.
+/// Behind a `mongos`, opening sends the indexes each time. A user who may only read does not need that.
 #[tokio::test]
 async fn a_user_who_may_not_make_indexes_opens_a_collection_that_has_them() {
     let options = ["--setParameter", "enableTestCommands=1"];
@@ -57,8 +58,8 @@ async fn a_user_who_may_not_make_indexes_opens_a_collection_that_has_them() {
     Timed::buckets(&db).await.unwrap();
 }
 
-/// Amazon DocumentDB takes no `hint` in an update, and says so by such a code. (Its own
-/// one, 303, closes the connection of a fail point.)
+/// Amazon DocumentDB takes no `hint` in an update, and says so by such a code. (Its own code, 303,
+/// makes a fail point close the connection.)
 #[tokio::test]
 async fn a_server_without_hinted_updates_is_refused_at_opening() {
     let options = ["--setParameter", "enableTestCommands=1"];
