@@ -14,7 +14,7 @@ use crate::support::database::{database, dense_buckets, number};
 const WRITERS: i64 = 32;
 const ITEMS: i64 = 40;
 
-/// One struct per ordinal and capacity, since both are facts of the type.
+/// One struct per ordinal and capacity, since a type fixes both.
 macro_rules! readings {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
         #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -52,7 +52,7 @@ readings! {
     Numbered1000("{sensor}_{#}", 1000)
 }
 
-/// How the items' times lie.
+/// How the items' times are spread.
 #[derive(Clone, Copy)]
 enum Times {
     /// All within one second, and many within one millisecond.
@@ -61,14 +61,14 @@ enum Times {
     Spread,
 }
 
-/// Through which handles the tasks append.
+/// The handles through which the tasks append.
 #[derive(Clone, Copy)]
 enum Handles {
-    /// Clones of one, in which appends travel together.
+    /// Clones of one handle, which combines their appends.
     Clones,
-    /// Clones of one, in which each append travels alone.
+    /// Clones of one handle, which sends each append alone.
     Uncombined,
-    /// Four of them, which know nothing of each other, as the handles of four processes do.
+    /// Four handles that know nothing of each other, like those of four processes.
     Four,
 }
 
@@ -94,8 +94,8 @@ fn time(times: Times, n: i64) -> DateTime {
     })
 }
 
-/// 32 tasks append their items to so many keys; then every item is there once, in a dense set
-/// of buckets.
+/// 32 tasks append their items to `keys` keys; then every item is there once, in a dense set of
+/// buckets.
 async fn race<T: Reading>(db: &Database, keys: i64, times: Times, through: Handles) {
     let _ = db.collection::<T>("readings").drop().await;
     let handles = handles::<T>(db, through).await;

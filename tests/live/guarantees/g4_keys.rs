@@ -1,7 +1,7 @@
 //! G4: a read for one key never returns another key's item, for any two keys.
 //!
-//! Distinct items go to every key of a set, all in one collection; then every way of reading a key
-//! must give exactly its own. That checks every ordered pair of keys.
+//! Distinct items go to every key of a set, all in one collection; then every way of reading a key must
+//! return exactly its own items. That checks every ordered pair of keys.
 
 use std::fmt::Debug;
 
@@ -57,15 +57,15 @@ notes! {
     Unique("{a}-{at}", a: Uuid)
 }
 
-/// The same moments for every key, so that ids differ in their keys alone.
+/// The same moments for every key, so that ids differ only in their keys.
 fn time(round: i64) -> DateTime {
     DateTime::from_millis(1_698_335_223_434 + round * 1000)
 }
 
 const ROUNDS: i64 = 3;
 
-/// Appends three items to each key (a full bucket, and an open one), one key after the other, so
-/// that a bucket that is taken for another key's is open when it happens. Then reads each key.
+/// Appends three items to each key (a full bucket, and an open one), one key after the other, so that a
+/// bucket that is mistaken for another key's is open at that moment. Then reads each key.
 pub(crate) async fn stay_apart<T: Note>(notes: &Buckets<T>, keys: &[T::Key]) {
     let item = |index: usize, round: i64| {
         T::new(
@@ -114,8 +114,8 @@ async fn reads_give_exactly<T: Note>(notes: &Buckets<T>, key: KeyRef<'_, T>, own
     assert_eq!(notes.page_count(key).await.unwrap(), 2);
 }
 
-/// What the raw driver finds with the key's filter: the numbers say whose items they are, and the
-/// key's own fields hold the very key.
+/// The raw driver finds exactly the key's items with the key's filter, and the buckets' key fields hold
+/// that key.
 async fn filter_gives_exactly<T: Note>(notes: &Buckets<T>, key: KeyRef<'_, T>, own: &[i64]) {
     let found = notes
         .collection()
@@ -180,7 +180,7 @@ async fn integers_stay_apart_up_to_their_limits() {
     .await;
 }
 
-/// What a tool beside ours sees: 64 bits where they suffice, a decimal number where not.
+/// What another tool sees: an int64 where 64 bits suffice, otherwise a decimal number.
 #[tokio::test]
 async fn an_integer_that_no_int64_holds_is_stored_as_a_decimal() {
     let notes = fresh::<Unsigned>(&database("decimal_key").await).await;

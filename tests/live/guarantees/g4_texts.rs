@@ -1,4 +1,4 @@
-//! G4 for keys of text, which may look like ids, escapes, patterns, operators and parts of each other.
+//! G4 for text keys, which may look like ids, escapes, patterns, operators and parts of each other.
 
 use std::fmt::Debug;
 
@@ -55,7 +55,7 @@ pub(crate) fn hostile() -> Vec<String> {
     let mut distinct = texts.clone();
     distinct.sort();
     distinct.dedup();
-    assert_eq!(distinct.len(), texts.len(), "a text stands here twice");
+    assert_eq!(distinct.len(), texts.len(), "a text is in the list twice");
     texts
 }
 
@@ -77,7 +77,7 @@ hostile_texts! {
     long_literals_keep_hostile_texts_apart: LongLiterals;
 }
 
-/// Texts that can be cut apart at several places when they are put together.
+/// Texts that, once joined, can be split at several places.
 pub(crate) const PARTS: [&str; 11] = ["", "_", "__", "a", "b", "a_b", "b_c", "_x", "x", "%", "-1_"];
 
 macro_rules! composite {
@@ -97,8 +97,8 @@ composite! {
     pairs_stay_apart_by_millis: PairMillis;
 }
 
-/// Sets of distinct keys out of texts in which everything that is special to some format is
-/// frequent, so that they are often prefixes of each other.
+/// Sets of distinct keys whose texts are full of characters that are special to some format, so that
+/// they are often prefixes of each other.
 fn key_sets<K: Debug + Ord>(
     key: impl Fn(String, String) -> K + Clone + 'static,
 ) -> impl Strategy<Value = Vec<K>> {

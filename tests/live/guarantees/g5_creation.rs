@@ -1,4 +1,4 @@
-//! G5, the order of creation: numbers and suffixes count up without a gap, until they are used up.
+//! G5, the order of creation: numbers and suffixes count up without a gap until they run out.
 
 use bucket_runtime::mongodb::{
     Database,
@@ -40,7 +40,7 @@ async fn race<T: Tick>(db: &Database) -> Vec<Document> {
     dense_buckets(&ticks).await.remove("5").unwrap()
 }
 
-/// That all but the last are full shows that each was opened when the one before it was full: no
+/// All buckets but the last are full. So each was opened when the one before it was full, since no
 /// bucket ever loses an item here.
 fn assert_created_one_after_the_other(buckets: &[Document], id: impl Fn(usize) -> String) {
     assert_eq!(buckets.len(), 640_usize.div_ceil(3));
@@ -77,8 +77,8 @@ async fn suffixes_count_without_a_gap_whatever_the_contention() {
     assert_created_one_after_the_other(&buckets, |n| format!("5_1698335223434{}", suffix(n)));
 }
 
-/// When the numbers of a moment, or of a key, are used up, an item is refused rather than put
-/// where it would break the order.
+/// When the numbers of a moment, or of a key, run out, an item is refused rather than stored where it
+/// would break the order.
 #[tokio::test]
 async fn ids_that_are_used_up_are_an_error() {
     let db = database("used_up").await;

@@ -33,7 +33,7 @@ macro_rules! ticks {
     )+};
 }
 
-/// All of one key, so that ids differ in their ordinals alone.
+/// Items of one key, so that ids differ only in their ordinals.
 pub(crate) trait Tick: Bucket<Key = (i64,)> {
     fn new(at: DateTime, n: i64) -> Self;
     fn n(&self) -> i64;
@@ -64,8 +64,8 @@ pub(crate) async fn read<T: Tick>(ticks: &Buckets<T>) -> Vec<i64> {
     items(ticks, &5).await.iter().map(Tick::n).collect()
 }
 
-/// Milliseconds that lie on both sides of everything that could break the order of texts: the
-/// epoch, the number of digits, the limits of the width.
+/// Milliseconds on both sides of everything that could break the order of texts: the epoch, the number
+/// of digits, the limits of the width.
 fn moments() -> Vec<i64> {
     let mut moments = vec![
         -1_000_000,
@@ -98,7 +98,7 @@ fn moments() -> Vec<i64> {
     moments
 }
 
-/// With capacity 1 each item opens its own bucket. They are appended in a scrambled order, so that
+/// With capacity 1 each item opens its own bucket. The items are appended in a scrambled order, so that
 /// the order of ids is not the order of insertion.
 async fn ids_sort_as_times<T: Tick>(db: &Database, unit: i64) {
     let ticks = fresh::<T>(db).await;
@@ -203,7 +203,7 @@ async fn a_late_item_goes_into_the_open_bucket() {
     for (n, seconds) in [100, 50, 70, 90, 10].into_iter().enumerate() {
         append(&ticks, seconds * 1000, n as i64).await;
     }
-    // 50 joined the bucket of 100, 90 that of 70; 10 opened its own.
+    // 50 joined the bucket of 100, and 90 that of 70; 10 opened its own.
     assert_eq!(
         ids(&ticks).await,
         ["5_0000000010", "5_0000000070", "5_0000000100"]

@@ -1,4 +1,4 @@
-//! G6: dropping a call's future at any point breaks none of G2 to G5, and doubles nothing.
+//! G6: dropping a call's future at any point breaks none of G2 to G5, and stores nothing twice.
 
 use std::{future::IntoFuture, time::Duration};
 
@@ -36,8 +36,8 @@ visits! {
     ByNumber("{page}_{#}", 3)
 }
 
-/// 16 tasks append, and drop the future of half of the appends after a random time, which spans
-/// from before the first byte is sent until after the answer.
+/// 16 tasks append. Each drops half of its futures after a random time, from before the first byte is
+/// sent until after the answer.
 async fn drop_at_random<T: Visit>(buckets: Buckets<T>) {
     const WRITERS: i64 = 16;
     const ITEMS: i64 = 100;
@@ -69,7 +69,7 @@ async fn drop_at_random<T: Visit>(buckets: Buckets<T>) {
     }
     let acknowledged = writers.join_all().await.concat();
 
-    // What was dropped may still be on its way; the check needs a collection at rest.
+    // Dropped appends may still be on their way; the check needs a collection at rest.
     let mut before = usize::MAX;
     let by_key = loop {
         let by_key = dense_buckets(&buckets).await;
@@ -104,12 +104,12 @@ async fn drop_at_random<T: Visit>(buckets: Buckets<T>) {
     assert_eq!(stored.len(), with_doubles, "an item was stored twice");
     assert!(
         acknowledged.len() < (WRITERS * ITEMS) as usize,
-        "some futures were dropped early"
+        "no future was dropped early"
     );
     for n in acknowledged {
         assert!(
             stored.binary_search(&n).is_ok(),
-            "G1: item {n} was acknowledged"
+            "G1: item {n} was acknowledged and is missing"
         );
     }
 }
@@ -137,7 +137,7 @@ async fn appends_dropped_at_random_points() {
     .await;
 }
 
-/// A future that was made but never polled has sent nothing.
+/// A future that was created but never polled has sent nothing.
 #[tokio::test]
 async fn an_append_that_is_not_awaited_sends_nothing() {
     let (db, record) = crate::support::database::recorded("not_awaited").await;

@@ -1,6 +1,6 @@
-//! The whole life of the data at once: tasks append, singly and in bulk, edit and remove, while
-//! another one changes the capacity up and down and packs the buckets, and all of them drop some of
-//! their calls. What was acknowledged holds, and at rest the buckets are as ever.
+//! The whole life of the data at once: tasks append, singly and in bulk, edit and remove, while another
+//! task changes the capacity up and down and packs the buckets, and all of them drop some of their
+//! calls. Every acknowledged change holds, and at rest the buckets satisfy all guarantees.
 
 use std::{
     collections::BTreeMap,
@@ -30,13 +30,13 @@ use crate::{
 const WRITERS: u64 = 5;
 const STEPS: usize = 80;
 
-/// What an item is worth whose append was dropped; the other way round, its removal was.
+/// The values that an item may have after its append was dropped, or its removal.
 const DROPPED: [Option<i32>; 2] = [None, Some(0)];
 
-/// How often the capacity is changed, at least, by a call that is not dropped.
+/// The least number of changes of the capacity by calls that are not dropped.
 const CHANGES: u32 = 4;
 
-/// A writer of items of its own, which are in the same buckets as those of others.
+/// A writer of its own items, which share buckets with other writers' items.
 struct Writer<T> {
     notes: Buckets<T>,
     next: i64,
@@ -78,8 +78,7 @@ impl<T: Entry> Writer<T> {
         self.known.insert(known.item.n(), known);
     }
 
-    /// One of the items that have these values. What a dropped call was about may be changed by it
-    /// yet.
+    /// One of the items that have these values. A dropped call may still change it.
     fn pick(&mut self, pick: usize, is: impl Fn(&[Option<i32>]) -> bool) -> Option<&mut Known<T>> {
         let mut those = Vec::from_iter(self.known.values_mut().filter(|known| is(&known.values)));
         (!those.is_empty()).then(|| those.swap_remove(pick % those.len()))
@@ -97,7 +96,7 @@ impl<T: Entry> Writer<T> {
         }
     }
 
-    /// Many at once, which is not done while buckets are rewritten.
+    /// Appends many items at once, but not while buckets are rewritten.
     async fn load(&mut self, items: u32) {
         let places = (0..items).map(|_| place(&mut rand::rng()));
         let items = Vec::from_iter(places.map(|place| self.new_item(place)));
@@ -108,7 +107,8 @@ impl<T: Entry> Writer<T> {
             .for_each(|item| self.know(item, &[Some(0)]));
     }
 
-    /// A repetition tells whether a dropped append was carried out, and makes up for it.
+    /// Repeating a dropped append stores the item if it is missing, and so settles whether it is
+    /// stored.
     async fn again(&mut self, pick: usize, limit: Option<u64>) {
         let notes = self.notes.clone();
         if T::SPEC.unique.is_some()
@@ -168,7 +168,7 @@ impl<T: Entry> Writer<T> {
     }
 }
 
-/// How often in a row a read may miss an item that is moved from bucket to bucket meanwhile.
+/// How often in a row a read may miss an item that is being moved from bucket to bucket.
 const MISSED: u32 = 20;
 
 /// Changes the capacity up and down until told to stop.
@@ -185,7 +185,7 @@ async fn up_and_down<A: Entry, B: Entry>(db: Database, seed: u64, stop: Arc<Atom
         };
         let dropped = random.random_range(0..3) == 0;
         let limit = dropped.then(|| random.random_range(0..60_000));
-        // One that was dropped is called again.
+        // A dropped call is made again.
         let is_done = match called(call, limit).await {
             Outcome::Done(change) => {
                 assert!(change.left.is_empty(), "{:?}", change.left);
@@ -207,8 +207,8 @@ async fn up_and_down<A: Entry, B: Entry>(db: Database, seed: u64, stop: Arc<Atom
     }
 }
 
-/// Waits until nothing is on its way any more. A transaction of a dropped call pauses for half a
-/// second before it is begun again.
+/// Waits until no call is on its way any more. The transaction of a dropped call pauses for half a
+/// second before it is retried.
 async fn at_rest(db: &Database, collection: &str) {
     let collection = db.collection::<Document>(collection);
     let mut before = Vec::new();
@@ -228,7 +228,7 @@ async fn at_rest(db: &Database, collection: &str) {
 
 async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
     let seed = rand::random_range(0..1_000_000);
-    // Shown if the test fails.
+    // The test's output shows this if the test fails.
     println!("{test}: seed {seed}");
     let db = database(test).await;
     if validated {
@@ -258,13 +258,13 @@ async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
     changes.await.unwrap();
     at_rest(&db, A::SPEC.collection).await;
 
-    // Whichever capacity was the last one, these calls pack all.
+    // Whichever capacity was the last, these calls pack all buckets.
     change::<A>(&db, true).await;
     model.agrees::<A>(&db).await;
     let before = in_order(&large).await;
     change::<B>(&db, true).await;
     model.agrees::<B>(&db).await;
-    assert_eq!(in_order(&small).await, before, "the order");
+    assert_eq!(in_order(&small).await, before, "packing changed the order");
     if B::SPEC.max_bytes == Seconds4::SPEC.max_bytes {
         is_dense(&small).await;
     }

@@ -1,4 +1,4 @@
-//! What is known of items of which some calls were dropped, and what is stored in the end.
+//! What a test knows about items after some calls were dropped, and what is stored in the end.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -21,20 +21,21 @@ use crate::{
     support::database::{documents, items, number},
 };
 
-/// More than a writer has items. They are numbered from its own number times this one on.
+/// More items than a writer has. A writer's items are numbered from its own number times this.
 pub(crate) const ITEMS: i64 = 10_000;
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug)]
 pub(crate) enum Outcome<O> {
     Done(O),
-    /// Nothing: the index was missing for too long, since a change of the capacity was dropped.
+    /// Nothing was stored: the index was missing for too long, since a change of the capacity was
+    /// dropped.
     Refused,
-    /// It was dropped, and may be carried out yet.
+    /// The call was dropped, and may still be carried out.
     Unknown,
 }
 
-/// Carries out a call, or drops it after so many microseconds.
+/// Carries out a call, or drops it after `limit` microseconds.
 pub(crate) async fn called<O>(
     call: impl IntoFuture<Output = Result<O>>,
     limit: Option<u64>,
@@ -52,16 +53,16 @@ pub(crate) async fn called<O>(
     }
 }
 
-/// What a writer knows of one of its items.
+/// What a writer knows about one of its items.
 pub(crate) struct Known<T> {
     pub(crate) item: T,
-    /// The values that it may have, `None` if it may not be stored.
+    /// The values that the item may have, `None` if it may be missing.
     pub(crate) values: Vec<Option<i32>>,
     /// Whether the append was acknowledged, before the next item was sent.
     pub(crate) in_order: bool,
 }
 
-/// What is known of all items.
+/// What all writers together know about their items.
 #[derive(Default)]
 pub(crate) struct Model(BTreeMap<i64, (i64, Vec<Option<i32>>, bool)>);
 
@@ -73,8 +74,8 @@ impl Model {
         }
     }
 
-    /// Each item is stored once, with a value that it may have, or not stored if that may be; there
-    /// are no others, and the buckets are as ever.
+    /// Each item is stored once with a value that it may have, or is missing if it may be. There are no
+    /// other items, and the buckets satisfy all guarantees.
     pub(crate) async fn agrees<T: Entry>(&self, db: &Database) {
         assert_eq!(T::verify(db).await.unwrap(), []);
         let documents = documents(&db.collection::<Document>(T::SPEC.collection)).await;
@@ -99,10 +100,10 @@ impl Model {
             let value = found.map(|(_, value)| value);
             assert!(
                 values.contains(&value),
-                "item {n}: {value:?} is none of {values:?}"
+                "item {n}: {value:?} is not one of {values:?}"
             );
         }
-        assert_eq!(stored, BTreeMap::new(), "nobody has written these");
+        assert_eq!(stored, BTreeMap::new(), "nobody wrote these");
     }
 
     /// Where buckets are numbered, a writer's items are in the order in which they were acknowledged.
@@ -129,7 +130,7 @@ impl Model {
     }
 }
 
-/// The buckets with the numbers of their items.
+/// The buckets with the numbers of their items, as text.
 fn told<T: Entry>(documents: &[Document]) -> String {
     let n = |item: &Bson| number(item.as_document().unwrap().get("n"));
     let line = |bucket: &Document| {
@@ -141,7 +142,7 @@ fn told<T: Entry>(documents: &[Document]) -> String {
     documents.iter().map(line).collect()
 }
 
-/// The items of each owner, as they are read.
+/// The items of each owner, in the order in which they are read.
 pub(crate) async fn in_order<T: Entry>(notes: &Buckets<T>) -> Vec<Vec<i64>> {
     let mut all = Vec::new();
     for owner in 0..OWNERS {

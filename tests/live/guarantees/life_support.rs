@@ -1,5 +1,5 @@
-//! Items over all ordinals, with and without something that buckets keep about them, each as two
-//! structs of different capacities; and the random programs that are run on them.
+//! Items with every ordinal, with and without totals that the buckets keep, each as two structs of
+//! different capacities; and the random programs that run on them.
 
 use std::sync::LazyLock;
 
@@ -10,15 +10,15 @@ use crate::edit::edits_support::{Note, fields_of_note};
 
 pub(crate) const OWNERS: i64 = 4;
 
-/// Of how many windows the items of an owner are.
+/// The number of windows that an owner's items are in.
 const HOURS: i64 = 3;
 
 pub(crate) trait Entry: Note {
-    /// One with this much text, at a moment that others may have, too.
+    /// An item at this place; other items may have the same moment.
     fn of(place: Place, n: i64) -> Self;
 }
 
-/// What an item is like.
+/// The owner, the moment and the length of an item.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) owner: i64,
@@ -54,7 +54,7 @@ macro_rules! entries {
             fn of(place: Place, n: i64) -> Self {
                 Self {
                     at: moment(place.hour, place.millis),
-                    // So much that bytes count where buckets take few.
+                    // Enough text for the byte limit to matter where it is low.
                     text: "x".repeat(place.bytes),
                     ..Self::new(place.owner, n, 0)
                 }
@@ -82,24 +82,24 @@ entries! {
     WindowsBytes10 WindowsBytes4(id = "{owner}_{at/1h}", max_bytes = 4000) n[unique];
 }
 
-/// Within three seconds of an hour of a day not long ago.
+/// A moment within three seconds of an hour of a recent day.
 fn moment(hour: i64, millis: i64) -> DateTime {
     static DAY: LazyLock<i64> =
         LazyLock::new(|| DateTime::now().timestamp_millis() / 86_400_000 * 86_400_000);
     DateTime::from_millis(*DAY - hour * 3_600_000 + millis)
 }
 
-/// A step of a writer's program. What it edits or removes it picks from what it knows to be stored.
+/// A step of a writer's program. It edits or removes an item that the writer knows to be stored.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Append(Place),
-    /// Appends once more what may or may not be stored, where items have an identity.
+    /// Appends an item again that may or may not be stored, where items have an identity.
     Again(usize),
     Update(usize),
     Remove(usize),
 }
 
-/// A writer's steps, each with the microseconds after which its future is dropped, if it is.
+/// A writer's steps, each with the microseconds after which its future is dropped, if any.
 pub(crate) fn program(seed: u64, steps: usize) -> Vec<(Step, Option<u64>)> {
     let random = &mut StdRng::seed_from_u64(seed);
     let step = |_| {

@@ -1,5 +1,5 @@
-//! Bulk: `append_many` stores what single appends would have stored, whatever the keys, the order
-//! and the buffer, and beside other writers.
+//! Bulk: `append_many` stores what single appends would have stored, whatever the keys, the order and
+//! the buffer, also beside other writers.
 
 use std::{
     collections::BTreeMap,
@@ -60,8 +60,8 @@ async fn fresh<T: Sample>(db: &Database) -> Buckets<T> {
     T::buckets(db).await.unwrap()
 }
 
-/// Random loads and single appends, compared with a plain list. Times go up, at several paces, so
-/// that the order of ids is that of the calls.
+/// Random loads and single appends, compared with a plain list. Times go up, at several paces, so that
+/// the order of ids is the order of the calls.
 async fn like_single_appends<T: Sample>(db: &Database) {
     for pace in [40, 2_000] {
         let buckets = fresh::<T>(db).await;
@@ -123,7 +123,7 @@ async fn bulk_loads_and_single_appends_store_the_same() {
     like_single_appends::<Numbered10>(&db).await;
 }
 
-/// Three loads and six writers of single items, through handles of their own, on few keys.
+/// Three loads and six writers of single items, each with its own handle, on few keys.
 async fn beside_others<T: Sample>(db: &Database) {
     const KEYS: i64 = 4;
     const LOADED: i64 = 2_000;
@@ -185,7 +185,7 @@ async fn g1_g2_g3_bulk_loads_beside_single_appends() {
     beside_others::<Numbered10>(&db).await;
 }
 
-/// Loads that are dropped on the way, beside one that is not.
+/// Loads that are dropped midway, beside one that is not.
 async fn dropped<T: Sample>(db: &Database) {
     const KEYS: i64 = 5;
     const LOADED: i64 = 1_000;
@@ -204,7 +204,7 @@ async fn dropped<T: Sample>(db: &Database) {
             stored_all.push(load);
         }
     }
-    // What was dropped may still be on its way.
+    // Dropped calls may still be on their way.
     let last = T::new(0, 1_698_321_600_000 + 20 * LOADED * 300, 20 * LOADED);
     buckets.append_many([last]).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;

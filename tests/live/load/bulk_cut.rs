@@ -1,6 +1,6 @@
-//! A network that fails in the middle of a load: a command is repeated once, and carried out once.
-//! If it is cut off twice, what it carried is handed back as maybe stored, and what was not sent as
-//! not stored.
+//! A network that fails in the middle of a load: a command is repeated once, and carried out once. If
+//! it is cut twice, the load hands back the items of that command as maybe stored, and the items that
+//! were not sent as not stored.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ async fn a_load_that_is_cut_off_once_is_stored_once() {
     repeated::<Numbered10>(test, "$push", &[CutBefore]).await;
 }
 
-/// All commands from one on are cut off until the load gives up.
+/// From one command on, every command is cut until the load gives up.
 async fn given_up<T: Mark>(mark: &'static str, passes: usize, fate: Fate) {
     const KEYS: i64 = 7;
     let (proxy, marks, direct) = opened::<T>("bulk_cut_twice", KEYS).await;
@@ -73,7 +73,7 @@ async fn given_up<T: Mark>(mark: &'static str, passes: usize, fate: Fate) {
     let error = load.await.unwrap_err();
     proxy.next("", []);
     let left: Vec<_> = rest.map(|item| item.n()).collect();
-    assert!(!left.is_empty(), "no further items were taken");
+    assert!(!left.is_empty(), "the load took all items");
     assert_eq!(
         error.stored() + error.failed().len() as u64 + left.len() as u64,
         N as u64
@@ -98,10 +98,10 @@ async fn given_up<T: Mark>(mark: &'static str, passes: usize, fate: Fate) {
     assert_eq!(
         certain.len() as u64,
         error.stored(),
-        "G1: what is stored for certain"
+        "G1: the items that are certainly stored"
     );
 
-    // What is certainly not stored, and the rest, can be sent again.
+    // The items that failed, certainly or maybe, can be sent again.
     let failed = error.into_failed().into_iter();
     let again = failed
         .filter(|failed| !failed.error.is_maybe_stored() || fate == CutBefore)

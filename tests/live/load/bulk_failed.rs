@@ -30,7 +30,7 @@ fn items<T: Mark>(keys: i64) -> impl Iterator<Item = T> {
     (0..N).map(move |n| T::new(n % keys, n).at(NOON + n * 700))
 }
 
-/// The bad ones come back, in order, and for the right reason; nothing is in doubt.
+/// The bad items come back, in order, and for the right reason; nothing is in doubt.
 fn assert_handed_back<T: Mark>(
     error: &AppendManyError<T>,
     all: i64,
@@ -122,7 +122,7 @@ async fn items_that_a_validator_refuses_are_handed_back() {
     validator::<Numbered1>(&db).await;
 }
 
-/// In the year 5000 seconds have eleven digits.
+/// In the year 5000, seconds have eleven digits.
 #[tokio::test]
 async fn items_with_a_time_that_no_id_holds_are_handed_back() {
     let marks = fresh::<Seconds10>(&database("bulk_times").await).await;
@@ -189,8 +189,8 @@ async fn a_too_large_item_is_handed_back_and_no_other() {
     too_large::<Numbered1>(&db).await;
 }
 
-/// Items of 1 MB, twenty to a bucket: a document holds fifteen of them, and further ones go into the
-/// next bucket.
+/// Items of 1 MB, twenty to a bucket: a document holds fifteen of them, and the others go into the next
+/// bucket.
 async fn too_many<T: Mark>(db: &Database) {
     let marks = fresh::<T>(db).await;
     let text = "x".repeat(MB);
@@ -214,8 +214,8 @@ async fn of_items_that_together_exceed_a_document_all_are_stored() {
     too_many::<Numbered20>(&db).await;
 }
 
-/// Items that nearly fill a document, for keys with an open bucket: each fits by itself, and two
-/// exceed a command.
+/// Items that nearly fill a document, for keys with an open bucket: each fits alone, and two exceed a
+/// command.
 #[tokio::test]
 async fn large_items_for_open_buckets_are_stored_side_by_side() {
     let marks = fresh::<Numbered10>(&database("bulk_nearly").await).await;
@@ -230,7 +230,7 @@ async fn large_items_for_open_buckets_are_stored_side_by_side() {
     assert_stored(&marks, (0..10).flat_map(|k| [(k, k), (k, 10 + k)])).await;
 }
 
-/// What concerns all of them: nothing is stored, and nothing in doubt.
+/// An error that concerns all items: nothing is stored, and nothing is in doubt.
 async fn no_index<T: Mark>(db: &Database) {
     let marks = fresh::<T>(db).await;
     marks.collection().drop_index("bucket_open").await.unwrap();
@@ -242,7 +242,7 @@ async fn no_index<T: Mark>(db: &Database) {
         assert!(failed.error.is_index_conflict() && !failed.error.is_maybe_stored());
     }
     let taken = error.failed().len() as i64;
-    assert!(taken < N, "no further items were taken");
+    assert!(taken < N, "the load took all items");
     assert_eq!(all.next().unwrap().n(), taken);
     assert_eq!(documents(marks.collection()).await, []);
 }
@@ -254,7 +254,7 @@ async fn without_the_open_index_nothing_is_stored() {
     no_index::<Numbered10>(&db).await;
 }
 
-/// A bucket that is none of the key's, and open: it is in the way of that key alone.
+/// An open bucket that does not belong to the key blocks that key alone.
 async fn foreign<T: Mark>(db: &Database) {
     let marks = fresh::<T>(db).await;
     let item = doc! { "at": DateTime::from_millis(0), "n": -1_i64, "text": "" };
@@ -265,7 +265,7 @@ async fn foreign<T: Mark>(db: &Database) {
     let named = |error: &Error| error.to_string().contains("\"foreign\"");
     assert_handed_back(&error, N, is_its, named);
     let deleted = marks.collection().delete_one(foreign).await.unwrap();
-    assert_eq!(deleted.deleted_count, 1, "it is as it was");
+    assert_eq!(deleted.deleted_count, 1, "the foreign bucket has changed");
     let others = (0..N).filter(|n| !is_its(*n));
     assert_stored(&marks, others.map(|n| (n % 5, n))).await;
 }

@@ -1,5 +1,5 @@
-//! Bulk: keys of every kind in one load, also those whose texts look like ids and patterns. A read
-//! of each key gives its own items, in the order of the load.
+//! Bulk: keys of every kind in one load, including texts that look like ids and patterns. A read of
+//! each key returns its own items, in the order of the load.
 
 use std::fmt::Debug;
 
@@ -21,7 +21,7 @@ use crate::{
 
 const ROUNDS: i64 = 5;
 
-/// One load with some items of each key, in turn; then a second one, which finds open buckets.
+/// One load with some items of each key in turn; then a second load, which finds open buckets.
 async fn load<T: Note>(db: &Database, keys: Vec<T::Key>)
 where
     T::Key: Debug,

@@ -1,5 +1,5 @@
-//! Bulk: where items come from, how many are held back, how far a load has come, and what is left
-//! when the server has gone.
+//! Bulk: where items come from, how many are buffered, how far a load has come, and what is left when
+//! the server has gone.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,7 +42,7 @@ async fn a_load_from_a_channel() {
     assert_stored(&marks, (0..500).map(|n| (n % 3, n))).await;
 }
 
-/// An endless stream, of which a load takes as many as the caller allows.
+/// A load takes from an endless stream as many items as the caller allows.
 #[tokio::test]
 async fn a_load_from_a_part_of_an_endless_stream() {
     let marks = fresh::<Numbered10>(&database("bulk_endless").await).await;
@@ -96,7 +96,7 @@ async fn any_buffer_stores_the_same_and_progress_counts_what_is_stored() {
     buffers::<Numbered10>(&db).await;
 }
 
-/// With a large buffer, whole buckets are written, many in a command.
+/// With a large buffer, a load writes whole buckets, many in a command.
 #[tokio::test]
 async fn a_load_takes_few_commands() {
     let (db, record) = recorded("bulk_commands").await;
@@ -111,7 +111,7 @@ async fn a_load_takes_few_commands() {
     }
 }
 
-/// All within one second, in which buckets exist already: the suffixes go on in order.
+/// All items are within one second that already has buckets: the suffixes go on in order.
 #[tokio::test]
 async fn a_load_within_one_second_takes_suffixes_in_order() {
     let marks = fresh::<Seconds10>(&database("bulk_second").await).await;
@@ -137,7 +137,7 @@ async fn a_load_within_one_second_takes_suffixes_in_order() {
     assert_eq!(ids(&marks).await, expected);
 }
 
-/// Items that failed are held until the end, so there is a limit to them.
+/// A load keeps failed items until the end, so their number is limited.
 #[tokio::test]
 async fn a_load_of_nothing_but_failures_stops_and_leaves_the_rest() {
     let marks = fresh::<Seconds10>(&database("bulk_only_failures").await).await;
@@ -151,9 +151,9 @@ async fn a_load_of_nothing_but_failures_stops_and_leaves_the_rest() {
     assert_eq!(endless.next().unwrap().n(), failed);
 }
 
-/// The server dies in the middle of a load, and comes back. What was stored for certain is there;
-/// what was in doubt is there once or not at all; the others, and those that the load did not even
-/// take, are not.
+/// The server dies in the middle of a load, and comes back. Items that were certainly stored are there,
+/// items in doubt are there once or not at all, and the others, including those that the load never
+/// took, are not there.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_dies_leaves_the_rest_in_the_callers_hands() {
     let set = ReplicaSet::start(1).await.unwrap();

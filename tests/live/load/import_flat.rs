@@ -1,5 +1,5 @@
-//! Import: what a flat collection holds is in buckets afterwards, once, by key and in order,
-//! wherever it was broken off.
+//! Import: the items of a flat collection end up in buckets, once each, by key and in order, wherever
+//! the import was interrupted.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -59,7 +59,7 @@ rides! {
     Numbered10("{city}-{bike_id}_{#}", 10)
 }
 
-/// A flat document, with a field that the struct does not know.
+/// A flat document, with a field that the struct does not have.
 fn flat(n: i64, bike: i64, city: &str, millis: i64) -> Document {
     let bike = if n % 2 == 0 {
         Bson::Int64(bike)
@@ -72,7 +72,7 @@ fn flat(n: i64, bike: i64, city: &str, millis: i64) -> Document {
     }
 }
 
-/// Rides of five keys in random order, and what each key's items must be.
+/// Rides of five keys in random order, and the items that each key must end up with.
 async fn fill(db: &Database, rides: i64) -> BTreeMap<(String, i64), Vec<i64>> {
     let collection = db.collection::<Document>("flat");
     collection.drop().await.unwrap();
@@ -128,8 +128,8 @@ fn kilometres(bucket: &Document) -> Vec<i64> {
         .collect()
 }
 
-/// The items of each key are the expected ones: exactly in order with numbers, and with times once
-/// those of one moment are put in order.
+/// The items of each key are the expected ones: with numbers exactly in order, with times after sorting
+/// the items of each moment.
 async fn assert_imported<T: Ride>(
     buckets: &Buckets<T>,
     expected: &BTreeMap<(String, i64), Vec<i64>>,
@@ -152,7 +152,7 @@ async fn assert_imported<T: Ride>(
         assert_eq!(&stored, expected, "{city:?}, {bike}");
         assert_eq!(items(buckets, (city, bike)).await.len(), expected.len());
     }
-    assert_eq!(left, 0, "buckets of no key");
+    assert_eq!(left, 0, "buckets of unknown keys");
 }
 
 async fn imports<T: Ride>(db: &Database) {
@@ -177,7 +177,7 @@ async fn imports<T: Ride>(db: &Database) {
         .collection::<Document>("bucket_regroup")
         .count_documents(doc! {})
         .await;
-    assert_eq!(left.unwrap(), 0, "records of work that is done");
+    assert_eq!(left.unwrap(), 0, "records of finished work are left");
 }
 
 #[tokio::test]
@@ -190,7 +190,7 @@ async fn a_flat_collection_is_imported_by_key_and_in_time_order() {
     imports::<Numbered10>(&db).await;
 }
 
-/// Not a test, but what another process does: it imports until it is killed.
+/// Not a test: another process runs this import until it is killed.
 #[tokio::test]
 #[ignore = "a process that another test starts"]
 async fn the_importing_process() {
@@ -233,7 +233,7 @@ async fn import_in_a_process_that_is_killed(db: &str) {
     assert_eq!(output.status.code(), None, "{printed}");
 }
 
-/// Drops the future after the second or third report and a moment, in the middle of some step.
+/// Drops the future a moment after the second or third report, in the middle of some step.
 async fn import_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collection<Document>) {
     let (reports, moment) = {
         let mut random = rand::rng();
@@ -262,7 +262,7 @@ async fn an_import_that_is_dropped_and_killed_is_taken_up_where_it_was_left() {
     is_taken_up::<Seconds3>(&db).await;
 }
 
-/// Each key has nine windows, and it is left in the middle of one, or between two.
+/// Each key has nine windows, and the import is dropped in the middle of one, or between two.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_into_windows_is_taken_up_where_it_was_left() {
     let db = database("import_kill_windows").await;
@@ -281,7 +281,7 @@ async fn is_taken_up<T: Ride>(db: &Database) {
         first.get_or_insert(at.stored);
     });
     let done = import_flat.await.unwrap();
-    assert!(first.unwrap() > 0, "it began anew");
+    assert!(first.unwrap() > 0, "the import started over");
     assert_eq!((done.found, done.stored), (60_000, 60_000));
     assert_imported(&buckets, &expected).await;
 }
@@ -291,7 +291,7 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
     let db = database("import_taken").await;
     fill(&db, 100).await;
     let buckets = fresh::<Numbered3>(&db).await;
-    // Keys whose ids lie close by are in nobody's way.
+    // Keys with nearby ids do not matter.
     let at = DateTime::from_millis(0);
     for (city, bike) in [("Bern", 1212), ("Bern_", 1), ("Bern_1", 22), ("a", 1)] {
         buckets
@@ -331,7 +331,7 @@ async fn a_flat_document_that_is_no_item_is_named_and_once_corrected_it_goes_on(
     assert_imported(&buckets, &expected).await;
 }
 
-/// Keys to which a live program appends while they are imported.
+/// A live program appends to other keys during the import.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_of_other_keys_is_not_in_the_way() {
     let db = database("import_beside").await;
@@ -365,7 +365,7 @@ async fn a_writer_of_other_keys_is_not_in_the_way() {
     assert_imported(&buckets, &expected).await;
 }
 
-/// As a call that was dropped goes on beside the one that takes up its work.
+/// A dropped call may go on beside the call that takes over its work.
 #[tokio::test(flavor = "multi_thread")]
 async fn several_runs_at_a_time_store_each_item_once() {
     let db = database("import_side_by_side").await;
@@ -380,18 +380,18 @@ async fn several_runs_at_a_time_store_each_item_once() {
     for run in runs {
         match run.unwrap() {
             Ok(done) => finished += usize::from(done.stored == 20_000),
-            // The work was taken away from it, or was finished when it looked again.
+            // Another run took over this one's work, or had already finished it.
             Err(error) => assert!(
                 error.is_import_overtaken() || error.is_key_taken(),
                 "{error}"
             ),
         }
     }
-    assert!(finished > 0, "nobody has finished");
+    assert!(finished > 0, "no run has finished");
     assert_imported(&buckets, &expected).await;
 }
 
-/// What the manual of `import_flat` says not to do; yet nothing is lost, and the guarantees hold.
+/// The docs of `import_flat` advise against this; yet nothing is lost, and the guarantees hold.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_writer_of_a_key_that_is_half_imported_is_joined() {
     let db = database("import_joined").await;
