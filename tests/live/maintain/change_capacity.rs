@@ -1,4 +1,4 @@
-//! `change_capacity` moves a collection to another capacity, and handles that are open follow.
+//! `change_capacity` moves a collection to another capacity, and open handles follow.
 
 use std::fmt::Debug;
 
@@ -58,7 +58,7 @@ trades! {
     Windowed7("{customer}_{at/10s}", 7)
 }
 
-/// The numbers of a key's items, as they are read.
+/// The numbers of a key's items, in the order in which they are read.
 pub(crate) async fn numbers<T: Trade>(trades: &Buckets<T>, customer: i64) -> Vec<i64> {
     items(trades, &customer).await.iter().map(T::n).collect()
 }
@@ -69,7 +69,7 @@ pub(crate) async fn change<T: Bucket>(db: &Database, repack: bool) -> CapacityPr
     done
 }
 
-/// What is promised at any time: G2, G3 and G5, by the library's own look and by another one.
+/// G2, G3 and G5, which hold at any time: checked by `verify`, and by reading the documents.
 pub(crate) async fn is_sound<T: Trade>(db: &Database) -> Buckets<T> {
     assert_eq!(T::verify(db).await.unwrap(), []);
     let trades = T::buckets(db).await.unwrap();
@@ -81,8 +81,8 @@ pub(crate) async fn is_sound<T: Trade>(db: &Database) -> Buckets<T> {
     trades
 }
 
-/// Each key, or window, has ceil(n / capacity) buckets, and no bucket is sealed for having room. A
-/// numbered key may have an empty one at its end.
+/// Each key, or window, has ceil(n / capacity) buckets, and no sealed bucket has room. A numbered key
+/// may have an empty bucket at its end.
 pub(crate) async fn is_dense<T: Bucket>(trades: &Buckets<T>) {
     let count = T::SPEC.count;
     let mut all = documents(trades.collection()).await;
@@ -135,7 +135,7 @@ async fn all_numbers<T: Trade>(trades: &Buckets<T>) -> Vec<Vec<i64>> {
     all
 }
 
-/// Appends to each key, one by one and several at once, by a handle of whichever capacity.
+/// Appends to each key, one by one and several at once, through a handle of any capacity.
 async fn goes_on<T: Trade>(trades: &Buckets<T>, mut model: Vec<Vec<i64>>, first: i64) {
     for (numbers, customer) in model.iter_mut().zip(CUSTOMERS) {
         for n in first..first + 30 {
@@ -167,7 +167,7 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, repack: bool) {
 
     let raised = change::<B>(&db, repack).await;
     let new = is_sound::<B>(&db).await;
-    assert_eq!(all_numbers(&new).await, model, "the order");
+    assert_eq!(all_numbers(&new).await, model, "the order changed");
     if repack {
         is_dense(&new).await;
         assert!(raised.replaced > raised.written, "{raised:?}");
@@ -183,11 +183,11 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, repack: bool) {
         }
         assert_eq!(after, before);
     }
-    // Nothing is left to be done.
+    // Nothing is left to do.
     let again = change::<B>(&db, repack).await;
     assert_eq!((again.replaced, again.written), (0, 0));
 
-    // The old handle follows, and so does a new one.
+    // The old handle follows, and so does a new handle.
     goes_on(&old, model, 2000).await;
     is_sound::<B>(&db).await;
     let model = all_numbers(&new).await;
@@ -197,7 +197,7 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, repack: bool) {
     let model = all_numbers(&new).await;
     change::<C>(&db, repack).await;
     let newest = is_sound::<C>(&db).await;
-    assert_eq!(all_numbers(&newest).await, model, "the order");
+    assert_eq!(all_numbers(&newest).await, model, "the order changed");
     if repack {
         is_dense(&newest).await;
     }
@@ -225,11 +225,11 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, repack: bool) {
         assert_eq!(number(kept.get("sum")), sum, "{bucket}");
     }
 
-    // And back to where it began.
+    // Change back to the first capacity.
     change::<A>(&db, true).await;
     let old = is_sound::<A>(&db).await;
     is_dense(&old).await;
-    assert_eq!(numbers(&old, 21).await, all, "the order");
+    assert_eq!(numbers(&old, 21).await, all, "the order changed");
 }
 
 #[tokio::test]
@@ -276,7 +276,7 @@ async fn windowed_up_and_down() {
     up_and_down::<Windowed10, Windowed25, Windowed7>("recap_windowed", true).await;
 }
 
-/// What a crash between dropping the old index and making the new one leaves behind.
+/// The state that a crash leaves between dropping the old index and creating the new one.
 async fn without_an_index<A: Trade, B: Trade>(test: &str) {
     for repair in [false, true] {
         let db = database(test).await;
@@ -284,7 +284,7 @@ async fn without_an_index<A: Trade, B: Trade>(test: &str) {
         let model = all_numbers(&old).await;
         old.collection().drop_index("bucket_open").await.unwrap();
         if repair {
-            // Opening makes the index, if only one bucket of each key has room.
+            // Opening creates the index only if at most one bucket of each key has room.
             assert!(B::buckets(&db).await.unwrap_err().is_several_open());
             assert_eq!(B::repair(&db).await.unwrap(), []);
         } else {

@@ -1,5 +1,5 @@
-//! The capacity is changed while tasks append, by processes that are killed: each acknowledged item is
-//! there once, and in the end all is dense. This test binary runs itself again as those processes.
+//! Processes that are killed change the capacity while tasks append: each acknowledged item is there
+//! once, and in the end all buckets are dense. This test binary starts itself again as those processes.
 
 use std::{
     collections::BTreeMap,
@@ -29,10 +29,10 @@ use crate::{
 const CALL: &str = "BUCKET_TESTS_CHANGE_CAPACITY";
 const WRITERS: i64 = 8;
 
-/// So few that each is written to all the time.
+/// Few keys, so that each is written to all the time.
 const CUSTOMERS: i64 = 5;
 
-/// Not a test, but what the other process does, to the end or until it is killed.
+/// Not a test: the other process runs this, to the end or until it is killed.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a process that another test starts"]
 async fn the_process_that_changes() {
@@ -40,7 +40,7 @@ async fn the_process_that_changes() {
         return;
     };
     let (db, to) = call.split_once(' ').unwrap();
-    // By `MONGODB_URI` that of the test.
+    // `MONGODB_URI` names the test's server.
     let db = client().await.database(db);
     match to {
         "timed 25" => change::<Timed25>(&db, true).await,
@@ -60,7 +60,7 @@ fn start(db: &Database, to: &str, uri: &str) -> Child {
             "--exact",
             "--ignored",
         ])
-        // What it panics with stands on its standard error then.
+        // So that a panic's message reaches standard error.
         .arg("--nocapture")
         .env(CALL, format!("{} {to}", db.name()))
         .env("MONGODB_URI", format!("{uri}{separator}appName={CALL}"))
@@ -70,7 +70,7 @@ fn start(db: &Database, to: &str, uri: &str) -> Child {
         .unwrap()
 }
 
-/// Killed twice, and called a third time.
+/// Kills the process twice, then lets a third one finish.
 async fn killed_and_called_again(db: &Database, to: &str, uri: &str) {
     for _ in 0..2 {
         let mut child = start(db, to, uri);
@@ -78,7 +78,7 @@ async fn killed_and_called_again(db: &Database, to: &str, uri: &str) {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let _ = child.kill();
         child.wait().unwrap();
-        // The server would keep what its transaction has locked for a minute.
+        // The server would hold the locks of its transaction for a minute.
         end_transactions(db.client(), CALL).await;
     }
     let mut child = start(db, to, uri);
@@ -86,12 +86,12 @@ async fn killed_and_called_again(db: &Database, to: &str, uri: &str) {
     assert!(status.unwrap().success());
 }
 
-/// Appends until it is told to end; gives the last number that was acknowledged.
+/// Appends until told to end; returns the first number and the one after the last acknowledged.
 async fn write<T: Trade>(trades: Buckets<T>, first: i64, end: Arc<AtomicBool>) -> (i64, i64) {
     let mut n = first;
     while !end.load(Ordering::SeqCst) {
         let trade = T::new(n % CUSTOMERS, n);
-        // While the index is missing, and under whichever capacity.
+        // This works while the index is missing, and under any capacity.
         trades.append(&trade).await.unwrap();
         n += 1;
     }
@@ -121,13 +121,13 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items:
     end.store(true, Ordering::SeqCst);
     let written = writers.join_all().await;
 
-    // A last call while all is quiet.
+    // A last call after all writers have ended.
     change::<C>(&db, true).await;
     let trades = is_sound::<C>(&db).await;
     is_dense(&trades).await;
     let mut expected: Vec<_> = (0..items).collect();
     for (first, last) in written {
-        assert!(first < last, "each writer has written");
+        assert!(first < last, "a writer has stored nothing");
         expected.extend(first..last);
     }
     expected.sort_unstable();
@@ -140,7 +140,10 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items:
     }
     let twice = read.iter().find(|(_, times)| **times > 1);
     assert_eq!(twice, None, "G1: stored twice");
-    assert!(read.into_keys().eq(expected), "G1: each of them");
+    assert!(
+        read.into_keys().eq(expected),
+        "G1: items are missing, or too many"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! The open index while the capacity changes: one that is still being built, and one too many.
+//! The open index while the capacity changes: one that is still being built, and a second one.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::{
     support::database::database,
 };
 
-/// Whether the server stops in the middle of each index that it builds.
+/// Makes the server stop in the middle of each index build, or go on.
 async fn builds_stop(db: &Database, stop: bool) {
     let mode = if stop { "alwaysOn" } else { "off" };
     let command = doc! { "configureFailPoint": "hangAfterStartingIndexBuild", "mode": mode };
@@ -29,7 +29,7 @@ async fn builds_stop(db: &Database, stop: bool) {
 async fn names(db: &Database) -> Vec<String> {
     let trades = db.collection::<Document>("trades");
     let mut names = trades.list_index_names().await.unwrap();
-    // The tests' cluster is sharded by a hashed index.
+    // A hashed index shards the tests' cluster.
     names.retain(|name| name != "_id_" && !name.ends_with("_hashed"));
     names
 }
@@ -47,7 +47,7 @@ fn change_capacity<T: Bucket>(db: &Database) -> JoinHandle<Result<CapacityProgre
     tokio::spawn(T::change_capacity(db).into_future())
 }
 
-/// A call that is dropped while the server builds its index, which goes on with that.
+/// Drops a call while the server builds its index. The server goes on building.
 async fn dropped<T: Bucket>(db: &Database) {
     let call = change_capacity::<T>(db);
     let wanted = format!("bucket_open_{}", T::SPEC.capacity);
@@ -57,8 +57,8 @@ async fn dropped<T: Bucket>(db: &Database) {
     call.abort();
 }
 
-/// The next call may not go on before there is an index: no append would be guarded. And the server
-/// refuses to change the validator meanwhile.
+/// The next call must wait for the index: without it no append would be guarded. Meanwhile the server
+/// also refuses to change the validator.
 #[tokio::test]
 async fn an_index_that_is_being_built_is_waited_for() {
     let options = ["--setParameter", "enableTestCommands=1"];
@@ -81,7 +81,7 @@ async fn an_index_that_is_being_built_is_waited_for() {
     Timed25::create_collection(&db).await.unwrap();
     is_sound::<Timed25>(&db).await;
 
-    // Of another capacity, and another index.
+    // An index of another capacity, and an index of the user's.
     builds_stop(&db, true).await;
     dropped::<Timed7>(&db).await;
     let trades = db.collection::<Document>("trades");
@@ -101,7 +101,8 @@ async fn an_index_that_is_being_built_is_waited_for() {
     is_sound::<Timed10>(&db).await;
 }
 
-/// The server ends a transaction for its age (290), and does not say that it may be begun again.
+/// The server ends a transaction that is too old (290), and its error does not say that a retry may
+/// succeed.
 #[tokio::test]
 async fn a_transaction_that_took_too_long_is_begun_again() {
     let options = ["--setParameter", "enableTestCommands=1"];
@@ -126,7 +127,7 @@ async fn a_transaction_that_took_too_long_is_begun_again() {
     assert_eq!(numbers(&trades, 1).await.len(), 40, "G1");
 }
 
-/// Who opens the collection just when it has no open index makes one of the capacity that he knows.
+/// A program that opens the collection while it has no open index creates one with its own capacity.
 #[tokio::test]
 async fn a_second_open_index_goes() {
     let db = database("recap_second").await;
@@ -150,7 +151,7 @@ async fn a_second_open_index_goes() {
     is_sound::<Timed25>(&db).await;
 }
 
-/// Which of them comes last is left to chance; nothing is lost, and a further call sets it right.
+/// Which call comes last is random; nothing is lost, and one more call sets the capacity.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_calls_that_want_different_capacities_come_to_an_end() {
     let db = database("recap_two_calls").await;

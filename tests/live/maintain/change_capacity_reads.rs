@@ -1,4 +1,4 @@
-//! Reads that go by the open index follow another capacity, as writes do, in sessions as well.
+//! Reads that use the open index follow a change of the capacity, as writes do, also in sessions.
 
 use bucket_runtime::{
     Buckets, Result,
@@ -15,7 +15,7 @@ use crate::{
 
 const CUSTOMER: i64 = 12;
 
-/// The items from this one on, in either direction.
+/// Up to eight items after the first `skip`, in either direction.
 async fn read<T: Trade>(
     trades: &Buckets<T>,
     skip: u64,
@@ -34,7 +34,7 @@ async fn read<T: Trade>(
     Ok(items.iter().map(T::n).collect())
 }
 
-/// Handles that know the former capacity only, each of which has learned nothing from another.
+/// Handles that know only the former capacity. They share nothing, so none learns from another.
 async fn stale<T: Trade, U: Trade>(db: &Database, handles: usize) -> Vec<Buckets<T>> {
     let first = T::buckets(db).await.unwrap();
     let items = (0..95).map(|n| T::new(CUSTOMER, n));
@@ -66,7 +66,7 @@ async fn follows<T: Trade, U: Trade>(test: &str) {
         let found = read(&handle, 70, newest_first, None).await.unwrap();
         assert_eq!(found, expected(70, newest_first));
     }
-    // The first attempt fails, at most: its handle knows by then.
+    // At most the first attempt fails: then its handle knows the new capacity.
     let mut session = db.client().start_session().await.unwrap();
     for in_transaction in [false, true] {
         let handle = handles.next().unwrap();
@@ -91,7 +91,7 @@ async fn a_read_that_skips_follows_another_capacity() {
     follows::<Windowed10, Windowed25>("change_capacity_reads_windowed").await;
 }
 
-/// A transaction with these calls is repeated, and gets through.
+/// A transaction with these calls is repeated until it succeeds.
 async fn gets_through<T: Trade>(
     trades: Buckets<T>,
     call: impl AsyncFn(&Buckets<T>, &mut ClientSession) -> Result<()>,

@@ -1,5 +1,5 @@
-//! Validators: the server refuses what would break G2 or a read, whoever writes it, and nothing that
-//! this library writes.
+//! Validators: the server refuses what would break G2 or a read, whoever writes it, and accepts
+//! everything that this library writes.
 
 use bucket_runtime::{
     Bucket, Buckets,
@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::support::database::{database, dense_buckets, documents, items, number};
 
-/// Above what 64 bits hold with a sign, so it is stored as a decimal.
+/// Too large for a signed 64-bit integer, so it is stored as a decimal.
 const LARGE: u64 = u64::MAX - 7;
 
 trait Sale: Bucket<Key = (String, u64)> + Clone + std::fmt::Debug {
@@ -179,7 +179,7 @@ fn push(n: i64) -> Document {
     doc! { "at": DateTime::now(), "price": 1.0, "n": n }
 }
 
-/// What appends by hand, and keeps the rollups true.
+/// An update that appends by hand, and keeps the rollups correct.
 fn append(n: i64) -> Document {
     doc! {
         "$push": { "history": push(n) },
@@ -210,7 +210,7 @@ async fn what_would_break_a_bucket_is_refused_from_any_writer() {
     let [full, open] = [0, 1].map(|n: usize| stored[n].get_str("_id").unwrap());
     assert_eq!(number(stored[0].get("count")), 4);
 
-    // G2: one element too many, a count that is not the length, or none.
+    // G2: one element too many, a count that differs from the length, or no count.
     assert_refused(raw, full, append(9)).await;
     for count in [1, 3, 5] {
         assert_refused(raw, open, doc! { "$set": { "count": count } }).await;
@@ -240,7 +240,7 @@ async fn what_would_break_a_bucket_is_refused_from_any_writer() {
     assert!(is_refusal(&error), "{error}");
     assert_eq!(documents(raw).await, stored);
 
-    // What breaks nothing is taken: an append by hand, numbers of other types, a seal.
+    // The validator accepts what breaks nothing: an append by hand, numbers of other types, a seal.
     assert_taken(raw, open, append(9)).await;
     assert_taken(
         raw,
@@ -283,7 +283,7 @@ async fn the_manuals_upsert_passes() {
     );
 }
 
-/// The validator that the server has.
+/// The collection's validator on the server.
 async fn validator(db: &Database, name: &str) -> Option<Document> {
     let found = db.list_collections().filter(doc! { "name": name }).await;
     let mut found: Vec<_> = found.unwrap().try_collect().await.unwrap();
@@ -293,7 +293,8 @@ async fn validator(db: &Database, name: &str) -> Option<Document> {
 #[tokio::test]
 async fn a_collection_that_is_there_gets_the_validator_and_its_buckets_go_on() {
     let db = database("validator_later").await;
-    // From before there were rollups, and a time of the newest item.
+    // A bucket without rollups and without the time of the newest item, as older versions of the struct
+    // wrote it.
     let sale = Timed::new(5, 0);
     let seconds = sale.at.timestamp_millis() / 1000;
     let id = format!("Oslo%5F1_5_{seconds}");
@@ -359,7 +360,7 @@ async fn another_validator_stays_and_the_error_says_what_replaces_it() {
     db.run_command(change).await.unwrap();
     Plain::create_collection(&db).await.unwrap();
 
-    // A view of that name is no collection.
+    // A view with that name is not a collection.
     let views = database("validator_view").await;
     let create = views
         .create_collection("plain")

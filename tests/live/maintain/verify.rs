@@ -1,4 +1,4 @@
-//! `verify` finds each kind of damage and nothing else, and `repair` mends it.
+//! `verify` finds each kind of damage and nothing else, and `repair` fixes it.
 
 use std::slice;
 
@@ -32,7 +32,7 @@ macro_rules! notes {
 
         impl Note for $name {
             fn new(topic: &str, user: i64, n: i64) -> Self {
-                // Before and after 1970, some in one second, a hundred in an hour.
+                // Moments before and after 1970: two in a second, a hundred in an hour.
                 let at = DateTime::from_millis(-360_000 + n / 2 * 36_000);
                 Self { topic: topic.to_owned(), user, at, n }
             }
@@ -51,8 +51,8 @@ notes! {
     Windowed("{topic}_{user}_{at/1h}")
 }
 
-/// Buckets of every healthy kind: empty, open, full and sealed ones, with ids with and without a
-/// suffix, and counts as the shell writes them.
+/// Buckets of every healthy kind: empty, open, full and sealed ones, ids with and without a suffix, and
+/// counts as the shell writes them.
 pub(crate) async fn healthy<T: Note>(test: &str) -> Buckets<T> {
     let db = database(test).await;
     let notes = T::buckets(&db).await.unwrap();
@@ -83,7 +83,7 @@ pub(crate) fn raw<T: Bucket>(notes: &Buckets<T>) -> Collection<Document> {
     notes.collection().clone_with_type()
 }
 
-/// Damages one document; gives it as it was.
+/// Damages one document, and returns it as it was.
 pub(crate) async fn damage<T: Bucket>(
     notes: &Buckets<T>,
     which: Document,
@@ -110,7 +110,7 @@ pub(crate) async fn repair<T: Bucket>(notes: &Buckets<T>) -> Vec<Problem> {
     T::repair_in(notes.collection().clone()).await.unwrap()
 }
 
-/// Exactly this problem is found. It is mended at once, and nothing else is touched.
+/// `verify` finds exactly this problem. `repair` fixes it at once, and changes nothing else.
 async fn is_mended<T: Note>(notes: &Buckets<T>, problem: Problem) {
     let sound = others(notes, &problem).await;
     assert_eq!(verify(notes).await, slice::from_ref(&problem));
@@ -123,7 +123,7 @@ async fn is_mended<T: Note>(notes: &Buckets<T>, problem: Problem) {
     goes_on(notes).await;
 }
 
-/// All documents that the problem is not about.
+/// All documents that the problem does not concern.
 async fn others<T: Note>(notes: &Buckets<T>, problem: &Problem) -> Vec<Document> {
     let mut documents = documents(notes.collection()).await;
     documents.retain(|document| match problem {
@@ -131,7 +131,7 @@ async fn others<T: Note>(notes: &Buckets<T>, problem: &Problem) -> Vec<Document>
         Problem::WrongCount { bucket, .. } | Problem::WrongSeal { bucket } => {
             *bucket != id(document)
         }
-        other => panic!("{other} is not mended"),
+        other => panic!("{other} cannot be fixed"),
     });
     documents
 }
@@ -202,7 +202,7 @@ async fn a_healthy_collection_is_clean<T: Note>(test: &str) {
 async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(test: &str) {
     let notes = healthy::<T>(test).await;
     notes.collection().drop_index("bucket_open").await.unwrap();
-    // The first, the second and the third bucket of a key lose an item each.
+    // The first, the second and the third bucket of a key each lose an item.
     let lose = doc! { "$pop": { "items": 1 }, "$inc": { "count": -1, "rollup.n.count": -1 } };
     let mut open = Vec::new();
     let of_key = doc! { "topic": "a_b", "user": 1 };
@@ -218,7 +218,7 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(test: &str) {
         open.push(id(&damage(&notes, full.clone(), lose.clone()).await));
     }
     open.push(id(&last));
-    // As the shell may have written it: it is the same key.
+    // The shell may have written the key this way: it is the same key.
     let update = doc! { "$set": { "user": 1.0 } };
     raw(&notes)
         .update_one(doc! { "_id": &open[1] }, update)
@@ -256,7 +256,7 @@ async fn a_wrong_count_is_corrected<T: Note>(test: &str) {
         (full(), set(Bson::Null), false),
         (full(), set("3".into()), false),
         (full(), doc! { "$unset": { "count": "" } }, false),
-        // There may be an open one beside what was full.
+        // The bucket was full, so an open one may exist beside it.
         (full(), short(), true),
         (open(), set(3.into()), true),
         (open(), set((-1).into()), true),

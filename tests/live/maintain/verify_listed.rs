@@ -1,4 +1,4 @@
-//! What could only be mended by guessing is listed, with the way out, and left alone.
+//! What could only be repaired by guessing is listed, with the way out, and left alone.
 
 use std::slice;
 
@@ -14,7 +14,7 @@ use crate::{
     support::database::{database, documents},
 };
 
-/// Exactly this problem is found, and what could only be guessed is left alone.
+/// `verify` finds exactly this problem, and `repair` leaves the documents alone.
 async fn is_left<T: Note>(notes: &Buckets<T>, problem: Problem, way_out: &str) {
     let before = documents(notes.collection()).await;
     assert_eq!(verify(notes).await, slice::from_ref(&problem));
@@ -62,7 +62,8 @@ async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(test: &str) {
     for foreign in [
         Bson::ObjectId(ObjectId::new()),
         7.into(),
-        // Not escaped; of another user; no digits; too many; a suffix that is none.
+        // Not escaped; another user's; no digits; other characters; too many digits; two malformed
+        // suffixes.
         own.replace("%5F", "_").into(),
         own.replace("_1_", "_2_").into(),
         "a%5Fb_1_".into(),

@@ -1,4 +1,4 @@
-//! A collection that the manual's upsert filled in a race is taken over.
+//! A collection that the manual's upsert filled in a race can be repaired and used.
 
 use bucket_runtime::{
     Bucket, BucketProblem as Problem,
@@ -17,7 +17,7 @@ use crate::{
 const WRITERS: i32 = 32;
 const ITEMS: i32 = 40;
 
-/// Items from the first one on, by 32 writers that no index guards.
+/// Appends items from the first number on, with 32 writers that no index guards.
 async fn race(db: &Database, first: i32) {
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
@@ -25,7 +25,7 @@ async fn race(db: &Database, first: i32) {
         writers.spawn(async move {
             let first = first + writer * ITEMS;
             for n in first..first + ITEMS {
-                // Each writer has its own seconds, so that no id is taken.
+                // Each writer has its own seconds, so that no id is taken twice.
                 let id = format!("123_{}", 1_698_000_000 + n);
                 manual_upsert(&trades, &id, n).await.unwrap();
             }
@@ -50,7 +50,7 @@ async fn open_ids(db: &Database) -> Vec<Bson> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_collection_of_the_manuals_racing_upserts_is_verified_repaired_and_used() {
     let db = database("verify_race").await;
-    // How many buckets a race leaves open is up to chance.
+    // How many buckets a race leaves open is random.
     let mut first = 0;
     while open_ids(&db).await.len() < 2 {
         race(&db, first).await;
@@ -87,7 +87,7 @@ async fn repairs_beside_unguarded_writers_lose_nothing_and_end_when_these_do() {
     let repairs = async {
         for _ in 0..5 {
             for problem in Trade::repair(&db).await.unwrap() {
-                // Another one was opened meanwhile.
+                // A writer opened another bucket meanwhile.
                 assert!(matches!(problem, Problem::SeveralOpen { .. }), "{problem}");
             }
         }
@@ -100,7 +100,7 @@ async fn repairs_beside_unguarded_writers_lose_nothing_and_end_when_these_do() {
     assert_eq!(read, Vec::from_iter(0..WRITERS * ITEMS));
 }
 
-/// While guarded writers fill buckets and open others, there is nothing to be found.
+/// While guarded writers fill buckets and open others, `verify` finds no problem.
 #[tokio::test(flavor = "multi_thread")]
 async fn buckets_that_are_filled_while_others_are_opened_are_no_problem() {
     let db = database("verify_beside").await;

@@ -20,7 +20,8 @@ async fn our_appends_and_the_manuals_upserts_race_without_a_loss() {
         writers.spawn(async move {
             for n in writer * ITEMS..(writer + 1) * ITEMS {
                 if writer % 2 == 0 {
-                    // All in one second, so that ours meet the taken ids of the others.
+                    // All items are in three milliseconds, so that our ids meet those that the others
+                    // have taken.
                     let millis = NOV_2 + i64::from(n % 3);
                     trades
                         .append(&trade(123, Side::Buy, "MDB", n, millis))
@@ -32,8 +33,8 @@ async fn our_appends_and_the_manuals_upserts_race_without_a_loss() {
                 while let Err(error) =
                     manual_upsert(trades.collection(), &format!("123_{second}"), n).await
                 {
-                    // The id is taken, or somebody else opened the next bucket. The page does
-                    // not say what to do then; a careful writer takes another id.
+                    // The id is taken, or somebody else opened the next bucket. The page does not say
+                    // what to do then; a careful writer tries another id.
                     assert!(error.to_string().contains("E11000"), "{error}");
                     second += 1;
                 }

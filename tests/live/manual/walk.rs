@@ -1,5 +1,5 @@
-//! The manual's page "Group Data with the Bucket Pattern": its documents load, its commands work on
-//! our collection beside our own calls, and our documents look like its own.
+//! The manual's page "Group Data with the Bucket Pattern": its documents load, its commands work on our
+//! collection beside our own calls, and our documents look like those of the page.
 
 use bucket_runtime::{
     Bucket, Buckets,
@@ -57,7 +57,7 @@ pub(crate) fn trade(
     }
 }
 
-/// The dates on the page: its ids were made in a zone of UTC-4, so they are four hours later.
+/// The dates on the page. Its ids were made in the zone UTC-4, so they are four hours later.
 const OCT_26: i64 = 1_698_335_223_434;
 const OCT_30: i64 = 1_698_658_377_765;
 const OCT_31: i64 = 1_698_750_962_120;
@@ -102,7 +102,7 @@ async fn manual_page(trades: &Collection<Document>, number: u64) -> Option<Docum
     found.try_collect::<Vec<_>>().await.unwrap().pop()
 }
 
-/// The page's upsert. Tells whether it opened a bucket.
+/// The page's upsert. Returns whether it opened a bucket.
 pub(crate) async fn manual_upsert(
     trades: &Collection<Document>,
     id: &str,
@@ -141,7 +141,7 @@ async fn the_manuals_documents_load() {
     assert_eq!(trades.page(&123, 2).await.unwrap(), None);
 }
 
-/// The whole result of the page, with our append in the place of its upsert.
+/// The whole result on the page, with our append instead of its upsert.
 #[tokio::test]
 async fn an_append_joins_the_manuals_open_bucket() {
     let db = database("manual_append").await;
@@ -172,7 +172,7 @@ async fn our_documents_have_the_manuals_shape_and_the_true_epoch_second() {
     for trade in manual_trades() {
         trades.append(&trade).await.unwrap();
     }
-    // Documents are equal only if their fields stand in the same order.
+    // Documents are equal only if their fields are in the same order.
     let [mut first, mut second] = manual_documents();
     for (bucket, id, key) in [
         (&mut first, "123_1698335223", 123),
@@ -276,7 +276,7 @@ async fn the_manuals_upsert_joins_our_open_bucket_and_opens_the_next_one() {
     let read = quantities(&trades).await;
     assert_eq!(read, [0, 1, 2, 3, 4, 5, 6, 7, 8, 42, 43, 44]);
     assert_eq!(items(&trades, &12).await.len(), 3, "G4");
-    // G2 and G3 across both kinds of writers; that the shell stored a key as 32 bits and we as 64
-    // makes them no two keys.
+    // G2 and G3 across both kinds of writers: a key that the shell stored as 32 bits and we as 64 bits
+    // is one key.
     assert_eq!(dense_buckets(&trades).await.values().flatten().count(), 3);
 }

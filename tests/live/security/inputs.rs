@@ -1,5 +1,5 @@
 //! What callers pass as values stays a value: whatever text or document it is, the commands keep their
-//! shape, and another key's documents are not touched.
+//! shape, and another key's documents stay unchanged.
 
 use bucket_runtime::{
     Bucket, Buckets, Outlier, Outliers,
@@ -60,7 +60,7 @@ impl Both {
         (both, db)
     }
 
-    /// What would be harmed if a value were taken for a command: another key, another parent.
+    /// Another key and another parent, which would change if a value were taken for a command.
     async fn plant_canary(&self) {
         let note = note("canary", "canary", &"canary".into());
         self.notes
@@ -80,8 +80,8 @@ impl Both {
         ]
     }
 
-    /// Every call that takes a value, each of which must give exactly what was written; then all of
-    /// it is removed. Gives the commands that were sent.
+    /// Every call that takes a value. Each must return exactly what was written; then all of it is
+    /// removed. Returns the commands that were sent.
     async fn every_call(&self, text: &str, any: &Bson) -> Vec<Document> {
         self.record.take();
         self.of_notes(text, any).await;
@@ -160,7 +160,7 @@ fn regex(pattern: &str) -> Bson {
     Bson::RegularExpression(Regex { pattern, options })
 }
 
-/// Values that are operators, expressions, paths or patterns where they are taken for one.
+/// Values that would act as operators, expressions, paths or patterns if they were taken for one.
 fn hostile() -> impl Strategy<Value = (String, Bson)> {
     let text = prop_oneof![
         "[$]?(where|ne|set|k|ROOT|items|text|_id|canary)",
@@ -237,7 +237,7 @@ struct Open {
     others: std::collections::BTreeMap<String, Bson>,
 }
 
-/// Names that a flattened map brings are names of the element's own fields, whatever they look like.
+/// Names from a flattened map are names of the element's own fields, whatever they look like.
 #[tokio::test]
 async fn names_from_flattened_maps_stay_within_their_item() {
     let (db, _) = recorded("security_names").await;
@@ -275,7 +275,7 @@ async fn names_from_flattened_maps_stay_within_their_item() {
     }
 }
 
-/// A view is made under its very name, or not at all.
+/// A view is created under exactly the given name, or not at all.
 #[tokio::test]
 async fn names_of_views_are_names() {
     let (db, _) = recorded("security_views").await;
@@ -308,7 +308,7 @@ async fn names_of_views_are_names() {
     }
 }
 
-/// What is too large is refused, and the handle works on.
+/// Oversized values are refused, and the handle still works.
 #[tokio::test]
 async fn oversized_values_are_errors() {
     let (both, _) = Both::open("security_size").await;

@@ -1,15 +1,15 @@
-//! The shape of commands: what is left of them without the values that the caller passed.
+//! The shape of commands: what is left without the values that the caller passed.
 
 use bucket_runtime::mongodb::bson::{Bson, Document};
 
-/// A value that stands out in a command.
+/// A recognisable value that marks the places of the caller's values in a command.
 pub(crate) const SENTINEL: &str = "sentinel";
 
-/// What a session adds to a command.
+/// The fields that a session adds to a command.
 const OF_THE_SESSION: [&str; 3] = ["lsid", "$clusterTime", "txnNumber"];
 
-/// The commands are those that were sent for the sentinel, with these values in its places: a text as
-/// key, id and field, and any value as an item.
+/// The commands are those that were sent for the sentinel, with these values in its places: the text as
+/// key, id and field, and the value as an item.
 pub(crate) fn assert_same_shape(sent: &[Document], other: &[Document], text: &str, any: &Bson) {
     assert_eq!(names(sent), names(other));
     for (sent, other) in sent.iter().zip(other) {
@@ -41,7 +41,7 @@ fn same_document(sent: &Document, other: &Document, values: &[Bson]) -> bool {
     sent.len() == other.len() && sent.iter().zip(&other).all(same)
 }
 
-/// How many bytes are left of a bucket, or taken, depends on the lengths of the values.
+/// How many bytes of a bucket are left, or used, depends on the lengths of the values.
 fn without_numbers(value: &Bson) -> Bson {
     match value {
         Bson::Document(document) => {
@@ -71,7 +71,7 @@ fn same_value(sent: &Bson, other: &Bson, values: &[Bson]) -> bool {
     }
 }
 
-/// How many bytes a document may have depends on the lengths of the values, too.
+/// The byte limit of a document depends on the lengths of the values, too.
 fn is_room_in_bytes(operands: &[Bson]) -> bool {
     match operands {
         [Bson::Document(of), Bson::Int64(_)] => of.contains_key("$bsonSize"),

@@ -1,5 +1,5 @@
-//! What comes from outside and is read: tokens that callers of a site send, and documents that another
-//! program has put among the buckets.
+//! Input from outside that is read: tokens that callers of a site send, and documents that another
+//! program has stored among the buckets.
 
 use bucket_runtime::{
     Bucket, Buckets, PageToken,
@@ -78,7 +78,7 @@ async fn filled<T: Item>(test: &str) -> Buckets<T> {
     buckets
 }
 
-/// Whatever token is sent, the page is one of the key's own.
+/// Whatever token is sent, the page belongs to the key.
 fn tokens<T: Item>() {
     let runtime = runtime();
     let buckets = runtime.block_on(filled::<T>("security_tokens"));
@@ -109,7 +109,7 @@ fn tokens_from_outside_never_lead_to_another_key() {
     tokens::<Numbered>();
 }
 
-/// Values of each type, some of which a bucket holds.
+/// Values of each type, among them some that a bucket holds.
 fn value() -> impl Strategy<Value = Bson> {
     let leaf = prop_oneof![
         Just(Bson::Null),
@@ -131,7 +131,7 @@ fn value() -> impl Strategy<Value = Bson> {
     })
 }
 
-/// A document in the range of ids of key 12, in which some fields are something else.
+/// A document in the id range of key 12, with unexpected values in some fields.
 fn document() -> impl Strategy<Value = Document> {
     let id = prop_oneof![
         "12_[-_0-9a-z]{0,20}",
@@ -217,14 +217,14 @@ fn stored<T: Item>() {
     proptest!(config(60), |(hostile in proptest::collection::vec(document(), 1..4))| {
         runtime.block_on(async {
             for document in hostile {
-                // An index may refuse it.
+                // An index may refuse the document.
                 let _ = buckets.collection().insert_one(document).await;
             }
             read_all(&buckets, 12).await;
-            // Writes of the key go on or are refused; neither concerns others.
+            // Writes of the key succeed or are refused; neither affects other keys.
             let _ = buckets.append(&T::new(12)).await;
             let _ = buckets.append_many((0..5).map(|_| T::new(12))).await;
-            // Those of the other keys are as they were.
+            // The other keys are unchanged.
             for k in [1, 16, 169] {
                 let items: Vec<T> = buckets.items(&k).await.unwrap().try_collect().await.unwrap();
                 assert_eq!(items.len(), 5);

@@ -1,5 +1,5 @@
-//! serde's attributes on an item: each goes through `append` and `items`, and the raw driver says how
-//! it is stored.
+//! serde's attributes on an item: each value goes through `append` and `items`, and the raw driver
+//! shows how it is stored.
 
 use std::{collections::HashMap, fmt::Debug};
 
@@ -17,7 +17,7 @@ pub(crate) fn noon() -> DateTime {
     DateTime::from_millis(NOON)
 }
 
-/// Appends items of one key and reads them back; gives the documents that hold them.
+/// Appends items of one key and reads them back. Returns the documents that hold them.
 pub(crate) async fn round_trip<T: Bucket + PartialEq + Debug>(
     test: &str,
     of_one_key: &[T],
@@ -30,7 +30,7 @@ pub(crate) async fn round_trip<T: Bucket + PartialEq + Debug>(
     documents(buckets.collection()).await
 }
 
-/// Each item in a bucket of its own.
+/// The elements of buckets with one item each.
 fn elements<'a>(stored: &'a [Document], array: &str) -> Vec<&'a Document> {
     let elements = stored
         .iter()
@@ -115,7 +115,7 @@ async fn serdes_attributes_say_how_fields_are_written() {
         "_id": "ada/1698321600", "who": "ada", "events": [written, written_noted], "n": 2,
     };
     let stored = round_trip("attributes", &[event, noted]).await;
-    // `events` stands before `n`: the server sorts what an upsert writes.
+    // `events` comes before `n`: the server sorts the fields that an upsert sets.
     assert_eq!(stored, [expected]);
 }
 

@@ -1,5 +1,5 @@
-//! Types that serde writes in one form for people and in another for machines, such as `IpAddr`:
-//! they come back as they were, whichever way they went.
+//! Types that serde writes in one form for people and in another for machines, such as `IpAddr`: they
+//! come back unchanged, whichever way they were written.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -11,7 +11,7 @@ use crate::{
     support::database::{database, dense_buckets, items, pages},
 };
 
-/// As a UUID is written by most crates: hexadecimal for people, bytes otherwise.
+/// A tag that is written as most crates write a UUID: hexadecimal for people, bytes otherwise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Tag(u32);
 
@@ -86,7 +86,7 @@ macro_rules! come_back {
             let db = database(stringify!($test)).await;
             let visits = $name::buckets(&db).await.unwrap();
             let all: Vec<_> = (0..40).map($name::new).collect();
-            // Alone, together, in a session, and many at once.
+            // Alone, combined, in a session, and many at once.
             visits.append(&all[0]).await.unwrap();
             for part in [&all[1..2], &all[2..10]] {
                 let appends = part.iter().map(|visit| visits.append(visit).into_future());
@@ -171,7 +171,7 @@ macro_rules! stay {
             assert!(own.has_extras);
             assert_eq!(own.document, new(0..3));
 
-            // A value is found by what is stored: in the parent, and in the extras.
+            // A filter finds a value as it is stored: in the parent, and in the extras.
             for n in [1, 12] {
                 assert!(sites.remove(&1, $item(n)).await.unwrap(), "{n}");
                 assert!(!sites.remove(&1, $item(n)).await.unwrap(), "{n}");
@@ -190,7 +190,7 @@ stay! {
     addresses_within_outliers_come_back: Nested, caller;
 }
 
-/// What grew before the library was used is moved as it is stored.
+/// Arrays that grew before the library was used are moved as they are stored.
 #[tokio::test]
 async fn addresses_of_a_long_array_are_moved_to_the_extras() {
     let db = database("addresses_split").await;

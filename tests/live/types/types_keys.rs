@@ -1,5 +1,5 @@
-//! Which structs and which keys may be stored: generics, raw identifiers, keys of the user's own type
-//! and of several fields.
+//! Which structs and keys may be stored: generics, raw identifiers, keys of the user's own type and of
+//! several fields.
 
 use std::{borrow::Cow, marker::PhantomData};
 
@@ -99,7 +99,7 @@ struct Order {
     n: i32,
 }
 
-/// Its stored value is a document, which a filter must not take for operators.
+/// The key's stored value is a document, and a filter must not take it for operators.
 #[tokio::test]
 async fn a_key_type_may_be_the_users_own() {
     let orders = Order::buckets(&database("own_key").await).await.unwrap();
@@ -174,8 +174,8 @@ async fn a_key_may_have_several_fields_in_the_order_of_the_format() {
         uuid.replace('-', "%2D")
     );
     assert_eq!(stored[0].get_str("_id").unwrap(), id);
-    // In which order a new document has the fields of the filter, the server says: 8.0 and later shuffle
-    // them.
+    // The server decides the order in which a new document gets the filter's fields: 8.0 and later
+    // shuffle them.
     let mut names: Vec<_> = stored[0].keys().map(String::as_str).collect();
     names.sort_unstable();
     assert_eq!(names, ["_id", "a", "b", "c", "count", "d", "e", "items"]);

@@ -13,7 +13,7 @@ use crate::support::database::{database, documents, items};
 
 const NOON: i64 = 1_698_321_600_000;
 
-/// Appends items of one key and reads them back; gives their elements as they are stored.
+/// Appends items of one key and reads them back. Returns their elements as they are stored.
 async fn round_trip<T: Bucket + PartialEq + Debug>(test: &str, of_one_key: &[T]) -> Vec<Document> {
     let buckets = T::buckets(&database(test).await).await.unwrap();
     for item in of_one_key {
@@ -112,7 +112,7 @@ async fn nested_values_of_all_types_come_back_as_they_were() {
     }
 }
 
-/// Moments around 1970 and of today, each with nanoseconds that a BSON date cannot hold.
+/// Moments around 1970 and today; the test adds nanoseconds that a BSON date cannot hold.
 const MOMENTS: [i64; 6] = [-1_698_321_600_001, -1001, -1, 0, 1, NOON];
 
 macro_rules! times {
@@ -137,7 +137,7 @@ macro_rules! times {
                 assert_eq!(element, &expected);
             }
 
-            // What is finer than a millisecond is cut off towards the past, in the id as well.
+            // Anything finer than a millisecond is rounded towards the past, also in the id.
             let times = $name::buckets(&database(stringify!($test)).await).await.unwrap();
             for millis in MOMENTS {
                 let at = make(millis, 999_999);
