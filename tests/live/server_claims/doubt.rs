@@ -1,4 +1,4 @@
-//! What the judgement of failed writes takes for granted about the server.
+//! What the library assumes about the server when it judges failed writes.
 
 use bucket_runtime::mongodb::{
     Database,
@@ -8,7 +8,7 @@ use bucket_runtime::mongodb::{
 
 use crate::support::database::{database, documents, is_cluster};
 
-/// An update of two documents by two statements, of which the second one takes longer than it may.
+/// Two statements that update a document each; the second takes longer than its time limit.
 async fn two_statements(db: &Database, ordered: bool) -> Result<Document, Error> {
     let marks = db.collection::<Document>("marks");
     let both = [doc! { "_id": 1 }, doc! { "_id": 2 }];
@@ -24,11 +24,11 @@ async fn two_statements(db: &Database, ordered: bool) -> Result<Document, Error>
     .await
 }
 
-/// The server tells of an interruption by failing the command, not by an error of the statement. So the
-/// error of a statement is its refusal, and that of a command proves nothing of its statements.
+/// The server reports an interruption by failing the command, not as a statement's error. So a
+/// statement's error is a refusal, and a command's error proves nothing about its statements.
 #[tokio::test]
 async fn an_interrupted_command_fails_as_a_whole_and_has_carried_out_what_came_before() {
-    // A `mongos` makes a statement's error of it.
+    // A `mongos` turns it into a statement's error.
     if is_cluster().await {
         return;
     }
@@ -41,12 +41,12 @@ async fn an_interrupted_command_fails_as_a_whole_and_has_carried_out_what_came_b
         );
         let done = documents(&db.collection::<Document>("marks")).await;
         assert!(done[0].contains_key("done") && !done[1].contains_key("done"));
-        // The driver keeps the reply, in which a write concern error may stand beside.
+        // The driver keeps the reply, which may also hold a write concern error.
         assert!(error.server_response().is_some(), "{error}");
     }
 }
 
-/// By contrast, what a statement is refused for stands with the statement, and others go on.
+/// By contrast, a refusal is reported with its statement, and the other statements go on.
 #[tokio::test]
 async fn a_refused_statement_fails_by_itself() {
     let db = database("claim_refused").await;

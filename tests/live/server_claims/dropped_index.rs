@@ -1,4 +1,4 @@
-//! What the change of a capacity takes for granted about the server.
+//! What a change of the capacity assumes about the server.
 
 use std::sync::{
     Arc,
@@ -33,7 +33,7 @@ async fn create(trades: &Collection<Document>, name: &str, capacity: i32) {
     trades.create_index(index).await.unwrap();
 }
 
-/// The append into the bucket with this id, by this index, by who takes this for the capacity.
+/// The append into the bucket with this id, by this index, from a writer that assumes this capacity.
 async fn append(
     trades: &Collection<Document>,
     id: &str,
@@ -66,7 +66,7 @@ async fn by_the_open_index_an_append_to_an_id_inserts_fills_and_is_refused_as_by
     let by = async |id, refused| append(&trades, id, "bucket_open", 2, refused).await;
     assert!(by("a", false).await.unwrap(), "inserted");
     assert!(!by("a", false).await.unwrap(), "filled");
-    // It is full, and stands in the index no more.
+    // The bucket is full, and no longer in the index.
     let (code, message) = refusal(&by("a", false).await.unwrap_err());
     assert!(
         code == 11000 && message.contains("index: _id_ dup key"),
@@ -97,7 +97,7 @@ async fn by_the_open_index_an_append_to_an_id_inserts_fills_and_is_refused_as_by
     assert_eq!(counts, [2, 1]);
 }
 
-/// Why the name of the index tells the capacity: its bound alone refuses nothing.
+/// This is why the index's name states the capacity: its bound alone refuses nothing.
 #[tokio::test]
 async fn a_hint_is_followed_though_the_index_holds_less_than_the_filter_asks_for() {
     let trades = guarded("claim_bound", "bucket_open", 3).await;
@@ -112,7 +112,7 @@ async fn a_hint_is_followed_though_the_index_holds_less_than_the_filter_asks_for
         .unwrap();
     assert!(
         !found.advance().await.unwrap(),
-        "the full one is not in the index"
+        "the full bucket is in the index"
     );
     let (code, message) = refusal(
         &append(&trades, "a", "bucket_open", 9, false)
@@ -167,8 +167,8 @@ async fn a_transaction_puts_other_buckets_in_the_place_of_some_under_the_same_id
     assert_eq!(ids, ["a", "b", "b_1"].map(|id| Some(Bson::from(id))));
 }
 
-/// Statements by an index that is dropped and made again and again, of a server that may put them off
-/// after each step: what became of each of those that were broken off, and what is stored.
+/// Runs statements by an index that is dropped and created again and again; the server may yield after
+/// each step. Returns the outcome of each interrupted statement, and what is stored.
 async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
     let often = ["--setParameter", "internalQueryExecYieldIterations=1"];
     let server = Server::start_with(&often).await.unwrap();
@@ -231,8 +231,8 @@ async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
     (broken_off, stored.collect())
 }
 
-/// Why such an update is asked for again by its number on server 6.0, where it may have been carried
-/// out, and is sent again on 8.2, where it has not; and why a findAndModify is sent again on both.
+/// Server 6.0 may have carried such an update out, so it is asked for again by its number. Server 8.2
+/// has not, so it is sent again. A findAndModify is sent again on both.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_dropped() {
     let (broken_off, stored) = broken_off("update").await;

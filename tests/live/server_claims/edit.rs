@@ -1,4 +1,4 @@
-//! What an edit of a single item takes for granted about the server, with the raw driver alone.
+//! What an edit of a single item assumes about the server, with the raw driver alone.
 
 use bucket_runtime::mongodb::{
     Collection,
@@ -67,8 +67,8 @@ async fn a_slice_ends_where_the_array_does_and_may_not_be_of_nothing() {
     assert!(error.to_string().contains("must be positive"), "{error}");
 }
 
-/// A whole element is compared, with its fields in their order. Behind the end of the array there
-/// is nothing that would equal anything, and numbers are equal whatever their type.
+/// Whole elements are compared, with their fields in order. Past the end of the array nothing equals
+/// anything, and numbers are equal whatever their type.
 #[tokio::test]
 async fn an_element_equals_itself_alone() {
     let notes = holding("claim_element", &[5]).await;
@@ -90,8 +90,8 @@ async fn an_element_equals_itself_alone() {
     }
 }
 
-/// An update that finds a document and leaves it as it is gives it all the same: so no document means
-/// that the condition did not hold.
+/// An update that finds a document and leaves it unchanged still returns it, so no document means that
+/// the condition did not hold.
 #[tokio::test]
 async fn a_document_that_is_left_as_it_is_was_found() {
     let notes = holding("claim_unchanged", &[5]).await;
@@ -111,7 +111,7 @@ async fn a_document_that_is_left_as_it_is_was_found() {
     assert_eq!(documents(&notes).await, before);
 }
 
-/// What a validator refuses is an error of the command, and so is a duplicate: nothing was stored.
+/// A validator's refusal is an error of the command, and so is a duplicate: nothing was stored.
 #[tokio::test]
 async fn a_refusal_is_an_error_of_the_command() {
     let notes = holding("claim_refusal", &[5]).await;

@@ -1,5 +1,4 @@
-//! What the protocol takes for granted about commands of several statements, with the raw driver
-//! alone.
+//! What the protocol assumes about commands of several statements, with the raw driver alone.
 
 use bucket_runtime::mongodb::{
     ClientSession, Database,
@@ -17,8 +16,8 @@ fn push(key: i64, id: &str) -> Document {
     }
 }
 
-/// An append that must not open a bucket: an array cannot be an `_id`, and that is noticed only when
-/// a document would be made.
+/// An append that must not open a bucket: an array cannot be an `_id`, and the server notices only when
+/// it would create a document.
 fn push_to_open(key: i64) -> Document {
     let mut statement = push(key, "");
     let update = statement.get_document_mut("u").unwrap();
@@ -62,7 +61,7 @@ async fn an_upsert_with_an_impossible_id_is_refused_if_nothing_matches() {
     assert_eq!(number(buckets[0].get("count")), 3);
 }
 
-/// Where the filter names an `_id`, that one is what must not be changed.
+/// If the filter names an `_id`, the error is that the `_id` must not be changed.
 #[tokio::test]
 async fn an_upsert_of_one_id_with_an_impossible_id_is_refused_if_nothing_matches() {
     let db = database("claim_impossible_id_of_one").await;
@@ -109,11 +108,11 @@ async fn numbered(
     }
 }
 
-/// What makes a command repeatable: the server remembers each statement of a session's latest
-/// number, and answers a repetition without carrying it out again.
+/// What makes a command repeatable: the server remembers each statement of a session's latest number,
+/// and answers a repetition without carrying it out again.
 #[tokio::test]
 async fn a_numbered_command_is_carried_out_once_however_often_it_is_sent() {
-    // A `mongos` makes a statement's error of it, which is why nothing is numbered there.
+    // A `mongos` turns it into a statement's error, which is why nothing is numbered there.
     if is_cluster().await {
         return;
     }
@@ -139,11 +138,11 @@ async fn a_numbered_command_is_carried_out_once_however_often_it_is_sent() {
     );
 }
 
-/// A transaction that is begun and given up without a command costs no round trip and advances the
-/// driver's own number of the session: that is how ours stays below it.
+/// A transaction that is started and aborted without a command costs no round trip and advances the
+/// driver's own number for the session. That keeps our number below the driver's.
 #[tokio::test]
 async fn a_transaction_without_commands_advances_the_sessions_number() {
-    // A `mongos` makes a statement's error of it, which is why nothing is numbered there.
+    // A `mongos` turns it into a statement's error, which is why nothing is numbered there.
     if is_cluster().await {
         return;
     }
@@ -177,10 +176,10 @@ async fn a_transaction_without_commands_advances_the_sessions_number() {
     again.unwrap();
 }
 
-/// That is how a session's latest number is found out: 0 is one that the driver never uses.
+/// This finds out a session's latest number: 0 is a number that the driver never uses.
 #[tokio::test]
 async fn a_number_that_is_too_old_is_refused_with_the_name_of_the_latest() {
-    // A `mongos` makes a statement's error of it, which is why nothing is numbered there.
+    // A `mongos` turns it into a statement's error, which is why nothing is numbered there.
     if is_cluster().await {
         return;
     }

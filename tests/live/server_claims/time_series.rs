@@ -1,4 +1,5 @@
-//! What the guide (`compared_with`) says of time series collections and of TTL indexes, with the raw driver alone.
+//! What the guide (`compared_with`) says about time series collections and TTL indexes, with the raw
+//! driver alone.
 
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ fn measurement(n: i64) -> Document {
     doc! { "at": DateTime::from_millis(1_698_335_223_000 + n), "key": 1, "n": n }
 }
 
-/// The code of what the server refused.
+/// The code with which the server refused.
 fn code<T: std::fmt::Debug>(result: bucket_runtime::mongodb::error::Result<T>) -> i32 {
     use bucket_runtime::mongodb::error::{ErrorKind, WriteFailure};
     match *result.unwrap_err().kind {
@@ -91,7 +92,7 @@ async fn the_server_decides_how_long_the_buckets_of_a_time_series_are() {
         .unwrap();
     let buckets = documents(&db.collection::<Document>("system.buckets.series")).await;
     assert_eq!(buckets.len(), 3);
-    // One that takes no more was compressed, and tells how many it holds.
+    // A bucket that takes no more was compressed, and states how many measurements it holds.
     let closed = buckets.iter().filter_map(|bucket| {
         let control = bucket.get_document("control").unwrap();
         control.get("count")

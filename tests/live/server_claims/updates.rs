@@ -1,5 +1,5 @@
-//! What the protocol takes for granted about the server, each claim on its own, with the raw
-//! driver alone. A server on which one of these fails is not supported.
+//! What the protocol assumes about the server, one claim per test, with the raw driver alone. A server
+//! on which one of them fails is not supported.
 
 use bucket_runtime::mongodb::{
     Collection, IndexModel,
@@ -65,8 +65,8 @@ async fn the_upsert_joins_the_open_bucket_and_opens_the_next_one() {
     assert_eq!(counts, [10, 10, 5]);
 }
 
-/// The equality on the key becomes a field of the new bucket, and the fields come in the order of
-/// the manual's documents.
+/// The equality on the key becomes a field of the new bucket, and the fields have the order of the
+/// manual's documents.
 #[tokio::test]
 async fn an_upserted_bucket_has_the_shape_of_the_manual() {
     let trades = guarded("claim_shape").await;
@@ -86,7 +86,7 @@ async fn a_second_open_bucket_is_refused_by_the_index() {
     assert_eq!(code, 11000);
     assert!(message.contains(" index: bucket_open dup key"), "{message}");
 
-    // A full one and a sealed one are not open.
+    // A full bucket and a sealed one are not open.
     let full = doc! { "_id": "full", "customerId": 123, "count": 10 };
     trades.insert_one(full).await.unwrap();
     for id in ["sealed 1", "sealed 2"] {
@@ -130,7 +130,7 @@ async fn a_sealed_bucket_takes_nothing() {
     assert!(!open.contains_key("sealed"));
 }
 
-/// Why the filter says `$exists: false` and not `null`.
+/// This is why the filter says `$exists: false` and not `null`.
 #[tokio::test]
 async fn an_equality_with_null_would_be_copied_into_the_new_document() {
     let trades = guarded("claim_null").await;
@@ -143,7 +143,7 @@ async fn an_equality_with_null_would_be_copied_into_the_new_document() {
     assert_eq!(documents(&trades).await[0].get("sealed"), Some(&Bson::Null));
 }
 
-/// Why the first item is counted by `$inc` and not by `$setOnInsert`.
+/// This is why `$inc` counts the first item, and not `$setOnInsert`.
 #[tokio::test]
 async fn one_field_cannot_be_counted_and_set_on_insert() {
     let trades = guarded("claim_conflict").await;
@@ -191,7 +191,7 @@ async fn the_index_cannot_be_made_over_several_open_buckets() {
     );
 }
 
-/// Why an element is pushed in `$each`: by itself it could be taken for a modifier.
+/// This is why elements are pushed in `$each`: alone, an element could be taken for a modifier.
 #[tokio::test]
 async fn an_element_that_looks_like_a_modifier_is_a_value_inside_each() {
     let trades = guarded("claim_each").await;
@@ -209,7 +209,7 @@ async fn an_element_that_looks_like_a_modifier_is_a_value_inside_each() {
     assert_eq!(history, [Bson::Document(element)]);
 }
 
-/// What the manual's own upsert costs, and why the append has an index of its own: the regex walks
+/// The cost of the manual's own upsert, and the reason why the append has an index: the regex walks
 /// every full bucket of the key.
 #[tokio::test]
 async fn the_manuals_upsert_walks_every_full_bucket() {
@@ -244,7 +244,7 @@ async fn the_manuals_upsert_walks_every_full_bucket() {
     assert!(number(stats.get("totalDocsExamined")) >= 1000, "{stats}");
 }
 
-/// Why a sum that a bucket keeps can be trusted: the server refuses to exceed 64 bits.
+/// This is why a bucket's sum can be trusted: the server refuses to exceed 64 bits.
 #[tokio::test]
 async fn an_increment_beyond_64_bits_is_refused_and_changes_nothing() {
     let sums = database("claim_inc").await.collection::<Document>("sums");
@@ -260,7 +260,7 @@ async fn an_increment_beyond_64_bits_is_refused_and_changes_nothing() {
     assert_eq!(documents(&sums).await, [unchanged]);
 }
 
-/// Why these are added up as decimals: `$sum` goes over to floats, and says nothing.
+/// This is why such sums are computed as decimals: `$sum` silently switches to floats.
 #[tokio::test]
 async fn a_sum_beyond_64_bits_is_a_float_and_of_decimals_exact() {
     let sums = database("claim_sum").await.collection::<Document>("sums");

@@ -1,4 +1,5 @@
-//! What change streams are taken to tell about each of our writes, with the raw driver alone.
+//! What the library assumes that change streams report about each of its writes, with the raw driver
+//! alone.
 
 use bucket_runtime::mongodb::{
     Collection,
@@ -8,7 +9,7 @@ use bucket_runtime::mongodb::{
 
 use crate::support::database::{database, number};
 
-/// A bucket of items that are long beside what is told about them, or short.
+/// A bucket of items that are long or short compared with their description in an event.
 async fn bucket(test: &str, texts: &[&str]) -> Collection<Document> {
     let collection = database(test).await.collection("notes");
     let items = Vec::from_iter(texts.iter().map(|text| doc! { "text": *text }));
@@ -18,7 +19,7 @@ async fn bucket(test: &str, texts: &[&str]) -> Collection<Document> {
     collection
 }
 
-/// What is told about an update of the bucket.
+/// The event for an update of the bucket.
 async fn told(
     notes: &Collection<Document>,
     update: impl Into<bucket_runtime::mongodb::options::UpdateModifications>,
@@ -66,7 +67,8 @@ async fn a_push_is_told_by_places_and_the_count() {
     let (fields, is_cut) = updated(told(&notes, push(&["y"])).await);
     assert_eq!(fields, doc! { "count": 2, "items.1": { "text": "y" } });
     assert!(!is_cut);
-    // Many at once, in any order of the fields: the tenth place comes before the second as text.
+    // Many items at once, with the fields in any order: as text, the tenth place comes before the
+    // second.
     let (fields, _) = updated(told(&notes, push(&["z"; 10])).await);
     for place in 2..12 {
         assert!(fields.contains_key(format!("items.{place}")), "{fields}");
@@ -82,7 +84,7 @@ async fn an_edit_is_told_without_a_count() {
     let items = doc! { "$concatArrays": [[item], after] };
     let (fields, _) = updated(told(&notes, vec![doc! { "$set": { "items": items } }]).await);
     assert!(!fields.contains_key("count"), "{fields}");
-    // Of a small document, or of a great change, as the whole document.
+    // An edit of a small document, or a large change, is reported as the whole document.
     let all = doc! { "$set": { "items": [{ "$literal": { "text": LONG } }] } };
     let event = told(&notes, vec![all]).await;
     assert!(matches!(
@@ -91,7 +93,8 @@ async fn an_edit_is_told_without_a_count() {
     ));
 }
 
-/// As a shorter array, as a new one, or as the whole document: never as places alone.
+/// A removal is reported as a shorter array, as a new one, or as the whole document: never as places
+/// alone.
 #[tokio::test]
 async fn a_removal_is_told_in_one_of_three_ways() {
     let notes = bucket("claim_watch_removal", &[LONG; 40]).await;
@@ -113,8 +116,8 @@ async fn a_removal_is_told_in_one_of_three_ways() {
     }
 }
 
-/// So the array itself does not tell an append from a removal; the type of the count does, if it was
-/// made to.
+/// So the array alone does not distinguish an append from a removal; the type of the count does, if the
+/// writes set it for that.
 #[tokio::test]
 async fn an_append_to_an_emptied_array_is_told_as_the_whole_array() {
     let notes = bucket("claim_watch_emptied", &[]).await;
@@ -136,7 +139,7 @@ async fn a_seal_is_told_without_items() {
     }
 }
 
-/// Each statement of a transaction or of a command is told by itself, in order.
+/// Each statement of a transaction or of a command is reported separately, in order.
 #[tokio::test]
 async fn the_statements_of_a_transaction_are_told_one_by_one() {
     let notes = bucket("claim_watch_transaction", &["x"]).await;

@@ -1,4 +1,4 @@
-//! Buckets that expire: the server removes one when its newest item is too old, and none before.
+//! Buckets that expire: the server removes a bucket when its newest item is too old, and not before.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -59,7 +59,7 @@ fn reading(sensor: i64, days_ago: i64, value: i64) -> Reading {
     }
 }
 
-/// In each bucket, what the server goes by is the greatest time of the items.
+/// Checks that each bucket's time for the server is the greatest time of its items.
 async fn check_newest(db: &Database) -> usize {
     let buckets = documents(&db.collection::<Document>("readings")).await;
     for bucket in &buckets {
@@ -76,7 +76,7 @@ async fn check_newest(db: &Database) -> usize {
 
 #[tokio::test]
 async fn a_bucket_goes_when_its_newest_item_is_too_old_and_not_before() {
-    // A server looks once a minute otherwise.
+    // By default a server looks once a minute.
     let options = ["--setParameter", "ttlMonitorSleepSecs=1"];
     let server = Server::start_with(&options).await.unwrap();
     let db = server.database("expiry_monitor").await.unwrap();
@@ -90,7 +90,7 @@ async fn a_bucket_goes_when_its_newest_item_is_too_old_and_not_before() {
     while readings.page_count(&1).await.unwrap() > 0 || readings.page_count(&2).await.unwrap() > 0 {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    // Those went in one turn of the server's, or in two; a third one comes after both.
+    // The server removed those buckets in one pass or two; a third pass comes after both.
     readings.append(&reading(4, 100, 4).into()).await.unwrap();
     while readings.page_count(&4).await.unwrap() > 0 {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -108,7 +108,7 @@ async fn every_way_of_writing_keeps_the_time_of_the_newest_item() {
     let readings = In90Days::buckets(&db).await.unwrap();
     let client = readings.collection().client().clone();
 
-    // One by one, and then many that travel together.
+    // One by one, and then many that are combined.
     for value in 0..6 {
         let item = reading(1, 0, value).into();
         readings.append(&item).await.unwrap();
@@ -142,7 +142,7 @@ async fn every_way_of_writing_keeps_the_time_of_the_newest_item() {
     assert_eq!(check_newest(&db).await, count + 3);
     count += 3;
 
-    // In bulk: into open buckets, and as whole ones.
+    // In bulk: into open buckets, and as whole buckets.
     let many = (0..500).map(|value| reading(value % 9, 3, value).into());
     readings.append_many(many).await.unwrap();
     assert!(check_newest(&db).await > count + 100);
@@ -166,7 +166,7 @@ async fn imported_buckets_have_the_time_of_their_newest_item() {
     assert_eq!(check_newest(&db).await, 16);
 }
 
-/// The server's own removals are too seldom for this, so somebody else removes buckets as it would.
+/// The server removes buckets too seldom for this test, so another task removes them in its place.
 async fn check_removed_while_writing<T>(test: &str)
 where
     T: Bucket<Key = (i64,)> + From<Reading> + Debug,
@@ -196,7 +196,7 @@ where
     }
     while let Some(result) = tasks.join_next().await {
         result.unwrap();
-        // What is left begins with the item that its id was taken from.
+        // Each bucket that is left begins with the item that its id came from.
         for bucket in documents(readings.collection()).await {
             let first = bucket.get_array("items").unwrap()[0].as_document().unwrap();
             let millis = first.get_datetime("at").unwrap().timestamp_millis();
@@ -251,7 +251,7 @@ async fn a_struct_that_knows_nothing_of_expiry_is_refused_until_the_index_is_gon
         .unwrap();
     Reading::buckets(&db).await.unwrap();
 
-    // An index of that name which removes nothing is not ours.
+    // An index with that name that removes nothing is not ours.
     let index = bucket_runtime::mongodb::IndexModel::builder()
         .keys(doc! { "newest": 1 })
         .options(

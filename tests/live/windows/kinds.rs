@@ -1,5 +1,5 @@
-//! Time windows: late and early items find their own window, whichever way they come, and reads give
-//! what a plain list of windows gives.
+//! Time windows: late and early items find their own window, however they are written, and reads return
+//! what a plain list of windows does.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ async fn fresh(db: &Database) -> Buckets<Reading> {
     Reading::buckets(db).await.unwrap()
 }
 
-/// What is stored. An upsert writes the key and the window in an order of the server's own.
+/// What is stored. The server chooses the order in which an upsert writes the key and the window.
 async fn stored(buckets: &Buckets<Reading>) -> Vec<BTreeMap<String, Bson>> {
     sorted(documents(buckets.collection()).await)
 }
@@ -58,8 +58,8 @@ fn sorted(documents: Vec<Document>) -> Vec<BTreeMap<String, Bson>> {
         .collect()
 }
 
-/// The documents that these readings must be, written by hand: a window's buckets after each other,
-/// in the order in which its readings came.
+/// The documents that these readings must become, built by hand: a window's buckets one after the
+/// other, in the order in which its readings came.
 fn expected(readings: &[Reading]) -> Vec<BTreeMap<String, Bson>> {
     let mut windows = BTreeMap::<(&str, i64), Vec<&Reading>>::new();
     for reading in readings {
@@ -104,7 +104,7 @@ fn readings() -> impl Strategy<Value = Vec<Reading>> {
     })
 }
 
-/// Each on its own, all at once, in one load, in two loads, and out of a flat collection.
+/// One by one, all at once, in one load, in two loads, and from a flat collection.
 #[test]
 fn every_way_of_writing_makes_the_same_buckets() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -137,7 +137,7 @@ fn every_way_of_writing_makes_the_same_buckets() {
             buckets.append_many(second.to_vec()).await.unwrap();
             assert_eq!(stored(&buckets).await, expected_documents);
 
-            // A flat collection is put in order by time.
+            // An import sorts a flat collection by time.
             let buckets = fresh(&db).await;
             let flat = db.collection::<Document>("flat");
             flat.drop().await.unwrap();
@@ -156,7 +156,7 @@ fn every_way_of_writing_makes_the_same_buckets() {
     });
 }
 
-/// Every read of every key, against the list of its readings in the order of the windows.
+/// Compares every read of every key with the list of its readings, in the order of the windows.
 async fn reads_agree(buckets: &Buckets<Reading>, readings: &[Reading]) {
     for sensor in ["a", "b_"] {
         let mut own: Vec<_> = readings
@@ -199,7 +199,7 @@ async fn reads_agree(buckets: &Buckets<Reading>, readings: &[Reading]) {
     }
 }
 
-/// The window stands at the top of the bucket alone, and nothing that reads items shows it.
+/// Only the bucket's top level holds the window, and no read of items shows it.
 #[tokio::test]
 async fn flat_data_knows_no_windows() {
     let db = database("windows_flat").await;
@@ -213,7 +213,7 @@ async fn flat_data_knows_no_windows() {
     );
 }
 
-/// Ids hold ten digits, and a window must begin within these.
+/// Ids hold ten digits, and a window's start must fit into them.
 #[tokio::test]
 async fn times_past_the_ids_are_refused_and_those_within_are_read() {
     let db = database("windows_limits").await;
@@ -226,7 +226,7 @@ async fn times_past_the_ids_are_refused_and_those_within_are_read() {
         let error = buckets.append_many([reading]).await.unwrap_err();
         assert!(error.failed()[0].error.is_out_of_range(), "{error}");
     }
-    // -10^10 seconds are no multiple of an hour, so the window of the first moments has no id.
+    // -10^10 seconds is not a multiple of an hour, so the window of the first moments has no id.
     let first = (-limit).div_euclid(HOUR) * HOUR;
     let reading = Reading::new("a", first + HOUR - 1, 0);
     assert!(

@@ -1,4 +1,4 @@
-//! Opening a collection of windows: its index, and other lengths.
+//! Opening a collection with windows: its index, and other lengths.
 
 use bucket_runtime::{
     Bucket, Error,
@@ -58,7 +58,7 @@ async fn the_open_index_has_the_window() {
     let keys = doc! { "sensor": 1, "window": 1, "sealed": 1 };
     assert_eq!(open.get_document("key").unwrap(), &keys);
     assert!(open.get_bool("unique").unwrap());
-    // It tells the length of the windows, and leaves out none that has an id.
+    // The index states the length of the windows, and covers every window that has an id.
     let bound = open.get_document("partialFilterExpression").unwrap();
     let bound = bound
         .get_document("window")

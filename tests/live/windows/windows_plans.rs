@@ -1,4 +1,4 @@
-//! What the server examines for writes into windows, and for reads of a range of times.
+//! What the server examines for writes into windows, and for reads of a time range.
 
 use bucket_runtime::{
     Bucket, Buckets,
@@ -42,7 +42,8 @@ async fn numbers(items: bucket_runtime::action::Items<'_, Reading>) -> Vec<i64> 
     items.iter().map(|item| item.n).collect()
 }
 
-/// 100 windows of two buckets each: whichever of them a range lies in, these are visited.
+/// 100 windows of two buckets each: a read visits only the buckets of the windows that its range
+/// touches.
 #[tokio::test]
 async fn a_range_of_times_visits_the_buckets_of_its_windows() {
     let (db, record) = recorded("windows_plan_range").await;
@@ -76,7 +77,7 @@ async fn a_range_of_times_visits_the_buckets_of_its_windows() {
     }
 }
 
-/// Over all keys the windows are no range of ids, but an index of one's own finds them.
+/// Across all keys the windows form no range of ids, but an index on the window finds them.
 #[tokio::test]
 async fn an_index_on_the_window_finds_a_range_of_times_of_all_keys() {
     let (db, record) = recorded("windows_plan_all").await;
@@ -97,8 +98,7 @@ async fn an_index_on_the_window_finds_a_range_of_times_of_all_keys() {
     assert_eq!(examined(&db, &record).await[0].documents, 12);
 }
 
-/// An append examines one entry of the open index, however many windows the key has, and whether
-/// they are open or full.
+/// An append examines one entry of the open index, however many windows the key has, open or full.
 #[tokio::test]
 async fn an_append_finds_its_window_in_one_step() {
     let (db, record) = recorded("windows_plan_append").await;
@@ -110,7 +110,7 @@ async fn an_append_finds_its_window_in_one_step() {
     record.take();
     readings.append(&reading(2, 408)).await.unwrap();
     assert_eq!(examined(&db, &record).await, [examines(1, 1)]);
-    // Into a window that is not there yet.
+    // Into a window that does not exist yet.
     readings.append(&reading(2, 2000)).await.unwrap();
     assert_eq!(record.names(), ["update"]);
     let last: Option<Document> = (readings.collection())
@@ -121,7 +121,7 @@ async fn an_append_finds_its_window_in_one_step() {
     assert_eq!(last.unwrap().get_str("_id").unwrap(), "2_0000900000");
 }
 
-/// A load into a window that has full buckets reads the last of them, and goes on behind it.
+/// A load into a window that has full buckets reads the last of them, and goes on after it.
 #[tokio::test]
 async fn a_load_goes_on_behind_the_buckets_of_its_window() {
     let (db, record) = recorded("windows_plan_load").await;

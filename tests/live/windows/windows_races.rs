@@ -1,5 +1,5 @@
-//! G1 to G3 for time windows: whatever the concurrency and the order of the times, n items of a
-//! window make ceil(n / capacity) buckets, and each item is in one of its own window.
+//! G1 to G3 for time windows: whatever the concurrency and the order of the times, n items of a window
+//! make ceil(n / capacity) buckets, and each item is in a bucket of its own window.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ readings! {
     Windows1000(1000)
 }
 
-/// In no order, on both sides of 1970, in some twenty windows.
+/// Times in no order, on both sides of 1970, in about twenty windows.
 fn time(n: i64) -> i64 {
     (n * 7919 % 20_000 - 10_000) * 3600
 }
@@ -63,8 +63,8 @@ async fn fresh<T: Reading>(db: &Database) -> Buckets<T> {
     T::buckets(db).await.unwrap()
 }
 
-/// 32 tasks append, in shuffled order, through one handle or through four, combined or not; every
-/// eighth of them loads its part with `append_many`.
+/// 32 tasks append, in shuffled order, through one handle or through four, combined or not. Every
+/// eighth task loads its part with `append_many`.
 async fn race<T: Reading>(db: &Database, handles: usize, combine: bool) {
     let first = fresh::<T>(db).await;
     let mut opened = vec![first.clone()];
@@ -146,13 +146,13 @@ races! {
     windows_1000: Windows1000;
 }
 
-/// The order of one writer's items of a window is kept by loads beside other writers, and a load
-/// finds the windows that it did not make.
+/// Loads keep the order of one writer's items in a window, beside other writers, and find the windows
+/// that they did not create.
 #[tokio::test(flavor = "multi_thread")]
 async fn loads_into_windows_that_exist_keep_their_order() {
     let db = database("windows_loads").await;
     let buckets = fresh::<Windows10>(&db).await;
-    // Full windows, open ones and one with a sealed bucket.
+    // Full windows, open ones, and one with a sealed bucket.
     for n in 0..ITEMS / 4 {
         buckets.append(&reading(n)).await.unwrap();
     }
