@@ -1,4 +1,4 @@
-//! `advise` tells what the raw driver counts in the documents.
+//! `advise` reports what the raw driver counts in the documents.
 
 use bucket_runtime::{
     Outlier,
@@ -15,7 +15,7 @@ books! {
     Book50(50, 1000)
 }
 
-/// The length of each array, and the bytes of its document, as the raw driver has them.
+/// The length of each array, and the bytes of its document, as the raw driver reads them.
 async fn oracle(db: &Database) -> Vec<(u64, u64)> {
     let found = db
         .collection::<RawDocumentBuf>("books")
@@ -44,7 +44,7 @@ async fn fill(db: &Database, lengths: impl IntoIterator<Item = i64>) {
     }
 }
 
-/// Compares everything that is told with what the documents say; gives the recommendation.
+/// Compares the whole advice with the documents, and returns the recommendation.
 async fn told(db: &Database) -> (Option<u64>, String) {
     let lengths = oracle(db).await;
     let advice = Book50::advise(db).await.unwrap();

@@ -1,4 +1,4 @@
-//! Neither a parent nor an extras document exceeds its bytes, and nothing is refused that fits.
+//! Neither a parent nor an extras document exceeds its bytes, and nothing that fits is refused.
 
 use bucket_runtime::{
     Outlier, OutlierProblem, Outliers,
@@ -40,7 +40,7 @@ fn book(id: i64, title: usize, notes: Vec<String>) -> Book {
     Book { id, title, notes }
 }
 
-/// A text that tells its writer and its place, and takes at least so many bytes.
+/// A text that names its writer and its place, and takes at least this many bytes.
 fn note(writer: usize, n: usize, bytes: usize) -> String {
     format!("{writer}:{n}:{}", "x".repeat(bytes))
 }
@@ -65,7 +65,7 @@ async fn sizes(of: Collection<Document>) -> Vec<i64> {
     found.iter().map(|size| number(size.get("bytes"))).collect()
 }
 
-/// No document is above the bound, but for parents whose other fields are; `verify` is clean.
+/// No document exceeds the bound, except parents whose other fields do; `verify` finds nothing.
 async fn bounded(books: &Outliers<Book>, title: usize) {
     let parents = sizes(books.collection().clone_with_type()).await;
     let extras = sizes(books.extras_collection().clone_with_type()).await;
@@ -75,7 +75,7 @@ async fn bounded(books: &Outliers<Book>, title: usize) {
     assert_eq!(verify(books).await.unwrap(), []);
 }
 
-/// What a parent would take with one more note of this size.
+/// The size of the parent with one more note of this size.
 fn with_another(parent: &Document, bytes: usize) -> i64 {
     let mut parent = parent.clone();
     parent.insert("has_extras", true);
@@ -130,7 +130,7 @@ async fn o1_o2_o4_notes_of_any_size_by_many_writers() {
         assert!(parent.get_bool("has_extras").unwrap());
         let length = parent.get_array("notes").unwrap().len();
         assert!(length <= 12, "O2: {length}");
-        // It has more than 4,700 bytes, of which the largest note might not have found room.
+        // Otherwise the parent is so large that the largest note might not fit.
         assert!(
             length == 12 || with_another(&parent, 4700) > MAX,
             "{parent}"
@@ -148,7 +148,7 @@ async fn a_parent_is_flagged_when_the_next_note_does_not_fit_and_not_before() {
         books.push(&1, note(0, n, 1000)).await.unwrap();
         assert!(!stored().await.contains_key("has_extras"));
     }
-    // The first one that does not fit any more, to the byte or the few that are kept for the flag.
+    // The longest note that would fit without the few bytes that are reserved for the flag.
     let parent = stored().await;
     let fits = (0..2000).take_while(|bytes| with_another(&parent, *bytes) <= MAX);
     let fits = fits.last().unwrap();
@@ -272,7 +272,7 @@ async fn full_documents_are_no_larger_than_proved() {
     let db = database("outlier_bytes_proved").await;
     let all = Proved::outliers(&db).await.unwrap();
     let proved = Proved {
-        // All of it is escaped in the ids of extras.
+        // Every character is escaped in the ids of extras.
         id: "_".repeat(20),
         title: Some("ä".repeat(50)),
         seen: 0,
@@ -284,7 +284,7 @@ async fn full_documents_are_no_larger_than_proved() {
     let mut largest = sizes(all.extras_collection().clone_with_type()).await;
     largest.extend(sizes(all.collection().clone_with_type()).await);
     assert!(largest.iter().all(|bytes| *bytes <= 3700), "{largest:?}");
-    // It is not that the proof asks for much more than is taken.
+    // The proved bound is close to the actual size.
     assert!(largest.iter().any(|bytes| *bytes > 3500), "{largest:?}");
 }
 

@@ -1,4 +1,4 @@
-//! What a failed call says, and what is stored after it.
+//! What a failed call reports, and what is stored after it.
 
 use bucket_runtime::{
     Outlier,
@@ -103,7 +103,10 @@ async fn outlier_a_document_of_another_type_is_named_by_its_id() {
             error.is_deserialize() && error.to_string().contains(&id.to_string()),
             "{error}"
         );
-        assert!(!error.to_string().contains("Some("), "for people: {error}");
+        assert!(
+            !error.to_string().contains("Some("),
+            "not meant for people: {error}"
+        );
     }
     // A page of extras, too.
     let albums = fresh::<Album>(&db).await;
@@ -147,7 +150,7 @@ async fn outlier_a_push_to_what_is_no_array_changes_nothing() {
         assert_eq!(documents(books.extras_collection()).await, []);
         books.delete(&7).await.unwrap();
     }
-    // An array that is missing is empty.
+    // A missing array counts as empty.
     books
         .collection()
         .insert_one(doc! { "_id": 7, "title": "book 7" })

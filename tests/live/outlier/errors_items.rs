@@ -103,7 +103,8 @@ async fn outlier_a_parent_that_no_document_can_hold_is_too_large() {
     }
 }
 
-/// The values before it in earlier commands are stored, it and those after it are handed back.
+/// The values that earlier commands carried are stored; the others, from that command on, are handed
+/// back.
 #[tokio::test]
 async fn outlier_push_many_hands_back_exactly_what_is_not_stored() {
     let albums = fresh::<Album>(&database("outlier_rest").await).await;
@@ -122,13 +123,14 @@ async fn outlier_push_many_hands_back_exactly_what_is_not_stored() {
                 "{error}"
             );
             let stored = photos.len() - error.rest.len();
-            assert!(stored <= at, "it cannot be stored");
-            // No command carries more than a capacity, so no more than those before it come back.
+            assert!(stored <= at, "the bad value is stored");
+            // A command carries at most one page's capacity, so at most three good values before the
+            // bad one come back.
             assert!(at - stored < 4, "{at}: {stored}");
             assert_eq!(error.rest, photos[stored..]);
             let expected = [own, (10..10 + stored).collect()].concat();
             assert_eq!(sizes(&albums).await, expected);
-            // Without it the rest can be pushed.
+            // The rest can be pushed without the bad value.
             let mut rest = error.rest;
             rest.remove(at - stored);
             albums.push_many("summer", rest).await.unwrap();
@@ -145,7 +147,7 @@ async fn outlier_push_many_hands_back_exactly_what_is_not_stored() {
 async fn outlier_an_insert_that_fails_in_its_extras_says_how_many_are_stored() {
     let db = database("outlier_stored").await;
     let albums = fresh::<Album>(&db).await;
-    // Somebody's validator, of which nobody knows before.
+    // Somebody else's validator, unknown to the library.
     let is_short = doc! { "$lt": [{ "$strLenBytes": "$$this" }, 1000] };
     let photos = format!("${}", Album::SPEC.extra_items);
     let are_short = doc! { "$map": { "input": photos, "in": is_short } };

@@ -25,8 +25,8 @@ use futures_util::TryStreamExt;
 
 use crate::support::database::{documents, server};
 
-/// A database through a client that counts what happens to its commands: two events each, the
-/// sending and the answer.
+/// A database through a client that counts the events of its commands: two each, the sending and the
+/// answer.
 pub(crate) async fn counted(name: &str) -> (Database, Events) {
     let events = Events::default();
     let mut options = ClientOptions::parse(server().await.uri()).await.unwrap();
@@ -65,7 +65,7 @@ impl Events {
         self.abort_at.store(nth * 2 - 1, Ordering::SeqCst);
     }
 
-    /// Carries the call on until so many events were seen; then hands it back, or else its outcome.
+    /// Runs the call until this many events were seen. Returns its outcome, or else the call.
     pub(crate) async fn run_until<F: Future + Unpin>(
         &self,
         events: usize,
@@ -80,8 +80,8 @@ impl Events {
         outcome.await.ok_or(call)
     }
 
-    /// Carries a call on until so many events were seen, and drops it; tells whether it was
-    /// completed before that, and well.
+    /// Runs a call until this many events were seen, then drops it. Returns whether it completed
+    /// before.
     pub(crate) async fn cut<C: IntoFuture<Output: Debug>>(&self, events: usize, call: C) -> bool
     where
         C::IntoFuture: Unpin,
@@ -91,8 +91,8 @@ impl Events {
     }
 }
 
-/// Waits until what was sent by dropped calls has been carried out or lost: until two looks at
-/// everything are the same.
+/// Waits until the server has carried out what dropped calls sent, or it is lost: until two reads in a
+/// row give the same.
 pub(crate) async fn at_rest<T: Outlier>(books: &Outliers<T>) {
     let look = async || {
         let parents = documents(books.collection()).await;
@@ -100,7 +100,7 @@ pub(crate) async fn at_rest<T: Outlier>(books: &Outliers<T>) {
     };
     let mut before = look().await;
     loop {
-        // A session of its own: the server has seen whatever was sent before.
+        // A command of its own: the server has seen everything sent before it.
         let ping = doc! { "ping": 1 };
         books
             .collection()
@@ -118,8 +118,8 @@ pub(crate) async fn at_rest<T: Outlier>(books: &Outliers<T>) {
     }
 }
 
-/// Ends the transactions that a dead process has left, as the server does after a minute. It is
-/// known by the name of the database that [`counted`] gave it.
+/// Ends the transactions that a dead process has left, as the server does after a minute. It finds them
+/// by the app name that [`counted`] set, the database's name.
 pub(crate) async fn end_transactions(client: &Client, name: &str) {
     let admin = client.database("admin");
     let sessions = vec![

@@ -64,8 +64,8 @@ fn of(index: usize) -> Vec<i64> {
     (first..first + VALUES).collect()
 }
 
-/// Each parent gets its values one after the other, in turns with all others; then each reads
-/// exactly its own, in every way. Then every other one is emptied or deleted.
+/// All parents get their values one at a time, in turns; then each reads exactly its own, in every way.
+/// Then every other parent is emptied or deleted.
 pub(crate) async fn stay_apart<K>(logs: &Outliers<Log<K>>, ids: &[K])
 where
     K: KeyField + Debug + PartialEq,
@@ -131,7 +131,7 @@ where
         parent.has_extras && parent.document.lines == own[..1],
         "{id:?}"
     );
-    // The raw driver finds the same by the reference.
+    // The raw driver finds the same by the reference field.
     let by_reference = logs
         .extras_collection()
         .find(doc! { "log": K::to_bson(key) });
@@ -182,7 +182,7 @@ async fn outlier_ids_of_all_types_stay_apart() {
     stay_apart(&fresh::<bool>(&db).await, &[true, false]).await;
 }
 
-/// A parent that another program has inserted with 32 bits or a double is the same parent.
+/// A parent that another program has inserted with a 32-bit id or a double is the same parent.
 #[tokio::test]
 async fn outlier_a_number_is_the_same_parent_whatever_its_type() {
     let logs = fresh::<i64>(&database("outlier_number_ids").await).await;

@@ -1,5 +1,5 @@
-//! The ids of parents that are texts, which may look like ids, escapes, patterns, operators and parts
-//! of each other.
+//! Ids of parents that are texts, which may look like ids, escapes, patterns, operators and parts of
+//! each other.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! A call is stopped between two of its commands, another one is carried out meanwhile, and the
-//! first goes on: for every such point.
+//! A call is stopped between two of its commands, another call runs meanwhile, and the first goes on:
+//! for every such point.
 
 use std::{future::IntoFuture, pin::Pin};
 
@@ -31,7 +31,7 @@ async fn opened(test: &str) -> (Outliers<Book2>, Outliers<Book2>, Events) {
 
 type Meanwhile<'c> = Pin<Box<dyn Future<Output = ()> + 'c>>;
 
-/// Stops a push of 100 after so many events of its client; tells whether it ran on to its end.
+/// Pauses a push of 100 after this many events of its client. Returns whether it completed before.
 async fn pause_push(
     books: &Outliers<Book2>,
     events: &Events,
@@ -54,8 +54,8 @@ async fn pause_push(
     }
 }
 
-/// What a parent may hold when the push begins: room; nothing but its own values, full; an open
-/// page; a full page.
+/// How many values a parent has when the push begins, so that there is room, a full array, an open
+/// page, or a full page.
 const BEGINNINGS: [i64; 5] = [0, 1, 2, 3, 4];
 
 #[tokio::test]
@@ -93,8 +93,8 @@ async fn outlier_a_push_between_whose_commands_others_push() {
     }
 }
 
-/// Values that fill a page at once, while somebody else opens one: what the same writer pushes next
-/// must not come before them.
+/// Values that fill a page at once, while somebody else opens one. The same writer's next values must
+/// not come before them.
 #[tokio::test]
 async fn outlier_a_push_of_many_between_whose_commands_others_push() {
     let (books, plain, events) = opened("outlier_pause_many").await;
@@ -163,8 +163,8 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_m
     }
 }
 
-/// The flag was set on the parent that there was, and the one that there is now does not have it:
-/// `verify` tells, and with `repair` the acknowledged value is read.
+/// The flag was set on the deleted parent, and its replacement does not have it: `verify` reports it,
+/// and after `repair` the acknowledged value is readable.
 #[tokio::test]
 async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_and_inserted_again() {
     let (books, plain, events) = opened("outlier_pause_again").await;
@@ -200,8 +200,8 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_and_inserte
     }
 }
 
-/// What a delete that was cut short has left is removed by `repair`, and so does not come back as
-/// another parent's values.
+/// `repair` removes what an interrupted delete has left, so it does not come back among another
+/// parent's values.
 #[tokio::test]
 async fn outlier_a_parent_inserted_after_a_delete_that_was_cut_short_has_its_own_values_alone() {
     let (books, plain, events) = opened("outlier_cut_delete").await;
@@ -213,7 +213,7 @@ async fn outlier_a_parent_inserted_after_a_delete_that_was_cut_short_has_its_own
                 .unwrap();
             let done = events.cut(stop, books.delete(&7)).await;
             crate::outlier::events::at_rest(&plain).await;
-            // The drop may have come before the parent was gone.
+            // The call may have been dropped before the parent was deleted.
             if survey(&plain).await.parents.is_empty() {
                 assert_eq!(repair(&plain).await.unwrap(), []);
                 plain.insert(&Book2::new(7, values.clone())).await.unwrap();

@@ -1,6 +1,5 @@
-//! Killing the process at each step: this test binary runs itself again as another process, which
-//! ends without further ado when its nth command is about to be sent. Then the documents are looked
-//! at.
+//! The process is killed at each step: this test binary starts itself again as another process, which
+//! aborts when its nth command is about to be sent. Then the documents are checked.
 
 use std::{env, future::IntoFuture, process::Stdio};
 
@@ -20,7 +19,7 @@ books! {
     Book3(3, 2)
 }
 
-/// Not a test, but what the other process does: one call, up to a command.
+/// Not a test: the other process runs one call, up to a command.
 #[tokio::test]
 #[ignore = "a process that another test starts"]
 async fn outlier_the_other_process() {
@@ -47,7 +46,7 @@ async fn outlier_the_other_process() {
     }
 }
 
-/// Carries out a call in another process; tells whether that came to its end.
+/// Carries out a call in another process. Returns whether it completed.
 async fn call(books: &Outliers<Book3>, nth: usize, call: &str) -> bool {
     call_at(server().await.uri(), books, nth, call).await
 }
@@ -86,8 +85,8 @@ async fn begin(books: &Outliers<Book3>, values: &[i64]) {
     books.insert(&Book3::new(7, values.to_vec())).await.unwrap();
 }
 
-/// Ends the process before every command of a push in turn; then a first part of the values is
-/// there, and the others can be pushed.
+/// Ends the process before each command of a push in turn. Then the first few values are stored, and
+/// the others can be pushed.
 async fn push(test: &str, name: &str, values: &[i64]) {
     let books = opened(test).await;
     for length in [0, 2, 3, 4, 5] {
@@ -204,7 +203,7 @@ async fn outlier_a_process_killed_at_every_command_of_a_split() {
             }
             let done = call(&books, nth, "split").await;
             assert_eq!(items(&books, 7).await, (0..10 + pushed).collect::<Vec<_>>());
-            // The dead process may have left a transaction.
+            // The dead process may have left a transaction open.
             let db = books.collection().namespace().db;
             end_transactions(books.collection().client(), &db).await;
             books.split_existing().await.unwrap();
@@ -218,14 +217,14 @@ async fn outlier_a_process_killed_at_every_command_of_a_split() {
     }
 }
 
-/// The server ends the transaction of a dead process in its time; until then, whoever goes on with
-/// the split has to wait, but not to give up.
+/// The server ends the transaction of a dead process after its time limit. Until then another split
+/// waits, but does not give up.
 #[tokio::test]
 async fn outlier_a_split_waits_for_the_transaction_of_a_killed_process() {
     let options = ["--setParameter", "transactionLifetimeLimitSeconds=10"];
     let server = bucket_testkit::Server::start_with(&options).await.unwrap();
     if server.cluster().is_some() {
-        // A `mongos` counts the transactions of its clients, and not those of the shards.
+        // A `mongos` counts its clients' transactions, not those of the shards.
         return;
     }
     let name = format!("outlier_kill_split_{}", std::process::id());
@@ -237,7 +236,7 @@ async fn outlier_a_split_waits_for_the_transaction_of_a_killed_process() {
     for nth in 1.. {
         assert!(
             !call_at(server.uri(), &books, nth, "split").await,
-            "no command is the last one"
+            "the split ended before a transaction was left open"
         );
         let admin = books.collection().client().database("admin");
         let status = admin.run_command(doc! { "serverStatus": 1 }).await.unwrap();
@@ -248,10 +247,7 @@ async fn outlier_a_split_waits_for_the_transaction_of_a_killed_process() {
         }
         end_transactions(books.collection().client(), &name).await;
     }
-    assert_eq!(
-        open, 1,
-        "the process was killed before it committed what it had written"
-    );
+    assert_eq!(open, 1, "the process was not killed before it committed");
     assert_eq!(items(&books, 7).await, (0..10).collect::<Vec<_>>());
     books.split_existing().await.unwrap();
     assert_eq!(stored(&books).await[&7].all(), (0..10).collect::<Vec<_>>());

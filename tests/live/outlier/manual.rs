@@ -1,5 +1,5 @@
-//! The manual's page on the outlier pattern: its documents load, take pushes and removals, and ours
-//! look like its own.
+//! The manual's page on the outlier pattern: its documents load and accept pushes and removals, and our
+//! documents look like those of the page.
 
 use bucket_runtime::{
     Outlier, Outliers,
@@ -75,7 +75,7 @@ fn manual_extras() -> Document {
     doc! { "book_id": 2, "customers_purchased_extra": users(50..1000) }
 }
 
-/// The page's own two collections, and then ours opened on them.
+/// The page's own two collections, opened by this library.
 async fn opened(test: &str) -> Outliers<Book> {
     let db = database(test).await;
     let sales: Collection<Document> = db.collection("sales");
@@ -146,7 +146,7 @@ async fn outlier_pushes_to_the_manuals_documents_come_after_its_own_values() {
     assert_eq!(items(&books, 2).await, users(0..3100));
     assert_eq!(books.count(&2).await.unwrap(), 3100);
     assert_eq!(books.get_all(&2).await.unwrap(), Some(outlier(3100)));
-    // The manual's documents are as they were, and what is new stands in pages of our own.
+    // The manual's documents are unchanged, and new values are in pages of our own.
     let [typical, outlier] = manual_documents();
     let sales = documents(books.collection()).await;
     assert_eq!(sales[1], outlier);
@@ -186,7 +186,7 @@ async fn outlier_values_are_removed_from_the_manuals_documents() {
     let left = users((0..1000).filter(|n| ![10, 70].contains(n)));
     assert_eq!(items(&books, 2).await, left);
     assert_eq!(books.count(&2).await.unwrap(), 998);
-    // Its extras document gets no field that it did not have.
+    // The manual's extras document gets no new field.
     let extras = documents(books.extras_collection()).await;
     let manual = extras
         .iter()
@@ -199,7 +199,7 @@ async fn outlier_values_are_removed_from_the_manuals_documents() {
         "{manual}"
     );
     assert_eq!(verify(&books).await.unwrap(), []);
-    // Emptied, it stays and does no harm.
+    // Once empty, the extras document stays and does no harm.
     for n in 50..1000 {
         if n != 70 {
             assert!(
@@ -215,7 +215,7 @@ async fn outlier_values_are_removed_from_the_manuals_documents() {
     assert_eq!(documents(books.extras_collection()).await, []);
 }
 
-/// Field for field and in this order; ours have 64-bit ids and pages with a number and a count.
+/// The same fields in the same order; ours have 64-bit ids and pages with a number and a count.
 #[tokio::test]
 async fn outlier_our_documents_have_the_manuals_shape() {
     let books = Book::outliers(&database("outlier_manual_shape").await)
@@ -250,7 +250,7 @@ async fn outlier_our_documents_have_the_manuals_shape() {
         [by_name(&page)]
     );
 
-    // The same by a single insert.
+    // The same with a single insert.
     books.delete(&2).await.unwrap();
     books.insert(&outlier(1000)).await.unwrap();
     assert_eq!(documents(books.collection()).await, [first, second]);

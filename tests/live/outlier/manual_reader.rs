@@ -1,4 +1,4 @@
-//! A reader that follows the manual's page, beside our own.
+//! A reader that follows the manual's page, beside our reads.
 
 use bucket_runtime::{
     Outlier,
@@ -11,8 +11,8 @@ use crate::{
     support::database::database,
 };
 
-/// The page's own application logic, beside ours: it looks at the flag, then pushes to one of the
-/// two collections.
+/// The page's own application logic, beside ours: it checks the flag, then pushes to one of the two
+/// collections.
 #[tokio::test]
 async fn outlier_a_reader_by_the_manual_finds_our_values() {
     let books = Book::outliers(&database("outlier_manual_reader").await)
@@ -45,7 +45,8 @@ async fn outlier_a_reader_by_the_manual_finds_our_values() {
             .map(Bson::from)
             .collect::<Vec<_>>()
     );
-    // Its second document of extras, pushed by its own command, is read after the first of its kind.
+    // The page's own command pushes to a second extras document of its kind, which is read after the
+    // first.
     for (n, id) in [
         (0, ObjectId::from_bytes([1; 12])),
         (1, ObjectId::from_bytes([2; 12])),

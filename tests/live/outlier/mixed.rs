@@ -1,5 +1,5 @@
-//! Writers, removers and a deleter at once on a few parents: what is left behind is what a delete
-//! that races with a push may leave, and nothing else.
+//! Writers, removers and a deleter at once on a few parents: they leave behind only what a delete that
+//! races with a push may leave.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ books! {
     Book20(20, 1000)
 }
 
-/// A task pushes its values to all parents in turn, one or a few at a time. Tells which values were
-/// acknowledged.
+/// Pushes this task's values to all parents in turn, one or a few at a time. Returns the values that
+/// were acknowledged.
 async fn write<T: Book>(books: Outliers<T>, writer: i64) -> Vec<i64> {
     let mut acknowledged = Vec::new();
     let values: Vec<i64> = (writer * 1000..writer * 1000 + VALUES).collect();
@@ -53,7 +53,7 @@ async fn write<T: Book>(books: Outliers<T>, writer: i64) -> Vec<i64> {
     acknowledged
 }
 
-/// A task takes out random values. Tells which ones it was told to have removed.
+/// Removes random values. Returns those that the replies reported as removed.
 async fn remove<T: Book>(books: Outliers<T>) -> Vec<i64> {
     let mut removed = Vec::new();
     for _ in 0..VALUES {
@@ -72,7 +72,7 @@ async fn remove<T: Book>(books: Outliers<T>) -> Vec<i64> {
     removed
 }
 
-/// A task deletes a parent now and then, and inserts it again at once or never.
+/// Deletes a parent now and then, and either always inserts it again at once or never.
 async fn delete<T: Book>(books: Outliers<T>, again: bool) {
     for nth in 0..25 {
         let id = nth % PARENTS;
@@ -140,7 +140,7 @@ async fn mixed<T: Book>(test: &str, deleter: Deleter) {
             parent: parent(id),
             documents: *documents,
         });
-    // A push that was under way to the parent that was deleted may reach the one that took its id.
+    // A push on its way to a deleted parent may reach the parent that took its id.
     let unflagged = found.unflagged.iter();
     let expected =
         expected.chain(unflagged.map(|id| OutlierProblem::NoFlag { parent: parent(id) }));
@@ -162,7 +162,7 @@ async fn mixed<T: Book>(test: &str, deleter: Deleter) {
     for id in &found.unflagged {
         mended.get_mut(id).unwrap().flagged = true;
     }
-    assert_eq!(after.parents, mended, "repair touches nothing else");
+    assert_eq!(after.parents, mended, "repair changed something else");
     for (id, stored) in &after.parents {
         reads_agree(&books, *id, stored).await;
     }

@@ -1,4 +1,4 @@
-//! O5: one writer's values come back in the order in which it pushed them, also across the border
+//! O5: one writer's values come back in the order in which it pushed them, also across the threshold
 //! and after removals.
 
 use bucket_runtime::Outliers;
@@ -33,7 +33,8 @@ async fn outlier_single_pushes_come_back_in_their_order() {
     }
 }
 
-/// Every number of values onto every filling of the parent and of the open page, and both once more.
+/// Pushes every number of values onto every filling of the parent and the open page, and then the same
+/// number again.
 async fn all_sizes<T: Book>(most: i64) {
     let db = database(&format!("outlier_sizes_{}", T::SPEC.threshold)).await;
     let books = fresh::<T>(&db).await;
@@ -76,7 +77,7 @@ async fn outlier_push_many_of_several_capacities_comes_back_in_order() {
     }
 }
 
-/// A full page that a value is taken from is sealed: later values must not come before others.
+/// A full page is sealed when a value is removed from it: later values must not come before others.
 #[tokio::test]
 async fn outlier_what_is_removed_leaves_room_that_nobody_fills() {
     let db = database("outlier_order_removed").await;
@@ -115,8 +116,8 @@ async fn outlier_what_is_removed_leaves_room_that_nobody_fills() {
         [(1, true), (2, false), (1, true), (2, false), (1, false)]
     );
     reads_agree(&books, 7, &after).await;
-    // An open page stays open, also emptied; a sealed one stays, too, so that its number is not given
-    // anew.
+    // An open page stays open, even when emptied. A sealed page stays, too, so that its number is never
+    // used again.
     assert!(books.remove(&7, 22).await.unwrap());
     assert!(books.remove(&7, 4).await.unwrap());
     assert_eq!(
@@ -139,7 +140,7 @@ async fn outlier_what_is_removed_leaves_room_that_nobody_fills() {
     assert_eq!(again.all(), (30..40).collect::<Vec<_>>());
     assert!(
         again.parent.is_empty(),
-        "the flag stays, and so does the order"
+        "new values went into a flagged parent"
     );
     assert_eq!(verify(&books).await.unwrap(), []);
 }
@@ -200,7 +201,7 @@ async fn as_a_vec<T: Book>(mut books: Outliers<T>, begin: Vec<i64>, steps: &[Ste
                 model.retain(|other| other != value);
             }
             Step::Split => assert_eq!(books.split_existing().await.unwrap().moved, 0),
-            // Another process, which knows nothing yet.
+            // Another process, which knows nothing of the parent yet.
             Step::Reopen => {
                 let db = books
                     .collection()

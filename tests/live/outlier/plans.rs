@@ -108,7 +108,7 @@ async fn outlier_a_push_is_one_command() {
     albums.push(&1, 50).await.unwrap();
     let commands = record.take();
     assert!(commands.len() <= 6, "{:?}", targets(&commands));
-    // From then on it is known.
+    // From then on the handle knows that it is an outlier.
     for n in 51..60 {
         albums.push(&1, n).await.unwrap();
         assert_eq!(
@@ -122,7 +122,7 @@ async fn outlier_a_push_is_one_command() {
     assert!(record.take().len() <= 6);
     albums.push(&1, 61).await.unwrap();
     assert_eq!(targets(&record.take()), to(&[("update", "moreListeners")]));
-    // Another handle learns it by one push.
+    // Another handle learns that from one push.
     let other = Album::outliers(&db).await.unwrap();
     record.take();
     other.push(&1, 62).await.unwrap();
@@ -140,7 +140,7 @@ async fn outlier_a_push_is_one_command() {
 #[tokio::test]
 async fn outlier_reads_cost_what_they_say() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("outlier_plan_reads").await;
@@ -190,19 +190,19 @@ async fn outlier_reads_cost_what_they_say() {
     assert_eq!(
         targets(&record.take()),
         to(&[("find", "albums")]),
-        "never the extras"
+        "a command reached the extras"
     );
 }
 
 #[tokio::test]
 async fn outlier_a_push_examines_one_key_and_one_document_however_many_extras() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("outlier_plan_examined").await;
     let albums = Album::outliers(&db).await.unwrap();
-    // Neighbours on both sides.
+    // Neighbouring ids on both sides.
     for id in [1, 2, 3, 22] {
         albums.insert(&album(id, 50)).await.unwrap();
     }
@@ -221,7 +221,8 @@ async fn outlier_a_push_examines_one_key_and_one_document_however_many_extras() 
         }
         let albums = Album::outliers(&db).await.unwrap();
         record.take();
-        // By a handle that knows nothing: the flag, a new page, an open page; then one that knows.
+        // Pushes of a handle that knows nothing: the flag, a new page, an open page; then of a handle
+        // that knows the parent.
         for n in 0..3 {
             albums.push(&2, n).await.unwrap();
             for command in record.take() {
@@ -249,11 +250,11 @@ async fn outlier_a_push_examines_one_key_and_one_document_however_many_extras() 
     assert_eq!(number(stats.get("totalDocsExamined")), 1);
 }
 
-/// The plain index on the reference field that the manual asks for, and the one that pages need.
+/// The index on the reference field that the manual asks for, and the one that pages need.
 #[tokio::test]
 async fn outlier_the_extras_have_the_manuals_index_and_the_reads_by_reference_use_one() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("outlier_plan_index").await;
@@ -288,6 +289,6 @@ async fn outlier_the_extras_have_the_manuals_index_and_the_reads_by_reference_us
         );
     }
     let again = Album::outliers(&db).await.unwrap();
-    assert_eq!(record.take().len(), 4, "opening what is there");
+    assert_eq!(record.take().len(), 4, "opening what exists");
     drop(again);
 }

@@ -33,8 +33,8 @@ books! {
     Book1000x1(1000, 1) Book1000x10(1000, 10) Book1000x1000(1000, 1000)
 }
 
-/// Looks at the parents with the raw driver until the writers are done: no array is ever too long,
-/// and whoever has seen extras finds the flag in a later read. Tells how often it saw extras.
+/// Reads the parents with the raw driver until the writers are done: no array is ever too long, and
+/// once extras are seen, a later read finds the flag. Returns how often it saw extras.
 async fn watch<T: Book>(books: Outliers<T>, parents: i64, done: Arc<AtomicBool>) -> u64 {
     let spec = T::SPEC;
     let mut seen = 0;
@@ -68,7 +68,7 @@ async fn watch<T: Book>(books: Outliers<T>, parents: i64, done: Arc<AtomicBool>)
     seen
 }
 
-/// The tasks work through two handles, which learn from nothing but the server, as two processes do.
+/// The tasks use two handles that learn only from the server, as two processes do.
 async fn race<T: Book>(db: &Database, parents: i64) {
     let books = fresh::<T>(db).await;
     for id in 0..parents {
@@ -109,7 +109,7 @@ async fn race<T: Book>(db: &Database, parents: i64) {
     assert_eq!(
         seen > 0,
         outliers,
-        "the watcher saw extras, if there are any"
+        "the watcher sees extras exactly if there are any"
     );
     assert_eq!(verify(&books).await.unwrap(), []);
 }
@@ -148,8 +148,8 @@ async fn outlier_a_parent_for_each_task() {
     race::<Book1000x10>(&db, WRITERS).await;
 }
 
-/// 32 tasks push to a parent that nobody has pushed to, at the same instant; it begins with so many
-/// values that all fit, that some fit, or that none does.
+/// 32 tasks push to a parent for the first time, at the same instant. The parent begins with as many
+/// values as let all of theirs fit, some of them, or none.
 async fn first_pushes<T: Book>(db: &Database, begin: usize) {
     const PARENTS: i64 = 30;
     let books = fresh::<T>(db).await;
@@ -213,7 +213,7 @@ async fn many_at_once<T: Book>(db: &Database) {
         });
     }
     writers.join_all().await;
-    // Read as it is, so that a wrong order is seen before a wrong page.
+    // Read without sorting, so that a wrong order fails before a wrong page does.
     let mut all = items(&books, 0).await;
     assert_in_order(&all, |value| value / 1000);
     all.sort_unstable();

@@ -23,13 +23,13 @@ books! {
 async fn opened(test: &str) -> (Outliers<Book3>, ClientSession) {
     let db = database(test).await;
     let books = fresh::<Book3>(&db).await;
-    // In a transaction across shards the server makes no collection.
+    // The server creates no collection in a transaction across shards.
     db.create_collection(Book3::SPEC.collection).await.unwrap();
     let session = books.collection().client().start_session().await.unwrap();
     (books, session)
 }
 
-/// Every call, with answers as they shall be.
+/// Every call, with the expected answers.
 async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
     books
         .insert(&Book3::new(1, vec![0]))
@@ -116,7 +116,7 @@ async fn outlier_every_call_belongs_to_the_transaction() {
     reads_agree(&books, 1, &parents[&1]).await;
 }
 
-/// What a handle learned in a transaction that was aborted must not lead it astray.
+/// What a handle learned in an aborted transaction must not mislead it.
 #[tokio::test]
 async fn outlier_pushes_after_an_aborted_transaction_keep_all_guarantees() {
     let (books, mut session) = opened("outlier_aborted").await;
@@ -189,8 +189,8 @@ async fn outlier_insert_push_and_an_own_write_commit_or_vanish_together() {
     }
 }
 
-/// 8 tasks push across the threshold in transactions of their own, in the driver's style of running
-/// again whoever lost a race, beside 4 that push without.
+/// 8 tasks push across the threshold in their own transactions, and retry those that lose a race in the
+/// driver's style, beside 4 tasks that push without.
 #[tokio::test(flavor = "multi_thread")]
 async fn outlier_transactions_that_lose_a_race_run_again() {
     let (books, _) = opened("outlier_transactions_race").await;

@@ -1,5 +1,5 @@
-//! Moving in: parents that have grown too long already are split while others push, and whatever
-//! stops it, nothing is lost or doubled, and the order holds.
+//! Taking over a collection: parents that are already too long are split while others push. Whatever
+//! interrupts it, nothing is lost or doubled, and the order holds.
 
 use std::{
     collections::BTreeMap,
@@ -41,10 +41,10 @@ fn parent(id: i64, values: i64) -> Document {
     doc! { "_id": id, "title": format!("book {id}"), "buyers": (0..values).collect::<Vec<_>>() }
 }
 
-/// What writers tell of: the values of each parent that were acknowledged.
+/// The values of each parent that a writer's pushes acknowledged.
 type Pushed = BTreeMap<i64, Vec<i64>>;
 
-/// Pushes to long and to other parents until it is told to stop.
+/// Pushes to long parents and to others until told to stop.
 async fn write(books: Outliers<Book50>, writer: i64, stop: Arc<AtomicBool>) -> Pushed {
     let mut pushed = Pushed::new();
     let mut value = (writer + 1) * 1_000_000;
@@ -69,7 +69,7 @@ async fn write(books: Outliers<Book50>, writer: i64, stop: Arc<AtomicBool>) -> P
     pushed
 }
 
-/// Not a test, but what another process does: it splits until it is killed.
+/// Not a test: another process runs this split until it is killed.
 #[tokio::test]
 #[ignore = "a process that another test starts"]
 async fn outlier_the_splitting_process() {
@@ -89,7 +89,7 @@ async fn outlier_the_splitting_process() {
     split.await.unwrap();
 }
 
-/// Drops the future after the first or second report and a moment, in the middle of some step. Counted in
+/// Drops the future a moment after the first or second report, in the middle of some step. It counts
 /// reports, so that a fast machine cannot finish all parents before the drop.
 async fn split_that_is_dropped(books: &Outliers<Book50>) {
     let (reports, moment) = {
@@ -163,14 +163,14 @@ async fn outlier_two_thousand_parents_are_split_while_others_push() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     stop.store(true, Ordering::SeqCst);
     let pushed = writers.join_all().await;
-    // A call that is dropped leaves its transaction to end by itself, perhaps after this one counted.
+    // The transaction of a dropped call ends by itself, perhaps after this call has counted.
     assert!((done.found.saturating_sub(3)..=done.found).contains(&done.done));
     assert_eq!(progress.last(), Some(&done));
     let counts: Vec<_> = progress.iter().map(|at| at.done).collect();
     assert_eq!(
         counts,
         (0..=done.done).collect::<Vec<_>>(),
-        "at the beginning and after each"
+        "one report at the beginning and one after each parent"
     );
 
     let stored = stored(&books).await;
@@ -206,7 +206,7 @@ async fn outlier_two_thousand_parents_are_split_while_others_push() {
     assert_eq!(crate::outlier::support::stored(&books).await, stored);
 }
 
-/// A parent with so many values, to which values were pushed before it is split: those went to the
+/// A parent with `length` values, and values that were pushed before it is split: those went to the
 /// extras, and what moves out of the parent must come before them.
 #[tokio::test]
 async fn outlier_what_was_pushed_before_the_split_stays_behind_what_is_older() {
@@ -244,7 +244,7 @@ async fn outlier_what_was_pushed_before_the_split_stays_behind_what_is_older() {
                 "{ids:?}"
             );
             reads_agree(&books, 7, &found).await;
-            // By the handle that split, and by one that knows nothing.
+            // Through the handle that split, and through one that knows nothing.
             books.push(&7, length + pushed).await.unwrap();
             let other = Book3::outliers_in(
                 books.collection().clone(),
@@ -266,8 +266,8 @@ async fn outlier_what_was_pushed_before_the_split_stays_behind_what_is_older() {
     }
 }
 
-/// A parent that became too long a second time, by a program that knows nothing of the pattern: the
-/// numbers go on below those of the first split.
+/// A program that does not know the pattern made the parent too long again: its pages are numbered
+/// below those of the first split.
 #[tokio::test]
 async fn outlier_a_parent_is_split_again_and_again() {
     let books = fresh::<Book3>(&database("outlier_split_again").await).await;
@@ -291,8 +291,8 @@ async fn outlier_a_parent_is_split_again_and_again() {
     }
 }
 
-/// The manual's own logic overshoots: it pushes the 51st value to the parent, sets the flag, and
-/// only the 52nd goes to its extras document. What is too much in the parent is older than that.
+/// The manual's own logic overshoots: it pushes the 51st value to the parent, sets the flag, and only
+/// the 52nd goes to its extras document. The surplus values of the parent are older than those extras.
 #[tokio::test]
 async fn outlier_a_parent_with_the_manuals_extras_keeps_its_order() {
     let books = fresh::<Book3>(&database("outlier_split_manual").await).await;

@@ -1,6 +1,6 @@
 //! A crash between any two steps: the future of each call is dropped at each of its commands, once
-//! when that was sent and once when its answer was there. What is stored obeys O2 and O3 whenever
-//! one looks, O1 as far as it was promised, and repeating or going on works.
+//! after it was sent and once after its answer arrived. What is stored obeys O2 and O3 at every moment
+//! and O1 as far as calls were acknowledged, and calls can be repeated or continued.
 
 use bucket_runtime::{Outlier, Outliers};
 
@@ -16,7 +16,7 @@ books! {
     Book3(3, 2)
 }
 
-/// The handle whose calls are dropped, and one beside it.
+/// The handle whose calls are dropped, and another one.
 struct Both {
     cut: Outliers<Book3>,
     books: Outliers<Book3>,
@@ -42,7 +42,7 @@ impl Both {
             .unwrap();
     }
 
-    /// What is there, at once and at rest. O2 to O4 are checked on both.
+    /// What is stored, now and at rest. Both times O2 to O4 are checked.
     async fn look(&self) -> Stored {
         stored(&self.books).await;
         at_rest(&self.books).await;
@@ -70,7 +70,7 @@ async fn outlier_a_push_to_no_parent_stores_nothing_and_says_so() {
         assert!(!books.remove(&7, 1).await.unwrap());
         assert!(!books.delete(&7).await.unwrap());
         assert!(items(books, 7).await.is_empty());
-        // One that this handle knew as an outlier, deleted by another handle.
+        // A parent that this handle knew as an outlier, deleted by another handle.
         books
             .insert(&Book3::new(7, (0..4).collect()))
             .await
@@ -80,7 +80,7 @@ async fn outlier_a_push_to_no_parent_stores_nothing_and_says_so() {
     }
 }
 
-/// From every filling: pushes of single and of many values, dropped at every event.
+/// Pushes of one and of many values onto every filling, dropped at every event.
 async fn push<const N: i64>(test: &str) {
     let both = Both::open(test).await;
     let beginnings: &[i64] = if N == 1 {
@@ -108,7 +108,7 @@ async fn push<const N: i64>(test: &str) {
                 };
                 let stored = both.look().await;
                 let all = stored.all();
-                // A first part of the values, and all of them if the call came to its end.
+                // The first few values are stored, and all of them if the call completed.
                 assert!(
                     all.len() as i64 >= before && all.len() as i64 <= values.end,
                     "{all:?}"
@@ -151,7 +151,7 @@ async fn outlier_an_insert_dropped_at_every_command_leaves_a_first_part() {
             let all = both.look().await.all();
             assert_eq!(all, (0..all.len() as i64).collect::<Vec<_>>(), "O1, O5");
             assert!(all.len() as i64 <= values && (!done || all.len() as i64 == values));
-            // Either it can be inserted again, or the others can be pushed.
+            // Either the parent can be inserted again, or the other values can be pushed.
             match both.books.insert(&book).await {
                 Ok(()) => assert!(all.is_empty() && !done),
                 Err(error) => {
@@ -175,7 +175,7 @@ async fn outlier_an_insert_dropped_at_every_command_leaves_a_first_part() {
 #[tokio::test]
 async fn outlier_a_remove_dropped_at_every_command_is_finished_by_the_next() {
     let both = Both::open("outlier_drop_remove").await;
-    // The value stands everywhere; a page of nothing else is among them.
+    // The value is everywhere, and one page holds nothing else.
     let begin = vec![1, 0, 2, 0, 3, 0, 0, 4, 0];
     for stop in 1.. {
         both.books.delete(&7).await.unwrap();
@@ -208,10 +208,10 @@ async fn outlier_a_delete_dropped_at_every_command_is_finished_by_the_next() {
         let found = survey(&both.books).await;
         assert!(found.unflagged.is_empty(), "O3: {found:?}");
         match found.parents.get(&7) {
-            Some(stored) => assert_eq!(stored.all(), (0..9).collect::<Vec<_>>(), "all of it"),
+            Some(stored) => assert_eq!(stored.all(), (0..9).collect::<Vec<_>>(), "all values"),
             None => assert!(
                 items(&both.books, 7).await.is_empty(),
-                "nobody reads what is left"
+                "reads find what the delete left"
             ),
         }
         assert_eq!(
@@ -243,9 +243,9 @@ async fn outlier_a_split_dropped_at_every_command_is_finished_by_the_next() {
             }
             let done = both.events.cut(stop, both.cut.split_existing()).await;
             at_rest(books).await;
-            // What is left of its transaction the server would end after a minute.
+            // The server would end the call's transaction only after a minute.
             end_transactions(parent.client(), &parent.namespace().db).await;
-            // All of it or nothing, and nothing is in two places or in none.
+            // All values are moved or none, and each is in exactly one place.
             let found = items(books, 7).await;
             assert_eq!(
                 found,

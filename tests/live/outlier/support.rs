@@ -1,5 +1,5 @@
-//! What the tests of the outlier pattern share: parents of many thresholds and capacities, and an
-//! oracle that reads both collections with the raw driver.
+//! Shared by the tests of the outlier pattern: parents of many thresholds and capacities, and an oracle
+//! that reads both collections with the raw driver.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -59,17 +59,17 @@ pub(crate) async fn fresh<T: Outlier>(db: &Database) -> Outliers<T> {
     T::outliers(db).await.unwrap()
 }
 
-/// What breaks a guarantee in the two collections.
+/// The problems that `verify` finds in the two collections.
 pub(crate) async fn verify<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {
     T::verify_in(of.collection().clone(), of.extras_collection().clone()).await
 }
 
-/// What is left of that after a repair.
+/// The problems that are left after a repair.
 pub(crate) async fn repair<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {
     T::repair_in(of.collection().clone(), of.extras_collection().clone()).await
 }
 
-/// One parent, as the raw driver sees it.
+/// One parent, as the raw driver reads it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Stored {
     pub(crate) parent: Vec<i64>,
@@ -79,13 +79,13 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// All values in the order in which a reader shall get them.
+    /// All values in the order in which a reader must get them.
     pub(crate) fn all(&self) -> Vec<i64> {
         [self.parent.as_slice(), &self.extras].concat()
     }
 }
 
-/// Both collections, as the raw driver sees them.
+/// Both collections, as the raw driver reads them.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     pub(crate) parents: BTreeMap<i64, Stored>,
@@ -103,8 +103,8 @@ pub(crate) fn numbers(document: &Document, name: &str) -> Vec<i64> {
     array.iter().map(|value| number(Some(value))).collect()
 }
 
-/// Reads both collections and checks O2 and O4: no parent is too long, counts are true, a parent has
-/// one open page at most, and that is its last one.
+/// Reads both collections and checks O2 and O4: no parent is too long, counts are correct, and a parent
+/// has at most one open page, which is its last.
 pub(crate) async fn survey<T: Outlier>(books: &Outliers<T>) -> Survey {
     let spec = T::SPEC;
     let mut found = Survey::default();
@@ -152,7 +152,7 @@ pub(crate) async fn survey<T: Outlier>(books: &Outliers<T>) -> Survey {
     found
 }
 
-/// The same, with O3: there are no extras but those of flagged parents.
+/// The same, with O3: only flagged parents have extras.
 pub(crate) async fn stored<T: Outlier>(books: &Outliers<T>) -> BTreeMap<i64, Stored> {
     let found = survey(books).await;
     assert!(found.orphans.is_empty(), "O3: {:?}", found.orphans);
@@ -160,8 +160,8 @@ pub(crate) async fn stored<T: Outlier>(books: &Outliers<T>) -> BTreeMap<i64, Sto
     found.parents
 }
 
-/// The same, where nothing was ever removed: parents with extras are full, the pages are numbered
-/// from 0 without a gap, and all are full but the last.
+/// The same where nothing was ever removed: parents with extras are full, the pages are numbered from 0
+/// without a gap, and all but the last are full.
 pub(crate) async fn dense<T: Outlier>(books: &Outliers<T>) -> BTreeMap<i64, Stored> {
     let spec = T::SPEC;
     let parents = stored(books).await;
@@ -193,7 +193,7 @@ pub(crate) async fn dense<T: Outlier>(books: &Outliers<T>) -> BTreeMap<i64, Stor
     parents
 }
 
-/// Every way of reading a parent gives exactly what the raw driver found.
+/// Every way of reading a parent returns exactly what the raw driver found.
 pub(crate) async fn reads_agree<T: Book>(books: &Outliers<T>, id: i64, stored: &Stored) {
     let all = stored.all();
     assert_eq!(items(books, id).await, all, "O5: items of {id}");
@@ -220,19 +220,19 @@ pub(crate) async fn reads_agree<T: Book>(books: &Outliers<T>, id: i64, stored: &
     assert_eq!(extras, stored.extras);
 }
 
-/// All values of a parent, as the stream gives them.
+/// All values of a parent, as the stream yields them.
 pub(crate) async fn items<T: Outlier<Id = i64>>(books: &Outliers<T>, id: i64) -> Vec<T::Item> {
     books.items(&id).await.unwrap().try_collect().await.unwrap()
 }
 
-/// The values of each writer stand in the order in which it pushed them. `of` gives the writer.
+/// Each writer's values are in the order in which it pushed them. `of` returns a value's writer.
 pub(crate) fn assert_in_order(values: &[i64], of: impl Fn(i64) -> i64) {
     let mut last = BTreeMap::new();
     for value in values {
         let before = last.insert(of(*value), *value);
         assert!(
             before < Some(*value),
-            "O5: {value} stands after {before:?} in {values:?}"
+            "O5: {value} comes after {before:?} in {values:?}"
         );
     }
 }

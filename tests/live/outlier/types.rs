@@ -14,7 +14,7 @@ use crate::{
     support::database::database,
 };
 
-/// A parent of any items.
+/// A parent with items of any type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[outlier(
     collection = "lists",
@@ -46,7 +46,7 @@ async fn read<I: Value>(lists: &Outliers<List<I>>) -> Vec<I> {
     lists.items(&7).await.unwrap().try_collect().await.unwrap()
 }
 
-/// Inserts the items, pushes them one by one, and all at once; then takes each out again.
+/// Inserts the items, pushes them one by one, then all at once, and removes each again.
 pub(crate) async fn round_trip<I: Value>(test: &str, items: &[I]) {
     let lists = fresh::<List<I>>(&database(test).await).await;
     lists
@@ -188,7 +188,7 @@ async fn outlier_equal_items_are_kept_and_removed_together() {
     assert_eq!(lists.count(&7).await.unwrap(), 10);
 }
 
-/// A struct that has the flag as a field of its own, and names of its own for everything.
+/// A struct with the flag as one of its fields, and its own names for everything.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[serde(rename_all = "camelCase")]
 #[outlier(
@@ -244,7 +244,7 @@ async fn outlier_the_flag_may_be_a_field_and_all_names_may_be_chosen() {
     assert_eq!(extras.len(), 2);
     assert_eq!(extras[1].get_array("posts").unwrap(), &[Bson::from("t")]);
     assert_eq!(extras[1].get_str("thread").unwrap(), "a");
-    // A big one, inserted with the field as false.
+    // A large parent, inserted with the field as false.
     threads.delete("a").await.unwrap();
     threads.insert(&thread(5, false)).await.unwrap();
     assert_eq!(threads.get_all("a").await.unwrap(), Some(thread(5, true)));

@@ -1,4 +1,4 @@
-//! Items that look like operators, patterns and paths: they are values and nothing else.
+//! Items that look like operators, patterns and paths: they are plain values.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ enum OneOrMany {
     Many(Vec<i64>),
 }
 
-/// A removal takes out what equals the value, and not what contains it.
+/// A removal removes what equals the value, not what contains it.
 #[tokio::test]
 async fn outlier_a_removed_value_is_not_taken_for_an_element_of_another() {
     use OneOrMany::{Many, One};
@@ -74,7 +74,7 @@ async fn outlier_a_removed_pattern_is_no_pattern() {
     round_trip("outlier_patterns", &items).await;
 }
 
-/// A path such as `all.2` is also that of a field `2` in a document of the array.
+/// A path such as `all.2` also names a field `2` of the documents in the array.
 #[tokio::test]
 async fn outlier_items_may_have_fields_that_are_numbers() {
     let item = |name: &str| BTreeMap::from([(name.to_owned(), 1_i64)]);

@@ -1,4 +1,4 @@
-//! O1, for what other programs stored: an item that cannot be read takes no other with it.
+//! O1, for what other programs stored: an unreadable item takes no other item with it.
 
 use bucket_runtime::{
     Error, Outlier, Outliers,
@@ -38,8 +38,8 @@ fn book(id: i64, buyers: std::ops::Range<i32>) -> Book {
     }
 }
 
-/// Book 1 has three buyers, and six extras on two pages; buyers 1 and 4 have lost their names. Book 2 has
-/// one buyer.
+/// Book 1 has three buyers, and six extras on two pages; buyers 1 and 4 have lost their names. Book 2
+/// has one buyer.
 async fn damaged(test: &str) -> Outliers<Book> {
     let books = Book::outliers(&database(test).await).await.unwrap();
     books.insert(&book(1, 0..9)).await.unwrap();

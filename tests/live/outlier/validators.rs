@@ -1,5 +1,5 @@
-//! Validators of the outlier pattern: the threshold and the extras hold against any writer, and
-//! nothing that the library writes is refused.
+//! Validators of the outlier pattern: the threshold and the extras hold against any writer, and nothing
+//! that the library writes is refused.
 
 use bucket_runtime::{
     Outlier,
@@ -38,7 +38,7 @@ async fn assert_refused(collection: &Collection<Document>, filter: Document, upd
 async fn no_write_of_the_library_is_refused() {
     let db = database("outlier_validator_writes").await;
     let raw = db.collection::<Document>("books");
-    // Too long already, and written by the manual's commands.
+    // Parents that are too long already, written by the manual's commands.
     for id in [70, 71] {
         let buyers = Vec::from_iter(0..9);
         let long = doc! { "_id": id, "title": "long", "buyers": buyers };
@@ -66,7 +66,8 @@ async fn no_write_of_the_library_is_refused() {
         (0..9).chain([100, 101]).collect::<Vec<_>>()
     );
 
-    // Of the parent, of full pages, which are sealed, and of open ones, which may be emptied.
+    // Removes values from the parent, from full pages, which are then sealed, and from open ones, which
+    // may become empty.
     for value in (0..12).chain(100..110).step_by(2).chain(200..220) {
         for id in 0..4 {
             let _ = books.remove(&id, value).await.unwrap();

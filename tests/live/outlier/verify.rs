@@ -1,4 +1,4 @@
-//! `verify` finds each kind of damage and nothing else, and `repair` mends it.
+//! `verify` finds each kind of damage and nothing else, and `repair` fixes it.
 
 use bucket_runtime::{
     BucketProblem, OutlierProblem, Outliers,
@@ -58,7 +58,7 @@ async fn outlier_a_healthy_collection_is_clean_and_stays_as_it_is() {
     assert_eq!(everything(&books).await, before);
 }
 
-/// Beside all that is healthy, exactly this problem is found and mended.
+/// Among healthy documents, exactly this problem is found and fixed.
 async fn found_and_mended(books: &Outliers<Book3>, problem: OutlierProblem) {
     let text = problem.to_string();
     assert_eq!(verify(books).await.unwrap(), [problem]);
@@ -153,7 +153,7 @@ async fn outlier_the_manuals_extras_without_a_flag_are_found() {
 
 #[tokio::test]
 async fn outlier_a_wrong_count_is_found_and_corrected() {
-    // An open page that seems empty or full, a full one that seems open or overfull.
+    // An open page that looks empty or full, a full one that looks open or overfull.
     for (page, wrong, healed) in [
         ("4_0000000000", Bson::Int32(0), 1),
         ("4_0000000000", Bson::Int32(2), 1),
@@ -186,7 +186,7 @@ async fn outlier_a_wrong_count_is_found_and_corrected() {
             healed,
             "{wrong}: {found}"
         );
-        // Pushes go on behind it.
+        // Later values go after this page.
         let id = i64::from(page.as_bytes()[0] - b'0');
         let before = items(&books, id).await;
         books.push_many(&id, 50..55).await.unwrap();

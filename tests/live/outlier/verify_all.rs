@@ -1,4 +1,4 @@
-//! `repair` mends all that it can, and says what it cannot.
+//! `repair` fixes all that it can, and reports what it cannot.
 
 use bucket_runtime::{
     BucketProblem, Outlier, OutlierProblem,
@@ -34,7 +34,7 @@ async fn outlier_all_kinds_of_damage_at_once_are_mended_at_once() {
         .delete_one(doc! { "_id": 7 })
         .await
         .unwrap();
-    // Too long and without its flag.
+    // Too long, and without its flag.
     let both = doc! { "$set": { "buyers": (20..31_i64).collect::<Vec<_>>() }, "$unset": { "has_extras": "" } };
     update(&books, 6, both).await;
     let parent = Bson::Int64;
@@ -77,7 +77,7 @@ async fn outlier_all_kinds_of_damage_at_once_are_mended_at_once() {
     );
 }
 
-/// A repair that is not sure to mend must not make it worse: an id of another type is left alone.
+/// A repair that may fail must not do harm: it leaves a parent with an id of another type alone.
 #[tokio::test]
 async fn outlier_a_parent_with_an_id_of_another_type_is_listed() {
     let books = healthy("outlier_foreign_id").await;
@@ -106,7 +106,8 @@ async fn outlier_a_parent_with_an_id_of_another_type_is_listed() {
     assert_eq!(found, Some(foreign));
 }
 
-/// O4: extras are buckets, and verified as such. With two open documents of a parent they do not open.
+/// O4: extras are buckets, and verified as such. If a parent has two open documents, the extras cannot
+/// be opened.
 #[tokio::test]
 async fn outlier_extras_that_do_not_open_are_listed_and_repaired() {
     let db = database("outlier_verify_extras").await;

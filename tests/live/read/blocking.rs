@@ -43,7 +43,7 @@ struct Book {
     buyers: Vec<String>,
 }
 
-/// The driver's blocking client, and a database of its asynchronous handle.
+/// The driver's blocking client, and a database through its asynchronous one.
 fn connect(test: &str) -> (Client, Database) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let server = runtime.block_on(server());
@@ -89,7 +89,7 @@ fn appends_of_many_threads_fill_whole_buckets() {
 
     let mut of_first = all(&trades, 0);
     for writer in 0..8 {
-        // Each writer's own are in order.
+        // Each writer's own items are in order.
         let own: Vec<_> = (of_first.iter().copied())
             .filter(|n| n / 1000 == writer)
             .collect();
@@ -133,7 +133,7 @@ fn pages_items_and_counts_are_read() {
         numbers(large.unwrap().map(Result::unwrap)),
         [101, 100, 34, 33, 32, 31, 30]
     );
-    // One that is not read to its end.
+    // A stream that is not read to its end.
     let some = trades.items(&1).skip(7).run().unwrap().take(5);
     assert_eq!(numbers(some.map(Result::unwrap)), Vec::from_iter(7..12));
 
@@ -159,7 +159,7 @@ fn a_transaction_of_the_drivers_blocking_session_holds_all_or_nothing() {
             .run()
             .unwrap();
     }
-    // The transaction sees its own; it is the same session that reads.
+    // The transaction sees its own writes: the reads use the same session.
     let within = trades.items(&1).session(&mut session).run().unwrap();
     assert_eq!(within.count(), 15);
     assert_eq!(all(&trades, 1), [0]);
@@ -244,7 +244,7 @@ fn every_call_of_the_outlier_pattern_has_its_twin() {
     assert!(books.remove(&1, "d").run().unwrap());
     assert_eq!(books.count(&1).run().unwrap(), 6);
 
-    // One that has grown by hand.
+    // A parent that has grown without the library.
     let sales = client.database(db.name()).collection::<Document>("sales");
     let grown = doc! { "_id": 4_i64, "year": 2020, "buyers": ["a", "b", "c", "d", "e"] };
     sales.insert_one(grown).run().unwrap();
@@ -257,7 +257,7 @@ fn every_call_of_the_outlier_pattern_has_its_twin() {
     assert!(!books.delete(&1).run().unwrap());
 }
 
-/// Blocking there would hold up other tasks.
+/// A blocking call there would hold up other tasks.
 #[tokio::test]
 #[should_panic(expected = "within a runtime")]
 async fn asynchronous_code_may_not_block() {

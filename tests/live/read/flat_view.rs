@@ -1,4 +1,4 @@
-//! Buckets as flat data: the stages, and the view that is made of them.
+//! Buckets as flat data: the stages, and the view that they define.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::{
     support::database::{database, explain, is_cluster, number, recorded},
 };
 
-/// What a view shows is what the flat collection holds, whatever is asked of it.
+/// A view shows what the flat collection holds, whatever the query.
 async fn shows_the_same<T: Event>(db: &Database, changes: &[Change], queries: &[Query]) {
     let twice = Twice::<T>::new(db, changes).await;
     twice.buckets.create_view("view").await.unwrap();
@@ -36,7 +36,7 @@ async fn shows_the_same<T: Event>(db: &Database, changes: &[Change], queries: &[
     }
 }
 
-/// The documents that match, but for their ids, as text: NaN does not equal itself.
+/// The documents that match, without their ids, as text: NaN does not equal itself.
 async fn sorted(collection: &Collection<Document>, filter: Document) -> Vec<String> {
     let found = collection.find(filter).projection(doc! { "_id": 0 });
     let found = found.sort(doc! { "n": 1 }).await.unwrap();
@@ -97,8 +97,8 @@ async fn all(collection: &Collection<Document>) -> Vec<Document> {
     found.try_collect().await.unwrap()
 }
 
-/// Fields of items may be called as fields of buckets are, also `_id`; and a key that an older
-/// document holds under its former name is shown under the present one.
+/// Fields of items may have the names of bucket fields, even `_id`. A key that an older document holds
+/// under a former name is shown under the present name.
 #[tokio::test]
 async fn names_of_buckets_and_of_items_do_not_meet() {
     let db = database("view_names").await;
@@ -137,7 +137,7 @@ async fn names_of_buckets_and_of_items_do_not_meet() {
     }
 }
 
-/// A flattened map may hold names that nobody knows beforehand, and even those of the key.
+/// A flattened map may hold unexpected names, and even those of the key.
 #[tokio::test]
 async fn flattened_fields_are_shown_and_the_key_counts() {
     let db = database("view_flatten").await;
@@ -155,13 +155,13 @@ async fn flattened_fields_are_shown_and_the_key_counts() {
         all(&db.collection("flat")).await,
         [doc! { "sensor": 1_i64, "value": 0.5, "color": "red" }]
     );
-    // The item itself comes back as it was.
+    // The item itself comes back unchanged.
     let read = buckets.all_items().filter(Tagged::FIELDS.value.gt(0.0));
     let read: Vec<_> = read.await.unwrap().try_collect().await.unwrap();
     assert_eq!(read, [item]);
 }
 
-/// One view for all who ask for it; nothing else is ever touched.
+/// Everybody who asks for the view gets the same one; nothing else is ever changed.
 #[tokio::test]
 async fn a_name_that_is_taken_is_an_error_unless_it_is_this_view() {
     let db = database("view_taken").await;
@@ -193,11 +193,11 @@ async fn a_name_that_is_taken_is_an_error_unless_it_is_this_view() {
     assert!(!error.is_name_taken(), "{error}");
 }
 
-/// A condition on the key goes before the stages that take the buckets apart.
+/// A condition on the key is applied before the stages that unwind the buckets.
 #[tokio::test]
 async fn an_index_on_the_key_answers_a_query_on_the_view() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("view_plan").await;

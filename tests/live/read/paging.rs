@@ -61,7 +61,7 @@ fn ns<T: Line>(page: &Page<T>) -> Vec<i64> {
     page.items.iter().map(T::n).collect()
 }
 
-/// Every way of reading a key gives these pages.
+/// Every way of reading a key returns these pages.
 pub(crate) async fn reads_agree<T: Line>(lines: &Buckets<T>, k: &str, expected: &[Vec<i64>]) {
     let all: Vec<i64> = expected.concat();
     let read: Vec<_> = items(lines, k).await.iter().map(T::n).collect();
@@ -143,7 +143,7 @@ async fn far_pages<T: Line>(db: &Database) {
     }
 }
 
-/// Page numbers come from users; a number without sense is no error of the server.
+/// Page numbers come from users; a nonsensical number must not cause a server error.
 #[tokio::test]
 async fn a_page_far_past_the_last_one_is_none() {
     let db = database("far_pages").await;
@@ -194,7 +194,7 @@ async fn a_token_survives_text_and_serde() {
     assert!(PageToken::deserialize(foreign).is_err());
 }
 
-/// A token names a place, not a document: what lies after it and before it stays the same.
+/// A token names a place, not a document: what comes after it and before it stays the same.
 #[tokio::test]
 async fn the_token_of_a_deleted_page_still_leads_to_its_neighbours() {
     let db = database("stale_token").await;
@@ -218,7 +218,7 @@ async fn the_token_of_a_deleted_page_still_leads_to_its_neighbours() {
     assert_eq!(lines.page("k", 2).await.unwrap().as_ref(), Some(&before[2]));
 }
 
-/// With `{#}` a page keeps its number whatever happens to others.
+/// With `{#}` a page keeps its number whatever happens to other pages.
 #[tokio::test]
 async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted() {
     let db = database("numbered_gap").await;
@@ -240,8 +240,8 @@ async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted() {
     );
 }
 
-/// More pages than the server's first batch holds (101), so that a stream which is dropped midway
-/// leaves a cursor behind unless it closes it.
+/// More pages than the server's first batch holds (101): a stream that is dropped midway must close its
+/// cursor.
 #[tokio::test]
 async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway() {
     let (db, record) = recorded("streams").await;
@@ -269,7 +269,7 @@ async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway(
             .await
             .unwrap();
         assert_eq!(begun, (0..taken as i64).collect::<Vec<_>>());
-        // The driver sends it in the background.
+        // The driver sends `killCursors` in the background.
         let mut sent = record.names();
         for _ in 0..500 {
             tokio::time::sleep(Duration::from_millis(10)).await;

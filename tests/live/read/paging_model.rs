@@ -1,4 +1,4 @@
-//! Any appends in any order give the pages that a plain list gives.
+//! Any appends in any order result in the pages that a plain list has.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     support::database::database,
 };
 
-/// What the pages of one key must be: a plain list of buckets, each under the text of its place.
+/// The pages that one key must have: a plain list of buckets, each under the text of its place.
 #[derive(Debug, Default)]
 struct Model {
     buckets: BTreeMap<(i64, usize), Vec<i64>>,

@@ -33,7 +33,7 @@ fn full_bucket(id: String) -> Document {
     doc! { "_id": id, "sensor": 5_i64, "count": CAPACITY as i32, "items": items }
 }
 
-/// The stage of that name, wherever it stands in the plan.
+/// The stage with this name, anywhere in the plan.
 fn stage<'p>(plan: &'p Document, name: &str) -> Option<&'p Document> {
     if plan.get_str("stage").ok() == Some(name) {
         return Some(plan);
@@ -48,7 +48,7 @@ fn stats(explained: &Document) -> &Document {
 #[tokio::test]
 async fn an_append_examines_one_key_and_one_document_however_long_the_history() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("plan_append").await;
@@ -62,7 +62,7 @@ async fn an_append_examines_one_key_and_one_document_however_long_the_history() 
             numbered.collection().insert_many(new).await.unwrap();
             full = history;
         }
-        // Once into no bucket, once into an open one.
+        // Once without an open bucket, once into the open bucket.
         for _ in 0..2 {
             record.take();
             let at = DateTime::from_millis(1_000_000_000_000);
@@ -176,7 +176,7 @@ async fn opening_asks_once_and_makes_the_index_once() {
 #[tokio::test]
 async fn a_deep_page_fetches_one_document() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("plan_page").await;

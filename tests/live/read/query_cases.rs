@@ -1,5 +1,5 @@
-//! Items and conditions, each once as typed fields and once, written by hand, as the driver's
-//! document for flat data.
+//! Items and conditions, each once as typed fields and once as the driver's hand-written document for
+//! flat data.
 
 use bucket_runtime::{
     Bucket, Filter,
@@ -8,7 +8,7 @@ use bucket_runtime::{
 
 pub(crate) const CAPACITY: i32 = 4;
 
-/// What an item holds; the structs below differ in their ids alone.
+/// The fields of an item; the structs below differ only in their ids.
 #[derive(Debug, Clone)]
 pub(crate) struct Values {
     pub(crate) region: &'static str,
@@ -41,7 +41,7 @@ impl Values {
     }
 }
 
-/// One of the structs.
+/// What the structs have in common.
 pub(crate) trait Event: Bucket<Key = (String, i64)> + std::fmt::Debug {
     fn new(values: &Values, n: i32) -> Self;
     fn n(&self) -> i32;

@@ -1,4 +1,4 @@
-//! Any read of items gives what the same query gives on a flat collection, asked by the raw driver.
+//! Any read of items returns what the same query of the raw driver returns on a flat collection.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use crate::{
     support::database::{database, documents, number},
 };
 
-/// How many queries each state of a collection is asked.
+/// The number of queries on each state of a collection.
 const QUERIES: usize = 40;
 
 /// The same items twice: in buckets, and flat in the order of the buckets.
@@ -129,7 +129,7 @@ impl<T: Event> Twice<T> {
         let mut find = self.flat.find(filter).sort(doc! { "_id": direction });
         find = find.skip(query.skip.unwrap_or(0));
         match query.limit {
-            // The driver takes it for no limit.
+            // The driver takes 0 for no limit.
             Some(0) => return Vec::new(),
             Some(limit) => find = find.limit(limit as i64),
             None => {}

@@ -22,8 +22,8 @@ struct Timed {
     value: i64,
 }
 
-/// A key's buckets, one per second; of the nth item the value is n. `counts` tells how many items
-/// each holds.
+/// Fills a key with buckets, one per second; the nth item has the value n. `counts` holds each bucket's
+/// number of items.
 async fn fill(db: &Database, sensor: i64, counts: &[i64]) {
     let mut n = 0;
     let mut buckets = Vec::new();
@@ -45,14 +45,14 @@ async fn fill(db: &Database, sensor: i64, counts: &[i64]) {
     timed.insert_many(buckets).await.unwrap();
 }
 
-/// What a command had the server do.
+/// What a command made the server examine.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Examined {
     pub(crate) keys: i64,
     pub(crate) documents: i64,
 }
 
-/// The commands since the last look, each with what it examined.
+/// The commands since the last call, each with what it examined.
 pub(crate) async fn examined(db: &Database, record: &Record) -> Vec<Examined> {
     let mut all = Vec::new();
     for command in record.take() {
@@ -80,7 +80,7 @@ pub(crate) fn examined_by(explained: &Document) -> Examined {
     }
 }
 
-/// `executionStats`, which stand at the top or below a pipeline's first stage.
+/// `executionStats`, which is at the top level or below a pipeline's first stage.
 fn stats(explained: &Document) -> Option<&Document> {
     if let Ok(stats) = explained.get_document("executionStats") {
         return Some(stats);
@@ -98,7 +98,7 @@ pub(crate) fn examines(keys: i64, documents: i64) -> Examined {
     Examined { keys, documents }
 }
 
-/// How many documents each stage of a pipeline hands on.
+/// How many documents each stage of a pipeline passes on.
 async fn handed_on(db: &Database, command: Document) -> Vec<(String, i64)> {
     let explained = explain(db, command).await;
     let stages = explained.get_array("stages").unwrap();
@@ -118,7 +118,7 @@ async fn values(items: bucket_runtime::action::Items<'_, Timed>) -> Vec<i64> {
 #[tokio::test]
 async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("query_plan_filter").await;
@@ -136,16 +136,16 @@ async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches() {
     let explained = explain(&db, commands[0].clone()).await;
     let stats = stats(&explained).unwrap();
     assert_eq!(number(stats.get("totalDocsExamined")), 100);
-    // One key of the index ends the range.
+    // One more index key ends the range.
     assert!(number(stats.get("totalKeysExamined")) <= 101, "{stats}");
-    // Two buckets are taken apart, three items leave the server.
+    // Two buckets are unwound, and three items leave the server.
     let handed_on = handed_on(&db, commands[0].clone()).await;
     let unwind = ("$unwind".to_owned(), 20);
     assert_eq!(handed_on[0], ("$cursor".to_owned(), 2), "{handed_on:?}");
     assert!(handed_on.contains(&unwind), "{handed_on:?}");
     assert_eq!(handed_on.last().unwrap().1, 3, "{handed_on:?}");
 
-    // Over all keys it is the same where conditions name the key, from its first field on.
+    // The same over all keys, if conditions name the key's fields from the first one on.
     let field = Timed::FIELDS;
     let other = doc! { "_id": "Rome/2_0000000000", "site": "Rome", "sensor": 2_i64, "count": 0, "items": [] };
     timed.collection().insert_one(other).await.unwrap();
@@ -162,8 +162,8 @@ async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches() {
     }
 }
 
-/// A range of times visits all buckets of the key: the ids tell only when each began. An index of
-/// the user's knows better.
+/// A range of times visits all buckets of the key, since an id tells only when its bucket begins. A
+/// user's own index finds the right ones.
 #[tokio::test]
 async fn an_index_on_key_and_item_field_finds_the_buckets_that_hold_a_match() {
     let (db, record) = recorded("query_plan_index").await;
@@ -188,7 +188,7 @@ async fn an_index_on_key_and_item_field_finds_the_buckets_that_hold_a_match() {
     assert!(examined[0].keys <= 31, "{examined:?}");
 }
 
-/// The number of items skipped, of a key whose buckets are all full but the last.
+/// Skips items of a key whose buckets are all full but the last.
 #[tokio::test]
 async fn a_skip_reads_index_keys_and_only_the_buckets_that_it_ends_in() {
     // A shard reads the documents that a `mongos` asks for.
@@ -207,8 +207,8 @@ async fn a_skip_reads_index_keys_and_only_the_buckets_that_it_ends_in() {
     assert_eq!(read, (9005..9025).collect::<Vec<_>>());
     assert_eq!(
         examined(&db, &record).await,
-        // The open bucket; 900 keys skipped and the two that it can be; the buckets 900 to 902, and
-        // one more, as the open one could be among them.
+        // The open bucket; the 900 skipped keys and the two where the skip may end; the buckets 900 to
+        // 902, and one more, since the open bucket could be among them.
         [examines(1, 1), examines(902, 0), examines(4, 4)],
     );
 
@@ -228,7 +228,7 @@ async fn a_skip_reads_index_keys_and_only_the_buckets_that_it_ends_in() {
     assert!(from_the_end[1].keys <= 903, "{from_the_end:?}");
     assert!(from_the_end[2].documents <= 3, "{from_the_end:?}");
 
-    // Less than a bucket is skipped in it.
+    // A skip of less than a bucket needs no other command.
     let read = values(timed.items(("Oslo", &1)).skip(9).limit(2)).await;
     assert_eq!(read, [9, 10]);
     assert_eq!(record.names(), ["aggregate"]);
@@ -243,7 +243,7 @@ async fn a_skip_reads_index_keys_and_only_the_buckets_that_it_ends_in() {
     assert_eq!(values(most).await, [10_000, 10_001, 10_002]);
 }
 
-/// Buckets that are sealed with room in them, wherever they stand.
+/// Buckets that are sealed while they have room, anywhere in the order.
 #[tokio::test]
 async fn a_skip_counts_the_buckets_that_are_not_full() {
     // A shard reads the documents that a `mongos` asks for.
@@ -276,7 +276,8 @@ async fn a_skip_counts_the_buckets_that_are_not_full() {
             assert_eq!(examined[0], examines(8, 8));
             assert_eq!(examined[1].documents, 0);
             assert!(examined[1].keys <= 1001, "{examined:?}");
-            // Two buckets hold 20 items, or 8 more if all that are not full should lie there.
+            // Two buckets hold 20 items; if all buckets that are not full lay there, 8 more would be
+            // read.
             assert!(examined[2].documents <= 3 + 8, "{skip}: {examined:?}");
         }
     }
@@ -302,7 +303,7 @@ async fn whole_buckets_are_read_by_one_find() {
     assert_eq!(record.names(), ["aggregate"]);
 }
 
-/// Only the fields that are read leave the server: a bucket of the user's may hold more.
+/// Only the fields that are read leave the server: a bucket may hold more fields of the user's.
 #[tokio::test]
 async fn fields_of_the_bucket_that_nobody_reads_are_not_sent() {
     let (db, record) = recorded("query_plan_fields").await;

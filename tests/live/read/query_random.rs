@@ -11,7 +11,7 @@ pub(crate) enum Change {
     Append(Values),
     /// Seals an open bucket.
     Seal(usize),
-    /// Takes the first item out of a bucket, as the contract has it.
+    /// Takes the first item out of a bucket, as the library does.
     TakeOut(usize),
     /// Deletes a bucket.
     Delete(usize),
@@ -103,7 +103,7 @@ pub(crate) fn changes() -> impl Strategy<Value = Vec<Change>> {
 fn test() -> impl Strategy<Value = Test> {
     let op = || select(&OPS[..]);
     let on_key = prop_oneof![
-        // What the first key field equals bounds the ids.
+        // An equality on the first key field bounds the ids.
         2 => select(&REGIONS[..]).prop_map(|value| Test::Region("=", value)),
         1 => (op(), select(&REGIONS[..])).prop_map(|(op, value)| Test::Region(op, value)),
         1 => (op(), 1..4_i64).prop_map(|(op, value)| Test::User(op, value)),
@@ -123,7 +123,7 @@ fn test() -> impl Strategy<Value = Test> {
             .prop_map(|(op, values)| Test::Tags(op, values)),
         select(&TAGS[..]).prop_map(Test::Tag),
         (select(vec!["=", "!=", "$lt", "$gte"]), any()).prop_filter_map(
-            // The server compares no order of regular expressions.
+            // The server does not order regular expressions.
             "an order of patterns",
             |(op, value)| {
                 let pattern = matches!(value, Bson::RegularExpression(_));

@@ -1,4 +1,4 @@
-//! Reads of items in a session and by a key that had another name, and typed conditions on parents.
+//! Reads of items in a session and by a renamed key, and typed conditions on parents.
 
 use bucket_runtime::{
     Bucket, Outlier,
@@ -17,7 +17,7 @@ struct Line {
     n: i64,
 }
 
-/// Every step of every read sees what the transaction wrote, and nobody else does.
+/// Every step of every read sees what the transaction wrote; reads outside do not.
 #[tokio::test]
 async fn reads_in_a_transaction_see_what_it_wrote() {
     let db = database("query_sessions").await;
@@ -57,7 +57,7 @@ struct Reading {
     value: i32,
 }
 
-/// What a key was called before is no condition's business: its items are found all the same.
+/// A condition finds a key's items under the key's former name, too.
 #[tokio::test]
 async fn a_key_under_its_former_name_is_filtered_and_skipped() {
     let db = database("query_alias").await;
@@ -98,7 +98,7 @@ struct Book {
     buyers: Vec<String>,
 }
 
-/// What a parent itself holds can be asked for; what lies in the extras cannot.
+/// Conditions can test what the parent itself holds, not what is in the extras.
 #[tokio::test]
 async fn parents_are_found_by_typed_conditions() {
     let db = database("query_parents").await;

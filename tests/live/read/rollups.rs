@@ -1,4 +1,4 @@
-//! Rollups: what buckets keep equals what their items say, whichever way these were written.
+//! Rollups: what buckets keep equals what their items say, however these were written.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +78,7 @@ trades! {
     One("{customer}_{#}", 1)
 }
 
-/// What an item holds: sums of floats come out the same in any order, as they are halves.
+/// The fields of an item. The floats are halves, so their sums are the same in any order.
 #[derive(Debug, Clone)]
 pub(crate) struct Values {
     customer: i64,
@@ -89,7 +89,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// The same amount in one of several spellings.
+    /// The same amount in one of several notations.
     fn fee(&self) -> Decimal128 {
         let text = match self.cents % 3 {
             0 => format!("{}.{:02}", self.cents / 100, self.cents % 100),
@@ -100,7 +100,7 @@ impl Values {
     }
 }
 
-/// What a rollup tells.
+/// The answers of a rollup.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Told {
     count: u64,
@@ -121,7 +121,7 @@ fn dec(decimal: Decimal128) -> i64 {
     (units * 100.0).round() as i64
 }
 
-/// The same, by going over the items.
+/// The same answers, computed from the items.
 fn expected<'v>(items: impl Iterator<Item = &'v Values> + Clone) -> Told {
     let at = items.clone().map(|item| DateTime::from_millis(item.millis));
     let quantity = items.clone().map(|item| item.quantity);
@@ -171,7 +171,7 @@ async fn fresh<T: Trade>(db: &Database) -> Buckets<T> {
     T::buckets(db).await.unwrap()
 }
 
-/// What the buckets keep, each and added up, is what the items say.
+/// What the buckets keep, separately and added up, is what the items say.
 async fn agrees<T: Trade>(buckets: &Buckets<T>, values: &[Values]) {
     for customer in 0..3 {
         let own = values.iter().filter(|item| item.customer == customer);
@@ -209,7 +209,7 @@ async fn every_way<T: Trade>(db: &Database, values: &[Values]) {
     }
     agrees(&buckets, values).await;
 
-    // Together, so that one command carries many.
+    // All at once, so that one command carries many.
     let buckets = fresh::<T>(db).await;
     let appends = items().map(|item| {
         let buckets = buckets.clone();
@@ -324,7 +324,7 @@ async fn an_imported_collection_has_rollups() {
     agrees(&buckets, &values).await;
 }
 
-/// By hand: what is stored, and what of it a range of windows takes.
+/// A hand-written example of what is stored, and of what a range of windows returns.
 #[tokio::test]
 async fn what_is_stored_and_what_windows_take() {
     let db = database("rollups_stored").await;
@@ -355,7 +355,7 @@ async fn what_is_stored_and_what_windows_take() {
             totals.get_document(&name).unwrap(),
             expected.as_document().unwrap(),
         );
-        // Decimals of one value may be spelled in several ways.
+        // A decimal value has several notations.
         let sorted = |fields: &Document| {
             let field = |(name, value): (&String, &Bson)| match value {
                 Bson::Decimal128(decimal) => (name.clone(), Bson::from(dec(*decimal))),

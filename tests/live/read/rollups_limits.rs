@@ -1,4 +1,4 @@
-//! Rollups at the limits of numbers, and of buckets that do not keep them.
+//! Rollups at the limits of numbers, and in buckets that do not keep them.
 
 use bucket_runtime::{
     Bucket,
@@ -54,7 +54,7 @@ async fn a_sum_beyond_64_bits_is_an_error() {
     let rollup = sums.rollup(&1).await.unwrap();
     assert_eq!((rollup.count(), rollup.value.sum()), (3, i64::MAX.into()));
 
-    // Together with others, and in a load.
+    // Combined with others, and in a load.
     let appends = [1, -5, 2, 3].map(|value| {
         let sums = sums.clone();
         async move { sums.append(&whole(value)).await }
@@ -90,7 +90,7 @@ async fn a_sum_beyond_64_bits_is_an_error() {
 async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item() {
     let db = database("rollups_overflow_bulk").await;
     let sums = Whole::buckets(&db).await.unwrap();
-    // All of them fit, one after the other.
+    // All of them fit if they are added one after the other.
     let load = [i64::MAX, 1, -1, 1, i64::MIN, 5].map(whole);
     assert_eq!(sums.append_many(load).await.unwrap(), 6);
     let rollup = sums.rollup(&1).await.unwrap();
@@ -120,7 +120,7 @@ async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item() {
     );
 }
 
-/// The server itself would go over to floats.
+/// The server itself would switch to floats.
 #[tokio::test]
 async fn the_sum_of_many_buckets_is_exact_beyond_64_bits() {
     let db = database("rollups_beyond").await;
@@ -146,7 +146,7 @@ async fn the_sum_of_many_buckets_is_exact_beyond_64_bits() {
     );
 }
 
-/// Whether the client or the server takes NaN in, it is the least number, and the sum is NaN.
+/// Whether the client or the server compares NaN, it is the least number, and the sum is NaN.
 #[tokio::test]
 async fn nan_is_the_least_number() {
     let db = database("rollups_nan").await;
@@ -184,7 +184,7 @@ async fn nan_is_the_least_number() {
     assert_eq!(rollup.value.min(), Some(f64::NEG_INFINITY));
 }
 
-/// Decimals that cannot be added exactly are left to the server, however they are written.
+/// The library leaves decimals that it cannot add exactly to the server, whatever their notation.
 #[tokio::test]
 async fn decimals_of_all_kinds_are_added_up() {
     let db = database("rollups_decimals").await;
@@ -226,7 +226,7 @@ async fn decimals_of_all_kinds_are_added_up() {
     }
 }
 
-/// A bucket that does not keep what is asked for makes an error, and never a wrong number.
+/// A bucket without the requested rollup leads to an error, never to a wrong number.
 #[tokio::test]
 async fn buckets_that_keep_too_little_are_noticed() {
     let db = database("rollups_incomplete").await;
@@ -252,7 +252,7 @@ async fn buckets_that_keep_too_little_are_noticed() {
                 .unwrap();
             let page = sums.page(&1, at as u64 + 1).await.unwrap().unwrap();
             assert!(page.rollup().is_none(), "{change}");
-            // Of several the least one is known from the others, unless it is the only one.
+            // A missing `min` or `max` shows only if no other bucket has one.
             let added_up = sums.rollup(&1).await;
             if !change.to_string().contains("max") && !change.to_string().contains("min") {
                 let error = added_up.unwrap_err();
@@ -276,7 +276,7 @@ struct Reading {
     value: i64,
 }
 
-/// A range of windows of a key visits these alone.
+/// A range of a key's windows visits only these windows.
 #[tokio::test]
 async fn a_range_of_windows_visits_their_buckets() {
     let (db, record) = recorded("rollups_plan").await;

@@ -1,5 +1,5 @@
-//! G1, for what other programs stored: an item that cannot be read takes no other with it. It is
-//! listed, passed over if the reader says so, and can be taken out.
+//! G1, for what other programs stored: an unreadable item takes no other item with it. It is listed,
+//! skipped if the reader says so, and can be removed.
 
 use bucket_runtime::{
     Bucket, BucketProblem as Problem, Buckets, Error, Filter,
@@ -9,7 +9,7 @@ use futures_util::TryStreamExt;
 
 use crate::support::database::{database, documents, number};
 
-/// Nothing is kept about the items of a bucket: an edit reads one item.
+/// The bucket keeps nothing about its items, so an edit reads one item.
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "plain", id = "{k}_{at}", capacity = 3)]
 struct Plain {
@@ -19,7 +19,7 @@ struct Plain {
     text: String,
 }
 
-/// An edit has to read all items of the bucket.
+/// An edit must read all items of the bucket.
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(
     collection = "kept",
@@ -151,7 +151,7 @@ async fn reads_go_on_past_it<T: Note>(test: &str) {
     assert_eq!(numbers(all), [6, 5, 3, 2, 0]);
     check(&told, 2);
 
-    // What is passed over counts.
+    // Skipped items count.
     for (skip, limit, expected, count) in [
         (2, 3, vec![2, 3], 1),
         (1, 1, vec![], 1),
@@ -200,7 +200,7 @@ async fn reads_go_on_past_it<T: Note>(test: &str) {
             .collect::<Vec<_>>(),
         [2, 2, 1]
     );
-    // Nothing else of the page suffers.
+    // The rest of the page is unaffected.
     assert_eq!(
         pages.iter().map(|page| page.is_open()).collect::<Vec<_>>(),
         [false, false, true]
@@ -219,7 +219,7 @@ async fn reads_go_on_past_it<T: Note>(test: &str) {
     check(&told, 1);
 }
 
-/// Large buckets are decoded by tasks, ahead of the reader.
+/// Tasks decode large buckets ahead of the reader.
 async fn large_buckets_are_read_past_it<T: Note>(test: &str) {
     let notes = damaged::<T>(test, &"x".repeat(20_000)).await;
     let mut told = Vec::new();
@@ -238,7 +238,7 @@ async fn large_buckets_are_read_past_it<T: Note>(test: &str) {
 async fn verify_lists_it_by_bucket_and_place<T: Note>(test: &str) {
     let notes = damaged::<T>(test, "short").await;
     let raw = notes.collection().clone_with_type::<Document>();
-    // Not even a document.
+    // An element that is not even a document.
     raw.update_one(doc! { "items.0.n": 6 }, doc! { "$set": { "items.0": 5 } })
         .await
         .unwrap();
@@ -263,7 +263,7 @@ async fn verify_lists_it_by_bucket_and_place<T: Note>(test: &str) {
         assert!(at == 0 || error.contains("missing field `text`"), "{error}");
         assert!(problem.to_string().contains("as_stored"), "{problem}");
     }
-    // It can only be mended by guessing.
+    // Only guessing could repair it.
     let before = documents(notes.collection()).await;
     assert_eq!(
         T::repair_in(notes.collection().clone()).await.unwrap(),
@@ -298,7 +298,7 @@ async fn it_is_taken_out_as_it_is_stored<T: Note>(test: &str) {
         notes.remove_item(&1, T::is(4)).as_stored().await.unwrap(),
         None
     );
-    // One that can be read goes in the same way.
+    // A readable item is removed in the same way.
     let stored = notes.remove_item(&1, T::is(5)).as_stored().await.unwrap();
     assert_eq!(
         stored
@@ -345,11 +345,11 @@ async fn its_neighbours_can_be_edited<T: Note>(test: &str) {
         .unwrap();
     let page = page.unwrap();
     check(&told, 1);
-    // The bucket expires by the time of the item that cannot be read, too.
+    // The bucket's expiry also counts the time of the unreadable item.
     let bucket = documents(notes.collection()).await.remove(1);
     if T::SPEC.expire_after.is_some() {
         assert_eq!(bucket.get_datetime("newest").unwrap(), &moment(4));
-        // What nobody can add up is not passed off as complete.
+        // An incomplete sum is not presented as complete.
         assert!(page.rollup().is_none());
     }
     assert_eq!(numbers(page), [30]);

@@ -1,4 +1,4 @@
-//! A key is watched: what is appended comes, once and in order, and nothing else.
+//! A key is watched: each appended item comes once and in order, and nothing else comes.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -18,10 +18,10 @@ use crate::{
     support::database::{database, documents, items},
 };
 
-/// The number of the item that is appended when all is over.
+/// The number of the item that is appended last of all.
 const LAST: i64 = 100_000;
 
-/// The numbers of the items that come, up to the last one, and the place behind each.
+/// The numbers of the items up to the last one, and the token after each.
 async fn all<T: Note>(stream: &mut WatchStream<T>) -> (Vec<i64>, Vec<WatchToken>) {
     let (mut numbers, mut tokens) = (Vec::new(), Vec::new());
     loop {
@@ -92,7 +92,7 @@ async fn what_is_stored_comes<T: Note>(db: &Database) {
     assert_eq!(others.len(), 80);
     assert!(others.iter().all(|n| n % 2 == 1), "G4");
 
-    // Each bucket's items come in their order, whatever comes between.
+    // The items of each bucket come in order, whatever comes between them.
     for bucket in documents(notes.collection()).await {
         let stored = bucket.get_array(T::SPEC.items).unwrap();
         let stored = stored
@@ -102,7 +102,7 @@ async fn what_is_stored_comes<T: Note>(db: &Database) {
         assert!(places.is_sorted(), "{bucket}");
     }
 
-    // From any place on, whether it lies between two commands or amid the items of one.
+    // Resumes from any place, between two commands or between the items of one.
     for at in [
         0,
         1,
@@ -115,7 +115,7 @@ async fn what_is_stored_comes<T: Note>(db: &Database) {
     resumes(&notes, &beginning, &numbers).await;
 }
 
-/// A new stream gives what comes after a token, which was stored as text meanwhile.
+/// A new stream yields what comes after a token that was stored as text in between.
 async fn resumes<T: Note>(notes: &Buckets<T>, token: &WatchToken, expected: &[i64]) {
     let token: WatchToken = token.to_string().parse().unwrap();
     let mut stream = notes.watch(&1).resume_after(&token).await.unwrap();
@@ -129,7 +129,7 @@ async fn all_that_is_appended_comes_once_and_from_any_place_again() {
     for_all_notes!(what_is_stored_comes(&db));
 }
 
-/// Items of which an event about a bucket is shorter than the bucket.
+/// Long items: an event about a bucket is shorter than the bucket.
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "wide", id = "{owner}_{#}", capacity = 6)]
 struct Wide {
@@ -210,7 +210,7 @@ async fn what_is_edited_or_removed_does_not_come() {
     assert_eq!(came, appended);
 }
 
-/// The manual's upsert, as it is done in the shell.
+/// The manual's upsert, as the shell sends it.
 #[tokio::test]
 async fn what_another_program_appends_comes() {
     let db = database("watch_foreign").await;
@@ -282,7 +282,7 @@ async fn what_is_no_item_is_an_error() {
     }
 }
 
-/// Else a key to which nothing happens could not be resumed once the oplog has moved on.
+/// Otherwise an idle key's token would be lost once the oplog has moved past it.
 #[tokio::test]
 async fn the_place_moves_on_while_nothing_happens() {
     let db = database("watch_idle").await;
@@ -294,7 +294,7 @@ async fn the_place_moves_on_while_nothing_happens() {
         notes.append(&Seconds::new(2, n, 0)).await.unwrap();
         n += 1;
         let nothing = timeout(Duration::from_millis(50), stream.next()).await;
-        assert!(nothing.is_err(), "an item of another key");
+        assert!(nothing.is_err(), "an item of another key came");
     }
     notes.append(&Seconds::new(1, LAST, 0)).await.unwrap();
     resumes(&notes, stream.token(), &[]).await;
@@ -313,8 +313,8 @@ fn by_blocking() {
     assert_eq!(again.next().unwrap().unwrap().n(), 2);
 }
 
-/// A server that began after the token was given has no history from before, which it finds out with
-/// the next item.
+/// A server that started after the token was issued has no earlier history, and reports that with the
+/// next item.
 #[tokio::test]
 async fn what_the_server_has_forgotten_is_an_error_that_says_so() {
     let db = database("watch_history").await;
