@@ -1,4 +1,5 @@
-//! Clusters that lack something: errors say what, and never that nothing was stored where it may be.
+//! Clusters that lack something: the error says what, and never claims that an item is not stored where
+//! it may be.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use futures_util::TryStreamExt;
 
 use crate::support::{Timed, cluster, timed};
 
-/// A database through a client that does not wait long for a server.
+/// A database through a client that waits only briefly for a server.
 async fn impatient(cluster: &Cluster) -> Database {
     let mut options = ClientOptions::parse(cluster.uri()).await.unwrap();
     options.server_selection_timeout = Some(Duration::from_secs(2));
@@ -32,7 +33,7 @@ async fn a_cluster_without_shards_stores_nothing_and_says_so() {
     assert!(error.to_string().contains("shard"), "{error}");
 }
 
-/// G1: one `mongos` is gone, then a shard, then the other `mongos`.
+/// G1: first one `mongos` is gone, then a shard, then the other `mongos`.
 #[tokio::test]
 async fn parts_that_are_gone_leave_appends_stored_or_in_doubt() {
     if cluster().await.is_none() {
@@ -59,17 +60,20 @@ async fn parts_that_are_gone_leave_appends_stored_or_in_doubt() {
     let patient = Duration::from_secs(3);
     let (mut failed, mut stored) = (Vec::new(), Vec::new());
     for k in 0..20 {
-        // A mongos waits longer for a shard than we do: what is dropped may be stored as well.
+        // A mongos waits longer for a shard than this test does: a dropped append may still be stored.
         match tokio::time::timeout(patient, trades.append(&timed(k, 2)).into_future()).await {
             Ok(Ok(_)) => stored.push(k),
             Ok(Err(error)) => failed.push((k, error.is_maybe_stored())),
             Err(_) => failed.push((k, true)),
         }
     }
-    assert!(!stored.is_empty(), "the other shard goes on");
-    assert!(!failed.is_empty(), "this one does not");
+    assert!(
+        !stored.is_empty(),
+        "no append to the other shard was stored"
+    );
+    assert!(!failed.is_empty(), "no append to this shard failed");
     member.restart().await.unwrap();
-    // What is still under way comes to rest.
+    // Each new append waits for those of its key that are still under way.
     for k in 0..20 {
         trades.append(&timed(k, 3)).await.unwrap();
     }

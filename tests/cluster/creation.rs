@@ -1,4 +1,4 @@
-//! Collections are sharded by a call, before or after they are filled, as often as it is made.
+//! A call shards a collection, before or after it is filled, and may be repeated.
 
 use bucket_runtime::{Bucket, Outlier, mongodb::bson::doc};
 use futures_util::TryStreamExt;
@@ -68,7 +68,7 @@ async fn a_filled_collection_is_sharded_and_holds_what_it_held() {
     let items = || (0..300).map(|n| timed(n % 20, n));
     trades.append_many(items()).await.unwrap();
     Timed::create_collection(&db).sharded().await.unwrap();
-    // A handle that was opened before goes on.
+    // An open handle still works.
     trades.append(&timed(3, 300)).await.unwrap();
     let trades = Timed::buckets(&db).await.unwrap();
     trades.append(&timed(3, 301)).await.unwrap();
@@ -94,7 +94,7 @@ async fn a_collection_that_is_sharded_otherwise_is_left_and_named() {
     assert!(error.to_string().contains("hashed"), "{error}");
 }
 
-/// A unique value of a key would have to be looked for on all shards that hold windows of it.
+/// The server would have to look for a key's unique value on all shards with windows of the key.
 #[tokio::test]
 async fn windows_are_no_shard_key_where_they_cannot_be() {
     let Some(db) = database("no_windows").await else {
@@ -131,7 +131,7 @@ async fn windows_of_a_key_lie_on_several_shards() {
         .append_many((0..400).map(|n| windowed(7, n)))
         .await
         .unwrap();
-    // The middle window begins a chunk of its own, which goes to the other shard.
+    // The middle window begins its own chunk, which moves to the other shard.
     let admin = db.client().database("admin");
     let middle = doc! { "k": 7_i64, "window": windowed(7, 200).at };
     let namespace = format!("{}.windows", db.name());
@@ -141,7 +141,7 @@ async fn windows_of_a_key_lie_on_several_shards() {
         .unwrap();
     let shards = crate::support::cluster().await.unwrap().shards();
     for shard in shards {
-        // One of these is where it is already.
+        // One of the two shards holds it already.
         let to = doc! { "moveChunk": &namespace, "find": &middle, "to": shard.name() };
         admin.run_command(to).await.unwrap();
         let here = documents_on_shards(&db, "windows").await;

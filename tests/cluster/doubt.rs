@@ -1,5 +1,5 @@
-//! G1 where a shard carries out a write and its answer gets lost on the way to the `mongos`, which then
-//! says of the statement that it failed.
+//! G1 where a shard carries out a write and its answer is lost on the way to the `mongos`, which then
+//! reports that the statement failed.
 
 use bucket_runtime::{
     Bucket, Error, Outlier,
@@ -14,14 +14,14 @@ use crate::support::{Book, Timed, cluster, stored, timed};
 
 const FAILED_TO_SATISFY_READ_PREFERENCE: i32 = 133;
 
-/// The single shard, which can lose its answers.
+/// The only shard, which can lose its answers.
 struct Shard {
     admin: Database,
 }
 
 impl Shard {
-    /// It carries out the next write, and closes the connection in place of the answer. When the
-    /// `mongos` repeats the command, it is told that there is no primary any more.
+    /// The shard carries out the next write, and closes the connection instead of answering. When the
+    /// `mongos` repeats the command, the shard answers that there is no primary.
     async fn lose_answers(&self) {
         let close = doc! { "closeConnection": true };
         self.configure("onPrimaryTransactionalWrite", doc! { "times": 1 }, close)
@@ -51,7 +51,7 @@ impl Shard {
         self.admin.run_command(command).await.unwrap();
     }
 
-    /// The error of a call whose answer gets lost.
+    /// The error of a call whose answer is lost.
     async fn error_of<T>(&self, call: impl IntoFuture<Output = Result<T, Error>>) -> Error {
         self.lose_answers().await;
         let answer = call.await;

@@ -1,5 +1,5 @@
 //! G1 in sessions that the driver has used before: a shard remembers the driver's own writes by their
-//! numbers, and must take none of ours for one of these.
+//! numbers, and must not mistake ours for them.
 
 use bucket_runtime::{
     Bucket,

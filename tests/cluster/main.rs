@@ -1,9 +1,8 @@
-//! What is true of a sharded cluster alone: on which shards a call's documents lie, which shards it
-//! asks, and what happens when one of them lacks something.
+//! What is true only of a sharded cluster: on which shards a call's documents lie, which shards it
+//! asks, and what happens when a shard lacks something.
 //!
-//! The tests run where `BUCKET_TESTKIT_SERVER=8.2-cluster` asks for a cluster; elsewhere they end at
-//! once. The guarantees themselves are shown by the live tests, which run on a cluster by the same
-//! variable.
+//! The tests run where `BUCKET_TESTKIT_SERVER=8.2-cluster` asks for a cluster; elsewhere they return at
+//! once. The live tests cover the guarantees themselves, and run on a cluster with the same variable.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

@@ -1,4 +1,4 @@
-//! A collection is opened only where each shard guards it.
+//! A collection opens only where each shard has the indexes that guard it.
 
 use bucket_runtime::{
     Bucket, Outlier,
@@ -56,8 +56,8 @@ async fn parents_that_are_not_sharded_by_their_id_are_refused() {
     assert!(error.is_shard_key_conflict(), "{error}");
 }
 
-/// G3. One shard cannot make its index, since a key has two open buckets there; the other one can, and
-/// a `mongos` may list that one's.
+/// G3. One shard cannot build its index, since a key has two open buckets there. The other shard can,
+/// and a `mongos` may list that shard's index.
 #[tokio::test]
 async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
     let Some(db) = database("unguarded").await else {
@@ -82,7 +82,7 @@ async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
             .iter()
             .all(|count| *count > 0)
     );
-    // On one shard alone.
+    // Only on one shard.
     let second = doc! { "_id": "7_0000000000002", "k": 7_i64, "count": 0, "items": [] };
     unguarded.insert_one(second).await.unwrap();
     for _ in 0..3 {
@@ -97,7 +97,7 @@ async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
     assert_eq!(Timed::verify(&db).await.unwrap(), []);
 }
 
-/// G3. Somebody has dropped the index on one shard, past the `mongos`.
+/// G3. Somebody has dropped the index on one shard, bypassing the `mongos`.
 #[tokio::test]
 async fn a_shard_that_has_lost_its_index_gets_it_back() {
     let Some(db) = database("lost").await else {

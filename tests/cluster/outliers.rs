@@ -43,7 +43,7 @@ async fn racing_pushes_to_parents_and_extras_on_several_shards() {
     for id in 0..BOOKS {
         let items: Vec<i64> = books.items(&id).await.unwrap().try_collect().await.unwrap();
         assert_eq!(books.count(&id).await.unwrap(), items.len() as u64);
-        // O5: of one writer, in the order in which they were acknowledged.
+        // O5: one writer's values, in the order in which they were acknowledged.
         for writer in 0..WRITERS {
             let of_writer = items.iter().filter(|item| **item / EACH == writer);
             assert!(of_writer.is_sorted(), "{id}, {writer}");
@@ -75,7 +75,7 @@ async fn parents_that_are_too_large_are_split_across_shards() {
         .unwrap();
     let plain = db.collection("books");
     for id in 0..10_i64 {
-        // The validator refuses so many, as it should; this is from before.
+        // The validator refuses a parent this long, as it should; this one is older than the validator.
         let book = doc! { "_id": id, "buyers": Vec::from_iter(0..30_i64) };
         let insert = plain.insert_one(book).bypass_document_validation(true);
         insert.await.unwrap();
