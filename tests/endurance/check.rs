@@ -1,5 +1,5 @@
-//! Compares what callers saw with what is stored. Pure, so that planted faults can show that it
-//! bites.
+//! Compares what callers saw with what is stored. The functions are pure, so that tests with planted
+//! faults can show that each fault is found.
 
 mod buckets;
 mod outliers;
@@ -17,17 +17,17 @@ pub(crate) use self::{
 };
 use crate::history::{Answer, History};
 
-/// What was found out about one collection.
+/// The findings about one collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) acknowledged: usize,
     pub(crate) failed: usize,
     pub(crate) ambiguous: usize,
-    /// How many of the ambiguous ones are stored.
+    /// How many of the ambiguous items are stored.
     pub(crate) arrived: usize,
-    /// Acknowledged, and not stored.
+    /// Items that were acknowledged and are not stored.
     pub(crate) lost: usize,
-    /// Stored more than once.
+    /// Items that are stored more than once.
     pub(crate) doubled: usize,
     /// The guarantees that are broken, with an example of each kind.
     pub(crate) broken: BTreeMap<&'static str, String>,
@@ -38,7 +38,7 @@ impl Verdict {
         self.lost == 0 && self.doubled == 0 && self.broken.is_empty()
     }
 
-    /// Adds up what was found about several collections.
+    /// Adds the findings about another collection.
     pub(crate) fn add(&mut self, other: Self) {
         self.acknowledged += other.acknowledged;
         self.failed += other.failed;
@@ -55,7 +55,7 @@ impl Verdict {
         }
     }
 
-    /// G1 and O1, given the numbers of the items that are stored under each key.
+    /// G1 and O1, from the numbers of the items that are stored under each key.
     fn of_items(history: &History, stored: &BTreeMap<i64, Vec<i64>>) -> Self {
         let mut verdict = Self {
             acknowledged: history.count(Answer::Acknowledged),
@@ -100,7 +100,7 @@ impl Verdict {
         verdict
     }
 
-    /// What one writer was told is stored stands, under each key, in the order in which it was told.
+    /// A writer's acknowledged items are stored, under each key, in the order of the acknowledgements.
     fn in_order(
         &mut self,
         guarantee: &'static str,
@@ -119,7 +119,7 @@ impl Verdict {
                 };
                 let before = last.insert(*writer, *nth);
                 self.require(before < Some(*nth), guarantee, || {
-                    format!("of key {key}, item {n} of writer {writer} stands too late")
+                    format!("of key {key}, item {n} of writer {writer} is stored too late")
                 });
             }
         }

@@ -1,5 +1,5 @@
-//! Writers go on while the processes that they depend on fail in every way; then what they were told is
-//! compared with what is stored.
+//! Writers go on while the processes that they depend on fail in every way; then what the writers were
+//! told is compared with what is stored.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,10 @@ use crate::{
 /// Where the writers write.
 pub(crate) const DATABASE: &str = "failover";
 
-/// How long all is well between two faults: of a short run, of a long one.
+/// The pause between two faults, in a short run and in a long one.
 const CALM: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
 
-/// Lets faults befall the deployment at random for so many minutes; an error if a guarantee is broken.
+/// Strikes the deployment with random faults for `minutes`; an error if a guarantee is broken.
 pub(crate) async fn run_for(minutes: u64, deployment: Deployment) -> Result<()> {
     let machines = Machines::start(deployment).await?;
     let targets = Target::all(&machines);
@@ -27,7 +27,7 @@ pub(crate) async fn run_for(minutes: u64, deployment: Deployment) -> Result<()> 
     let faults = |at| Fault::any(&targets).filter(|_| at < end);
     let pace = match deployment {
         Deployment::ReplicaSet => Duration::from_millis(200),
-        // Nine processes leave the writers less of a machine.
+        // Nine processes leave less of the machine to the writers.
         Deployment::Cluster => Duration::from_millis(500),
     };
     let mut total = Verdict::default();
@@ -41,8 +41,8 @@ pub(crate) async fn run_for(minutes: u64, deployment: Deployment) -> Result<()> 
     }
 }
 
-/// Lets faults happen, one after another, and prints what became of the items. What happens next is
-/// asked with the time that the writers have been at work.
+/// Strikes with one fault after the other, and prints the verdicts. `next` gets the time since the
+/// writers began, and returns the next fault.
 async fn run(
     machines: &Machines,
     mut next: impl FnMut(Duration) -> Option<(Target, Fault)>,
@@ -80,7 +80,7 @@ async fn run(
     Ok(verdicts)
 }
 
-/// Through a client that waits for a new primary, and through one that gives up soon.
+/// The database through a client that waits for a new primary, and through one that gives up soon.
 async fn databases(machines: &Machines) -> Result<Vec<Database>> {
     let mut dbs = Vec::new();
     for patience in [Duration::from_secs(30), Duration::from_millis(300)] {
@@ -102,7 +102,7 @@ mod tests {
         survives(Deployment::ReplicaSet, faults).await
     }
 
-    /// Where a cluster is asked for: it takes nine processes.
+    /// Only where a cluster is asked for: it takes nine processes.
     #[tokio::test(flavor = "multi_thread")]
     async fn what_was_acknowledged_survives_a_shards_primary_and_a_mongos() -> Result<()> {
         if std::env::var("BUCKET_TESTKIT_SERVER").as_deref() != Ok("8.2-cluster") {

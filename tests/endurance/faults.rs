@@ -1,4 +1,4 @@
-//! What is done to a process on which the writers depend.
+//! The faults that strike a process on which the writers depend.
 
 use std::{
     fmt,
@@ -19,13 +19,13 @@ use crate::{
     machines::{Machines, Node},
 };
 
-/// Longer than the three seconds after which the others elect another primary.
+/// Longer than the three seconds after which the other members elect a new primary.
 const LONGER_THAN_AN_ELECTION: Duration = Duration::from_secs(5);
 
-/// How long operations are killed.
+/// How long a fault goes on killing operations.
 const KILLING: Duration = Duration::from_secs(3);
 
-/// Which process is struck.
+/// The process that a fault strikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The primary of this replica set.
@@ -36,22 +36,22 @@ pub(crate) enum Target {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is asked to step down.
+    /// The process is asked to step down.
     StepDown,
-    /// SIGKILL; it is started again once another one has taken over.
+    /// SIGKILL; the process is started again once another one has taken over.
     Kill,
-    /// SIGSTOP, until another one has taken over.
+    /// SIGSTOP, until another process has taken over.
     Stop,
-    /// Its connections break, again and again, so that what is repeated breaks, too.
+    /// The connections break again and again, so that repeated commands break, too.
     Cut,
-    /// Whatever it does for the writers is killed (`killOp`), at whichever point it is.
+    /// Its operations for the writers are killed (`killOp`), at any point.
     KillOperations,
-    /// Nothing reaches it and nothing comes from it, until another one has taken over.
+    /// No byte reaches the process or leaves it, until another process has taken over.
     Hold,
 }
 
 impl Target {
-    /// All that can be struck.
+    /// All processes that can be struck.
     pub(crate) fn all(machines: &Machines) -> Vec<Self> {
         let primaries = (0..machines.sets()).map(Self::Primary);
         let mongos = (0..machines.mongos()).map(Self::Mongos);
@@ -65,20 +65,20 @@ impl Target {
         }
     }
 
-    /// Waits, while the process is gone, until the writers go on without it.
+    /// Waits, while the process is gone, until the writers can go on without it.
     async fn replaced(self, machines: &Machines) {
         match self {
             Self::Primary(set) => {
                 machines.primary(set).await;
             }
-            // The other one needs no election.
+            // The other mongos needs no election.
             Self::Mongos(_) => sleep(LONGER_THAN_AN_ELECTION).await,
         }
     }
 }
 
 impl Fault {
-    /// All that can befall a target.
+    /// All faults that can strike a target.
     pub(crate) fn all(target: Target) -> &'static [Self] {
         match target {
             Target::Primary(_) => &[
@@ -100,7 +100,7 @@ impl Fault {
         Some((target, fault))
     }
 
-    /// Does it to the target, and returns once all processes are well again.
+    /// Strikes the target, and returns once all processes are healthy again.
     pub(crate) async fn befall(self, target: Target, machines: &Machines) -> Result<()> {
         let node = target.find(machines).await;
         match self {
@@ -139,7 +139,7 @@ impl Fault {
     }
 }
 
-/// The process's own database, past its line.
+/// The process's `admin` database, bypassing its line.
 async fn admin(node: &Node<'_>) -> Result<Database> {
     Ok(node.member.client().await?.database("admin"))
 }
@@ -154,7 +154,7 @@ async fn kill_operations(admin: &Database) -> Result<()> {
         let found: Vec<Document> = found.try_collect().await?;
         for operation in found {
             if let Some(id) = operation.get("opid") {
-                // It may have ended by itself.
+                // The operation may have ended by itself.
                 let _ = admin.run_command(doc! { "killOp": 1, "op": id }).await;
             }
         }

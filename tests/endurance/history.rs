@@ -1,6 +1,6 @@
-//! What the callers saw: each item that was handed over, and the answer.
+//! What the callers saw: each item that they sent, and the answer.
 
-/// What became of an item, as its caller was told.
+/// The fate of an item, as its caller was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The call succeeded.
@@ -11,10 +11,10 @@ pub(crate) enum Answer {
     InDoubt,
 }
 
-/// An item that was handed over.
+/// An item that a caller sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Call {
-    /// Who handed it over. A writer waits for each answer before its next call.
+    /// The sender, who waits for each answer before the next call.
     pub(crate) writer: usize,
     pub(crate) key: i64,
     /// No two items have the same number.
@@ -22,7 +22,7 @@ pub(crate) struct Call {
     pub(crate) answer: Answer,
 }
 
-/// All calls, those of each writer in their order.
+/// All calls; those of each writer are in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     pub(crate) calls: Vec<Call>,

@@ -1,11 +1,11 @@
-//! What is written: items with each ordinal, and values of parents.
+//! What the writers write: items with each ordinal, and values of parents.
 
 use bucket_runtime::{Bucket, Filter, Outlier, bson::DateTime};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Format, Moment};
 
-/// Small, so that buckets are opened all the time.
+/// Small, so that new buckets are opened all the time.
 const CAPACITY: usize = 5;
 
 pub(crate) const THRESHOLD: usize = 5;
@@ -14,7 +14,7 @@ pub(crate) const EXTRAS_CAPACITY: usize = 5;
 /// 2023-10-26, noon.
 const NOON: i64 = 1_698_321_600_000;
 
-/// An item that knows who it is.
+/// An item with a number of its own.
 pub(crate) trait Mark: for<'k> Bucket<Key = (i64,)> + Unpin {
     const FORMAT: Format;
 
@@ -37,7 +37,7 @@ macro_rules! marks {
         impl Mark for $name {
             const FORMAT: Format = Format { capacity: CAPACITY, moment: $moment };
 
-            /// Several buckets begin in one second, and have to find ids of their own.
+            /// Several buckets begin in one second, and need ids of their own.
             fn new(k: i64, n: i64) -> Self {
                 Self { k, at: DateTime::from_millis(NOON + n / 20 * 1000), n }
             }

@@ -1,5 +1,5 @@
-//! One task that alone writes to some keys, and so knows what they hold: whatever it reads must be
-//! that.
+//! A task that is the only one to write to some keys, and so knows what they hold: every read must
+//! return exactly that.
 
 use std::{ops::Range, sync::Arc};
 
@@ -9,10 +9,10 @@ use rand::Rng;
 
 use crate::{Result, items::Mark, load::Load};
 
-/// How many keys a task keeps.
+/// The number of keys of a task.
 const KEYS: i64 = 4;
 
-/// A key with more items is removed.
+/// A key that has more items is removed.
 const MOST: usize = 500;
 
 pub(crate) struct Keeper<T> {
@@ -59,7 +59,7 @@ impl<T: Mark> Keeper<T> {
 
     fn numbers(&self, count: i64) -> Range<i64> {
         let first = self.load.number();
-        // Of this task alone, and later than all before.
+        // Numbers of this task alone, later than all before.
         first * 100..first * 100 + count
     }
 
@@ -91,7 +91,7 @@ impl<T: Mark> Keeper<T> {
         self.compare(nth, &items)
     }
 
-    /// By tokens, from page to page.
+    /// Reads by tokens, from page to page.
     async fn read_pages(&mut self, nth: usize) -> Result<()> {
         let key = self.key(nth);
         let mut items = Vec::new();
@@ -110,7 +110,7 @@ impl<T: Mark> Keeper<T> {
         let removed = self.buckets.remove_item(&key, T::numbered(n)).await?;
         match removed.as_ref().map(T::n) {
             Some(found) if found == n => Ok(()),
-            found => Err(format!("key {key}: {found:?} was removed in place of {n}").into()),
+            found => Err(format!("key {key}: {found:?} was removed instead of {n}").into()),
         }
     }
 
@@ -125,7 +125,7 @@ impl<T: Mark> Keeper<T> {
         match read == self.kept[nth] {
             true => Ok(()),
             false => Err(format!(
-                "key {}: {read:?} in place of {:?}",
+                "key {}: {read:?} instead of {:?}",
                 self.key(nth),
                 self.kept[nth]
             )

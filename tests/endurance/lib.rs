@@ -1,8 +1,8 @@
-//! The guarantees while machines fail, and over a long time: see CONTRIBUTING.md for the commands.
+//! Tests of the guarantees while machines fail, and over a long time. CONTRIBUTING.md has the commands.
 //!
-//! `failover.rs` lets writers go on while primaries and mongos are killed, stopped and cut off;
-//! `check.rs` compares what they were told with what is stored. `soak.rs` goes on for a long time on one
-//! server, and watches memory and connections.
+//! In `failover.rs`, writers go on while primaries and mongos are killed, stopped and cut off, and
+//! `check.rs` compares what the writers were told with what is stored. `soak.rs` works on one server
+//! for a long time, and watches memory and connections.
 
 #![allow(clippy::unwrap_used, reason = "here, a panic is the report")]
 
@@ -22,10 +22,10 @@ mod usage;
 mod workload;
 mod writers;
 
-/// Whatever goes wrong here is reported, and nothing else.
+/// Every error here is only reported, whatever its type.
 pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
-/// What the writers of [`failover`] write to.
+/// The deployment that the writers of [`failover`] write to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deployment {
     /// A replica set of three members.
@@ -34,20 +34,20 @@ pub enum Deployment {
     Cluster,
 }
 
-/// Writers against a deployment in which one process after another fails, for so many minutes.
+/// Runs writers against a deployment whose processes fail one after another, for `minutes`.
 ///
 /// # Errors
 ///
-/// When a guarantee is broken; what was found stands on the standard output.
+/// If a guarantee is broken; the findings are printed on the standard output.
 pub async fn failover(minutes: u64, deployment: Deployment) -> Result<()> {
     failover::run_for(minutes, deployment).await
 }
 
-/// Appends, reads, removals and migrations on one server, for so many minutes.
+/// Runs appends, reads, removals and migrations on one server, for `minutes`.
 ///
 /// # Errors
 ///
-/// When a read differs from what was written, or memory or connections grow.
+/// If a read differs from what was written, or memory or connections grow.
 pub async fn soak(minutes: u64) -> Result<()> {
     soak::run_for(minutes, std::time::Duration::from_millis(40)).await
 }

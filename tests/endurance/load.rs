@@ -1,4 +1,4 @@
-//! What the writers of one collection share.
+//! State that the writers of one collection share.
 
 use std::{
     sync::{
@@ -14,11 +14,11 @@ use tokio::time::{sleep, timeout};
 
 use crate::history::{Answer, Call, History};
 
-/// One key is written to by half of the writers, these many others by the other half.
+/// The number of keys that half of the writers write to; the other half write to one key.
 pub(crate) const KEYS: i64 = 200;
 pub(crate) const HOT: i64 = 0;
 
-/// One call in so many is dropped on its way.
+/// One call in this many is dropped before it completes.
 const DROPPED: u32 = 50;
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Load {
         }
     }
 
-    /// Pauses; then tells whether to go on.
+    /// Pauses; then returns whether to go on.
     pub(crate) async fn goes_on(&self) -> bool {
         let pause = rand::rng().random_range(Duration::ZERO..=2 * self.pace);
         sleep(pause).await;
@@ -55,7 +55,7 @@ impl Load {
 
     /// The key and the number of a writer's next item.
     pub(crate) fn item(&self, writer: usize) -> (i64, i64) {
-        // Writers 0 and 1 have different handles, as have 2 and 3.
+        // Handles alternate from writer to writer, so both halves use both handles.
         let key = match writer / 2 % 2 {
             0 => HOT,
             _ => rand::rng().random_range(HOT + 1..=KEYS),
@@ -71,12 +71,12 @@ impl Load {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How much was done so far.
+    /// A line about the work done so far.
     pub(crate) fn done(&self) -> String {
         format!("{} calls", self.calls.load(Ordering::Relaxed))
     }
 
-    /// Notes what a writer was told of items.
+    /// Records what a writer was told about its items.
     pub(crate) fn note(
         &self,
         writer: usize,
@@ -98,7 +98,7 @@ impl Load {
     }
 }
 
-/// The answer to a call; `None` if it was dropped on its way, as some are.
+/// The answer to a call, or `None` if the call was dropped, as some are.
 pub(crate) async fn maybe_dropped<C: IntoFuture>(call: C) -> Option<C::Output> {
     if rand::rng().random_ratio(1, DROPPED) {
         let patience = rand::rng().random_range(0..20);

@@ -1,5 +1,5 @@
-//! The processes under test. Their clients, and the members of a replica set among each other, reach
-//! each of them through a line that can be cut.
+//! The processes under test. Their clients, and the members of a replica set, reach each process
+//! through a line that can be cut.
 
 use std::{collections::HashMap, slice, time::Duration};
 
@@ -18,7 +18,7 @@ const MEMBERS: usize = 3;
 
 pub(crate) struct Machines {
     running: Running,
-    /// By the address of the process that each leads to.
+    /// Each line, by the address of the process at its end.
     lines: HashMap<String, Line>,
 }
 
@@ -55,12 +55,12 @@ impl Machines {
         Ok(machines)
     }
 
-    /// How many replica sets there are; in a cluster each is a shard.
+    /// The number of replica sets; in a cluster each is a shard.
     pub(crate) fn sets(&self) -> usize {
         self.running.sets().len()
     }
 
-    /// How many mongos there are; none if this is no cluster.
+    /// The number of mongos; none outside a cluster.
     pub(crate) fn mongos(&self) -> usize {
         self.running.mongos().len()
     }
@@ -69,7 +69,7 @@ impl Machines {
         matches!(self.running, Running::Cluster(_))
     }
 
-    /// Has every member of a set known by the address of its line.
+    /// Registers every member of a set under the address of its line.
     async fn reconfigure(&self, set: &ReplicaSet) -> Result<()> {
         let admin = set.database("admin").await?;
         let found = admin.run_command(doc! { "replSetGetConfig": 1 }).await?;
@@ -85,7 +85,7 @@ impl Machines {
         Ok(())
     }
 
-    /// The options of a client that comes through the lines.
+    /// The options of a client that connects through the lines.
     pub(crate) async fn options(&self) -> Result<ClientOptions> {
         let (entries, set) = match &self.running {
             Running::ReplicaSet(set) => (set.members(), format!("replicaSet={}", set.name())),
@@ -96,7 +96,7 @@ impl Machines {
         Ok(ClientOptions::parse(format!("mongodb://{hosts}/?{set}")).await?)
     }
 
-    /// The writable primary of this replica set, once there is one.
+    /// The writable primary of this replica set; waits until there is one.
     pub(crate) async fn primary(&self, set: usize) -> Node<'_> {
         loop {
             for member in self.running.sets()[set].members() {
@@ -151,8 +151,8 @@ impl Running {
     }
 }
 
-/// Whether a process says so of itself, asked past its line; a mongos says that it is a writable
-/// primary. A process that is stopped says nothing.
+/// Whether a process reports this field of `hello` as true, asked directly. A mongos reports that it is
+/// a writable primary; a stopped process reports nothing.
 async fn is(member: &Member, what: &str) -> bool {
     match timeout(Duration::from_secs(1), hello(member)).await {
         Ok(Ok(hello)) => hello.get_bool(what).unwrap_or(false),

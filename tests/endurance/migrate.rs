@@ -1,4 +1,4 @@
-//! Flat collections that are moved into buckets, again and again.
+//! Flat collections are moved into buckets, again and again.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ async fn import_flat(db: &Database) -> Result<()> {
     }
 }
 
-/// A parent that has grown without bound is moved under the pattern, and deleted.
+/// Splits a parent that has grown without bound, then deletes it.
 async fn split(db: &Database) -> Result<()> {
     let parents = db.collection::<Book>("books");
     let book = Book {

@@ -43,17 +43,17 @@ impl Line {
         &self.address
     }
 
-    /// Breaks all connections, wherever they are; new ones can be made at once.
+    /// Breaks all connections at once; new ones can be made immediately.
     pub(crate) fn cut(&self) {
         self.state.send_modify(|state| state.cuts += 1);
     }
 
-    /// From now on nothing arrives any more, as if packets were lost; nobody is told.
+    /// From now on nothing arrives, as if packets were lost, and neither side is told.
     pub(crate) fn hold(&self) {
         self.state.send_modify(|state| state.is_held = true);
     }
 
-    /// What was held back arrives, late.
+    /// The bytes that were held back arrive, late.
     pub(crate) fn release(&self) {
         self.state.send_modify(|state| state.is_held = false);
     }
@@ -69,14 +69,14 @@ async fn connect(client: TcpStream, server: String, mut state: watch::Receiver<S
         server.set_nodelay(true)?;
         let (from_client, to_client) = client.into_split();
         let (from_server, to_server) = server.into_split();
-        // As soon as one side has gone, the other one is told.
+        // As soon as one side has gone, the other side's connection is closed.
         tokio::select! {
             ended = pump(from_client, to_server, ways.0) => ended,
             ended = pump(from_server, to_client, ways.1) => ended,
         }
     };
     tokio::select! {
-        // That a connection breaks is what this is for.
+        // The relay may end with an error: connections are meant to break.
         _ = relay => {}
         _ = state.wait_for(|state| state.cuts > cuts) => {}
     }

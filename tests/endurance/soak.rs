@@ -1,4 +1,4 @@
-//! Appends, reads, removals and migrations for as long as asked, with memory and connections
+//! Appends, reads, removals and migrations for as long as asked, while memory and connections are
 //! watched.
 
 use std::{
@@ -19,15 +19,15 @@ use crate::{
     usage::Usage,
 };
 
-/// How many tasks keep keys of each kind of bucket.
+/// The number of keeper tasks for each kind of bucket.
 const KEEPERS: i64 = 2;
 
-/// How much more memory the second half of a run may take at most than the first. What grows with the
-/// number of calls grows by more than that in ten minutes.
+/// How much more memory the second half of a run may take than the first. A leak that grows with the
+/// number of calls exceeds that within ten minutes.
 const GROWTH: f64 = 1.3;
 
-/// Works for so many minutes, and prints a line for each; an error if a read differs from what was
-/// written, or memory or connections grow.
+/// Works for `minutes`, and prints a line per minute; an error if a read differs from what was written,
+/// or memory or connections grow.
 pub(crate) async fn run_for(minutes: u64, pace: Duration) -> Result<()> {
     run(minutes as usize, Duration::from_secs(60), pace).await
 }
@@ -43,7 +43,7 @@ async fn run(lines: usize, every: Duration, pace: Duration) -> Result<()> {
     for line in 1..=lines {
         let next = every * line as u32;
         tokio::time::sleep(next.saturating_sub(begin.elapsed())).await;
-        // A task that has ended has found something.
+        // A task ends early only if it has found an error.
         if let Some(ended) = tasks.try_join_next() {
             return ended?;
         }
@@ -79,7 +79,7 @@ async fn start(tasks: &mut JoinSet<Result<()>>, db: &Database, load: &Arc<Load>)
 }
 
 /// Neither memory nor connections grow from the first half to the second. The first reading is left
-/// out: pools and caches fill up then.
+/// out, since pools and caches fill up then.
 fn bounded(usages: &[Usage]) -> Result<()> {
     let readings = usages.get(1..).unwrap_or_default();
     let (first, second) = readings.split_at(readings.len() / 2);

@@ -1,4 +1,4 @@
-//! What is stored, as the raw driver sees it.
+//! What is stored, as the raw driver reads it.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-/// The documents of a bucket collection, or of the extras of one of parents.
+/// A document of a bucket collection, or of an extras collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredBucket {
     pub(crate) id: String,
     pub(crate) key: i64,
-    /// The start of its time window in milliseconds, if it says one.
+    /// The start of its time window in milliseconds, if it has one.
     pub(crate) window: Option<i64>,
     pub(crate) count: i64,
     pub(crate) sealed: bool,
@@ -96,8 +96,8 @@ impl StoredParent {
     }
 }
 
-/// All documents of a collection in the order of their ids, once nothing changes any more: what was
-/// sent by calls that gave up may still be on its way.
+/// All documents of a collection in the order of their ids, once they no longer change: commands of
+/// calls that gave up may still be on their way.
 pub(crate) async fn at_rest(db: &Database, name: &str) -> Result<Vec<Document>, Error> {
     let mut before = documents(db.collection(name)).await?;
     loop {
@@ -110,7 +110,7 @@ pub(crate) async fn at_rest(db: &Database, name: &str) -> Result<Vec<Document>, 
     }
 }
 
-/// What a majority has, since nothing else is there to stay.
+/// Reads what a majority has, since only that is sure to stay.
 async fn documents(collection: Collection<Document>) -> Result<Vec<Document>, Error> {
     let found = collection
         .find(doc! {})
@@ -125,6 +125,6 @@ fn number(value: Option<&Bson>) -> i64 {
     match value {
         Some(Bson::Int32(int)) => (*int).into(),
         Some(Bson::Int64(int)) => *int,
-        other => panic!("{other:?} is no whole number"),
+        other => panic!("{other:?} is not a whole number"),
     }
 }

@@ -1,4 +1,4 @@
-//! What this process and the server take up.
+//! The memory of this process and the server, and the connections.
 
 use std::{fmt, fs};
 
@@ -11,7 +11,7 @@ use crate::Result;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Usage {
-    /// Resident memory of this process; 0 where the system does not tell it as Linux does.
+    /// Resident memory of this process; 0 where the system does not report it as Linux does.
     pub(crate) client_mb: f64,
     pub(crate) server_mb: i64,
     pub(crate) connections: i64,

@@ -24,21 +24,21 @@ const WRITERS: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// One at a time, each in a command of its own.
+    /// One item at a time, each in its own command.
     Singly,
-    /// One at a time, travelling together.
+    /// One item at a time, combined with those of other writers.
     Combined,
     InBulk,
-    /// One at a time, each again and again until it is acknowledged.
+    /// One item at a time, each sent again until it is acknowledged.
     Repeated,
     RepeatedInBulk,
 }
 
-/// Where all workloads are, and how fast.
+/// The databases of all workloads, and their pace.
 pub(crate) struct Setup {
-    /// Of clients whose handles the writers share.
+    /// One database per client; the writers share their handles.
     pub(crate) dbs: Vec<Database>,
-    /// Whether the keys are to be spread over shards.
+    /// Whether the keys are spread over shards.
     pub(crate) is_sharded: bool,
     /// How long a writer pauses after a call, on average.
     pub(crate) pace: Duration,
@@ -47,14 +47,14 @@ pub(crate) struct Setup {
 pub(crate) struct Workload {
     name: String,
     load: Arc<Load>,
-    /// Those that are still to be started.
+    /// The writers that have not been started.
     writers: Vec<BoxFuture<'static, ()>>,
     tasks: JoinSet<()>,
     judge: fn(Database, String, History) -> BoxFuture<'static, Result<Verdict>>,
 }
 
 impl Workload {
-    /// All of them, each on a collection of its own that is ready.
+    /// All workloads, each on its own collection, ready to start.
     pub(crate) async fn prepare_all(setup: &Setup) -> Result<Vec<Self>> {
         let mut all = Vec::new();
         for how in [How::Singly, How::Combined, How::InBulk] {
@@ -162,7 +162,7 @@ impl Workload {
         }
     }
 
-    /// Has the writers stop after the call that they are at.
+    /// Makes the writers stop after their current call.
     pub(crate) fn end(&self) {
         self.load.end();
     }

@@ -1,4 +1,4 @@
-//! Writers: each makes one call after another until the load ends, and notes what it was told.
+//! Writers: each makes one call after another until the load ends, and records what it was told.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::{
     load::{Load, answer, maybe_dropped},
 };
 
-/// How many items a bulk call brings.
+/// The number of items of a bulk call.
 const BULK: usize = 12;
 
 /// Appends one item at a time.
@@ -27,7 +27,7 @@ pub(crate) async fn append<T: Mark>(buckets: Buckets<T>, writer: usize, load: Ar
     }
 }
 
-/// Appends one item at a time, again and again until it is acknowledged.
+/// Appends one item at a time, and repeats each until it is acknowledged.
 pub(crate) async fn append_until_stored<T: Mark>(
     buckets: Buckets<T>,
     writer: usize,
@@ -41,7 +41,7 @@ pub(crate) async fn append_until_stored<T: Mark>(
     }
 }
 
-/// Appends many items at once, all of them again until the call succeeds.
+/// Appends many items at once, and repeats them all until the call succeeds.
 pub(crate) async fn append_many_until_stored<T: Mark>(
     buckets: Buckets<T>,
     writer: usize,
@@ -68,7 +68,7 @@ pub(crate) async fn append_many<T: Mark>(buckets: Buckets<T>, writer: usize, loa
             load.note(writer, items, InDoubt);
             continue;
         };
-        // What was not taken from the iterator was not sent.
+        // Items that the call did not take from the iterator were not sent.
         let taken = items.len() - marks.len();
         let failed = match outcome {
             Ok(_) => Vec::new(),

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use super::Verdict;
 use crate::{history::History, stored::StoredBucket};
 
-/// How the buckets of a collection are to be.
+/// The expected format of a collection's buckets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Format {
     pub(crate) capacity: usize,
     pub(crate) moment: Moment,
 }
 
-/// What a bucket's id ends in.
+/// The last part of a bucket's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     Seconds,
     Millis,
-    /// Windows of so many milliseconds.
+    /// Windows of this many milliseconds.
     Window(i64),
     Number,
 }
@@ -38,7 +38,7 @@ pub(crate) fn buckets(history: &History, stored: &[StoredBucket], format: Format
 }
 
 impl Verdict {
-    /// G2, G3 and G5, of buckets from which nothing was ever taken.
+    /// G2, G3 and G5, for buckets from which nothing was ever removed.
     pub(super) fn of_buckets(&mut self, stored: &[StoredBucket], format: Format) {
         let mut lanes = BTreeMap::<(i64, Option<i64>), Vec<&StoredBucket>>::new();
         for bucket in stored {
@@ -79,13 +79,13 @@ impl Verdict {
         }
     }
 
-    /// Numbers go up from 0 without a gap, so that page n is found by its id, and all but the last
-    /// bucket are full.
+    /// Numbers go up from 0 without a gap, so that page n is found by its id, and all buckets but the
+    /// last are full.
     fn numbered_densely(&mut self, of_key: &[&StoredBucket], format: Format) {
         for (number, bucket) in of_key.iter().enumerate() {
             let id = format!("{}_{number:010}", bucket.key);
             self.require(bucket.id == id, "G5: numbers without a gap", || {
-                format!("{:?} in place of {id:?}", bucket.id)
+                format!("{:?} instead of {id:?}", bucket.id)
             });
             let is_last = number + 1 == of_key.len();
             self.require(
@@ -120,7 +120,7 @@ impl Moment {
     }
 }
 
-/// What tells the buckets of one moment apart, as `_000001`.
+/// Whether this is the suffix, such as `_000001`, of one of several buckets of one moment.
 fn is_suffix(text: &str) -> bool {
     let digits = text.strip_prefix('_').unwrap_or_default();
     digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_digit())

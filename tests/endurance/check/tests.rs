@@ -1,4 +1,4 @@
-//! Planted faults: each is found, by its name, and without them nothing is.
+//! Planted faults: each is reported under its name, and without faults nothing is reported.
 
 use super::*;
 use crate::{
@@ -19,7 +19,7 @@ const MINUTE: Format = Format {
     moment: Moment::Window(60_000),
 };
 
-/// Two writers; item 5 failed for certain, item 6 is in doubt.
+/// Two writers; item 5 certainly failed, item 6 is in doubt.
 fn history() -> History {
     let call = |n: i64, answer| Call {
         writer: n as usize % 2,
@@ -49,7 +49,7 @@ fn bucket(id: &str, numbers: &[i64]) -> StoredBucket {
     }
 }
 
-/// As it should be, whether item 6 has arrived or not.
+/// Correct buckets, whether item 6 has arrived or not.
 fn timed() -> Vec<StoredBucket> {
     vec![
         bucket("7_0000000000", &[0, 1]),
@@ -78,7 +78,7 @@ fn windows() -> Vec<StoredBucket> {
     ]
 }
 
-/// The guarantees that are found broken.
+/// The guarantees that the verdict reports as broken.
 fn broken(verdict: &Verdict) -> Vec<&'static str> {
     assert_eq!(verdict.is_clean(), verdict.broken.is_empty(), "{verdict}");
     verdict.broken.keys().copied().collect()
