@@ -1,4 +1,5 @@
-//! The append protocol of one writer: what `engine.rs` and its modules do, without strings.
+//! The append protocol of one writer: what `engine.rs` and its modules do, with small numbers instead
+//! of documents.
 
 use crate::server::{Answer, Id, Item, Rules, Server, Statement};
 
@@ -12,20 +13,20 @@ enum Tail {
     Full { last: Option<Id> },
 }
 
-/// Items of one call, on their way.
+/// The items of one call that are on their way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Batch {
     pub(crate) items: Vec<Item>,
-    /// With a time ordinal, items have a moment.
+    /// Items have a moment, because the ordinal is a time.
     by_time: bool,
-    /// Bytes are bounded, so the last bucket may be open and have no room for an item.
+    /// Bytes are bounded, so the last bucket may be open without room for the next item.
     bounded: bool,
     tail: Tail,
-    /// The number of the present try; what is above three counts as three.
+    /// The number of the present attempt; higher numbers than three count as three.
     tries: u8,
 }
 
-/// The moment of an item: every second one of each writer falls into the same second.
+/// The moment of an item: every other item of a writer falls into the same second.
 fn moment(item: Item) -> u8 {
     item % 2
 }
@@ -41,7 +42,7 @@ impl Batch {
         }
     }
 
-    /// The same for buckets whose bytes are bounded, as those of extras are.
+    /// The same for buckets whose bytes are bounded, like those of extras.
     pub(crate) fn bounded(items: Vec<Item>) -> Self {
         Self {
             bounded: true,
@@ -49,8 +50,8 @@ impl Batch {
         }
     }
 
-    /// `find_tail`: carries out the next read that has to come before the next command; `false` if
-    /// none has to.
+    /// `find_tail`: carries out the next read that the next command needs first; `false` if it needs
+    /// none.
     pub(crate) fn find_tail(&mut self, server: &Server, rules: &Rules) -> bool {
         if self.tail == Tail::Unknown && self.items.len() > self.blind(rules) {
             self.tail = Tail::Look;
@@ -89,7 +90,7 @@ impl Batch {
         }
     }
 
-    /// Whether a read has to come before the next command.
+    /// Whether the next command needs a read first.
     pub(crate) fn must_look(&self, rules: &Rules) -> bool {
         matches!(self.tail, Tail::Look | Tail::Shut)
             || self.tail == Tail::Unknown && self.items.len() > self.blind(rules)
@@ -157,7 +158,8 @@ impl Batch {
         Id { base, suffix }
     }
 
-    /// `learn`: the conclusion from the answer to one statement. Gives the items that are stored.
+    /// `learn`: draws the conclusion from the answer to one statement. Returns the items that are
+    /// stored.
     pub(crate) fn learn(
         &mut self,
         statement: &Statement,
@@ -183,12 +185,12 @@ impl Batch {
         Vec::new()
     }
 
-    /// A command was answered, and the next try begins.
+    /// The command was answered, and the next attempt begins.
     pub(crate) fn try_again(&mut self) {
         self.tries = (self.tries + 1).min(3);
     }
 
-    /// `take`: after an error, what is known is forgotten.
+    /// `take`: an error makes the writer forget what it knows.
     pub(crate) fn take(&mut self, first: usize) {
         self.items.drain(..first);
         (self.tail, self.tries) = (Tail::Unknown, 1);

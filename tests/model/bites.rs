@@ -1,5 +1,5 @@
-//! The search finds what it is there for: without each of the things that the guarantees stand on,
-//! there is a counterexample.
+//! The search finds broken guarantees: without each of the rules that they depend on, there is a
+//! counterexample.
 
 use crate::{
     search::search,
@@ -32,7 +32,7 @@ fn a_server_that_forgets_what_it_has_carried_out() {
     assert_eq!(broken(&config), "G1/O1");
 }
 
-/// The command was killed after its statement was carried out.
+/// The command is killed after its statement was carried out.
 #[test]
 fn a_writer_that_takes_what_was_broken_off_for_refused() {
     let mut config = config("trustful", 2, vec![appends(0, &[2])]);
@@ -49,8 +49,8 @@ fn a_flag_after_the_first_extra() {
     assert_eq!(broken(&config), "O3");
 }
 
-/// A writer who has read the last number by then gives that of the deleted page once more, although
-/// others have given higher ones. So `Outliers::remove` leaves emptied pages.
+/// A writer that has read the last number reuses the number of the deleted page, although others have
+/// assigned higher ones by then. So `Outliers::remove` leaves emptied pages.
 #[test]
 fn emptied_pages_that_are_deleted() {
     let removes = vec![Call::Remove(item(0, 0))];

@@ -1,4 +1,4 @@
-//! A gate before the server: a client's commands wait until they are let through.
+//! A gate in front of the server: a client's commands wait until the test lets them through.
 
 use std::sync::{
     Arc, Mutex,
@@ -17,10 +17,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::replay::names_of;
 
-/// What a writer does next.
+/// The next step of a writer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Next {
-    /// It sends this.
+    /// It sends this command.
     Command(Document),
     Over,
 }
@@ -31,14 +31,14 @@ enum Told {
     Over,
 }
 
-/// The writer's side.
+/// The writer's side of the gate.
 #[derive(Clone)]
 pub(crate) struct Gate {
     closed: Arc<AtomicBool>,
     tell: UnboundedSender<Told>,
 }
 
-/// The side of who lets its commands through.
+/// The side of the test, which lets the writer's commands through.
 pub(crate) struct Gated {
     told: UnboundedReceiver<Told>,
     pass: mpsc::Sender<()>,
@@ -55,7 +55,7 @@ impl Next {
 }
 
 impl Gate {
-    /// A client with a gate before it, which is still open.
+    /// A client behind a gate that is still open.
     pub(crate) async fn new(server: &Server, db: &str) -> (Database, Self, Gated) {
         let (tell, told) = unbounded_channel();
         let (pass, passes) = mpsc::channel();
@@ -64,7 +64,7 @@ impl Gate {
         let at_gate = gate.clone();
         let (passes, held) = (Mutex::new(passes), AtomicI32::new(0));
         let mut options = ClientOptions::parse(server.uri()).await.unwrap();
-        // The driver calls this before it sends, and sends when it returns.
+        // The driver calls this before it sends a command, and sends it when this returns.
         options.command_event_handler = Some(EventHandler::callback(move |event| {
             if !at_gate.closed.load(Ordering::SeqCst) {
                 return;
@@ -101,7 +101,7 @@ impl Gate {
 }
 
 impl Gated {
-    /// Waits until the writer wants to send, or is over.
+    /// Waits until the writer is about to send a command, or has ended.
     pub(crate) async fn wait(&mut self) {
         self.next = loop {
             match self.told.recv().await {
@@ -112,7 +112,7 @@ impl Gated {
         };
     }
 
-    /// Lets the command through, and waits for its answer and for what comes next.
+    /// Lets the command through, and waits for its answer and for the next step.
     pub(crate) async fn let_through(&mut self) {
         self.pass.send(()).unwrap();
         while !matches!(self.told.recv().await, Some(Told::Answered) | None) {}
@@ -120,8 +120,8 @@ impl Gated {
     }
 }
 
-/// Whether a command is a step of the protocol, and not one that sets up a session, or the update
-/// of nothing by which the runtime learns a session's number.
+/// Whether a command is a step of the protocol. Setting up a session is not, nor is the empty update
+/// that finds out a session's number.
 fn is_step(command: &Document) -> bool {
     let name = command.keys().next().map_or("", String::as_str);
     let first = command

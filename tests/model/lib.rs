@@ -1,8 +1,8 @@
-//! The protocols of append and push as a model, searched exhaustively: whatever is interleaved,
-//! lost, repeated or broken off, the guarantees hold in every state.
+//! The protocols of append and push as a model that is searched exhaustively: whatever is interleaved,
+//! lost, repeated or interrupted, the guarantees hold in every state.
 //!
-//! `server.rs` is the server, `batch.rs` and `outlier.rs` what the runtime does, by the names that
-//! it has there, and `system.rs` all that can happen. `replay.rs` keeps the model true: it lets the
+//! `server.rs` is the server, `batch.rs` and `outlier.rs` are what the runtime does, with the runtime's
+//! names, and `system.rs` is all that can happen. `replay.rs` keeps the model faithful: it makes the
 //! runtime itself take the model's steps on a real server.
 
 #![cfg(test)]
@@ -23,7 +23,7 @@ mod writer;
 
 use crate::{search::search, system::Config};
 
-/// Searches these systems; no guarantee is broken in any state.
+/// Searches these systems, and asserts that no state breaks a guarantee.
 fn holds(configs: impl IntoIterator<Item = Config>, at_least: usize) {
     let mut states = 0;
     for config in configs {

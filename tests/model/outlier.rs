@@ -1,4 +1,5 @@
-//! A push to a parent: what `outlier/push.rs` and `outlier/insert.rs` do, without strings.
+//! A push to a parent: what `outlier/push.rs` and `outlier/insert.rs` do, with small numbers instead of
+//! documents.
 
 use crate::{
     batch::Batch,
@@ -9,7 +10,7 @@ use crate::{
 enum Step {
     /// `push_to_known`.
     Known,
-    /// `push`, of so many items at most.
+    /// `push`, of at most `room` items.
     Push {
         room: usize,
     },
@@ -17,20 +18,20 @@ enum Step {
     Flag,
     /// `state`.
     State,
-    /// `insert`, with so many items.
+    /// `insert`, with `first` of the items.
     Insert {
         first: usize,
     },
     /// `append_extras`.
     Extras(Batch),
-    /// The flag after the extras, which is the mistake that a test makes.
+    /// Sets the flag after the extras, the mistake that a test makes on purpose.
     LateFlag,
     Over,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Pushing {
-    /// What is not stored yet, as long as it is not on its way to the extras.
+    /// The items that are neither stored nor on their way to the extras.
     items: Vec<Item>,
     step: Step,
 }

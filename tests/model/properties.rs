@@ -1,14 +1,14 @@
 //! The guarantees, as predicates on one state of the system.
 //!
-//! G4 is about the ids of different keys, and the model has a single one. G6 and its like for
-//! outliers hold if the others do, since a writer may crash at every step.
+//! G4 concerns the ids of different keys, and the model has a single key. G6 holds, for outliers as
+//! well, if the other guarantees do, since a writer may crash at every step.
 
 use crate::{
     server::Item,
     system::{Config, System},
 };
 
-/// How many items a writer has at most.
+/// The most items that a writer has.
 pub(crate) const ITEMS: u8 = 8;
 
 type Property = (&'static str, fn(&System, &Config) -> bool);
@@ -39,7 +39,7 @@ pub(crate) const PROPERTIES: [Property; 8] = [
     ("O3: there are extras only where the flag is set", flagged),
 ];
 
-/// The first guarantee that does not hold.
+/// The first guarantee that this state breaks.
 pub(crate) fn broken(system: &System, config: &Config) -> Option<&'static str> {
     let broken = PROPERTIES.iter().find(|(_, holds)| !holds(system, config));
     broken.map(|(name, _)| *name)
@@ -103,7 +103,7 @@ fn flagged(system: &System, config: &Config) -> bool {
         || parent.is_some_and(|parent| parent.flag)
 }
 
-/// The items as they are read: the parent's, then those of each bucket in the order of creation.
+/// The items in reading order: the parent's, then those of each bucket in the order of creation.
 fn in_order(system: &System) -> impl Iterator<Item = Item> {
     let mut buckets: Vec<_> = system.server.buckets.iter().collect();
     buckets.sort_unstable_by_key(|bucket| bucket.nth);

@@ -1,6 +1,6 @@
-//! The model is true: the runtime itself is held before each command that it sends, one is let
-//! through after the other at random, and each must be what the model sends next. After each, the
-//! documents on the server are those of the model.
+//! The model matches the runtime: the runtime is held before each command, the commands are let through
+//! one by one at random, and each must be the one that the model sends next. After each, the server's
+//! documents equal those of the model.
 
 use bucket_runtime::{
     Bucket, Outlier,
@@ -71,12 +71,12 @@ struct Parent {
     items: Vec<Number>,
 }
 
-/// A number of which the compiler does not know how many bytes it takes, so that bytes are counted.
+/// A number whose size in bytes the compiler does not know, so that the runtime counts bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Number(i64);
 
-/// One writer's calls through a handle of its own; tells of each whether it was acknowledged.
+/// One writer's calls through its own handle. Returns for each call whether it was acknowledged.
 async fn append<T: Reading>(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, bool)> {
     let buckets = T::buckets(&db).combine(false).await.unwrap();
     gate.close();
@@ -112,7 +112,7 @@ async fn push(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, boo
     done
 }
 
-/// Replays random orders of a system's steps; `begin` starts a writer of the runtime's.
+/// Replays random orders of a system's steps; `begin` starts one of the runtime's writers.
 async fn replay<F>(name: &str, config: &Config, begin: impl Fn(Database, Gate, Vec<Call>) -> F)
 where
     F: Future<Output = Vec<(Vec<Item>, bool)>> + Send + 'static,
@@ -181,7 +181,7 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
     statements.iter().map(name).collect()
 }
 
-/// The same, of what the runtime sends.
+/// The same names, for a command that the runtime sends.
 pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
     if command.contains_key("insert") {
         return vec!["insert"];

@@ -10,18 +10,18 @@ use crate::{
     system::{Action, Config, System},
 };
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) states: usize,
-    /// The guarantee that does not hold, and a shortest way to where it does not.
+    /// The broken guarantee, and a shortest way to a state that breaks it.
     pub(crate) counterexample: Option<(&'static str, Vec<Action>)>,
 }
 
-/// Visits every state once, until a guarantee is broken.
+/// Visits every state once, until a state breaks a guarantee.
 ///
-/// Of a state only a hash of 64 bits is kept. Among 10^7 states two share one with a probability of
-/// about 10^-6, and the search would then merely miss what is behind the second.
+/// It keeps only a 64-bit hash of each state. Among 10^7 states two share a hash with a probability of
+/// about 10^-6, and the search would then merely miss the states behind the second.
 pub(crate) fn search(config: &Config) -> Found {
     let hashes = BuildHasherDefault::<DefaultHasher>::default();
     let start = System::new(config);

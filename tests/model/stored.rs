@@ -13,8 +13,7 @@ use crate::{
     system::{Config, System},
 };
 
-/// What is stored: of each bucket its id, items, count and seal, and of the parent its items and
-/// its flag.
+/// What is stored: each bucket's id, items, count and seal, and the parent's items and flag.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Stored {
     buckets: Vec<(String, Vec<i64>, i64, bool)>,
@@ -49,7 +48,7 @@ pub(crate) fn of_model(system: &System, config: &Config) -> Stored {
     }
 }
 
-/// The same, read by the raw driver.
+/// The same, as the raw driver reads it.
 pub(crate) async fn of_server(db: &Database, config: &Config) -> Stored {
     let array = match config.has_parent {
         true => "items_extra",
@@ -83,7 +82,7 @@ async fn documents(db: &Database, collection: &str) -> Vec<Document> {
 
 fn numbers(document: &Document, array: &str) -> Vec<i64> {
     let items = document.get_array(array).unwrap().iter();
-    // The items of buckets are documents, those of a parent plain numbers.
+    // The items of buckets are documents, those of a parent are plain numbers.
     let item = |item: &Bson| match item {
         Bson::Document(item) => number(item.get("n").unwrap()),
         plain => number(plain),
@@ -95,6 +94,6 @@ fn number(value: &Bson) -> i64 {
     match value {
         Bson::Int32(int) => (*int).into(),
         Bson::Int64(int) => *int,
-        other => panic!("{other:?} is no whole number"),
+        other => panic!("{other:?} is not a whole number"),
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     writer::{Call, Request, Writer},
 };
 
-/// One system to be searched: the rules, who does what, and how much may go wrong.
+/// A system to search: the rules, the writers' calls, and how much may go wrong.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
     pub(crate) name: &'static str,
@@ -14,7 +14,7 @@ pub(crate) struct Config {
     /// The buckets are the extras of a parent.
     pub(crate) has_parent: bool,
     pub(crate) writers: Vec<Vec<Call>>,
-    /// How often the network may lose a command or its answer, or the server break a command off.
+    /// How often the network may lose a command or its answer, or the server may interrupt a command.
     pub(crate) losses: u8,
     /// How many writers may crash.
     pub(crate) crashes: u8,
@@ -24,23 +24,23 @@ pub(crate) struct Config {
 pub(crate) struct System {
     pub(crate) server: Server,
     pub(crate) writers: Vec<Writer>,
-    /// The items that were acknowledged, a bit each.
+    /// The items that were acknowledged, one bit each.
     pub(crate) acknowledged: u32,
-    /// The items that somebody took out, or is about to.
+    /// The items that somebody has removed, or is about to.
     pub(crate) removed: u32,
-    /// The items of which a writer was told that they are not stored.
+    /// The items that a writer was told are not stored.
     pub(crate) refused: u32,
     losses: u8,
     crashes: u8,
 }
 
-/// One step, of the writer of that number.
+/// One step of the writer with this number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// A read, or the next statement of the command, which is sent if it was not. The last
-    /// statement's answer arrives.
+    /// A read, or the next statement of the command, which the writer sends first if it has not yet.
+    /// After the last statement the answer arrives.
     Step(usize),
-    /// A statement is carried out, and the connection breaks before the answer.
+    /// A statement is carried out, and the connection breaks before its answer.
     LoseAnswer(usize),
     /// The connection breaks before a statement is carried out.
     LoseCommand(usize),
@@ -74,7 +74,7 @@ impl System {
         system
     }
 
-    /// All that can happen.
+    /// All steps that can come next.
     pub(crate) fn actions(&self, config: &Config) -> Vec<Action> {
         let mut actions = Vec::new();
         for (n, writer) in self.writers.iter().enumerate() {
@@ -100,7 +100,7 @@ impl System {
         actions
     }
 
-    /// The system after one of them.
+    /// The system after this step.
     pub(crate) fn after(&self, action: Action, config: &Config) -> Self {
         let (mut next, rules) = (self.clone(), &config.rules);
         let (Action::Step(n)
@@ -149,7 +149,7 @@ impl System {
         } else {
             next.losses -= 1;
             if let Action::Kill(_) = action {
-                // It is answered, so nothing of it arrives any more.
+                // The command was answered, so nothing of it arrives later.
                 let killed = writer.fail();
                 if !rules.doubts {
                     let items = killed.iter().flat_map(Request::items);
@@ -163,7 +163,7 @@ impl System {
         next
     }
 
-    /// The command that this writer sends next, by its statements; a read has none.
+    /// The statements of the command that this writer sends next; none for a read.
     pub(crate) fn command(&self, n: usize, config: &Config) -> Vec<Statement> {
         let mut writer = self.writers[n].clone();
         if writer.must_read(&config.rules) {

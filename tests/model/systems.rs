@@ -1,4 +1,4 @@
-//! The systems that are searched.
+//! The systems that the tests search.
 
 use crate::{
     properties::ITEMS,
@@ -7,12 +7,12 @@ use crate::{
     writer::Call,
 };
 
-/// The item of this place among those of a writer.
+/// The number of a writer's nth item.
 pub(crate) fn item(writer: u8, n: u8) -> Item {
     writer * ITEMS + n
 }
 
-/// A writer's items, so many in each call.
+/// A writer's items, `calls[n]` of them in the nth call.
 fn items(writer: u8, calls: &[u8]) -> Vec<Vec<Item>> {
     let mut begin = 0;
     let call = |n: &u8| {
@@ -23,17 +23,17 @@ fn items(writer: u8, calls: &[u8]) -> Vec<Vec<Item>> {
     calls.iter().map(call).collect()
 }
 
-/// A writer that appends so many items in each of its calls.
+/// A writer that appends `calls[n]` items in its nth call.
 pub(crate) fn appends(writer: u8, calls: &[u8]) -> Vec<Call> {
     items(writer, calls).into_iter().map(Call::Append).collect()
 }
 
-/// A writer that pushes so many items in each of its calls.
+/// A writer that pushes `calls[n]` items in its nth call.
 pub(crate) fn pushes(writer: u8, calls: &[u8]) -> Vec<Call> {
     items(writer, calls).into_iter().map(Call::Push).collect()
 }
 
-/// A writer that inserts the parent with so many items, and then pushes.
+/// A writer that inserts the parent with this many items, and then pushes.
 pub(crate) fn inserts(writer: u8, items_of_parent: u8, calls: &[u8]) -> Vec<Call> {
     let calls = [&[items_of_parent], calls].concat();
     let mut items = items(writer, &calls).into_iter();
@@ -61,7 +61,7 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
     }
 }
 
-/// Three writers, of single items and of several that travel together.
+/// Three writers of single items, and three that combine several.
 fn three(capacity: u8) -> Vec<Config> {
     let singles = config(
         "one item after the other",
@@ -88,7 +88,7 @@ pub(crate) fn timed() -> Vec<Config> {
     numbered().into_iter().map(by_time).collect()
 }
 
-/// Two writers, and one who takes an item out, be it stored by then or not.
+/// Two writers, and a third that removes an item, whether it is stored by then or not.
 pub(crate) fn removals() -> Vec<Config> {
     let both = |capacity| {
         let removes = vec![Call::Remove(item(0, 0))];
@@ -103,7 +103,7 @@ pub(crate) fn removals() -> Vec<Config> {
     (1..=3).flat_map(both).collect()
 }
 
-/// Pushes to a parent that is inserted meanwhile.
+/// Pushes to a parent that is inserted at the same time.
 pub(crate) fn outliers() -> Vec<Config> {
     let each = |(threshold, capacity)| {
         let writers = [
@@ -114,7 +114,7 @@ pub(crate) fn outliers() -> Vec<Config> {
             let mut config = config("pushes", capacity, writers);
             config.has_parent = true;
             config.rules.threshold = threshold;
-            // A second loss makes four times as many states.
+            // A second loss makes the number of states four times larger.
             config.losses = threshold;
             config
         })

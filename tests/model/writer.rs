@@ -1,4 +1,4 @@
-//! A writer: one call after the other, and what is on the wire between it and the server.
+//! A writer: its calls, one after the other, and what is on the wire between it and the server.
 
 use crate::{
     batch::Batch,
@@ -9,13 +9,13 @@ use crate::{
 /// What a call does.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Call {
-    /// `append`, or `append_many` of items that travel together.
+    /// `append`, or `append_many` of items that are combined.
     Append(Vec<Item>),
     /// `push_many` to the parent.
     Push(Vec<Item>),
     /// `insert` of the parent with these items.
     Insert(Vec<Item>),
-    /// Takes an item out of the buckets.
+    /// Removes an item from the buckets.
     Remove(Item),
 }
 
@@ -27,28 +27,28 @@ pub(crate) enum Task {
     Remove(Item),
 }
 
-/// A command that was sent. The statements have one number each, by which the server knows them.
+/// A command that was sent. Each of its statements has a number, by which the server recognises it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Request {
     pub(crate) statements: Vec<Statement>,
-    /// The server's memory of what it answered.
+    /// The answers that the server remembers.
     answers: Vec<Answer>,
-    /// How many statements this transmission of it has carried out.
+    /// How many statements the current transmission has carried out.
     at: usize,
-    /// Whether an upsert has found nothing and is about to insert. The server does not do both at
-    /// one moment.
+    /// Whether an upsert has found nothing and is about to insert: the server does these two things at
+    /// different moments.
     inserts: bool,
-    /// Whether the driver has sent it again.
+    /// Whether the driver has sent the command again.
     repeated: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Writer {
-    /// The calls that have not begun, the next one last.
+    /// The calls that have not begun; the next one is last.
     pub(crate) calls: Vec<Call>,
     pub(crate) task: Option<Task>,
     pub(crate) request: Option<Request>,
-    /// A command that was given up, and may reach the server yet.
+    /// A command that its writer has given up, and that may still reach the server.
     pub(crate) late: Option<Request>,
     /// The handle remembers that the parent is an outlier.
     known: bool,
@@ -65,10 +65,10 @@ impl Request {
         }
     }
 
-    /// Carries out the next statement, and tells whether the command is answered.
+    /// Carries out the next statement. Returns whether the command is answered.
     pub(crate) fn carry_out(&mut self, server: &mut Server, rules: &Rules) -> bool {
         let answer = match self.answers.get(self.at) {
-            // What changed nothing leaves no trace, and is carried out anew.
+            // A statement that changed nothing leaves no trace, so it is carried out again.
             Some(Answer::Done) if rules.remembers => Answer::Done,
             _ if std::mem::take(&mut self.inserts) => {
                 server.insert(&self.statements[self.at], rules)
@@ -92,13 +92,14 @@ impl Request {
         answer != Answer::Done || self.at == self.statements.len()
     }
 
-    /// The items that it carries.
+    /// The items that the command carries.
     pub(crate) fn items(&self) -> impl Iterator<Item = Item> {
         let items = self.statements.iter().flat_map(Statement::items);
         items.copied()
     }
 
-    /// The connection is lost: the driver sends it once more, or gives up.
+    /// The connection is lost: the driver sends the command again, or gives up. Returns whether it
+    /// sends it.
     pub(crate) fn repeat(&mut self) -> bool {
         (self.at, self.inserts) = (0, false);
         !std::mem::replace(&mut self.repeated, true)
@@ -133,7 +134,7 @@ impl Writer {
         self.calls.is_empty() && self.task.is_none()
     }
 
-    /// Carries out a read, if the task needs one next.
+    /// Carries out a read, if the task needs one now.
     pub(crate) fn read(&mut self, server: &Server, rules: &Rules) -> bool {
         let read = match self.task.as_mut() {
             Some(Task::Append(batch)) => batch.find_tail(server, rules),
@@ -148,7 +149,7 @@ impl Writer {
         read
     }
 
-    /// Whether the next thing that the task sends is a read.
+    /// Whether the task's next step is a read.
     pub(crate) fn must_read(&self, rules: &Rules) -> bool {
         match &self.task {
             Some(Task::Append(batch)) => batch.must_look(rules),
@@ -167,7 +168,7 @@ impl Writer {
         Some(self.request.insert(Request::new(statements)))
     }
 
-    /// Learns from the answer to the command. Gives the items that it acknowledges.
+    /// Learns from the answer to the command. Returns the items that it acknowledges.
     pub(crate) fn learn(&mut self, rules: &Rules) -> Vec<Item> {
         let (Some(request), Some(task)) = (self.request.take(), self.task.as_mut()) else {
             return Vec::new();
@@ -200,7 +201,7 @@ impl Writer {
         stored
     }
 
-    /// The driver gives up on the command: its items may be stored. A batch goes on with those that
+    /// The driver gives up on the command: its items may be stored. A batch goes on with the items that
     /// were not sent (`append_each`), a push ends.
     pub(crate) fn fail(&mut self) -> Option<Request> {
         let request = self.request.take()?;
@@ -214,7 +215,7 @@ impl Writer {
         Some(request)
     }
 
-    /// The process ends. What it was about to send may be on the wire.
+    /// The process ends. The command that it was about to send may be on the wire.
     pub(crate) fn crash(&mut self, rules: &Rules) {
         if self.request.is_none() && !self.must_read(rules) {
             self.send(rules);
