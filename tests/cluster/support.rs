@@ -49,7 +49,7 @@ pub(crate) struct Book {
     pub(crate) buyers: Vec<i64>,
 }
 
-/// The nth item of a key, a second after the one before.
+/// The nth item of a key, one second after the one before.
 pub(crate) fn timed(k: i64, n: i64) -> Timed {
     let at = DateTime::from_millis(1_700_000_000_000 + n * 1000);
     Timed { k, at, n }
@@ -61,7 +61,7 @@ pub(crate) fn windowed(k: i64, n: i64) -> Windowed {
     Windowed { k, at, n }
 }
 
-/// The cluster of these tests, if they are to run on one.
+/// The tests' cluster, if they run on one.
 pub(crate) async fn cluster() -> Option<&'static Cluster> {
     static SERVER: OnceCell<Server> = OnceCell::const_new();
     let start = async || Server::start().await.unwrap();
@@ -71,14 +71,14 @@ pub(crate) async fn cluster() -> Option<&'static Cluster> {
     SERVER.get_or_init(start).await.cluster()
 }
 
-/// An empty database of the cluster, through a client of the test's own.
+/// An empty database of the cluster, through the test's own client.
 pub(crate) async fn database(test: &str) -> Option<Database> {
     let db = cluster().await?.database(test).await.unwrap();
     db.drop().await.unwrap();
     Some(db)
 }
 
-/// The same database as each shard has it, past the `mongos`.
+/// The same database on each shard, bypassing the `mongos`.
 pub(crate) async fn on_shards(db: &Database) -> Vec<Database> {
     let mut on_shards = Vec::new();
     for shard in cluster().await.unwrap().shards() {

@@ -1,4 +1,4 @@
-//! How many shards each call asks: one for each call of a key, as the shards' own profilers tell.
+//! How many shards each call asks: one for each call for a key, as the shards' own profilers report.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use futures_util::{Stream, TryStreamExt};
 
 use crate::support::{Book, Numbered, Timed, Windowed, database, on_shards, timed, windowed};
 
-/// What a call is to ask.
+/// How many shards a call must ask.
 const ONE: usize = 1;
 const ALL: usize = 2;
 
@@ -33,8 +33,8 @@ impl Profiled {
         }
     }
 
-    /// Carries the call out twice (the first time a `mongos` may still learn where chunks are), and
-    /// notes it if the second time it asks another number of shards.
+    /// Makes the call twice, since the first time a `mongos` may still learn where chunks are. Records
+    /// an error if the second call asks another number of shards.
     async fn asks<T>(&mut self, shards: usize, name: &str, call: impl AsyncFn() -> T) {
         call().await;
         for shard in &self.shards {
@@ -46,7 +46,7 @@ impl Profiled {
             shard.run_command(doc! { "profile": 0 }).await.unwrap();
             let profile = shard.collection::<Document>("system.profile");
             let of_profiler = format!("{}.system.profile", self.db.name());
-            // A cursor that is closed early is closed on all shards that it was open on.
+            // An early close of a cursor reaches all shards on which it was open.
             let others =
                 doc! { "ns": { "$ne": of_profiler }, "command.profile": { "$exists": false } };
             let found: Vec<_> = profile
@@ -225,7 +225,7 @@ async fn each_call_for_a_numbered_key_asks_one_shard() {
     }
     let item = Numbered { k: 7, n: 1 };
     let mut profiled = Profiled::new(db).await;
-    // Every way of opening a bucket is taken within ten of them.
+    // Ten appends use every way of opening a bucket.
     profiled
         .asks(ONE, "append", async || {
             for _ in 0..10 {
@@ -260,7 +260,8 @@ async fn each_call_for_a_numbered_key_asks_one_shard() {
     profiled.assert_right();
 }
 
-/// Sharded by the key; with the window in the shard key it is as many as hold windows of the key.
+/// Sharded by the key. If the shard key has the window, a call asks as many shards as hold the key's
+/// windows.
 #[tokio::test]
 async fn each_call_for_a_key_with_windows_asks_one_shard() {
     let Some(db) = database("targets_windows").await else {

@@ -17,7 +17,7 @@ pub(crate) struct Bucket {
     pub(crate) items: Vec<Item>,
     pub(crate) count: u8,
     pub(crate) sealed: bool,
-    /// How many were made before it.
+    /// The number of buckets created before it.
     pub(crate) nth: u8,
 }
 
@@ -27,18 +27,18 @@ pub(crate) struct Parent {
     pub(crate) flag: bool,
 }
 
-/// What the server holds to, and what a test can take away from it.
+/// The rules that the server and the writers follow; a test can switch one off.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) capacity: u8,
     pub(crate) threshold: u8,
     /// `bucket_open` is unique.
     pub(crate) unique: bool,
-    /// A statement that is sent twice with one number is carried out once.
+    /// A statement that is sent twice under one number is carried out once.
     pub(crate) remembers: bool,
-    /// Writers set the flag of a parent before the first extra.
+    /// Writers set a parent's flag before they store the first extra.
     pub(crate) flag_first: bool,
-    /// Writers say of what was broken off that it may be stored.
+    /// Writers report an interrupted command as in doubt.
     pub(crate) doubts: bool,
     /// A sealed bucket that a removal has emptied is deleted.
     pub(crate) deletes_emptied: bool,
@@ -59,11 +59,11 @@ pub(crate) enum Statement {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Answer {
-    /// It found or made a document.
+    /// It found or created a document.
     Done,
-    /// It found none.
+    /// It found no document.
     NotFound,
-    /// It would have had to make a document without an id.
+    /// It would have had to create a document without an id.
     Refused,
     /// E11000 on `_id_`.
     IdTaken,
@@ -76,17 +76,17 @@ pub(crate) struct Server {
     /// In the order of their ids.
     pub(crate) buckets: Vec<Bucket>,
     pub(crate) parent: Option<Parent>,
-    /// How many buckets were made so far.
+    /// The number of buckets created so far.
     made: u8,
 }
 
 impl Statement {
-    /// How many items it carries.
+    /// The number of items that the statement carries.
     pub(crate) fn carries(&self) -> usize {
         self.items().len()
     }
 
-    /// The items that it carries.
+    /// The items that the statement carries.
     pub(crate) fn items(&self) -> &[Item] {
         match self {
             Self::AppendOrOpen { items, .. }
@@ -101,7 +101,7 @@ impl Statement {
 }
 
 impl Bucket {
-    /// Whether it stands in the open index without a seal.
+    /// Whether the bucket has room and is not sealed.
     pub(crate) fn is_open(&self, rules: &Rules) -> bool {
         !self.sealed && self.count < rules.capacity
     }
@@ -118,8 +118,8 @@ impl Bucket {
 }
 
 impl Server {
-    /// Changes the document that the statement finds. `None` if an upsert finds none, and is about
-    /// to insert one.
+    /// Changes the document that the statement finds. `None` if an upsert finds none, and is about to
+    /// insert one.
     pub(crate) fn update(&mut self, statement: &Statement, rules: &Rules) -> Option<Answer> {
         Some(match statement {
             Statement::AppendOrOpen { items, .. } => return self.append_to_open(items, rules),
@@ -167,7 +167,7 @@ impl Server {
         found.map(|bucket| bucket.push(items))
     }
 
-    /// Inserts the bucket that an upsert did not find, if both unique indexes allow it.
+    /// Inserts a bucket for an upsert that found none, if both unique indexes allow it.
     pub(crate) fn insert(&mut self, statement: &Statement, rules: &Rules) -> Answer {
         match statement {
             Statement::AppendOrOpen { items, new_id: id } | Statement::AppendToId { items, id } => {
@@ -182,7 +182,7 @@ impl Server {
         self.buckets.iter().find(|bucket| bucket.is_open(rules))
     }
 
-    /// The last id, among those of a moment or among all.
+    /// The last id of a moment, or of all buckets.
     pub(crate) fn last_id(&self, moment: Option<u8>) -> Option<Id> {
         let mut ids = self.buckets.iter().map(|bucket| bucket.id);
         ids.rfind(|id| moment.is_none_or(|moment| id.base == moment))
@@ -219,7 +219,7 @@ impl Server {
         Answer::Done
     }
 
-    /// Takes an item out; a bucket that was full is sealed.
+    /// Removes an item, and seals the bucket if it was full.
     fn pull(&mut self, item: Item, rules: &Rules) -> Answer {
         let mut buckets = self.buckets.iter_mut();
         let Some(bucket) = buckets.find(|bucket| bucket.items.contains(&item)) else {
