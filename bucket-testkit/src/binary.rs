@@ -1,4 +1,4 @@
-//! Which mongod or mongos to run.
+//! Decides which mongod or mongos to run.
 
 use std::env;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use crate::choice::Version;
 use crate::error::{Error, Result};
 use crate::fetch::{self, Release};
 
-/// A program of MongoDB's that is on this machine.
+/// A program of MongoDB's on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Binary {
     pub(crate) path: PathBuf,
@@ -37,8 +37,8 @@ impl Binary {
     }
 }
 
-/// The mongod of a version. The usual one is that of `MONGOD`, one on `PATH`,
-/// or the fetched one.
+/// The mongod of a version. The usual version is that of `MONGOD`, of the
+/// mongod on `PATH`, or the fetched one.
 pub(crate) async fn mongod(version: Version) -> Result<Binary> {
     match version {
         Version::Usual => {
@@ -58,18 +58,18 @@ pub(crate) async fn mongos() -> Result<Binary> {
 }
 
 async fn fetched(release: &'static Release, name: &str) -> Result<Binary> {
-    // A download takes long, and so does unpacking: neither may hold up the
-    // other tasks of the runtime.
+    // A download takes long, and so does unpacking: neither may hold up other
+    // tasks of the runtime.
     let folder = tokio::task::spawn_blocking(|| fetch::cached_or_fetched(release))
         .await
         .map_err(|error| Error::caused("fetching MongoDB", error))??;
     Ok(Binary::fetched(release, &folder, name))
 }
 
-/// A mongod that is installed, if there is one.
+/// An installed mongod, if there is one.
 ///
-/// A `MONGOD` that leads nowhere is an error, since whoever set it wants that
-/// one and no other.
+/// A `MONGOD` that leads nowhere is an error, since the user wants that one and
+/// no other.
 fn choose(named: Option<&OsStr>, search: Option<&OsStr>) -> Result<Option<PathBuf>> {
     if let Some(named) = named {
         let path = absolute(Path::new(named))?;
@@ -91,7 +91,8 @@ fn choose(named: Option<&OsStr>, search: Option<&OsStr>) -> Result<Option<PathBu
         .transpose()
 }
 
-/// The server is started from another working directory than ours.
+/// Makes the path absolute, since the server starts in another working
+/// directory.
 fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path)
         .map_err(|error| Error::caused(format!("resolving `{}`", path.display()), error))

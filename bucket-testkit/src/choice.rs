@@ -1,4 +1,4 @@
-//! What `BUCKET_TESTKIT_SERVER` asks for.
+//! The choice that `BUCKET_TESTKIT_SERVER` makes.
 
 use std::env;
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 const VARIABLE: &str = "BUCKET_TESTKIT_SERVER";
 
-/// The values of the variable; the first is what it means to leave it out.
+/// The values of the variable; without the variable the first applies.
 const CHOICES: [(&str, Choice); 3] = [
     ("6.0", Choice::new(Version::Usual, false)),
     ("8.2", Choice::new(Version::V8_2, false)),

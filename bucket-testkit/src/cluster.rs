@@ -14,9 +14,9 @@ pub use builder::ClusterBuilder;
 /// A throw-away sharded cluster of MongoDB 8.2.0, whose parts can be killed,
 /// paused and restarted.
 ///
-/// It is gone, with its data, soon after this value was dropped or the process
-/// has ended, however that ended. `MONGODB_URI` is ignored, since the parts of
-/// a user's own cluster are not ours to kill.
+/// It is gone, with its data, soon after this value is dropped or the process
+/// ends, however that happens. `MONGODB_URI` is ignored, since tests must not
+/// kill parts of a user's own cluster.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -89,13 +89,12 @@ impl Cluster {
         &self.uri
     }
 
-    /// A new client of the cluster, which takes any mongos that answers. It
-    /// works as long as the tokio runtime that it was made in.
+    /// A new client of the cluster, which uses any mongos that answers. It
+    /// works as long as the tokio runtime that created it.
     ///
     /// # Errors
     ///
-    /// When the driver does not take the connection string, which would be a
-    /// bug.
+    /// When the driver rejects the connection string, which would be a bug.
     ///
     /// ```no_run
     /// # async fn example(cluster: &bucket_testkit::Cluster) -> Result<(), Box<dyn std::error::Error>> {
@@ -108,7 +107,7 @@ impl Cluster {
         election::connect(&self.uri).await
     }
 
-    /// A database of that name, through a [new client](Self::client).
+    /// A database with this name, through a [new client](Self::client).
     ///
     /// # Errors
     ///
@@ -140,8 +139,8 @@ impl Cluster {
         &self.mongos
     }
 
-    /// The shards. Their connection strings and clients lead to what is on
-    /// that shard, past the mongos: to profile it, or to read what was stored.
+    /// The shards. Their connection strings and clients bypass the mongos and
+    /// reach only that shard's data: to profile it, or to read what was stored.
     ///
     /// ```no_run
     /// # async fn example(cluster: &bucket_testkit::Cluster) -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! Making a replica set of processes, and waiting for its primary.
+//! Forms a replica set of processes, and waits for its primary.
 
 use mongodb::Client;
 use mongodb::bson::{Document, doc};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::process::{PATIENCE, PAUSE, Process};
 use crate::recipe::Purpose;
 
-/// Has the first process form the set, and returns once that set has a
+/// Makes the first process form the set, and returns once the set has a
 /// writable primary and every other member is a secondary.
 pub(crate) async fn initiate(set: &str, purpose: Purpose, members: &[&Process]) -> Result<()> {
     let Some(first) = members.first() else {
@@ -24,7 +24,7 @@ pub(crate) async fn initiate(set: &str, purpose: Purpose, members: &[&Process]) 
     for member in members {
         joined(member).await?;
     }
-    // A set of secondaries only has still to elect.
+    // A set that has only secondaries still has to elect a primary.
     let client = connect(&uri(set, &addresses)).await?;
     let deadline = Instant::now() + PATIENCE;
     while primary(&client).await.is_none() {
@@ -54,8 +54,8 @@ pub(crate) async fn joined(process: &Process) -> Result<()> {
     }
 }
 
-/// The address of the writable primary, if a client of the whole set can
-/// reach one now.
+/// The address of the writable primary, if a client of the whole set can reach
+/// it now.
 pub(crate) async fn primary(client: &Client) -> Option<String> {
     let hello = hello(client).await?;
     let writable = hello.get_bool("isWritablePrimary").unwrap_or(false);
@@ -65,8 +65,8 @@ pub(crate) async fn primary(client: &Client) -> Option<String> {
 
 /// The connection string of a set.
 ///
-/// It names the set, since the driver then follows the primary and does not
-/// send anything to a server that isn't of that set.
+/// It names the set, since the driver then follows the primary and sends
+/// nothing to a server of another set.
 pub(crate) fn uri(set: &str, addresses: &[String]) -> String {
     format!("mongodb://{}/?replicaSet={set}", addresses.join(","))
 }
@@ -95,8 +95,8 @@ fn config(set: &str, purpose: Purpose, addresses: &[String]) -> Document {
         "_id": set,
         "configsvr": purpose == Purpose::ConfigServer,
         "members": members,
-        // Tests of failover wait for an election. The default is made for
-        // networks, and ten seconds long.
+        // Tests of failover wait for an election. The default timeout is ten
+        // seconds, which suits real networks.
         "settings": { "electionTimeoutMillis": 3000, "heartbeatIntervalMillis": 1000 },
     }
 }

@@ -50,7 +50,7 @@ impl fmt::Display for Error {
     }
 }
 
-// A test that returns this error is reported with `Debug`, and the text, which
+// A test that returns this error prints it with `Debug`, and its text, which
 // has several lines, must be readable there.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

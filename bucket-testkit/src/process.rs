@@ -1,4 +1,4 @@
-//! One server process: its port, its signals, and when it can be talked to.
+//! One server process: its port, its signals, and when it accepts connections.
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -15,22 +15,23 @@ use crate::failure;
 use crate::recipe::Recipe;
 use crate::watchdog::Watchdog;
 
-/// How long anything may take. Generous, since machines that run tests are
-/// busy; nobody waits for it unless something is wrong.
+/// The time limit for any step. Generous, since machines that run tests are
+/// busy; nobody waits that long unless something is wrong.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The pause between two looks at something that takes fractions of a second.
+/// The pause between two checks of something that takes fractions of a second.
 pub(crate) const PAUSE: Duration = Duration::from_millis(20);
 
-/// Below the ports that Linux and macOS give to outgoing connections: one of
-/// those could take the port of a member that is down, and a client that
-/// tries to reach that member could even be connected to itself.
+/// Below the ports that Linux and macOS give to outgoing connections: such a
+/// connection could take the port of a member that is down, and a client that
+/// tries to reach that member could even connect to itself.
 const PORTS: Range<u16> = 20_000..32_000;
 
 /// How often a port may turn out to be taken.
 const PORT_TRIES: usize = 10;
 
-/// A mongod or mongos of ours. It ends, and its folder goes, with this value.
+/// A mongod or mongos that we started. Dropping this value ends it and removes
+/// its folder.
 pub(crate) struct Process {
     watchdog: Watchdog,
     binary: Binary,
@@ -46,7 +47,7 @@ impl Process {
             let process = Self::new(recipe)?;
             match process.launch().await {
                 Ok(()) => return Ok(process),
-                // Another process took it after we looked.
+                // Another process took the port after we had checked it.
                 Err(_) if tries < PORT_TRIES && process.found_port_taken() => tries += 1,
                 Err(error) => return Err(error),
             }
@@ -59,7 +60,7 @@ impl Process {
             .prefix("bucket-testkit-")
             .tempdir()
             .map_err(|error| Error::caused(doing, error))?;
-        // A mongos leaves it empty.
+        // A mongos leaves the folder empty.
         fs::create_dir(folder.path().join("data")).map_err(|error| Error::caused(doing, error))?;
         let Some(path) = folder.path().to_str() else {
             return Err(Error::new(format!(
@@ -81,8 +82,8 @@ impl Process {
         self.watchdog.launch()?;
         let deadline = Instant::now() + PATIENCE;
         loop {
-            // The log is looked into, instead of the port, since the port may
-            // be another process's. Its wording is as old as mongod.
+            // Read the log instead of trying the port, since another process
+            // may have the port. This wording is as old as mongod.
             if self.log().contains("aiting for connections") {
                 return Ok(());
             }
@@ -118,8 +119,7 @@ impl Process {
                 self.address()
             )));
         };
-        // Every shell has `kill`, while not every system has a program of
-        // that name.
+        // Every shell has `kill`, but not every system has it as a program.
         let sent = Command::new("/bin/sh")
             .args(["-c", "kill -\"$1\" \"$2\"", "kill", name, &pid.to_string()])
             .stdin(Stdio::null())
@@ -128,7 +128,7 @@ impl Process {
             .status();
         match sent {
             Ok(status) if status.success() => Ok(()),
-            // It ended by itself in between.
+            // The process ended by itself in between.
             Ok(_) if self.pid().is_none() => Ok(()),
             Ok(status) => Err(Error::new(format!("kill -{name} {pid} failed ({status})"))),
             Err(error) => Err(Error::caused(format!("kill -{name} {pid}"), error)),
@@ -174,7 +174,7 @@ fn free_port() -> Result<u16> {
     )))
 }
 
-/// Good enough for names and ports. Each `RandomState` has other keys.
+/// Random enough for names and ports: each `RandomState` has its own keys.
 pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

@@ -4,12 +4,12 @@ use crate::binary::Binary;
 
 const CACHE_OPTION: &str = "--wiredTigerCacheSizeGB";
 
-/// What a replica set is for.
+/// The purpose of a replica set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// It stands by itself.
+    /// It is not part of a cluster.
     Alone,
-    /// It knows what is on which shard of a cluster.
+    /// It knows which shard of a cluster holds what.
     ConfigServer,
     /// It holds a share of a cluster's data.
     Shard,
@@ -24,7 +24,8 @@ impl Purpose {
         }
     }
 
-    /// mongod takes half of the memory if nobody tells. A cluster is several.
+    /// Without this option mongod takes half of the memory. A cluster has
+    /// several.
     fn cache_gb(self) -> &'static str {
         match self {
             Self::Alone => "0.5",
@@ -99,8 +100,8 @@ impl Recipe {
 
 /// The option that allows fail points, if it is among these.
 ///
-/// Each process of a cluster takes that one, while a mongos refuses most of
-/// the options and parameters of a mongod.
+/// Every process of a cluster accepts it, while a mongos refuses most options
+/// and parameters of a mongod.
 pub(crate) fn test_commands(options: &[String]) -> Vec<String> {
     let parameter = "--setParameter";
     let apart = (options.windows(2))

@@ -12,14 +12,14 @@ use crate::member::Member;
 use crate::process::{self, PATIENCE, PAUSE, Process};
 use crate::recipe::{Purpose, Recipe};
 
-/// The most members of a set that may vote.
+/// The most voting members that a set can have.
 const MOST_MEMBERS: usize = 7;
 
 /// A throw-away replica set whose members can be killed, paused and restarted.
 ///
-/// It is gone, with its data, soon after this value was dropped or the process
-/// has ended, however that ended. `MONGODB_URI` is ignored, since the members
-/// of a user's own set are not ours to kill. A shard of a
+/// It is gone, with its data, soon after this value is dropped or the process
+/// ends, however that happens. `MONGODB_URI` is ignored, since tests must not
+/// kill members of a user's own set. A shard of a
 /// [`Cluster`](crate::Cluster) is a replica set, too.
 ///
 /// ```no_run
@@ -73,8 +73,8 @@ impl ReplicaSet {
         members: usize,
         options: &[String],
     ) -> Result<Self> {
-        // A name of its own for each set keeps a client from taking another
-        // set for its own, should a port be used again.
+        // Each set has its own name, so that a client cannot mistake another
+        // set for its own if a port is used again.
         let name = format!("testkit-{:016x}", process::random());
         let recipe = Recipe::mongod(binary, &name, purpose, options);
         let processes = (0..members).map(|_| Process::start(&recipe));
@@ -89,13 +89,13 @@ impl ReplicaSet {
         })
     }
 
-    /// Its members as other parts of a cluster take them.
+    /// Its members, in the form that the other parts of a cluster expect.
     pub(crate) fn seeds(&self) -> String {
         format!("{}/{}", self.name, addresses(&self.members).join(","))
     }
 
-    /// The name of the set; that of a shard is also the name that the cluster
-    /// knows it by.
+    /// The name of the set; for a shard it is also the shard's name in the
+    /// cluster.
     ///
     /// ```no_run
     /// # async fn example(cluster: &bucket_testkit::Cluster) -> Result<(), Box<dyn std::error::Error>> {
@@ -126,13 +126,12 @@ impl ReplicaSet {
         &self.uri
     }
 
-    /// A new client of the set. It works as long as the tokio runtime that it
-    /// was made in.
+    /// A new client of the set. It works as long as the tokio runtime that
+    /// created it.
     ///
     /// # Errors
     ///
-    /// When the driver does not take the connection string, which would be a
-    /// bug.
+    /// When the driver rejects the connection string, which would be a bug.
     ///
     /// ```no_run
     /// # async fn example(set: &bucket_testkit::ReplicaSet) -> Result<(), Box<dyn std::error::Error>> {
@@ -145,8 +144,8 @@ impl ReplicaSet {
         election::connect(&self.uri).await
     }
 
-    /// A database of that name, through a [new client](Self::client). On a
-    /// shard it holds what is on that shard.
+    /// A database with this name, through a [new client](Self::client). On a
+    /// shard it holds only that shard's data.
     ///
     /// # Errors
     ///
@@ -163,7 +162,7 @@ impl ReplicaSet {
         Ok(self.client().await?.database(name))
     }
 
-    /// All members, whatever state they are in.
+    /// All members, whatever their state.
     ///
     /// ```no_run
     /// # fn example(set: &bucket_testkit::ReplicaSet) {
@@ -177,11 +176,12 @@ impl ReplicaSet {
         &self.members
     }
 
-    /// The member that is the primary, after an election if there is none.
+    /// The primary. If there is none, it waits for an election.
     ///
     /// # Errors
     ///
-    /// When there is none within 60 seconds, as when a majority is down.
+    /// When there is none within 60 seconds, for example because a majority is
+    /// down.
     ///
     /// ```no_run
     /// # async fn example(set: &bucket_testkit::ReplicaSet) -> Result<(), bucket_testkit::Error> {
@@ -210,7 +210,7 @@ impl ReplicaSet {
     }
 }
 
-/// Refuses a number of members that no replica set has.
+/// Refuses a number of members that a replica set cannot have.
 pub(crate) fn check_size(members: usize) -> Result<()> {
     if (1..=MOST_MEMBERS).contains(&members) {
         return Ok(());

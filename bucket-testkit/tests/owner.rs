@@ -1,7 +1,7 @@
 //! Servers end with the process that owns them.
 //!
-//! The owners are processes of their own: this test binary, told by variables
-//! to run nothing but `an_owner`.
+//! Each owner is another process: this test binary, which variables tell to run
+//! only `an_owner`.
 #![cfg(unix)]
 
 use std::env;
@@ -21,7 +21,7 @@ type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const ROLE: &str = "BUCKET_TESTKIT_TEST_ROLE";
 
-/// Not a test, but what the other processes do.
+/// Not a test: the other processes run this.
 #[tokio::test]
 #[ignore = "a process that another test starts"]
 async fn an_owner() -> Outcome {
@@ -101,14 +101,14 @@ where
     Ok(())
 }
 
-/// Standard input ends when the test that started this process goes on, or
-/// has failed.
+/// Standard input ends when the test that started this process goes on, or has
+/// failed.
 fn until_told_to_go_on() {
     println!("\nready");
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
 
-/// Starts an owner that starts throw-away servers whatever is configured.
+/// An owner that starts throw-away servers, whatever is configured.
 fn owner(role: &str) -> Outcome<Command> {
     let mut command = Command::new(env::current_exe()?);
     command
@@ -121,7 +121,7 @@ fn owner(role: &str) -> Outcome<Command> {
     Ok(command)
 }
 
-/// An owner that runs, and what it told about its servers.
+/// A running owner, and the servers that it has reported.
 struct Owner {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -143,7 +143,7 @@ impl Owner {
         loop {
             line.clear();
             if stdout.read_line(&mut line)? == 0 {
-                return Err("the owner ended before it told of its servers".into());
+                return Err("the owner ended before it reported its servers".into());
             }
             match line.split_whitespace().collect::<Vec<_>>()[..] {
                 ["server", pid, folder] => servers.push(Started {
@@ -187,8 +187,8 @@ impl Owner {
         Ok(())
     }
 
-    /// Nobody but the owner may hold its output open: a `cargo test | tail`
-    /// would wait for that.
+    /// Only the owner may hold its output open: a `cargo test | tail` would
+    /// wait for any other holder.
     fn assert_gone_after_end(mut self) -> Outcome {
         self.assert_servers_run();
         drop(self.child.stdin.take());
@@ -199,7 +199,7 @@ impl Owner {
     }
 }
 
-/// A zombie counts as alive: somebody has to collect its status.
+/// A zombie counts as alive: somebody must collect its status.
 fn is_alive(pid: &str) -> bool {
     Command::new("/bin/sh")
         .args(["-c", "kill -0 \"$1\"", "kill", pid])
@@ -223,7 +223,7 @@ fn a_server_goes_when_its_owner_panics() -> Outcome {
     Owner::start(&mut owner("panics")?)?.assert_gone_after_end()
 }
 
-// When its owner goes, the watchdog's process group is an orphan, and the
+// When the owner goes, the watchdog's process group becomes an orphan, and the
 // kernel sends SIGHUP to an orphaned group that has a stopped member.
 #[test]
 fn a_paused_server_goes_when_its_owner_is_killed() -> Outcome {
@@ -238,7 +238,7 @@ fn a_restarted_server_goes_when_its_owner_is_killed() -> Outcome {
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn every_process_of_a_cluster_goes_when_its_owner_is_killed() -> Outcome {
-    // That one is fetched with npm, which not everybody has.
+    // The 8.2 release is fetched with npm, which not everybody has.
     if !env::var("BUCKET_TESTKIT_SERVER").is_ok_and(|choice| choice.starts_with("8.2")) {
         return Ok(());
     }

@@ -48,8 +48,8 @@ async fn a_paused_primary_is_replaced_and_follows_once_resumed() -> Outcome {
     let old = set.primary().await?;
     let pid = old.pid();
     old.pause()?;
-    // Until the others hold an election they may still name the paused one,
-    // but it cannot be asked, so it cannot be the answer.
+    // Until the others hold an election they may still name the paused member,
+    // but it does not answer, so it cannot be the result.
     let new = set.primary().await?;
     assert_ne!(new.address(), old.address());
     old.resume()?;

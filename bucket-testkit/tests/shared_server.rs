@@ -1,4 +1,4 @@
-//! The example in the crate's documentation, which a doctest only compiles in
+//! The example in the crate's documentation, which a doctest compiles only in
 //! part: tests that share a server.
 
 use bucket_testkit::{Error, Server};

@@ -1,4 +1,4 @@
-//! How a cluster is made up, and its start.
+//! The parts of a cluster, and its start.
 
 use futures_util::future::{self, TryFutureExt};
 use mongodb::bson::doc;
@@ -48,29 +48,29 @@ impl Default for ClusterBuilder {
 }
 
 impl ClusterBuilder {
-    /// How many shards there are. A cluster without any starts, and refuses
-    /// to store anything.
+    /// The number of shards. A cluster without shards starts, and refuses to
+    /// store anything.
     pub fn shards(mut self, shards: usize) -> Self {
         self.shards = shards;
         self
     }
 
-    /// How many members each shard has, 1 to 7: three for tests of failover.
+    /// The number of members of each shard, 1 to 7: three for tests of
+    /// failover.
     pub fn members(mut self, members: usize) -> Self {
         self.members = members;
         self
     }
 
-    /// How many mongos there are, at least one.
+    /// The number of mongos, at least one.
     pub fn mongos(mut self, mongos: usize) -> Self {
         self.mongos = mongos;
         self
     }
 
     /// Further options on the command line of each mongod of a shard, such as
-    /// a cache of another size than 0.25 GB. `--setParameter
-    /// enableTestCommands=1`, for fail points, goes to the mongos and the
-    /// config server as well.
+    /// another cache size than 0.25 GB. `--setParameter enableTestCommands=1`,
+    /// for fail points, also goes to the mongos and the config server.
     pub fn options<S: AsRef<str>>(mut self, options: &[S]) -> Self {
         let options = options.iter().map(|option| option.as_ref().to_owned());
         self.options.extend(options);
@@ -82,7 +82,7 @@ impl ClusterBuilder {
     /// # Errors
     ///
     /// When a number is out of its range, when MongoDB 8.2.0 could not be
-    /// fetched (which is for Linux x86-64 only), or when a process is not
+    /// fetched (it is fetched only on Linux x86-64), or when a process is not
     /// ready within 60 seconds; then the error holds the end of its log. An
     /// option that mongod does not know makes it end at once; the error then
     /// holds its message.
@@ -104,7 +104,7 @@ impl ClusterBuilder {
         let shards = future::try_join_all((0..self.shards).map(shard));
         let test_commands = recipe::test_commands(&self.options);
         let config = ReplicaSet::run(mongod.clone(), Purpose::ConfigServer, 1, &test_commands);
-        // A mongos waits for the config server, and neither for the shards.
+        // A mongos waits for the config server, and neither waits for the shards.
         let front = config.and_then(async |config| {
             let mongos = binary::mongos().await?;
             let recipe = Recipe::mongos(mongos, &config.seeds(), &test_commands);
@@ -124,7 +124,7 @@ impl ClusterBuilder {
     }
 }
 
-/// Makes replica sets the shards of the cluster behind this mongos.
+/// Adds replica sets as shards to the cluster behind this mongos.
 async fn add(shards: &[ReplicaSet], mongos: &Member) -> Result<()> {
     election::joined(mongos.process()).await?;
     let admin = mongos.client().await?.database("admin");

