@@ -1,4 +1,4 @@
-//! What an append costs, and what the length of the history has to do with it.
+//! The cost of an append, and how it depends on the length of the history.
 
 use std::ops::Range;
 
@@ -64,10 +64,11 @@ const LENGTHS: [(usize, &Figure); 5] = [
     (50_000, &LEN_50000),
 ];
 
-/// How many items a bucket holds, so of how many calls in a row one opens a bucket: a sample.
+/// The number of items in a bucket. One call in this many opens a bucket, so a sample is
+/// this many calls.
 const CAPACITY: usize = 10;
 
-/// Calls of a contestant in a round.
+/// The number of a contestant's calls in a round.
 const CALLS: usize = 5 * CAPACITY;
 
 async fn measure(bench: Bench) -> Result<()> {
@@ -104,7 +105,7 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-/// What is there before the appends.
+/// What is stored before the appends.
 #[derive(Clone, Copy)]
 struct History {
     length: usize,
@@ -112,7 +113,7 @@ struct History {
 }
 
 impl History {
-    /// The same history for each of them, with the peers' own indexes, or none.
+    /// Stores the same history for each contestant, with the peers' own indexes, if any.
     async fn contestants(self, bench: &Bench) -> Result<[Contestant; 4]> {
         let trades: Vec<Flat> = (0..self.keys())
             .flat_map(|key| (0..self.length * CAPACITY).map(move |nth| trade(key as i64, nth)))
@@ -154,7 +155,7 @@ impl History {
             ),
             Contestant::calls(
                 each,
-                // It may be so slow that a sample a round has to do.
+                // The upsert may be so slow that one sample per round must do.
                 move |round| self.block(round, CAPACITY).collect(),
                 move |trade| {
                     let upserted = upserted.clone();
@@ -172,7 +173,7 @@ impl History {
         ])
     }
 
-    /// A short history would not stay short, so each round has a key of its own.
+    /// A short history would grow, so each round has its own key.
     fn keys(self) -> usize {
         if self.length <= 1000 {
             self.rounds + 1
@@ -190,7 +191,7 @@ impl History {
         range(before, calls).map(move |nth| trade(key as i64, nth))
     }
 
-    /// The same, with the id of the bucket that each one belongs to.
+    /// The same trades, each with the id of its bucket.
     fn with_ids(self, round: usize) -> Vec<(String, Flat)> {
         let block: Vec<Flat> = self.block(round, CALLS).collect();
         let buckets = block.chunks(CAPACITY).flat_map(|bucket| {

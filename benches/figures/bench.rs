@@ -1,4 +1,4 @@
-//! What all themes have at hand.
+//! What all themes share.
 
 use std::{
     fs,
@@ -16,14 +16,14 @@ use bucket_runtime::{
 use bucket_testkit::Server;
 use futures_util::future::BoxFuture;
 
-/// Figures that belong together, and one chart.
+/// Related figures, and one chart.
 pub(crate) struct Theme {
     pub(crate) name: &'static str,
     pub(crate) figures: &'static [&'static Figure],
     pub(crate) measure: fn(Bench) -> BoxFuture<'static, Result<()>>,
 }
 
-/// The server to measure on, and where figures go.
+/// The server to measure on, and where the results go.
 #[derive(Clone)]
 pub(crate) struct Bench {
     pub(crate) uri: String,
@@ -34,7 +34,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) async fn new(server: &Server, report: Report) -> Result<Self> {
-        // A server of the user's may be shared by several runs.
+        // Several runs may share a user's own server.
         let name = format!("bucket_benches_{}", std::process::id());
         Ok(Self {
             uri: server.uri().to_owned(),
@@ -44,13 +44,13 @@ impl Bench {
         })
     }
 
-    /// Whether any of these figures was asked for.
+    /// Whether the command line asks for any of these figures.
     pub(crate) fn wants(&self, figures: &[&Figure]) -> bool {
         let options = self.report.options();
         figures.iter().any(|figure| options.wants(figure.name()))
     }
 
-    /// The one number for a full run, the other for a quick one.
+    /// Chooses the number for a full or a quick run.
     pub(crate) fn pick(&self, full: usize, quick: usize) -> usize {
         self.report.options().pick(full, quick)
     }
@@ -61,7 +61,7 @@ impl Bench {
         format!("{what}_{number}")
     }
 
-    /// What the figures are measured on.
+    /// The environment that the figures are measured in.
     pub(crate) async fn environment(&self) -> Result<Environment> {
         let build = self.db.run_command(doc! { "buildInfo": 1 }).await?;
         let date = DateTime::now().try_to_rfc3339_string()?;
@@ -73,7 +73,7 @@ impl Bench {
     }
 }
 
-/// The driver's version, which only the lock file tells.
+/// The driver's version, which is only in the lock file.
 fn driver() -> Option<String> {
     let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock")).ok()?;
     let (_, package) = lock.split_once("name = \"mongodb\"\nversion = \"")?;

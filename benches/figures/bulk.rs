@@ -74,10 +74,10 @@ const fn rate_of(name: &'static str, what: &'static str) -> Figure {
     Figure::new(name, UNIT, what)
 }
 
-/// How many items a key has.
+/// The number of items of a key.
 const OF_A_KEY: usize = 200;
 
-/// In seconds: the customers trade every other day, as those of the manual do.
+/// The length of a year in seconds: the customers trade every other day, as in the manual.
 const A_YEAR: usize = 365 * 24 * 60 * 60;
 
 async fn measure(bench: Bench) -> Result<()> {
@@ -125,8 +125,8 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-/// The time series collection of the granularity that takes these trades best. The others may be so
-/// much slower that a tenth of the trades has to do to find out.
+/// The time series collection with the best granularity for these trades. The other granularities
+/// may be so much slower that only a tenth of the trades is used to compare them.
 async fn best_series(
     bench: &Bench,
     trades: &[Flat],
@@ -156,7 +156,7 @@ async fn ours<T: Bucket + From<Flat>>(bench: Bench, trades: Vec<Flat>) -> Result
     Ok(rate)
 }
 
-/// Nothing is left to do but to send the buckets, in a collection with the index that ours has.
+/// Only sends finished buckets, to a collection with our index.
 async fn limit(bench: Bench, trades: Vec<Flat>, capacity: usize) -> Result<Samples> {
     let collection = bench.db.collection::<ByHand>(&bench.fresh("limit"));
     match capacity {
@@ -180,7 +180,7 @@ async fn flat(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
     Ok(rate)
 }
 
-/// A program that knows that its items may be stored in any order.
+/// A peer that knows that its items may be stored in any order.
 async fn flat_by_four(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
     let collection = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     let all = trades.len();

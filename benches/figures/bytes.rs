@@ -39,10 +39,10 @@ const fn megabytes(name: &'static str, what: &'static str) -> Figure {
     Figure::new(name, Unit::Megabytes, what)
 }
 
-/// Seconds between two trades: a customer's are two days apart, as in the manual.
+/// Seconds between two trades: one customer's trades are two days apart, as in the manual.
 const APART: usize = 160;
 
-/// An own collection is made before it is opened, with another block compressor than the default.
+/// Our collection is created with this option, a block compressor other than the default, and then opened.
 const ZSTD: &str = "block_compressor=zstd";
 
 async fn measure(bench: Bench) -> Result<()> {
@@ -74,7 +74,7 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-/// Stores the trades in a collection of its own, and tells how many megabytes that takes.
+/// Stores the trades in a new collection, and returns its size in megabytes.
 async fn store(bench: &Bench, what: &str, trades: &[Flat]) -> Result<f64> {
     let name = bench.fresh(what);
     match what {
@@ -108,7 +108,8 @@ async fn store(bench: &Bench, what: &str, trades: &[Flat]) -> Result<f64> {
     Ok(bytes / 1e6)
 }
 
-/// The bytes of a collection and its indexes. They are known once a checkpoint has written them.
+/// The bytes of a collection and its indexes. They are known only after a checkpoint has written
+/// them.
 async fn size(db: &Database, name: &str) -> Result<f64> {
     let admin = db.client().database("admin");
     admin.run_command(doc! { "fsync": 1 }).await?;

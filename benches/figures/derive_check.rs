@@ -1,4 +1,4 @@
-//! What the derives cost at compile time.
+//! The cost of the derives at compile time.
 
 use std::{
     env, fs,
@@ -46,7 +46,7 @@ figures! {
     OUTLIER_100 "derive_check_outlier_100" "100 structs" "`Outlier` and serde's two" "serde's two alone";
 }
 
-/// How many structs there are, and what they are measured for.
+/// The cases: how many structs, with which derive, and the figure.
 static CASES: [(usize, Kind, &Figure); 6] = [
     (1, Kind::Bucket, &BUCKET_1),
     (20, Kind::Bucket, &BUCKET_20),
@@ -62,7 +62,8 @@ enum Kind {
     Outlier,
 }
 
-/// Kept from run to run, since checking the dependencies takes longer than all rounds together.
+/// This folder is kept between runs, since checking the dependencies takes longer than all rounds
+/// together.
 const SCRATCH: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/derive_check");
 
 async fn measure(bench: Bench) -> Result<()> {
@@ -94,8 +95,8 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-/// The command by which cargo has a crate with our dependencies checked, without the name of its
-/// source: cargo's own time is none of the derives'.
+/// The rustc command by which cargo checks a crate with our dependencies, without the name of its
+/// source: the derives are measured without cargo's own time.
 fn compiler(folder: &Path) -> Result<Vec<String>> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let runtime = root.join("bucket-runtime").canonicalize()?;
@@ -108,7 +109,7 @@ fn compiler(folder: &Path) -> Result<Vec<String>> {
     fs::create_dir_all(folder.join("src"))?;
     fs::write(folder.join("Cargo.toml"), manifest)?;
     fs::write(&source, "")?;
-    // The same versions as here, so that nothing has to be fetched.
+    // The same versions as here, so that cargo fetches nothing.
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     let output = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
         .args(["check", "--verbose", "--offline"])
@@ -123,7 +124,7 @@ fn compiler(folder: &Path) -> Result<Vec<String>> {
     let line = line.and_then(|line| line.split_once('`')?.1.strip_suffix('`'));
     let line = line.ok_or_else(|| format!("cargo check in {} failed: {log}", folder.display()))?;
     let words = line.split_once("rustc ").map_or(line, |(_, words)| words);
-    // What stands in quotes is one word, also with spaces.
+    // Quoted text is one word, even with spaces.
     let words = words.split('\'').enumerate();
     let words = words.flat_map(|(nth, part)| match nth % 2 {
         0 => part.split_whitespace().map(str::to_owned).collect(),
@@ -135,7 +136,7 @@ fn compiler(folder: &Path) -> Result<Vec<String>> {
     Ok(words.filter(is_kept).collect())
 }
 
-/// How long the processor is at work for a source, on however many cores.
+/// The CPU time that a source takes, on any number of cores.
 fn cpu_time(compile: &[String], name: &str, source: &str) -> Result<Samples> {
     let path = Path::new(SCRATCH).join(format!("{name}.rs"));
     fs::write(&path, source)?;
@@ -152,8 +153,8 @@ fn cpu_time(compile: &[String], name: &str, source: &str) -> Result<Samples> {
     Ok(vec![cpu_time_of_children()? - before])
 }
 
-/// The CPU time of all processes that were waited for, from Linux: `cutime` and `cstime`, the 16th and
-/// 17th field of `stat`, in hundredths of a second.
+/// The CPU time of all child processes that have ended, from Linux: `cutime` and `cstime`, the 16th
+/// and 17th field of `stat`, in hundredths of a second.
 fn cpu_time_of_children() -> Result<f64> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     // The second field is a name in parentheses, which may hold anything.

@@ -90,8 +90,8 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-/// Trades of this very moment. So many open bucket after bucket in the same second, and all but the
-/// first of these need a suffix.
+/// Appends trades of the present moment, ten per millisecond. They open many buckets in the same
+/// second, and all but the first need a suffix.
 async fn append_now(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
     let now = DateTime::now().timestamp_millis();
     let trades = trades.into_iter().enumerate().map(|(nth, trade)| Flat {

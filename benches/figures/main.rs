@@ -1,5 +1,5 @@
-//! The figures: ours and its peers on one server, in turn. See `harness/lib.rs` for how to run them
-//! and how to add one.
+//! The figures: our calls and their peers on one server, in turn. See `harness/lib.rs` for how to
+//! run them and how to add one.
 
 mod append;
 mod bench;
@@ -73,7 +73,7 @@ async fn run(options: Options) -> Result<()> {
     {
         println!("\n{}", theme.name);
         let started = Instant::now();
-        // In a task, as an application's own calls are made in.
+        // In a task, as an application makes its calls.
         tokio::spawn((theme.measure)(bench.clone())).await??;
         bench.db.drop().await?;
         println!("  took {:.0} s", started.elapsed().as_secs_f64());

@@ -1,4 +1,4 @@
-//! Whether a few parents with very many items slow down all the others.
+//! Measures whether a few parents with very many items slow down all the others.
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Unit, in_turn};
 use bucket_runtime::{
@@ -55,7 +55,7 @@ struct Book {
 
 const BOOKS: i64 = 1000;
 
-/// Of so many books one is a bestseller; and so many are listed.
+/// One book in this many is a bestseller, and a list has this many books.
 const LISTED: i64 = 100;
 
 const BUYERS: usize = 20;
@@ -108,7 +108,7 @@ async fn books(bench: &Bench, bestseller: fn(i64) -> bool) -> Result<Outliers<Bo
     let extras = bench.db.collection(&bench.fresh("extra_sales"));
     let books = Book::outliers_in(parents, extras).await?;
     for id in 0..BOOKS {
-        // The last extras document of each is filled to another degree, as in life.
+        // The last extras documents are filled to different degrees, as in practice.
         let buyers = if bestseller(id) {
             OUTLIER_BUYERS - id as usize
         } else {
@@ -164,7 +164,7 @@ fn list(books: Outliers<Book>) -> Contestant {
     )
 }
 
-/// Pushes to one parent after the other. A typical one has room for as many as come.
+/// Pushes to one parent after the other. A typical parent has room for all pushes.
 fn push(books: Outliers<Book>, to_outliers: bool) -> Contestant {
     Contestant::calls(
         10,
@@ -187,7 +187,7 @@ fn push(books: Outliers<Book>, to_outliers: bool) -> Contestant {
     )
 }
 
-/// The id of a typical book, another one for each number up to hundreds.
+/// The id of a typical book, a different one for each number up to hundreds.
 fn typical(nth: usize) -> i64 {
     let id = nth as i64 % BOOKS;
     if is_bestseller(id) { id + 1 } else { id }

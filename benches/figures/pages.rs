@@ -1,4 +1,4 @@
-//! Reading one page, near and far.
+//! Reads of one page, near and far.
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Unit, in_turn};
 use bucket_runtime::{
@@ -34,16 +34,16 @@ static TOKEN_DEEP: Figure = Figure::new(
 )
 .to_reach(1.1);
 
-/// The number of each figure's page.
+/// The page number of each figure.
 const PAGES: [(u64, &Figure); 3] = [(1, &PAGE_1), (1000, &PAGE_1000), (50_000, &PAGE_50000)];
 
 const KEY: i64 = 1;
 const CAPACITY: usize = 10;
 
-/// One page more, so that there is one after page 50,000.
+/// One page more, so that a page follows page 50,000.
 const BUCKETS: usize = 50_001;
 
-/// Calls of a contestant in a round.
+/// The number of a contestant's calls in a round.
 const CALLS: usize = 25;
 
 async fn measure(bench: Bench) -> Result<()> {
@@ -125,7 +125,7 @@ fn id(number: u64) -> String {
     format!("{KEY}_{:010}", number - 1)
 }
 
-/// A page that is not there would be read in no time.
+/// A missing page is an error, since it would be read in no time.
 fn found<T>(page: Option<T>) -> Result<()> {
     page.map(drop).ok_or_else(|| "there is no such page".into())
 }

@@ -1,4 +1,4 @@
-//! The peers: what one would do without this library, at its best.
+//! The peers: what a program does without this library, at its best.
 
 use bucket_benches::Result;
 use bucket_runtime::{
@@ -11,7 +11,7 @@ use bucket_runtime::{
 
 use crate::trade::{Flat, Side};
 
-/// A document for each trade, and the index that a query for a customer's trades needs.
+/// One document per trade, with the index that a query for a customer's trades needs.
 pub(crate) async fn flat(db: &Database, name: &str) -> Result<Collection<Flat>> {
     let trades = db.collection(name);
     trades.create_index(by_customer_and_date()).await?;
@@ -41,14 +41,14 @@ pub(crate) async fn time_series(
     Ok(db.collection(name))
 }
 
-/// The index of [`flat`], which a time series collection needs as well to be read by customer:
-/// servers before 6.3 do not make it.
+/// The index of [`flat`]. A time series collection needs it, too, to be read by customer: servers
+/// before 6.3 do not create it.
 pub(crate) fn by_customer_and_date() -> IndexModel {
     let keys = doc! { "customerId": 1, "date": 1 };
     IndexModel::builder().keys(keys).build()
 }
 
-/// The upsert of the manual's page, as it stands there.
+/// The upsert as it is on the manual's page.
 pub(crate) async fn manuals_upsert(trades: &Collection<Document>, trade: Flat) -> Result<()> {
     let customer = trade.customer_id;
     let filter = doc! { "_id": { "$regex": format!("^{customer}_") }, "count": { "$lt": 10 } };
@@ -62,8 +62,8 @@ pub(crate) async fn manuals_upsert(trades: &Collection<Document>, trade: Flat) -
     Ok(())
 }
 
-/// The best that can be done by hand: whoever writes all of a customer's trades can count them, and
-/// so knows the id of the open bucket.
+/// The best that a program can do by hand: a program that alone writes a customer's trades can
+/// count them, and so knows the id of the open bucket.
 pub(crate) async fn upsert_by_exact_id(
     trades: &Collection<Document>,
     id: String,

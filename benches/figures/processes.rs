@@ -1,4 +1,4 @@
-//! Several processes that write to one key: they share nothing but the server.
+//! Several processes write to one key; they share nothing but the server.
 
 use std::{
     env,
@@ -81,14 +81,14 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-/// So many processes that together write so many items to a collection of their own.
+/// `processes` processes that together write `items` items to a new collection.
 fn contestant(bench: &Bench, what: &'static str, processes: usize, items: usize) -> Contestant {
     let bench = bench.clone();
     Contestant::new(move |_| {
         let bench = bench.clone();
         async move {
             let collection = bench.fresh("processes");
-            // Made here, so that no process has to wait for another one that does.
+            // Create the collection here, so that no process waits for another one to do so.
             Order::prepare(&bench.db, what, &collection).await?;
             let orders: Vec<_> = (0..processes)
                 .map(|nth| Order {
@@ -108,7 +108,7 @@ fn contestant(bench: &Bench, what: &'static str, processes: usize, items: usize)
     })
 }
 
-/// Starts the processes, and takes the time from when all are ready until all are done.
+/// Starts the processes, and measures the time from when all are ready until all are done.
 fn race(orders: &[Order], items: usize) -> Result<Samples> {
     let mut writers = orders
         .iter()
@@ -131,7 +131,7 @@ fn race(orders: &[Order], items: usize) -> Result<Samples> {
     Ok(samples)
 }
 
-/// A process that writes.
+/// A writing process.
 struct Writer {
     process: Child,
     says: BufReader<ChildStdout>,
@@ -168,7 +168,7 @@ impl Writer {
     }
 }
 
-/// What a process is to write: a line of text in its environment.
+/// The work of a process, passed as a text in its environment.
 pub(crate) struct Order {
     what: String,
     uri: String,
@@ -180,7 +180,7 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// The order, if this process was started to write.
+    /// The order, if this process was started as a writer.
     pub(crate) fn of_this_process() -> Option<Self> {
         let text = env::var(VARIABLE).ok()?;
         let mut parts = text.split('\n');
@@ -218,20 +218,21 @@ impl Order {
         Ok(())
     }
 
-    /// Every so many-th trade, so that the processes together write those of one customer.
+    /// The trades of this process: together the processes write those of one customer.
     fn trades(&self) -> Vec<Flat> {
         let of_all = (self.nth..self.items).step_by(self.processes);
         of_all.map(|nth| trade(1, nth)).collect()
     }
 }
 
-/// What a writing process does: it says when it is ready, waits for the word, writes, and says so.
+/// What a writing process does: it reports that it is ready, waits for the start signal, writes,
+/// and reports that it is done.
 pub(crate) async fn carry_out(order: Order) -> Result<()> {
     let db = Client::with_uri_str(&order.uri)
         .await?
         .database(&order.database);
     let trades = order.trades();
-    // All connections are there before the time counts.
+    // Open all connections before the measurement starts.
     let pings = vec![(); 8 * crate::writers::WRITERS];
     let pinged = db.clone();
     by_writers(pings, move |()| {

@@ -1,4 +1,5 @@
-//! How much an append and a page cost by the size of the bucket: why `max_bytes` has its default.
+//! The cost of an append and of a page by the size of the bucket: the reason for the default of
+//! `max_bytes`.
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Samples, Unit, in_turn};
 use bucket_runtime::{
@@ -38,13 +39,13 @@ const SIZES: [(i64, &Figure, &Figure); 3] = [
     (14_336, &APPEND_14, &PAGE_14),
 ];
 
-/// The size that they are compared with, in KiB.
+/// The size that all others are compared with, in KiB.
 const SMALL: i64 = 64;
 
-/// Calls of a contestant in a round: so few that no bucket grows by much.
+/// The number of a contestant's calls in a round: few, so that no bucket grows by much.
 const CALLS: usize = 5;
 
-/// A note of the key that is the size of its bucket, in KiB.
+/// A note. Its key is the size of its bucket, in KiB.
 #[derive(Debug, Clone, Bucket)]
 #[bucket(collection = "notes", id = "{kib}_{#}", capacity = 16_000, max_bytes = MAX_BYTES)]
 struct Note {
@@ -63,7 +64,7 @@ impl Note {
 async fn measure(bench: Bench) -> Result<()> {
     let collection = bench.db.collection::<Document>(&bench.fresh("sizes"));
     let notes = Note::buckets_in(collection).await?;
-    // With its place in the array and its other fields each takes 1 KiB.
+    // With its index in the array and its other fields each note takes 1 KiB.
     let text = "x".repeat(980);
     for kib in SIZES.map(|(kib, ..)| kib).into_iter().chain([SMALL]) {
         let all = (0..kib).map(|_| Note::new(kib, &text));
@@ -118,7 +119,7 @@ async fn pages(bench: &Bench, notes: &Buckets<Note>, kib: i64) -> Result<[Sample
                 async move {
                     let page = notes.page(&kib, 1).await?;
                     let items = page.map_or(0, |page| page.items.len());
-                    // One that was split would be read too fast.
+                    // A bucket that was split would be read too fast.
                     match items >= kib as usize {
                         true => Ok(()),
                         false => Err(format!("a page of {items} items").into()),

@@ -41,7 +41,7 @@ static VS_RAW: Figure = Figure::new(
 )
 .to_reach(0.9);
 
-/// The keys stand side by side in the collections, as they would.
+/// The keys are interleaved in the collections, as in practice.
 const KEYS: usize = 20;
 const ITEMS: usize = 10_000;
 const CAPACITY: usize = 1000;
@@ -146,7 +146,8 @@ async fn documents(trades: Collection<Flat>, key: i64) -> Result<Samples> {
     Ok(samples)
 }
 
-/// The customers are random, so they have about as many trades; and what was read is used.
+/// The customers are random, so each has about the same number of trades. The sum shows that the
+/// items were read.
 fn check(read: usize, sum: i64) -> Result<()> {
     if read.abs_diff(ITEMS) < ITEMS / 10 && sum > 0 {
         Ok(())

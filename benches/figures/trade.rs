@@ -1,4 +1,5 @@
-//! What all figures store: the trades of the manual's page, as items of ours and as a peer has them.
+//! The data of all figures: the trades of the manual's page, as our items and as the peers'
+//! documents.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -25,7 +26,7 @@ pub(crate) struct Flat {
     pub(crate) quantity: i32,
 }
 
-/// The same trade in buckets: an id format and a capacity belong to the type.
+/// The same trade in buckets; the id format and the capacity are part of the type.
 macro_rules! bucketed {
     ($($name:ident: $id:literal, $capacity:literal;)+) => {$(
         #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -56,7 +57,7 @@ bucketed! {
     Large: "{customer_id}_{date}", 1000;
 }
 
-/// A bucket as a program without this library has it.
+/// A bucket as a program without this library stores it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ByHand {
@@ -67,7 +68,7 @@ pub(crate) struct ByHand {
     pub(crate) history: Vec<Element>,
 }
 
-/// An item of it.
+/// An item of such a bucket.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Element {
     pub(crate) date: DateTime,
@@ -81,19 +82,20 @@ pub(crate) struct Element {
 /// 2023-10-26, the day of the manual's first trade.
 const START: i64 = 1_698_300_000_000;
 
-/// Seconds between two trades of a customer who trades a lot.
+/// Seconds between two trades of a busy customer.
 const APART: usize = 7;
 
 const TICKERS: [&str; 12] = [
     "MDB", "GOOG", "MSFT", "AAPL", "AMZN", "NVDA", "META", "TSLA", "ORCL", "IBM", "SAP", "INTC",
 ];
 
-/// The trade with this number: always the same one. No two of a customer are in the same second.
+/// The trade with this number, which is always the same. No two trades of a customer are in the
+/// same second.
 pub(crate) fn trade(customer_id: i64, nth: usize) -> Flat {
     trade_after(customer_id, nth, APART)
 }
 
-/// The same, with so many seconds from one trade to the next, on average.
+/// The same with `apart` seconds between two trades, on average.
 fn trade_after(customer_id: i64, nth: usize, apart: usize) -> Flat {
     let mixed = mix(customer_id as u64 ^ mix(nth as u64));
     let millis = 1000 * apart * nth + (mixed >> 40) as usize % (1000 * apart);
@@ -110,12 +112,12 @@ fn trade_after(customer_id: i64, nth: usize, apart: usize) -> Flat {
     }
 }
 
-/// Trades of one customer in the order of time.
+/// Trades of one customer, ordered by time.
 pub(crate) fn of_one_key(range: Range<usize>) -> Vec<Flat> {
     range.map(|nth| trade(1, nth)).collect()
 }
 
-/// Trades in the order of time, so many seconds apart, each of one of so many customers at random.
+/// Trades ordered by time, `apart` seconds apart, each of a random customer.
 pub(crate) fn of_keys(trades: usize, customers: usize, apart: usize) -> Vec<Flat> {
     let customer = |nth: usize| mix(!(nth as u64)) % customers as u64;
     (0..trades)
@@ -123,7 +125,7 @@ pub(crate) fn of_keys(trades: usize, customers: usize, apart: usize) -> Vec<Flat
         .collect()
 }
 
-/// The buckets of these trades, all complete but the last of each customer, customer by customer.
+/// The buckets of these trades, customer by customer, all full but each customer's last.
 pub(crate) fn by_hand(trades: &[Flat], capacity: usize) -> Vec<ByHand> {
     let mut customers = BTreeMap::<i64, Vec<Element>>::new();
     for trade in trades {

@@ -11,7 +11,7 @@ use crate::{bench::Bench, peers, trade::Flat};
 /// How many tasks of a process write at the same time.
 pub(crate) const WRITERS: usize = 32;
 
-/// Makes a call for each item, the items dealt out to so many tasks; gives items a second.
+/// Makes a call for each item, with the items dealt out to the writers. Returns items per second.
 pub(crate) async fn by_writers<I, C>(
     items: Vec<I>,
     call: impl Fn(I) -> C + Clone + Send + 'static,
@@ -42,7 +42,7 @@ where
     Ok(rate(all, started))
 }
 
-/// A contestant that in each round writes all trades to a collection of its own.
+/// A contestant that writes all trades to a new collection in each round.
 pub(crate) fn writes<R>(
     bench: &Bench,
     trades: &[Flat],
@@ -55,7 +55,7 @@ where
     Contestant::new(move |_| write(bench.clone(), trades.clone()))
 }
 
-/// Ours.
+/// Our contestant.
 pub(crate) async fn append<T: Bucket + From<Flat>>(
     bench: Bench,
     trades: Vec<Flat>,
@@ -72,7 +72,7 @@ pub(crate) async fn append<T: Bucket + From<Flat>>(
     Ok(rate)
 }
 
-/// The peer with a document for each trade.
+/// The peer with one document per trade.
 pub(crate) async fn insert(bench: Bench, trades: Vec<Flat>) -> Result<Samples> {
     let collection = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     let flat = collection.clone();

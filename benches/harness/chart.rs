@@ -25,11 +25,11 @@ impl Chart {
 
 const WIDTH: f64 = 720.0;
 
-/// The first is ours. They are told from each other on white and on black.
+/// The first color is ours. All differ from each other on white and on black.
 const COLORS: [&str; 5] = ["#13a05a", "#8b93a1", "#c9822b", "#4f86c6", "#a368b8"];
 
-/// The text around the drawing. Text has the page's color where the viewer tells which scheme it
-/// has, and else a grey that can be read on both.
+/// The SVG around the drawing. Text has the page's color if the viewer reports its color scheme,
+/// and otherwise a grey that is readable on both.
 fn frame(height: f64, title: &str, drawing: &str) -> String {
     let title = escape(title);
     format!(

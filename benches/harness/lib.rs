@@ -1,21 +1,22 @@
-//! The harness of the figures: it measures ours and its peers in turn, and reports.
+//! The harness of the figures: it measures our calls and their peers in turn, and reports.
 //!
-//! `cargo bench` runs all figures and writes `results/`, `cargo bench -- --quick` a short version
-//! that only prints, `cargo bench -- NAME…` those whose name contains one of the words.
+//! `cargo bench` runs all figures and writes `results/`, `cargo bench -- --quick` runs a short
+//! version that only prints, and `cargo bench -- NAME…` runs the figures whose name contains one of
+//! the words.
 //!
 //! # How a figure comes about
 //!
 //! A figure is a constant [`Figure`] in one of the modules in `figures/`, and two or more
-//! [`Contestant`]s. [`in_turn`] runs these one after the other, in another order each round, after a
-//! round that does not count; what they return are their samples. The figure is the ratio of the
-//! medians, ours to the peer's. Whatever disturbs the machine for a while so disturbs all of them,
-//! and the odd disturbed sample changes no median.
+//! [`Contestant`]s. [`in_turn`] runs these one after the other, in another order each round, after
+//! a round that does not count; what they return are their samples. The figure is the ratio of the
+//! medians, ours to the peer's. So a disturbance of the machine affects all of them, and a single
+//! disturbed sample changes no median.
 //!
-//! # To add one
+//! # To add a figure
 //!
 //! 1. Add a constant to the module of its theme, and to the theme's `FIGURES`.
-//! 2. Write the contestants: each has data of its own, and takes its time around what is compared,
-//!    so not around making that data.
+//! 2. Write the contestants: each has its own data, and measures only what is compared, not the
+//!    making of that data.
 //! 3. Hand their samples to [`Report::figure`], and add them to the theme's chart.
 
 mod chart;
@@ -36,5 +37,5 @@ pub use crate::{
     text::number,
 };
 
-/// What a measurement gives, or why it could not be made.
+/// The result of a measurement, or the reason why it failed.
 pub type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;

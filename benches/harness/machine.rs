@@ -1,8 +1,8 @@
-//! What the figures were measured on.
+//! The machine and the versions that the figures were measured on.
 
 use std::{env, fs, thread};
 
-/// What a table of figures says about where it comes from.
+/// The origin of a table of figures.
 #[derive(Debug, Clone)]
 pub struct Environment {
     /// The day, as `2023-10-26`.
@@ -29,9 +29,10 @@ impl Environment {
     }
 }
 
-/// A warning if others keep the machine busy: the load of the last minute, before anything is run.
+/// A warning if other programs keep the machine busy: the load of the last minute, before anything
+/// runs.
 pub(crate) fn busy() -> Option<String> {
-    // Only Linux has this file; elsewhere nothing is known.
+    // Only Linux has this file; elsewhere the load is unknown.
     let loads = fs::read_to_string("/proc/loadavg").ok()?;
     let load: f64 = loads.split_whitespace().next()?.parse().ok()?;
     let cores = cores();

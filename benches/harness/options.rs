@@ -1,18 +1,18 @@
-//! What to run.
+//! The figures to run.
 
 use std::env;
 
-/// What was asked for on the command line, after `cargo bench --`.
+/// The command line after `cargo bench --`.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Fewer rounds and less data; nothing is written.
+    /// Run fewer rounds with less data, and write nothing.
     pub quick: bool,
     words: Vec<String>,
 }
 
 impl Options {
-    /// Reads the command line; `None` if it is not `cargo bench` that started this program, as when
-    /// `cargo test --benches` does.
+    /// Reads the command line. `None` if `cargo bench` did not start this program, but for example
+    /// `cargo test --benches`.
     #[must_use]
     pub fn from_arguments() -> Option<Self> {
         let mut arguments: Vec<String> = env::args().skip(1).collect();
@@ -27,19 +27,19 @@ impl Options {
         })
     }
 
-    /// Whether a figure of this name is asked for.
+    /// Whether the command line asks for a figure with this name.
     #[must_use]
     pub fn wants(&self, name: &str) -> bool {
         self.words.is_empty() || self.words.iter().any(|word| name.contains(word.as_str()))
     }
 
-    /// Whether all figures are asked for, at full length.
+    /// Whether the command line asks for all figures, at full length.
     #[must_use]
     pub fn is_full(&self) -> bool {
         !self.quick && self.words.is_empty()
     }
 
-    /// The one or the other number of rounds, items or calls.
+    /// Chooses the number of rounds, items or calls for a full or a quick run.
     #[must_use]
     pub fn pick(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }

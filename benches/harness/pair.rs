@@ -1,4 +1,4 @@
-//! Measuring in turn.
+//! Measures contestants in turn.
 
 use std::time::Instant;
 
@@ -6,14 +6,14 @@ use futures_util::future::BoxFuture;
 
 use crate::Result;
 
-/// What was measured, in the unit of the figure.
+/// Measured values, in the figure's unit.
 pub type Samples = Vec<f64>;
 
-/// Ours, or a peer: something that can be run any number of times.
+/// Our call, or a peer's, which can be run any number of times.
 pub struct Contestant(Box<dyn FnMut(usize) -> BoxFuture<'static, Result<Samples>> + Send>);
 
 impl Contestant {
-    /// A run is given the number of its round, from 0, which does not count.
+    /// `run` gets the number of its round, from 0, which does not count.
     pub fn new<F>(mut run: impl FnMut(usize) -> F + Send + 'static) -> Self
     where
         F: Future<Output = Result<Samples>> + Send + 'static,
@@ -21,7 +21,7 @@ impl Contestant {
         Self(Box::new(move |round| Box::pin(run(round))))
     }
 
-    /// One that makes calls in a row, a call for each input of a round, and takes their time; see
+    /// A contestant that calls `call` once for each input of a round, and measures the time; see
     /// [`Laps`] for `each`.
     pub fn calls<I, C>(
         each: u32,
@@ -46,12 +46,12 @@ impl Contestant {
     }
 }
 
-/// Runs each contestant once to warm up, then all of them in each round, and gives the samples of
-/// each. The order turns from round to round, so that nobody always follows the same one.
+/// Runs each contestant once to warm up, then all of them in each round, and returns the samples of
+/// each. The order rotates from round to round, so that no contestant always follows the same one.
 ///
 /// # Errors
 ///
-/// The first of a contestant's.
+/// The first error of a contestant.
 pub async fn in_turn<const N: usize>(
     rounds: usize,
     mut contestants: [Contestant; N],
@@ -70,7 +70,7 @@ pub async fn in_turn<const N: usize>(
     Ok(samples)
 }
 
-/// The sample in the middle; NaN if there is none.
+/// The middle sample; NaN if there is none.
 #[must_use]
 pub fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
@@ -82,16 +82,16 @@ pub fn median(samples: &[f64]) -> f64 {
     }
 }
 
-/// A single sample: so many items a second since `started`.
+/// A single sample: items per second since `started`.
 #[must_use]
 pub fn rate(items: usize, started: Instant) -> Samples {
     vec![items as f64 / started.elapsed().as_secs_f64()]
 }
 
-/// The time of calls in a row, in microseconds a call.
+/// Measures calls in a row, in microseconds per call.
 ///
-/// A sample is the mean of `each` calls. Where one call in ten is dearer than the others, as one
-/// that opens a bucket is, ten calls make a sample, else the median would not know about it.
+/// A sample is the mean of `each` calls. Where one call in ten costs more, because it opens a
+/// bucket, ten calls make a sample; otherwise the median would ignore that call.
 pub struct Laps {
     each: u32,
     calls: u32,
@@ -100,7 +100,7 @@ pub struct Laps {
 }
 
 impl Laps {
-    /// Starts the first call's time.
+    /// Starts the time of the first call.
     #[must_use]
     pub fn of(each: u32) -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Laps {
         }
     }
 
-    /// A call has ended, and the next one begins.
+    /// Ends a call and begins the next one.
     pub fn lap(&mut self) {
         self.calls += 1;
         if self.calls == self.each {

@@ -1,4 +1,4 @@
-//! Figures as they are printed, and as a table.
+//! Prints figures, and writes them as tables.
 
 use std::{
     fmt::Write as _,
@@ -11,7 +11,7 @@ use crate::{
     Environment, Options, Result, Samples, chart::Chart, machine::busy, pair::median, text::number,
 };
 
-/// What is compared with what.
+/// A comparison, by its name, unit and goal.
 #[derive(Debug)]
 pub struct Figure {
     name: &'static str,
@@ -20,16 +20,16 @@ pub struct Figure {
     goal: Option<Goal>,
 }
 
-/// The unit of samples; it says as well whether more is better.
+/// The unit of samples; it also decides whether more is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Microseconds a call; less is better.
+    /// Microseconds per call; less is better.
     Micros,
     /// Seconds; less is better.
     Seconds,
     /// Megabytes; less is better.
     Megabytes,
-    /// Items a second; more is better.
+    /// Items per second; more is better.
     ItemsPerSecond,
 }
 
@@ -51,7 +51,7 @@ impl Figure {
         }
     }
 
-    /// The ratio to reach: the goal is reached from there on in the direction that is better.
+    /// The ratio to reach; a ratio that is better reaches the goal, too.
     #[must_use]
     pub const fn to_reach(self, ratio: f64) -> Self {
         let goal = match self.unit {
@@ -64,7 +64,7 @@ impl Figure {
         }
     }
 
-    /// The name that the command line selects by.
+    /// The name by which the command line selects the figure.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
@@ -72,7 +72,7 @@ impl Figure {
 }
 
 impl Unit {
-    /// As it is printed.
+    /// The unit as it is printed.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -114,7 +114,7 @@ impl Outcome {
     }
 }
 
-/// What was measured so far. Clones share it.
+/// The measurements so far. Clones share them.
 #[derive(Clone)]
 pub struct Report {
     options: Options,
@@ -128,7 +128,7 @@ struct SoFar {
 }
 
 impl Report {
-    /// Begins, with a warning if the machine is busy.
+    /// Begins a report, with a warning if the machine is busy.
     #[must_use]
     pub fn begin(options: Options) -> Self {
         if let Some(warning) = busy() {
@@ -140,13 +140,13 @@ impl Report {
         }
     }
 
-    /// What was asked for.
+    /// The options from the command line.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Prints a figure and keeps it for the table, if it was asked for.
+    /// Prints a figure and keeps it for the table, if the command line asks for it.
     pub fn figure(&self, figure: &'static Figure, ours: &Samples, peer: &Samples) {
         if !self.options.wants(figure.name) {
             return;
@@ -169,7 +169,7 @@ impl Report {
         self.so_far().outcomes.push(outcome);
     }
 
-    /// Prints the medians of several variants of a peer, and tells which is the best.
+    /// Prints the medians of several variants of a peer, and returns the index of the best.
     #[must_use]
     pub fn best_of<const N: usize>(
         &self,
@@ -215,7 +215,7 @@ impl Report {
         Ok(())
     }
 
-    /// The figures with a goal, then those without.
+    /// The tables: figures with a goal, then those without.
     fn tables(&self, environment: &Environment) -> String {
         let mut text = format!("{}\n", environment.line());
         let so_far = self.so_far();
@@ -264,7 +264,7 @@ fn row(outcome: &Outcome) -> String {
     )
 }
 
-/// A number for programs: no separators.
+/// A number for programs, without separators.
 fn plain(value: f64) -> String {
     number(value).replace(',', "")
 }

@@ -1,6 +1,7 @@
-//! Numbers for people.
+//! Numbers formatted for people.
 
-/// A number, not below zero, with thousands separated, and with decimals only where it is small.
+/// Formats a number that is not negative, with thousands separated, and with decimals only if it is
+/// small.
 #[must_use]
 pub fn number(value: f64) -> String {
     let decimals = match value {

@@ -65,7 +65,7 @@ impl Bars {
             let most = group.bars.iter().map(|(_, value)| *value);
             let most = most.fold(f64::MIN_POSITIVE, f64::max);
             for (at, (name, value)) in group.bars.iter().enumerate() {
-                // A bar is never invisible.
+                // Every bar is visible, however short.
                 let width = ((WIDTH - LEFT - RIGHT) * value / most).max(1.0);
                 let (text, color) = (y + 16.0, COLORS[at.min(1)]);
                 let _ = writeln!(

@@ -1,4 +1,4 @@
-//! Curves of a time over a length.
+//! Curves of times over lengths.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ const RIGHT: f64 = 190.0;
 const TOP: f64 = 64.0;
 const BOTTOM: f64 = 56.0;
 
-/// A chart of curves. The lengths stand at equal distances, and the values on a logarithmic axis:
-/// what is compared differs by orders of magnitude.
+/// A chart of curves. The lengths are at equal distances, and the values on a logarithmic axis,
+/// since they differ by orders of magnitude.
 #[derive(Debug, Clone)]
 pub struct Curves {
     title: &'static str,
@@ -23,8 +23,8 @@ pub struct Curves {
 }
 
 impl Curves {
-    /// A chart without points, of curves with these names; the first one is ours. `axis` says what
-    /// the lengths are.
+    /// A chart without points, for curves with these names; the first one is ours. `axis` describes
+    /// the lengths.
     #[must_use]
     pub fn new<const N: usize>(
         title: &'static str,
@@ -41,7 +41,7 @@ impl Curves {
         }
     }
 
-    /// Adds a point to each of the curves, in their order.
+    /// Adds a point to each curve, in order.
     pub fn point<'a>(&mut self, length: usize, samples: impl IntoIterator<Item = &'a Samples>) {
         self.lengths.push(length);
         for ((_, values), samples) in self.curves.iter_mut().zip(samples) {
@@ -93,7 +93,7 @@ impl Curves {
         frame(HEIGHT, self.title, &drawing)
     }
 
-    /// The curves, the peers' first so that ours is on top, and their names at their ends.
+    /// Draws the curves, ours last so that it is on top, with their names at their ends.
     fn draw(&self, drawing: &mut String, x: &dyn Fn(usize) -> f64, y: &dyn Fn(f64) -> f64) {
         let mut labels: Vec<f64> = Vec::new();
         for (at, (name, values)) in self.curves.iter().enumerate().rev() {
@@ -115,7 +115,7 @@ impl Curves {
                 );
             }
             let Some(last) = values.last() else { continue };
-            // Names of curves that end side by side stand one below the other.
+            // Where curves end close together, their names are placed one below the other.
             let mut label = y(*last) + 4.0;
             while let Some(other) = labels.iter().find(|other| (*other - label).abs() < 16.0) {
                 label = other + 16.0;
