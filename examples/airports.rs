@@ -18,7 +18,7 @@ use futures_util::TryStreamExt;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
-/// An airport, and who left from there. Its page shows two hundred departures at most.
+/// An airport, and its departures. Its page shows at most two hundred.
 #[derive(Debug, Clone, Serialize, Deserialize, Outlier)]
 #[outlier(
     collection = "airports",
@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "Ask for advice",
-        "The server counts, and nothing is changed: step one of the pattern.",
+        "The server only counts, and changes nothing: step one of the pattern.",
     );
     let advice = show!(story, Airport::advise(&db).await?);
     table(&advice);
@@ -91,7 +91,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "A typical airport",
-        "Most airports are what they were: one document, which holds everything.",
+        "Most airports have not changed: one document holds everything.",
     );
     let airport = show!(story, airports.get_all(typical).await?).ok_or("it is gone")?;
     println!("   cost   {}", story.cost());
@@ -99,7 +99,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "The page of the busiest airport",
-        "One document as well: the first departures, and that there are more.",
+        "Also one document: the first departures, and a flag that says there are more.",
     );
     let page = show!(story, airports.get(busiest).await?).ok_or("it is gone")?;
     println!("   cost   {}", story.cost());
@@ -107,7 +107,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "All departures of the busiest airport",
-        "Only who asks for all of them reads the extras.",
+        "Only a call for all of them reads the extras.",
     );
     let airport = show!(story, airports.get_all(busiest).await?).ok_or("it is gone")?;
     println!("   cost   {}", story.cost());
@@ -125,7 +125,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How large the documents are, which is what a list of them costs.
+/// The sizes of the documents: what a list of them costs.
 async fn sizes(collection: &Collection<Document>) -> Result<String, Box<dyn Error>> {
     let size = doc! { "$bsonSize": "$$ROOT" };
     let group = doc! { "_id": null, "largest": { "$max": &size }, "average": { "$avg": &size } };

@@ -1,5 +1,5 @@
-//! The walk-through of the MongoDB manual's page on the outlier pattern, on the terminal: a book
-//! that sells like most books do, and one that sells like no other.
+//! The steps of the MongoDB manual's page on the outlier pattern, on the terminal: a book that
+//! sells like most books, and one that sells like no other.
 //!
 //! ```text
 //! cargo run --example books
@@ -17,7 +17,7 @@ use bucket_runtime::mongodb::bson::doc;
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-/// A book, and who bought it. Few books have more than fifty buyers, so fifty stay in the document.
+/// A book and its buyers. Few books have more than fifty buyers, so fifty stay in the document.
 #[derive(Debug, Clone, Serialize, Deserialize, Outlier)]
 #[outlier(
     collection = "sales",
@@ -89,7 +89,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "The page of a typical book",
-        "All of it is in one document, and the flag that is not there says so.",
+        "All of it is in one document: that is what the missing flag says.",
     );
     let page = show!(story, books.get_all(&1).await?).ok_or("book 1 is gone")?;
     println!("   cost   {}", story.cost());
@@ -97,7 +97,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "The page of the bestseller",
-        "One query as well: it brings the first buyers, and the flag says that there are more.",
+        "Also one query: it returns the first buyers, and the flag says that there are more.",
     );
     let page = show!(story, books.get(&2).await?).ok_or("book 2 is gone")?;
     println!("   cost   {}", story.cost());
@@ -105,7 +105,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "All buyers of the bestseller",
-        "Who asks for them pays for the extras: first those with ids of another kind, as the \
+        "Only a call for all buyers reads the extras: first those with ids of another kind, as the \
          manual writes them, then the numbered ones.",
     );
     let page = show!(story, books.get_all(&2).await?).ok_or("book 2 is gone")?;
@@ -124,7 +124,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "Take a buyer out, wherever it is",
-        "Nobody has to know where. What leaves the extras is counted in the same command.",
+        "The caller need not know where. The same command corrects the count of the extras.",
     );
     books.remove(&2, "user07").await?;
     let found = show!(story, books.remove(&2, "user500").await?);
@@ -133,15 +133,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
     story.stored_in(extras, doc! {}).await?;
 
     story.step(
-        "Push to a book that is not there",
-        "It is an error, and nothing is stored.",
+        "Push to a book that does not exist",
+        "The call fails, and nothing is stored.",
     );
     let refused = show!(story, books.push(&3, "user00").await);
     story.remark(refused.err().ok_or("the push was not refused")?);
     let sales = books.collection();
     let parents = sales.count_documents(doc! { "_id": 3 }).await?;
     let extras = extras.count_documents(doc! { "book_id": 3 }).await?;
-    println!("\n   stored {parents} books and {extras} extras documents of that id");
+    println!("\n   stored {parents} books and {extras} extras documents with that id");
 
     story.end();
     Ok(())

@@ -1,5 +1,5 @@
-//! Twenty thousand flights in buckets by origin airport: loaded by many writers at once, then paged
-//! through where there are most of them.
+//! Twenty thousand flights in buckets by origin airport: many writers load them at once, then the
+//! story pages through the busiest airport.
 //!
 //! ```text
 //! cargo run --example flights
@@ -106,7 +106,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Appends the flights of one airport, each when the one before is stored.
+/// Appends the flights of one airport, each after the one before is stored.
 async fn load(
     flights: &Buckets<Flight>,
     all: &[Flight],

@@ -1,5 +1,5 @@
-//! Twenty thousand flights move in: from a flat collection, one document each, into buckets by
-//! origin airport, while the flat collection stays as it is.
+//! Twenty thousand flights move from a flat collection, one document each, into buckets by origin
+//! airport, while the flat collection stays unchanged.
 //!
 //! ```text
 //! cargo run --example import_flat
@@ -42,7 +42,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "Before",
-        "One document per flight, with an index on the airport and the date, as one would begin.",
+        "One document per flight, with an index on the airport and the date: a common first version.",
     );
     let flat = db.collection::<Document>("flat_flights");
     flat.drop().await?;
@@ -81,7 +81,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "Airports that have buckets are refused, so nothing can be doubled.",
     );
     let again = flights.import_flat(&flat).await;
-    println!("\n   {}", again.err().ok_or("it was not refused")?);
+    println!(
+        "\n   {}",
+        again.err().ok_or("the second import was not refused")?
+    );
 
     story.step("Read", "The first page of an airport.");
     let flights = Flight::buckets(&story.database()).await?;
@@ -110,7 +113,7 @@ fn rows() -> Result<Vec<Document>, Box<dyn Error>> {
     rows.collect()
 }
 
-/// Prints how many documents a collection has, and how long they and their indexes are.
+/// Prints how many documents a collection has, and the sizes of the documents and the indexes.
 async fn size<C: Send + Sync>(
     name: &str,
     collection: &Collection<C>,

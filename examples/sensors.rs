@@ -1,5 +1,5 @@
-//! Each airport as a sensor that counts departures: an hour of an airport is a document, which keeps
-//! the sum of its delays.
+//! Each airport is a sensor that reports departures: a document holds one hour of an airport, and
+//! keeps the sum of its delays.
 //!
 //! ```text
 //! cargo run --example sensors
@@ -15,8 +15,8 @@ use bucket_runtime::mongodb::bson::{DateTime, doc};
 use bucket_runtime::{Bucket, FieldRollup};
 use futures_util::TryStreamExt;
 
-/// A departure, and by how many minutes it was late. An hour with more than a hundred of them would
-/// have a second document.
+/// A departure, and how many minutes it was late. An hour with more than a hundred departures would
+/// get a second document.
 #[derive(Debug, Clone, Bucket)]
 #[bucket(collection = "departures", id = "{airport}_{at/1h}", capacity = 100)]
 struct Departure {
@@ -38,7 +38,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let next_day = day.saturating_add_duration(24 * HOUR);
 
     story.step(
-        "Load them in whichever order they come",
+        "Load them in any order",
         "The readings of a sensor may be late. Each one finds the hour that it belongs to.",
     );
     let departures = Departure::buckets(&story.quiet_database().await?).await?;
@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     story.step(
         "One more, three months late",
         "The append knows the hour, and with it the document: `$inc`, `$min` and `$max` of the same \
-         update keep what it knows about its delays.",
+         update keep the rollup of its delays up to date.",
     );
     let departures = Departure::buckets(&story.database()).await?;
     let late = Departure {
@@ -129,7 +129,7 @@ fn departures() -> Result<Vec<Departure>, Box<dyn Error>> {
     .collect()
 }
 
-/// Every hundredth one, then the ones behind these, and so on: nowhere in the order of time.
+/// Every hundredth departure, then those that follow them, and so on: never in the order of time.
 fn shuffled(all: Vec<Departure>) -> Vec<Departure> {
     let nth = |n: usize| all.iter().skip(n).step_by(100).cloned();
     (0..100).rev().flat_map(nth).collect()

@@ -1,5 +1,5 @@
-//! The walk-through of the MongoDB manual's page on the bucket pattern, on the terminal: each step
-//! shows the call, what the driver sent for it, and what the server holds afterwards.
+//! The steps of the MongoDB manual's page on the bucket pattern, on the terminal: each step shows
+//! the call, what the driver sent for it, and what the server holds afterwards.
 //!
 //! ```text
 //! cargo run --example trades
@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     story.step(
         "Open the collection",
         "One small index lets the server refuse a second open bucket for a customer. The other \
-         commands find out what kind of server it is, and that it does what this takes.",
+         commands check what kind of server it is, and that it supports what the library needs.",
     );
     let trades = show!(story, Trade::buckets(&db).await?);
 

@@ -1,6 +1,6 @@
-//! What the stories share: a server to play on, and a way of telling.
+//! Shared by the stories: a server to play on, and a way to tell a story.
 //!
-//! Nothing here is needed to use the library; the stories are in the folder above.
+//! The library itself needs none of this; the stories are in the folder above.
 
 mod shell;
 mod story;
@@ -11,7 +11,7 @@ pub use crate::{
     text::{moment, table, thousands},
 };
 
-/// Prints a call, makes it, and prints what the driver sent to the server for it.
+/// Prints a call, makes it, and prints what the driver sent to the server.
 #[macro_export]
 macro_rules! show {
     ($story:expr, $call:expr) => {{

@@ -4,13 +4,13 @@ use bucket_runtime::mongodb::bson::{Bson, Document};
 
 use crate::text::iso;
 
-/// An array that does not fit on a line shows no more elements than this.
+/// An array that does not fit on a line shows at most this many elements.
 const SHOWN: usize = 4;
 
-/// A command, as one would type it.
+/// A command, as one would type it in the shell.
 pub(crate) fn command(command: &Document, width: usize) -> String {
     try_command(command, width).unwrap_or_else(|| {
-        // What the driver adds to every command is none of the story's.
+        // Omit the fields that the driver adds to every command.
         let fields = command.clone().into_iter();
         let fields = fields.filter(|(name, _)| !name.starts_with('$') && name != "lsid");
         let typed: Document = fields.collect();
@@ -18,7 +18,7 @@ pub(crate) fn command(command: &Document, width: usize) -> String {
     })
 }
 
-/// One of the commands that the stories send.
+/// The shell's form of a command that the stories send.
 fn try_command(command: &Document, width: usize) -> Option<String> {
     let (name, collection) = command.iter().next()?;
     let collection = format!("db.{}", collection.as_str()?);
@@ -48,7 +48,7 @@ fn try_command(command: &Document, width: usize) -> Option<String> {
             let (filter, update) = (options.remove("q")?, options.remove("u")?);
             let many = options.remove("multi") == Some(Bson::Boolean(true));
             if options.get("upsert") == Some(&Bson::Boolean(false)) {
-                // It is the default.
+                // `upsert: false` is the default.
                 options.remove("upsert");
             }
             let mut arguments = vec![filter, update];
@@ -70,7 +70,7 @@ fn try_command(command: &Document, width: usize) -> Option<String> {
     }
 }
 
-/// The document in an array that holds one.
+/// The only document of an array.
 fn only<'a>(command: &'a Document, name: &str) -> Option<&'a Document> {
     match command.get_array(name).ok()?.as_slice() {
         [Bson::Document(only)] => Some(only),
@@ -78,7 +78,7 @@ fn only<'a>(command: &'a Document, name: &str) -> Option<&'a Document> {
     }
 }
 
-/// A call with its arguments: on one line if they fit, else each on its own.
+/// A call with its arguments: on one line if they fit, otherwise one per line.
 fn call(function: &str, arguments: &[Bson], width: usize) -> String {
     let line: Vec<_> = arguments.iter().map(flat).collect();
     let line = format!("{function}({})", line.join(", "));
@@ -126,11 +126,11 @@ fn key(name: &str) -> String {
     }
 }
 
-/// A value that begins in column `at` of a line indented by `indent`: on one line if it fits, else
-/// the elements of an array on a line each, and of a document as many fields to a line as fit.
+/// A value that begins in column `at` of a line indented by `indent`: on one line if it fits,
+/// otherwise an array with one element per line, or a document with as many fields per line as fit.
 fn layout(value: &Bson, indent: usize, at: usize, width: usize) -> String {
     let line = flat(value);
-    // One column is left for a comma.
+    // Leave one column for a comma.
     if at + line.chars().count() < width {
         return line;
     }
@@ -161,7 +161,7 @@ fn broken_array(items: &[Bson], indent: usize, width: usize) -> String {
 
 fn broken_document(fields: &Document, indent: usize, at: usize, width: usize) -> String {
     let inner = indent + 2;
-    // What a document in the midst of a line begins with stays with that line.
+    // The first field of a document that begins within a line stays on that line.
     let first = if at == indent { inner } else { indent };
     let mut text = "{ ".to_owned();
     let mut column = at + 2;

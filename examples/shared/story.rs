@@ -1,4 +1,4 @@
-//! The teller: it finds a server, listens to the driver, and prints steps.
+//! The narrator: it finds a server, listens to the driver, and prints steps.
 
 use std::{
     cell::Cell,
@@ -24,10 +24,10 @@ use crate::{
     text::{NOTE_WIDTH, bold, note, paragraph, thousands},
 };
 
-/// The database on a server of the reader's own.
+/// The database on a user's own server.
 const DATABASE: &str = "bucket_examples";
 
-/// A story about a collection or two, told step by step on the terminal.
+/// A story about one or two collections, told step by step on the terminal.
 pub struct Story {
     server: Server,
     database: Database,
@@ -37,14 +37,14 @@ pub struct Story {
     steps: u32,
 }
 
-/// What the driver tells its listener.
+/// The messages of the driver's listener.
 enum Heard {
     Command(Document),
-    /// The answer to one, of so many bytes.
+    /// The answer to a command, with its size in bytes.
     Reply(u64),
 }
 
-/// What a call cost: how many commands it sent, and how many bytes came back.
+/// The cost of a call: how many commands it sent, and how many bytes came back.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Cost {
@@ -67,8 +67,8 @@ impl Display for Cost {
 }
 
 impl Story {
-    /// Starts a throw-away server, or takes that of `MONGODB_URI`, and clears the stage there: the
-    /// collection that an earlier run has left is dropped.
+    /// Starts a throw-away server, or uses that of `MONGODB_URI`, and drops the story's collection
+    /// if an earlier run has left it.
     ///
     /// # Errors
     ///
@@ -77,11 +77,11 @@ impl Story {
         Self::begin_with(title, vec![T::SPEC.collection]).await
     }
 
-    /// The same for a struct with outliers, which are stored in two collections.
+    /// The same for a struct with outliers, which uses two collections.
     ///
     /// # Errors
     ///
-    /// As of [`begin`](Self::begin).
+    /// The same as those of [`begin`](Self::begin).
     pub async fn begin_outliers<T: Outlier>(title: &str) -> Result<Self, Box<dyn Error>> {
         Self::begin_with(title, vec![T::SPEC.collection, T::SPEC.extras]).await
     }
@@ -93,13 +93,14 @@ impl Story {
         println!("{}", bold(title));
         let server = Server::start().await?;
         let options = ClientOptions::parse(server.uri()).await;
-        let mut options = options.map_err(|error| format!("MONGODB_URI is no use: {error}"))?;
+        let mut options =
+            options.map_err(|error| format!("MONGODB_URI cannot be used: {error}"))?;
         // The connection string may hold a password, the addresses do not.
         let hosts: Vec<_> = options.hosts.iter().map(ToString::to_string).collect();
         let hosts = hosts.join(", ");
         let (sender, heard) = channel();
         options.command_event_handler = Some(EventHandler::callback(move |event| {
-            // Nobody listens any more once the story has ended.
+            // Nobody listens any more after the end of the story.
             let _ = match event {
                 CommandEvent::Started(started) => sender.send(Heard::Command(started.command)),
                 CommandEvent::Succeeded(done) => sender.send(Heard::Reply(size(&done.reply))),
@@ -118,7 +119,7 @@ impl Story {
             if existing.iter().any(|name| name == collection) {
                 database.collection::<Document>(collection).drop().await?;
                 paragraph(&format!(
-                    "Dropped the {DATABASE}.{collection} that was there."
+                    "Dropped the {DATABASE}.{collection} of an earlier run."
                 ));
             }
         }
@@ -132,13 +133,13 @@ impl Story {
         })
     }
 
-    /// The database in which the story takes place.
+    /// The story's database.
     pub fn database(&self) -> Database {
         self.database.clone()
     }
 
-    /// The same database through a client that nobody listens to, for a load that is timed: the
-    /// driver writes out each command for a listener, which costs more than sending it.
+    /// The same database through a client without a listener, for a load that is timed: for a
+    /// listener the driver writes out each command, which costs more than sending it.
     ///
     /// # Errors
     ///
@@ -160,7 +161,8 @@ impl Story {
         paragraph(&text.to_string());
     }
 
-    /// Prints a call that is about to be made, and begins to listen; [`show!`](crate::show) does.
+    /// Prints a call that is about to be made, and begins to listen; [`show!`](crate::show) calls
+    /// this.
     pub fn calls(&self, call: &str) {
         while self.heard.try_recv().is_ok() {}
         println!();
@@ -182,12 +184,12 @@ impl Story {
         self.cost.set(cost);
     }
 
-    /// What the call cost that was shown last.
+    /// The cost of the last call shown.
     pub fn cost(&self) -> Cost {
         self.cost.get()
     }
 
-    /// Prints the documents of the story's first collection that match, as they are stored.
+    /// Prints the matching documents of the story's first collection, as they are stored.
     ///
     /// # Errors
     ///
@@ -197,7 +199,7 @@ impl Story {
         self.stored_in(&collection, filter).await
     }
 
-    /// Prints the documents of any collection that match, as they are stored.
+    /// Prints the matching documents of any collection, as they are stored.
     ///
     /// # Errors
     ///
@@ -239,10 +241,10 @@ fn named(collections: &[&str]) -> String {
     names.join(" and ")
 }
 
-/// How many bytes a document takes.
+/// The size of a document in bytes.
 fn size(document: &Document) -> u64 {
     let mut bytes = Vec::new();
-    // Nothing that was read cannot be written again.
+    // What was read can always be written again.
     let _ = document.to_writer(&mut bytes);
     bytes.len() as u64
 }

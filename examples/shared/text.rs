@@ -4,16 +4,16 @@ use std::{env, fmt::Display, io, io::IsTerminal};
 
 use bucket_runtime::mongodb::bson::DateTime;
 
-/// No line is longer.
+/// The maximum length of a line.
 const WIDTH: usize = 100;
 
-/// What stands left of every line but a headline.
+/// The indentation of every line but a headline.
 const INDENT: &str = "   ";
 
 /// The width of a note's label.
 const LABEL: usize = 7;
 
-/// The room for the text of a note.
+/// The width of a note's text.
 pub(crate) const NOTE_WIDTH: usize = WIDTH - INDENT.len() - LABEL;
 
 /// Prints a paragraph.
@@ -42,7 +42,7 @@ pub(crate) fn note(label: &str, text: &str) {
     }
 }
 
-/// Prints text that is laid out already, such as a table; a line that is too long goes on below.
+/// Prints text that is already laid out, such as a table; a line that is too long is wrapped.
 pub fn table(text: impl Display) {
     println!();
     for line in text.to_string().lines() {
@@ -66,7 +66,7 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// A moment, to the second, in UTC.
+/// A moment in UTC, to the second.
 pub fn moment(date: DateTime) -> String {
     iso(date)
         .chars()
@@ -75,7 +75,7 @@ pub fn moment(date: DateTime) -> String {
         .replace('T', " ")
 }
 
-/// A moment as the shell writes it, always with milliseconds.
+/// A moment in the shell's notation, always with milliseconds.
 pub(crate) fn iso(date: DateTime) -> String {
     let text = date
         .try_to_rfc3339_string()
@@ -85,7 +85,7 @@ pub(crate) fn iso(date: DateTime) -> String {
     format!("{seconds}.{fraction:0<3}Z")
 }
 
-/// Text in bold type, if it goes to a terminal that shows styles (see no-color.org).
+/// Text in bold, if the terminal shows styles (see no-color.org).
 pub(crate) fn bold(text: &str) -> String {
     let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     match plain || !io::stdout().is_terminal() {

@@ -1,4 +1,4 @@
-//! The flights, and what is known of their airports.
+//! The flights, and facts about their airports.
 
 use std::{collections::BTreeMap, error::Error};
 
@@ -24,10 +24,10 @@ pub(crate) struct Airport {
     pub(crate) city: String,
 }
 
-/// The airports by their three letters.
+/// The airports by their three-letter codes.
 pub(crate) type Airports = BTreeMap<String, Airport>;
 
-/// Loads at most so many flights into an empty collection; tells how many these are.
+/// Loads at most `at_most` flights into an empty collection. Returns their number.
 pub(crate) async fn load(
     db: &Database,
     at_most: usize,

@@ -1,5 +1,5 @@
 //! A small web site: twenty thousand flights, airport by airport and page by page, with filters. It
-//! works without a line of JavaScript, and a page's place stands in its URL.
+//! works without JavaScript, and a page's place is in its URL.
 //!
 //! ```text
 //! cargo run --example web
@@ -26,7 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let (flights, loaded) = data::load(&db, usize::MAX).await?;
     println!("{} flights are loaded", thousands(loaded));
 
-    // Loopback only, and whichever port is free.
+    // Loopback only, on any free port.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     println!("open http://{} (Ctrl-C ends it)", listener.local_addr()?);
     axum::serve(listener, site::router(flights, data::airports()?)).await?;

@@ -1,4 +1,4 @@
-//! The pages. `maud` escapes whatever is put into them.
+//! The pages. `maud` escapes every value in them.
 
 use bucket_examples::{moment, thousands};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -10,11 +10,11 @@ use crate::{
 
 const STYLE: &str = include_str!("style.css");
 
-/// The flights that are shown, and where the neighbours are.
+/// The flights of a page, and the places of its neighbours.
 #[derive(Default)]
 pub(crate) struct Listing {
     pub(crate) flights: Vec<Flight>,
-    /// What the queries of the pages before and behind say besides the filter.
+    /// What the queries of the previous and the next page have besides the filter.
     pub(crate) previous: Option<String>,
     pub(crate) next: Option<String>,
 }
@@ -110,8 +110,8 @@ fn table(site: &Site, flights: &[Flight]) -> Markup {
     }
 }
 
-/// The filter as the beginning of a query. What is in it was read as a number and as three letters
-/// or digits, so there is nothing to encode.
+/// The filter as the beginning of a query. Its values were parsed as a number and as three letters
+/// or digits, so nothing needs encoding.
 fn filter(asked: &Asked) -> String {
     let fields = [("late", &asked.late), ("to", &asked.to)];
     let given = fields.iter().filter(|(_, value)| !value.is_empty());

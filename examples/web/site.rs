@@ -1,4 +1,4 @@
-//! The site: what a URL asks for, and which reads answer it.
+//! The site: what each URL asks for, and which reads answer it.
 
 use std::{error::Error, fmt, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     pages::{self, Listing},
 };
 
-/// How many flights a filtered page shows. One without a filter is a bucket.
+/// How many flights a filtered page shows. Without a filter a page is a bucket.
 const PER_PAGE: u64 = 20;
 
 pub(crate) struct Site {
@@ -29,15 +29,15 @@ pub(crate) struct Site {
     pub(crate) airports: Airports,
 }
 
-/// The query of an airport's URL. A form sends its empty fields, too, so all of it is text.
+/// The query of an airport's URL. A form sends its empty fields, too, so all fields are text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
-    /// Only flights that were more than so many minutes late.
+    /// Only flights that were more than this many minutes late.
     pub(crate) late: String,
-    /// Only flights to there.
+    /// Only flights to this airport.
     pub(crate) to: String,
-    /// The token of the page before, or behind.
+    /// The token of the page before.
     after: String,
     before: String,
     /// With a filter: how many flights come before.
@@ -53,7 +53,7 @@ pub(crate) fn router(flights: Buckets<Flight>, airports: Airports) -> Router {
 }
 
 async fn start(State(site): State<Arc<Site>>) -> Result<Response, Failure> {
-    // The driver's own handle, for what the buckets' calls have no word for.
+    // The driver's own handle, for an aggregation that the buckets have no call for.
     let busiest = [
         doc! { "$group": { "_id": "$origin", "flights": { "$sum": "$count" } } },
         doc! { "$sort": { "flights": -1, "_id": 1 } },
@@ -83,7 +83,7 @@ async fn airport(
     Ok(page(pages::airport(&site, &code, &asked, &listing)))
 }
 
-/// What the query's conditions are; `None` if it has none.
+/// The query's conditions; `None` if it has none.
 fn filter(asked: &Asked) -> Result<Option<Filter<Flight>>, Failure> {
     let field = Flight::FIELDS;
     let mut filter = None;
@@ -130,8 +130,8 @@ async fn by_token(
     })
 }
 
-/// The flights that match, which may stand in any bucket. One more than are shown tells whether
-/// there are others.
+/// The flights that match, from any bucket. It reads one more than it shows, to know whether there
+/// are others.
 async fn filtered(
     flights: &Buckets<Flight>,
     code: &str,
@@ -170,17 +170,17 @@ fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<N, Failure> {
 }
 
 fn page(html: maud::Markup) -> Response {
-    // Nothing on these pages comes from elsewhere, and nothing may.
+    // These pages load nothing from elsewhere, and must not.
     let policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'";
     let headers = AppendHeaders([(header::CONTENT_SECURITY_POLICY, policy)]);
     (headers, Html(html.into_string())).into_response()
 }
 
-/// What the visitor is told instead of an answer.
+/// The answer to a visitor when something is wrong.
 pub(crate) enum Failure {
     BadRequest(String),
     NotFound(String),
-    /// Not the visitor's fault, nor any of the visitor's business.
+    /// Not the visitor's fault, and its details are not shown.
     Internal(Box<dyn Error + Send + Sync>),
 }
 

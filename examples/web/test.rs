@@ -1,4 +1,4 @@
-//! The site, as a visitor sees it: by plain HTTP, and in a browser where there is one.
+//! The site as a visitor sees it: by plain HTTP, and in a browser if there is one.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -19,7 +19,7 @@ use tokio::{
     sync::OnceCell,
 };
 
-/// The site with some of the flights, which each test loads for itself into a server that all share.
+/// The site with some of the flights, which each test loads into a server that all tests share.
 async fn site(name: &str) -> SocketAddr {
     static SERVER: OnceCell<Server> = OnceCell::const_new();
     let server = SERVER
@@ -36,7 +36,7 @@ async fn site(name: &str) -> SocketAddr {
     address
 }
 
-/// What a server answers.
+/// A server's answer.
 struct Answer {
     status: u16,
     headers: String,
@@ -70,14 +70,15 @@ impl Answer {
         .collect()
     }
 
-    /// Where the link with this `rel` leads.
+    /// The target of the link with this `rel`.
     fn link(&self, rel: &str) -> Option<String> {
         let (_, link) = self.html.split_once(&format!("<a rel=\"{rel}\" href=\""))?;
         Some(link.split_once('"')?.0.replace("&amp;", "&"))
     }
 }
 
-/// The times of all flights that lead on from this page, and how many pages they stand on.
+/// The times of all flights on this page and those that its links lead to, and the number of these
+/// pages.
 async fn walk(address: SocketAddr, first: &str, rel: &str) -> (Vec<String>, usize) {
     let (mut times, mut pages) = (Vec::new(), 0);
     let mut path = Some(first.to_owned());
@@ -150,11 +151,11 @@ async fn filters_show_what_matches_and_stay_in_the_links() {
     let none = get(address, "/airports/ATL?late=100000").await;
     assert_eq!(none.status, 200);
     assert!(none.html.contains("There are no such flights"));
-    // The form shows what was asked for.
+    // The form shows the values of the query.
     assert!(none.html.contains("value=\"100000\""));
 }
 
-/// Destinations and delays on all pages from this one on.
+/// The destinations and delays on all pages from this one on.
 async fn walk_columns(address: SocketAddr, first: &str) -> Vec<(String, i32)> {
     let mut found = Vec::new();
     let mut path = Some(first.to_owned());
@@ -227,7 +228,7 @@ fn browser() -> Option<&'static str> {
 #[tokio::test]
 async fn a_browser_shows_the_pages() {
     let Some(browser) = browser() else {
-        // Not by `println!`, which nobody sees of a test that passes.
+        // Not with `println!`, whose text is hidden when a test passes.
         let said = "a_browser_shows_the_pages: skipped, no browser is installed (chromium)\n";
         std::io::stderr().write_all(said.as_bytes()).unwrap();
         return;
