@@ -192,7 +192,7 @@ impl Report {
         (0..N).max_by(better).unwrap_or(0)
     }
 
-    /// Keeps the chart of a theme.
+    /// Adds the chart of a theme.
     pub fn chart(&self, theme: &'static str, chart: Chart) {
         self.so_far().charts.push((theme, chart));
     }

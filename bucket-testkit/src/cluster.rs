@@ -162,7 +162,7 @@ impl Cluster {
     ///
     /// ```no_run
     /// # async fn example(cluster: &bucket_testkit::Cluster) -> Result<(), bucket_testkit::Error> {
-    /// // What is known goes on; nothing can be sharded, or moved.
+    /// // Sharded collections still work; nothing can be sharded or moved.
     /// cluster.config_server().primary().await?.pause()?;
     /// # Ok(())
     /// # }

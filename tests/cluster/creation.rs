@@ -16,7 +16,7 @@ struct Unique {
     n: i64,
 }
 
-/// The fields that a collection is sharded by.
+/// The fields of a collection's shard key.
 async fn shard_key(db: &bucket_runtime::mongodb::Database, name: &str) -> String {
     let config = db.client().database("config");
     let collections = config.collection::<bucket_runtime::mongodb::bson::Document>("collections");

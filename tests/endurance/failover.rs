@@ -13,7 +13,7 @@ use crate::{
     workload::{Setup, Workload},
 };
 
-/// Where the writers write.
+/// The database that the writers write to.
 pub(crate) const DATABASE: &str = "failover";
 
 /// The pause between two faults, in a short run and in a long one.

@@ -1,4 +1,4 @@
-//! Appends: alone and together, in sessions, and what is stored once.
+//! Appends: alone, combined and in sessions, and items with an identity.
 
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod combine;

@@ -1,4 +1,4 @@
-//! Buckets keep within their bytes.
+//! Buckets stay within their bytes.
 
 pub(crate) mod bounds;
 pub(crate) mod bytes_capacity;

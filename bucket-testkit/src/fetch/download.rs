@@ -88,7 +88,7 @@ impl<'a> Download<'a> {
             .map_err(|error| Error::caused(format!("running {doing}"), error))?;
         if !output.status.success() {
             return Err(Error::new(format!(
-                "{doing} failed ({}):\n{}\nIf there is no way to it, {}",
+                "{doing} failed ({}):\n{}\nIf the package index cannot be reached, {}",
                 output.status,
                 String::from_utf8_lossy(&output.stderr).trim_end(),
                 self.ways_out

@@ -176,7 +176,7 @@ async fn a_stream_in_a_transaction_shows_one_moment() {
     assert_eq!(rest.len(), 749);
     assert_eq!(steps.count(&5).session(&mut session).await.unwrap(), 750);
 
-    // One that is dropped midway leaves the transaction usable.
+    // A stream that is dropped midway leaves the transaction usable.
     let mut pages = steps.pages(&5).session(&mut session).await.unwrap();
     assert!(pages.try_next().await.unwrap().is_some());
     drop(pages);

@@ -185,7 +185,7 @@ async fn an_item_that_is_there_is_found_wherever_it_stands() {
     assert_each_once(&orders, 40 * CUSTOMERS).await;
 }
 
-/// Two keys may have items of the same identity.
+/// Two keys may have items with the same identity.
 #[tokio::test]
 async fn an_identity_is_one_of_its_key() {
     let db = database("unique_keys").await;

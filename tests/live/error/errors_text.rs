@@ -16,7 +16,7 @@ use crate::{
     support::database::{database, is_cluster},
 };
 
-/// One line for people; the driver's error is behind it, whole.
+/// Asserts that the text is one line for people, without the driver's details.
 fn assert_readable(text: &str) {
     assert_eq!(text.lines().count(), 1, "{text}");
     assert!(text.len() < 1000, "{text}");

@@ -195,7 +195,6 @@ async fn outlier_advice_on_nothing_and_on_missing_arrays() {
     assert_eq!(advice.histogram, [(0, 4), (2, 1)]);
 }
 
-/// Figures of up to a million fit, too.
 #[tokio::test]
 async fn outlier_advice_changes_nothing_and_reads_by_one_command() {
     let (db, record) = crate::support::database::recorded("outlier_advise_reads").await;
@@ -212,6 +211,7 @@ async fn outlier_advice_changes_nothing_and_reads_by_one_command() {
     assert_eq!(db.list_collection_names().await.unwrap(), ["books"]);
 }
 
+/// Large figures fit, too.
 #[tokio::test]
 async fn outlier_advice_fits_into_100_columns() {
     let db = database("outlier_advise_columns").await;

@@ -108,7 +108,7 @@ async fn outlier_a_document_of_another_type_is_named_by_its_id() {
             "not meant for people: {error}"
         );
     }
-    // A page of extras, too.
+    // The same for a page of extras.
     let albums = fresh::<Album>(&db).await;
     albums.insert(&album(&[1, 1, 1, 1])).await.unwrap();
     let set = doc! { "$set": { "photos_extra": [5] } };

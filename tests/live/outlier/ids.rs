@@ -32,7 +32,7 @@ pub(crate) struct Log<K> {
     pub(crate) lines: Vec<i64>,
 }
 
-/// Stored as the number inside.
+/// An id that is stored as the number inside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Isbn(i64);
 

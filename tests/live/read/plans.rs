@@ -186,7 +186,7 @@ async fn a_deep_page_fetches_one_document() {
     timed.collection().insert_many(new.clone()).await.unwrap();
     numbered.collection().insert_many(new).await.unwrap();
 
-    // By skip: the skip stays below the fetch.
+    // By skip: the server skips ids before it fetches a document.
     record.take();
     let page = timed.page(&5, 900).await.unwrap().unwrap();
     assert_eq!(page.id(), "5_0000000899");

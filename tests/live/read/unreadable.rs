@@ -67,7 +67,7 @@ fn note<T: Note>(n: i32) -> T {
     T::new(n, "short".to_owned())
 }
 
-/// Seven notes, of which 1 and 4 have lost their text: in the full buckets `0 1 2` and `3 4 5`.
+/// Seven notes; 1 and 4 have lost their text, in the full buckets `0 1 2` and `3 4 5`.
 async fn damaged<T: Note>(test: &str, text: &str) -> Buckets<T> {
     let notes = T::buckets(&database(test).await).await.unwrap();
     for n in 0..7 {

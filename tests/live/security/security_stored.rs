@@ -63,7 +63,7 @@ fn config(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Keys whose ids begin alike.
+/// Keys whose ids begin with the same digit.
 const KEYS: [i64; 4] = [1, 12, 16, 169];
 
 async fn filled<T: Item>(test: &str) -> Buckets<T> {

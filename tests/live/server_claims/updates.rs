@@ -214,7 +214,7 @@ async fn an_element_that_looks_like_a_modifier_is_a_value_inside_each() {
 #[tokio::test]
 async fn the_manuals_upsert_walks_every_full_bucket() {
     if is_cluster().await {
-        // A `mongos` explains otherwise.
+        // A `mongos` explains differently.
         return;
     }
     let (db, record) = recorded("claim_manual_walk").await;

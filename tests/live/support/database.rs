@@ -139,7 +139,7 @@ impl Record {
                 "listIndexes",
                 "update",
             ],
-            // Each shard gets what guards it once more.
+            // On a cluster every opening sends the index to each shard again.
             (false, true) => &["hello", "listIndexes", "createIndexes", "update"],
             (false, false) => &["hello", "listIndexes", "update"],
         };

@@ -97,7 +97,7 @@ async fn a_bucket_goes_when_its_newest_item_is_too_old_and_not_before() {
     }
     assert_eq!(items(&readings, &3).await.len(), 3);
 
-    // The key goes on with a new bucket.
+    // The key's next item opens a new bucket.
     readings.append(&reading(1, 0, 5).into()).await.unwrap();
     assert_eq!(items(&readings, &1).await.len(), 1);
 }
