@@ -32,7 +32,7 @@ macro_rules! notes {
 
         impl Note for $name {
             fn new(topic: &str, user: i64, n: i64) -> Self {
-                // Moments before and after 1970: two in a second, a hundred in an hour.
+                // Moments before and after 1970, in pairs, a hundred pairs in an hour.
                 let at = DateTime::from_millis(-360_000 + n / 2 * 36_000);
                 Self { topic: topic.to_owned(), user, at, n }
             }
