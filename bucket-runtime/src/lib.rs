@@ -70,6 +70,8 @@ pub mod __private;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzz;
+#[cfg(test)]
+mod golden;
 
 pub use crate::protocol::field;
 pub use mongodb;
