@@ -8,6 +8,8 @@ pub(crate) mod filter;
 pub(crate) mod indexes;
 pub(crate) mod newest_bucket;
 pub(crate) mod next;
+#[cfg(test)]
+mod next_table;
 pub(crate) mod pack;
 pub(crate) mod query;
 pub(crate) mod range;

@@ -1,7 +1,10 @@
 //! The append protocol of one writer: what `engine.rs` and its modules do, with small numbers instead
 //! of documents.
 
-use crate::server::{Answer, Id, Item, Rules, Server, Statement};
+use crate::{
+    next::{Answer, Facts, Known, Next, is_contended, next},
+    server::{Id, Item, Rules, Server, Statement},
+};
 
 /// What a writer knows of the key's newest bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,7 +25,8 @@ pub(crate) struct Batch {
     /// Bytes are bounded, so the last bucket may be open without room for the next item.
     bounded: bool,
     tail: Tail,
-    /// The number of the present attempt; higher numbers than three count as three.
+    /// The number of the present attempt. After the fourth the third follows again, since only parity
+    /// matters from there on.
     tries: u8,
 }
 
@@ -168,26 +172,38 @@ impl Batch {
     ) -> Vec<Item> {
         let (_, carries, after) = self.statement(0, self.tail, rules);
         debug_assert_eq!(&self.statement(0, self.tail, rules).0, statement);
-        let single = self.tail == Tail::Unknown && carries == 1;
-        self.tail = match answer {
-            Answer::Done => {
+        let facts = Facts {
+            known: match self.tail {
+                Tail::Unknown => Known::Nothing,
+                Tail::Open { .. } => Known::OpenBucket,
+                _ => Known::Other,
+            },
+            is_single: carries == 1,
+            tries: self.tries.into(),
+            counts_bytes: self.bounded,
+            is_large: false,
+            is_numbered: !self.by_time,
+            is_unique: false,
+        };
+        self.tail = match next(answer, facts) {
+            Next::GoOn => {
                 (self.tail, self.tries) = (after, 0);
                 return self.items.drain(..carries).collect();
             }
-            Answer::NotFound if carries == 1 => Tail::Shut,
-            Answer::NotFound => Tail::Look,
-            Answer::Refused if !self.is_contended() => Tail::Look,
-            Answer::IdTaken if single => Tail::Shut,
-            Answer::OpenTaken if single && self.tries != 2 => Tail::Unknown,
-            _ if single || !self.is_contended() => Tail::Look,
-            _ => Tail::Unknown,
+            Next::SendAgain => Tail::Unknown,
+            Next::ReadOpen => Tail::Look,
+            Next::ReadLast => Tail::Shut,
+            Next::AwaitIndex | Next::Stop => unreachable!("the model's server does not answer so"),
         };
         Vec::new()
     }
 
     /// The command was answered, and the next attempt begins.
     pub(crate) fn try_again(&mut self) {
-        self.tries = (self.tries + 1).min(3);
+        self.tries = match self.tries {
+            4 => 3,
+            tries => tries + 1,
+        };
     }
 
     /// `take`: an error makes the writer forget what it knows.
@@ -204,7 +220,7 @@ impl Batch {
     }
 
     fn is_contended(&self) -> bool {
-        self.tries > 2
+        is_contended(self.tries.into())
     }
 }
 

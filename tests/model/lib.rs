@@ -2,7 +2,7 @@
 //! lost, repeated or interrupted, the guarantees hold in every state.
 //!
 //! `server.rs` is the server, `batch.rs` and `outlier.rs` are what the runtime does, with the runtime's
-//! names, and `system.rs` is all that can happen. `replay.rs` keeps the model faithful: it makes the
+//! names and by its decisions (`next.rs`), and `system.rs` is all that can happen. `replay.rs` keeps the model faithful: it makes the
 //! runtime itself take the model's steps on a real server.
 
 #![cfg(test)]
@@ -11,6 +11,12 @@
 mod batch;
 mod bites;
 mod gate;
+#[path = "../../bucket-runtime/src/protocol/next.rs"]
+#[allow(
+    dead_code,
+    reason = "the model has neither unique fields nor items of unequal size"
+)]
+mod next;
 mod outlier;
 mod properties;
 mod replay;

@@ -3,7 +3,8 @@
 
 use crate::{
     batch::Batch,
-    server::{Answer, Item, Rules, Server, Statement},
+    next::Answer,
+    server::{Item, Rules, Server, Statement},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -111,7 +112,7 @@ impl Pushing {
         rules: &Rules,
         known: &mut bool,
     ) -> Vec<Item> {
-        let done = answer == Answer::Done;
+        let done = answer == Answer::Stored;
         let mut stored = Vec::new();
         if let Step::Extras(batch) = &mut self.step {
             stored = batch.learn(statement, answer, rules);

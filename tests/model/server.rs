@@ -1,5 +1,7 @@
 //! The server: buckets of one key, a parent, and statements that are each carried out at one moment.
 
+use crate::next::Answer;
+
 /// An item, by its number in the whole system.
 pub(crate) type Item = u8;
 
@@ -57,20 +59,6 @@ pub(crate) enum Statement {
     Insert { items: Vec<Item>, flag: bool },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Answer {
-    /// It found or created a document.
-    Done,
-    /// It found no document.
-    NotFound,
-    /// It would have had to create a document without an id.
-    Refused,
-    /// E11000 on `_id_`.
-    IdTaken,
-    /// E11000 on `bucket_open`.
-    OpenTaken,
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Server {
     /// In the order of their ids.
@@ -113,7 +101,7 @@ impl Bucket {
     fn push(&mut self, items: &[Item]) -> Answer {
         self.items.extend_from_slice(items);
         self.count += size(items);
-        Answer::Done
+        Answer::Stored
     }
 }
 
@@ -123,13 +111,13 @@ impl Server {
     pub(crate) fn update(&mut self, statement: &Statement, rules: &Rules) -> Option<Answer> {
         Some(match statement {
             Statement::AppendOrOpen { items, .. } => return self.append_to_open(items, rules),
-            Statement::AppendToOpen { items } => self
-                .append_to_open(items, rules)
-                .unwrap_or(Answer::NotFound),
+            Statement::AppendToOpen { items } => {
+                self.append_to_open(items, rules).unwrap_or(Answer::NoMatch)
+            }
             Statement::AppendToId { items, id } => return self.append_to_id(items, *id, rules),
             Statement::AppendToIdOrBeRefused { items, id } => self
                 .append_to_id(items, *id, rules)
-                .unwrap_or(Answer::Refused),
+                .unwrap_or(Answer::MustNotOpen),
             Statement::PullExtras { item } => self.pull(*item, rules),
             Statement::Push { items } => match &mut self.parent {
                 Some(parent)
@@ -137,16 +125,16 @@ impl Server {
                         && parent.items.len() + items.len() <= rules.threshold.into() =>
                 {
                     parent.items.extend_from_slice(items);
-                    Answer::Done
+                    Answer::Stored
                 }
-                _ => Answer::NotFound,
+                _ => Answer::NoMatch,
             },
             Statement::Flag => match &mut self.parent {
                 Some(parent) if parent.flag || parent.items.len() >= rules.threshold.into() => {
                     parent.flag = true;
-                    Answer::Done
+                    Answer::Stored
                 }
-                _ => Answer::NotFound,
+                _ => Answer::NoMatch,
             },
             Statement::Insert { items, flag } => {
                 if self.parent.is_some() {
@@ -156,7 +144,7 @@ impl Server {
                     items: items.clone(),
                     flag: *flag,
                 });
-                Answer::Done
+                Answer::Stored
             }
         })
     }
@@ -173,7 +161,7 @@ impl Server {
             Statement::AppendOrOpen { items, new_id: id } | Statement::AppendToId { items, id } => {
                 self.open(items, *id, rules)
             }
-            _ => Answer::NotFound,
+            _ => Answer::NoMatch,
         }
     }
 
@@ -212,18 +200,18 @@ impl Server {
             nth: self.made,
         };
         if rules.unique && bucket.is_open(rules) && self.open_bucket(rules).is_some() {
-            return Answer::OpenTaken;
+            return Answer::OtherOpen;
         }
         self.made += 1;
         self.buckets.insert(at, bucket);
-        Answer::Done
+        Answer::Stored
     }
 
     /// Removes an item, and seals the bucket if it was full.
     fn pull(&mut self, item: Item, rules: &Rules) -> Answer {
         let mut buckets = self.buckets.iter_mut();
         let Some(bucket) = buckets.find(|bucket| bucket.items.contains(&item)) else {
-            return Answer::NotFound;
+            return Answer::NoMatch;
         };
         bucket.sealed |= bucket.count >= rules.capacity;
         bucket.items.retain(|held| *held != item);
@@ -231,7 +219,7 @@ impl Server {
         if rules.deletes_emptied {
             (self.buckets).retain(|bucket| !bucket.sealed || !bucket.items.is_empty());
         }
-        Answer::Done
+        Answer::Stored
     }
 }
 

@@ -2,8 +2,9 @@
 
 use crate::{
     batch::Batch,
+    next::Answer,
     outlier::Pushing,
-    server::{Answer, Item, Rules, Server, Statement},
+    server::{Item, Rules, Server, Statement},
 };
 
 /// What a call does.
@@ -69,7 +70,7 @@ impl Request {
     pub(crate) fn carry_out(&mut self, server: &mut Server, rules: &Rules) -> bool {
         let answer = match self.answers.get(self.at) {
             // A statement that changed nothing leaves no trace, so it is carried out again.
-            Some(Answer::Done) if rules.remembers => Answer::Done,
+            Some(Answer::Stored) if rules.remembers => Answer::Stored,
             _ if std::mem::take(&mut self.inserts) => {
                 server.insert(&self.statements[self.at], rules)
             }
@@ -81,7 +82,7 @@ impl Request {
                 }
             },
         };
-        if answer != Answer::Done {
+        if answer != Answer::Stored {
             self.answers.truncate(self.at);
         }
         match self.answers.get_mut(self.at) {
@@ -89,7 +90,7 @@ impl Request {
             None => self.answers.push(answer),
         }
         self.at += 1;
-        answer != Answer::Done || self.at == self.statements.len()
+        answer != Answer::Stored || self.at == self.statements.len()
     }
 
     /// The items that the command carries.

@@ -1,9 +1,20 @@
 //! What a writer does after the server has answered a statement: a table, as a function.
+//!
+//! `tests/model` includes this file, so that it searches the decisions that the engine takes. Hence
+//! nothing here names another module.
 
-use super::newest_bucket::NewestBucket;
+/// What the writer knew of the key's newest bucket when it sent the statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    Nothing,
+    /// A bucket was open, and the statement was for that one.
+    OpenBucket,
+    /// Something else, such as the last id.
+    Other,
+}
 
 /// The server's answer to a statement that appends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Answer {
     /// The items are stored.
     Stored,
@@ -23,9 +34,10 @@ pub(crate) enum Answer {
     Refused,
 }
 
-/// What the next step depends on, besides the answer and the newest bucket.
+/// What the next step depends on, besides the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Facts {
+    pub(crate) known: Known,
     /// Whether the statement carried one item.
     pub(crate) is_single: bool,
     /// How often the batch was sent since it last made progress.
@@ -41,12 +53,16 @@ pub(crate) struct Facts {
 }
 
 /// What the writer does next.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Continues after the stored items.
     GoOn,
-    /// Sends the items again, with this as the newest bucket.
-    SendAgain(NewestBucket),
+    /// Sends the items again, with nothing known.
+    SendAgain,
+    /// Reads the open bucket, and sends the items again.
+    ReadOpen,
+    /// Reads the last id, and opens a bucket with the next one.
+    ReadLast,
     /// Waits for the index, and sends the items again.
     AwaitIndex,
     /// Gives up: the items are refused, or in doubt.
@@ -72,34 +88,32 @@ fn is_turn_to_read(tries: u32) -> bool {
 }
 
 /// The next step. ARCHITECTURE.md has it as a table.
-pub(crate) fn next(known: &NewestBucket, answer: Answer, facts: Facts) -> Next {
-    use NewestBucket::{MustRead, NoneOpen, Open, Unknown};
+pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
     let contended = is_contended(facts.tries);
     // The statement that opens a bucket, or joins the open one.
-    let upsert = *known == Unknown && facts.is_single;
+    let upsert = facts.known == Known::Nothing && facts.is_single;
     let may_lack_bytes = facts.counts_bytes && (is_turn_to_read(facts.tries) || facts.is_large);
-    Next::SendAgain(match answer {
-        Answer::Stored => return Next::GoOn,
-        Answer::NoIndex => return Next::AwaitIndex,
-        Answer::Refused => return Next::Stop,
-        Answer::ItemThere if !facts.is_unique => return Next::Stop,
-        Answer::ItemThere => MustRead,
-        Answer::MustNotOpen if contended && matches!(known, Open { .. }) => Unknown,
-        Answer::MustNotOpen => MustRead,
+    match answer {
+        Answer::Stored => Next::GoOn,
+        Answer::NoIndex => Next::AwaitIndex,
+        Answer::Refused => Next::Stop,
+        Answer::ItemThere if !facts.is_unique => Next::Stop,
+        Answer::ItemThere => Next::ReadOpen,
+        Answer::MustNotOpen if contended && facts.known == Known::OpenBucket => Next::SendAgain,
+        Answer::MustNotOpen => Next::ReadOpen,
         // With a time ordinal, the open bucket need not be the last one of the item's moment.
-        Answer::NoMatch if facts.counts_bytes && !facts.is_numbered => MustRead,
-        Answer::NoMatch if facts.is_single => NoneOpen,
-        Answer::NoMatch => MustRead,
+        Answer::NoMatch if facts.counts_bytes && !facts.is_numbered => Next::ReadOpen,
+        Answer::NoMatch if facts.is_single => Next::ReadLast,
+        Answer::NoMatch => Next::ReadOpen,
         // A full or sealed bucket of the same moment.
-        Answer::IdTaken if upsert => NoneOpen,
+        Answer::IdTaken if upsert => Next::ReadLast,
         // Another writer was faster: its bucket is there now, and the same statement joins it.
-        Answer::OtherOpen if upsert && !has_lost_twice(facts.tries) && !may_lack_bytes => Unknown,
-        Answer::IdTaken | Answer::OtherOpen if upsert || facts.counts_bytes || !contended => {
-            MustRead
+        Answer::OtherOpen if upsert && !has_lost_twice(facts.tries) && !may_lack_bytes => {
+            Next::SendAgain
         }
-        Answer::IdTaken | Answer::OtherOpen => Unknown,
-    })
+        Answer::IdTaken | Answer::OtherOpen if upsert || facts.counts_bytes || !contended => {
+            Next::ReadOpen
+        }
+        Answer::IdTaken | Answer::OtherOpen => Next::SendAgain,
+    }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,7 +6,7 @@ use super::{Batch, Engine, NewestBucket, Statement};
 use crate::{
     Result,
     error::{duplicate_index, is_impossible_id, is_killed, is_missing_index},
-    protocol::next::{Answer, Facts, Next, next},
+    protocol::next::{Answer, Facts, Known, Next, next},
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
 };
 
@@ -21,7 +21,7 @@ impl Engine {
         let answer = self.answer(&result);
         // An item may be there already, in this bucket or in another one.
         batch.doubtful |= batch.scope.spec.unique.is_some() && answer != Answer::Stored;
-        let next = next(&batch.newest_bucket, answer, batch.facts(&statement));
+        let next = next(answer, batch.facts(&statement));
         match (next, result) {
             (Next::GoOn, _) => batch.stored(statement),
             (Next::AwaitIndex, Err(error)) => {
@@ -32,7 +32,9 @@ impl Engine {
                 batch.in_doubt = statement.items;
                 return Err(self.context_of(&batch.scope).write(error));
             }
-            (Next::SendAgain(newest_bucket), _) => batch.newest_bucket = newest_bucket,
+            (Next::SendAgain, _) => batch.newest_bucket = NewestBucket::Unknown,
+            (Next::ReadOpen, _) => batch.newest_bucket = NewestBucket::MustRead,
+            (Next::ReadLast, _) => batch.newest_bucket = NewestBucket::NoneOpen,
             // Only errors lead to these.
             (Next::AwaitIndex | Next::Stop, Ok(_)) => {}
         }
@@ -65,6 +67,11 @@ impl Batch {
     fn facts(&self, statement: &Statement) -> Facts {
         let spec = self.scope.spec;
         Facts {
+            known: match self.newest_bucket {
+                NewestBucket::Unknown => Known::Nothing,
+                NewestBucket::Open { .. } => Known::OpenBucket,
+                _ => Known::Other,
+            },
             is_single: statement.items == 1,
             tries: self.tries,
             counts_bytes: self.is_bounded(),

@@ -1,90 +1,96 @@
+//! The table of [`next`] in words and as conditions: a test walks it, and ARCHITECTURE.md shows it.
+
 use std::{fs, path::Path};
 
-use super::{Answer::*, *};
+use super::next::{Answer, Answer::*, Facts, Known, Next, next};
 
 /// A row: the answer, when the row holds (in words, and as a condition), and what comes next (likewise).
 type Row = (
     &'static [Answer],
     &'static str,
-    fn(&NewestBucket, Facts) -> bool,
+    fn(Facts) -> bool,
     &'static str,
-    fn(Next) -> bool,
+    Next,
 );
 
 /// The rows in their order: of an answer the first one that holds counts.
 const TABLE: &[Row] = &[
-    (&[Stored], "", always, "go on with the next items", |next| {
-        next == Next::GoOn
-    }),
+    (
+        &[Stored],
+        "",
+        always,
+        "go on with the next items",
+        Next::GoOn,
+    ),
     (
         &[NoMatch],
         "bytes count, and buckets are not numbered",
-        |_, facts| facts.counts_bytes && !facts.is_numbered,
+        |facts| facts.counts_bytes && !facts.is_numbered,
         MUST_READ,
-        is_read,
+        Next::ReadOpen,
     ),
     (
         &[NoMatch],
         "one item was sent",
-        |_, facts| facts.is_single,
+        |facts| facts.is_single,
         NONE_OPEN,
-        is_none_open,
+        Next::ReadLast,
     ),
-    (&[NoMatch], "", always, MUST_READ, is_read),
+    (&[NoMatch], "", always, MUST_READ, Next::ReadOpen),
     (
         &[MustNotOpen],
         "the open bucket was known, after the third try",
-        |known, facts| matches!(known, NewestBucket::Open { .. }) && facts.tries > 2,
+        |facts| facts.known == Known::OpenBucket && facts.tries > 2,
         UNKNOWN,
-        is_unknown,
+        Next::SendAgain,
     ),
-    (&[MustNotOpen], "", always, MUST_READ, is_read),
+    (&[MustNotOpen], "", always, MUST_READ, Next::ReadOpen),
     (
         &[IdTaken],
         "one item was sent, with nothing known",
         is_upsert,
         NONE_OPEN,
-        is_none_open,
+        Next::ReadLast,
     ),
     (
         &[OtherOpen],
         "the same, not at the second try, and the bucket has bytes left for all that is known",
-        |known, facts| {
-            is_upsert(known, facts)
+        |facts| {
+            is_upsert(facts)
                 && facts.tries != 2
                 && !(facts.counts_bytes && (facts.is_large || facts.tries % 2 == 0))
         },
         UNKNOWN,
-        is_unknown,
+        Next::SendAgain,
     ),
     (
         &[IdTaken, OtherOpen],
         "after the third try, something was known or several items were sent, and bytes do not count",
-        |known, facts| facts.tries > 2 && !is_upsert(known, facts) && !facts.counts_bytes,
+        |facts| facts.tries > 2 && !is_upsert(facts) && !facts.counts_bytes,
         UNKNOWN,
-        is_unknown,
+        Next::SendAgain,
     ),
-    (&[IdTaken, OtherOpen], "", always, MUST_READ, is_read),
+    (&[IdTaken, OtherOpen], "", always, MUST_READ, Next::ReadOpen),
     (
         &[ItemThere],
         "a field is `unique`",
-        |_, facts| facts.is_unique,
+        |facts| facts.is_unique,
         "look up which items are there, and read the open bucket",
-        is_read,
+        Next::ReadOpen,
     ),
     (
         &[ItemThere, Refused],
         "",
         always,
         "stop with an error",
-        |next| next == Next::Stop,
+        Next::Stop,
     ),
     (
         &[NoIndex],
         "",
         always,
         "wait for the index, and send the items again",
-        |next| next == Next::AwaitIndex,
+        Next::AwaitIndex,
     ),
 ];
 
@@ -92,24 +98,12 @@ const UNKNOWN: &str = "send the items again, with nothing known";
 const MUST_READ: &str = "read the open bucket, and send the items again";
 const NONE_OPEN: &str = "read the last id, and open a bucket with the next one";
 
-fn always(_: &NewestBucket, _: Facts) -> bool {
+fn always(_: Facts) -> bool {
     true
 }
 
-fn is_upsert(known: &NewestBucket, facts: Facts) -> bool {
-    *known == NewestBucket::Unknown && facts.is_single
-}
-
-fn is_unknown(next: Next) -> bool {
-    next == Next::SendAgain(NewestBucket::Unknown)
-}
-
-fn is_read(next: Next) -> bool {
-    next == Next::SendAgain(NewestBucket::MustRead)
-}
-
-fn is_none_open(next: Next) -> bool {
-    next == Next::SendAgain(NewestBucket::NoneOpen)
+fn is_upsert(facts: Facts) -> bool {
+    facts.known == Known::Nothing && facts.is_single
 }
 
 fn name(answer: Answer) -> &'static str {
@@ -126,53 +120,38 @@ fn name(answer: Answer) -> &'static str {
 }
 
 fn all_facts() -> impl Iterator<Item = Facts> {
-    (0..5 * 32).map(|n: u32| Facts {
-        tries: n / 32 + 1,
-        is_single: n & 1 > 0,
-        counts_bytes: n & 2 > 0,
-        is_large: n & 4 > 0,
-        is_numbered: n & 8 > 0,
-        is_unique: n & 16 > 0,
+    let known = [Known::Nothing, Known::OpenBucket, Known::Other];
+    known.into_iter().flat_map(|known| {
+        (0..5 * 32).map(move |n: u32| Facts {
+            known,
+            tries: n / 32 + 1,
+            is_single: n & 1 > 0,
+            counts_bytes: n & 2 > 0,
+            is_large: n & 4 > 0,
+            is_numbered: n & 8 > 0,
+            is_unique: n & 16 > 0,
+        })
     })
 }
 
 #[test]
 fn the_table_holds_for_all_that_can_be_known() {
-    let open = NewestBucket::Open {
-        id: "1".to_owned(),
-        room: 1,
-        oversize: 0,
-    };
-    let closed = NewestBucket::Closed { last: None };
-    let (unknown, read, none) = (
-        NewestBucket::Unknown,
-        NewestBucket::MustRead,
-        NewestBucket::NoneOpen,
-    );
-    for known in [unknown, read, none, open, closed] {
-        for facts in all_facts() {
-            for answer in [
-                Stored,
-                NoMatch,
-                MustNotOpen,
-                IdTaken,
-                OtherOpen,
-                ItemThere,
-                NoIndex,
-                Refused,
-            ] {
-                let mut rows = TABLE.iter();
-                let row = rows.find(|(answers, _, when, ..)| {
-                    answers.contains(&answer) && when(&known, facts)
-                });
-                let (_, when, _, then, is_next) = row.expect("a row for each answer");
-                let found = next(&known, answer, facts);
-                assert!(
-                    is_next(found.clone()),
-                    "{answer:?}, {when}: {then}, and not {found:?} ({known:?}, {facts:?})"
-                );
-            }
-        }
+    let answers = [
+        Stored,
+        NoMatch,
+        MustNotOpen,
+        IdTaken,
+        OtherOpen,
+        ItemThere,
+        NoIndex,
+        Refused,
+    ];
+    for (facts, answer) in all_facts().flat_map(|facts| answers.map(|answer| (facts, answer))) {
+        let mut rows = TABLE.iter();
+        let row = rows.find(|(answers, _, when, ..)| answers.contains(&answer) && when(facts));
+        let (_, when, _, then, expected) = row.expect("a row for each answer");
+        let found = next(answer, facts);
+        assert_eq!(found, *expected, "{answer:?}, {when}: {then} ({facts:?})");
     }
 }
 
