@@ -19,12 +19,9 @@ use mongodb::{
 use self::command::{Command, Reply};
 use super::{Server, many::Results};
 use crate::{
-    error::{is_repeatable, maybe_stored},
+    error::{Code, is_repeatable, maybe_stored, refusal},
     protocol::command::Update,
 };
-
-/// TransactionTooOld: the session has already seen this number or a greater one.
-const TOO_OLD: i32 = 225;
 
 /// How many numbers to skip before our first one. A write of the driver whose future was dropped may
 /// still be on its way to the server, with a number that the server does not know yet.
@@ -184,13 +181,10 @@ impl RetryableSession {
 
 /// The latest number of a session, which follows the last `txnNumber` in the message of a refusal.
 fn latest(error: &DriverError) -> Option<i64> {
-    let ErrorKind::Command(error) = &*error.kind else {
+    let (Code::TransactionTooOld, message) = refusal(error)? else {
         return None;
     };
-    if error.code != TOO_OLD {
-        return None;
-    }
-    let (_, named) = error.message.rsplit_once("txnNumber")?;
+    let (_, named) = message.rsplit_once("txnNumber")?;
     let digits = named.trim_start_matches(|c: char| !c.is_ascii_digit());
     let end = digits.find(|c: char| !c.is_ascii_digit());
     digits[..end.unwrap_or(digits.len())].parse().ok()
