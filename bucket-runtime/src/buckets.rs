@@ -6,7 +6,7 @@ use mongodb::{Collection, bson::Document};
 
 use crate::{
     Bucket, KeyRef,
-    protocol::command::KeyScope,
+    protocol::command::{IndexedScope, KeyScope},
     read::reader::Reader,
     schema::{key::Key, spec::BucketSpec},
     write::{append::Writer, engine::Engine},
@@ -81,7 +81,7 @@ impl<T: Bucket> Buckets<T> {
         self.writer.engine.clone()
     }
 
-    pub(crate) fn scope(&self, key: KeyRef<'_, T>) -> KeyScope {
+    pub(crate) fn scope(&self, key: KeyRef<'_, T>) -> IndexedScope {
         KeyScope::new(Self::SPEC, T::Key::parts(key)).by(self.writer.engine.index.get())
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     schema::{
         id,
         key::{Key, KeyPart},
+        open_index::OpenIndex,
         spec::{IdFormat, Ordinal},
     },
     value::{bytes, stored_bucket::StoredBucket},
@@ -170,6 +171,7 @@ fn read<T: Bucket>(input: &[u8]) {
     };
     let key = bucket.key.clone();
     let scope = KeyScope::new(&T::SPEC, T::Key::parts(key.borrowed()));
+    let scope = scope.by(OpenIndex::first(T::SPEC.capacity));
     let items = bucket.elements.len();
     match Page::of(bucket, &scope) {
         Ok(page) => {

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Bucket,
-    protocol::command::{AppendedItems, KeyScope, Update},
+    protocol::command::{AppendedItems, IndexedScope, Update},
+    schema::open_index::OpenIndex,
     write::item,
 };
 
@@ -95,8 +96,8 @@ fn note() -> Note {
 }
 
 /// The element of an item, and the scope that it is appended in.
-fn entry<T: Bucket>(item: &T) -> (KeyScope, item::Entry) {
-    let scope = item::scope(item);
+fn entry<T: Bucket>(item: &T) -> (IndexedScope, item::Entry) {
+    let scope = item::scope(item).by(OpenIndex::first(T::SPEC.capacity));
     let entry = item::entry(item, &scope, |kind| crate::Error::new(kind, "golden"));
     (scope, entry.unwrap())
 }

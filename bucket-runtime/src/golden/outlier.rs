@@ -12,6 +12,7 @@ use crate::{
         extra::Extra,
         pages,
     },
+    schema::open_index::OpenIndex,
 };
 
 #[derive(Serialize, Deserialize, Outlier)]
@@ -30,7 +31,8 @@ fn scope() -> ParentScope {
         text: "7".into(),
         value: 7_i64.into(),
     };
-    ParentScope::new(&Book::SPEC, const { &<Extra<Book> as Bucket>::SPEC }, id)
+    let extras = const { &<Extra<Book> as Bucket>::SPEC };
+    ParentScope::new(&Book::SPEC, extras, id, OpenIndex::first(extras.capacity))
 }
 
 fn values(values: std::ops::Range<i64>) -> Vec<Bson> {

@@ -45,7 +45,7 @@ fn read_with_a_filter() {
 #[test]
 fn read_of_windows_by_time() {
     let (scope, _) = entry(&reading());
-    let scope = KeyScope::new(scope.spec, scope.parts);
+    let scope = KeyScope::new(scope.spec, scope.parts.clone());
     let mut shown = Golden::default();
     let end = DateTime::from_millis(AT.timestamp_millis() + 3_600_000);
     let between = Reading::FIELDS.at.gte(AT).and(Reading::FIELDS.at.lt(end));

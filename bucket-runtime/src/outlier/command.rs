@@ -3,10 +3,11 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    protocol::command::{KeyScope, Update, equality, size},
+    protocol::command::{IndexedScope, KeyScope, Update, equality, size},
     schema::{
         key::KeyPart,
         names::SEALED,
+        open_index::OpenIndex,
         size::layout::{digits, field, signed},
         spec::OutlierSpec,
     },
@@ -18,7 +19,7 @@ use crate::{
 pub(crate) struct ParentScope {
     pub(crate) spec: &'static OutlierSpec,
     /// The parent's id as the key of its extras.
-    pub(crate) extras: KeyScope,
+    pub(crate) extras: IndexedScope,
     id: Bson,
 }
 
@@ -27,11 +28,12 @@ impl ParentScope {
         spec: &'static OutlierSpec,
         extras: &'static crate::BucketSpec,
         id: KeyPart,
+        open: OpenIndex,
     ) -> Self {
         Self {
             spec,
             id: id.value.clone(),
-            extras: KeyScope::new(extras, vec![id]),
+            extras: KeyScope::new(extras, vec![id]).by(open),
         }
     }
 

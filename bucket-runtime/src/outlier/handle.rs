@@ -86,6 +86,7 @@ impl<T: Outlier> Outliers<T> {
 
     pub(crate) fn scope(&self, id: IdRef<'_, T>) -> ParentScope {
         let part = <(T::Id,)>::parts(id).remove(0);
-        ParentScope::new(Self::SPEC, Self::EXTRAS, part)
+        let open = self.collections.extras.index.get();
+        ParentScope::new(Self::SPEC, Self::EXTRAS, part, open)
     }
 }

@@ -4,7 +4,7 @@ use mongodb::bson::{Document, doc};
 
 use crate::{
     error::Kind,
-    protocol::command::KeyScope,
+    protocol::command::IndexedScope,
     schema::{
         names::{OVERSIZE, SEALED},
         size::{
@@ -39,7 +39,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// `None` if a bucket of the key cannot exceed its bytes.
-    pub(crate) fn of(scope: &KeyScope) -> Option<Self> {
+    pub(crate) fn of(scope: &IndexedScope) -> Option<Self> {
         let spec = scope.spec;
         let max = scope.max_bytes()?;
         let id = 5 + scope.prefix.len() as u64 + ORDINAL;

@@ -6,6 +6,8 @@ mod identity;
 mod index;
 mod shard_key;
 
+use std::ops::Deref;
+
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
 pub(crate) use self::{
@@ -34,13 +36,27 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct KeyScope {
     pub(crate) spec: &'static BucketSpec,
-    /// The collection's open index, as last read.
-    pub(crate) open: OpenIndex,
     pub(crate) parts: Vec<KeyPart>,
     /// The window's start. Writing treats it as one more part of the key; reading knows only keys.
     pub(crate) window: Option<DateTime>,
     /// The prefix of the ids of all buckets of the key or window.
     pub(crate) prefix: String,
+}
+
+/// A key, and the collection's open index as it was last read: what depends on the capacity needs both.
+/// It can do all that the key can.
+#[derive(Debug, Clone)]
+pub(crate) struct IndexedScope {
+    pub(crate) key: KeyScope,
+    pub(crate) open: OpenIndex,
+}
+
+impl Deref for IndexedScope {
+    type Target = KeyScope;
+
+    fn deref(&self) -> &KeyScope {
+        &self.key
+    }
 }
 
 /// One statement of an `update` command.
@@ -77,24 +93,15 @@ impl KeyScope {
         let prefix = id::prefix(&spec.id, &parts);
         Self {
             spec,
-            open: OpenIndex::first(spec.capacity),
             parts,
             window: None,
             prefix,
         }
     }
 
-    /// The same key, with this open index.
-    pub(crate) fn by(mut self, open: OpenIndex) -> Self {
-        self.open = open;
-        self
-    }
-
-    /// The maximum size of a bucket, if it has to be checked: the compiler's proof holds only up to the
-    /// struct's capacity.
-    pub(crate) fn max_bytes(&self) -> Option<u32> {
-        let is_bounded = self.spec.is_bounded && self.open.capacity <= self.spec.capacity;
-        (!is_bounded).then_some(self.spec.max_bytes)
+    /// The same key, for commands that depend on this open index.
+    pub(crate) fn by(self, open: OpenIndex) -> IndexedScope {
+        IndexedScope { key: self, open }
     }
 
     /// Narrows the scope to the window of this moment, if buckets have windows. A moment that no id can
@@ -199,6 +206,15 @@ impl KeyScope {
     /// program that does not know the format.
     pub(crate) fn holds<T: Bucket, E>(&self, bucket: &StoredBucket<T, E>) -> bool {
         T::Key::parts(bucket.key.borrowed()) == self.parts && bucket.id.starts_with(&self.prefix)
+    }
+}
+
+impl IndexedScope {
+    /// The maximum size of a bucket, if it has to be checked: the compiler's proof holds only up to the
+    /// struct's capacity.
+    pub(crate) fn max_bytes(&self) -> Option<u32> {
+        let is_bounded = self.spec.is_bounded && self.open.capacity <= self.spec.capacity;
+        (!is_bounded).then_some(self.spec.max_bytes)
     }
 
     /// The open bucket of the key, even if its id is not one of the key's.

@@ -2,7 +2,7 @@
 
 use mongodb::bson::Bson;
 
-use crate::protocol::command::KeyScope;
+use crate::protocol::command::IndexedScope;
 
 /// What a writer knows of a key's newest bucket. It may be out of date at any time: then the server
 /// refuses the statement that was built on it.
@@ -56,7 +56,7 @@ impl NewestBucket {
     }
 
     /// The state that the key's open bucket shows; if its id cannot be one of the key's, that id.
-    pub(crate) fn by_open(open: OpenBucket, scope: &KeyScope) -> Result<Self, Bson> {
+    pub(crate) fn by_open(open: OpenBucket, scope: &IndexedScope) -> Result<Self, Bson> {
         match open.id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Self::Open {
                 id,

@@ -1,6 +1,6 @@
 //! Which successive items share a bucket, if each bucket takes as many as it can.
 
-use crate::protocol::{budget::Budget, command::KeyScope};
+use crate::protocol::{budget::Budget, command::IndexedScope};
 
 /// Successive items that share a bucket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub(crate) struct Packer {
 
 impl Packer {
     /// A new bucket of the key.
-    pub(crate) fn of(scope: &KeyScope) -> Self {
+    pub(crate) fn of(scope: &IndexedScope) -> Self {
         Self::with_room(scope, scope.open.capacity as usize, None)
     }
 
     /// A bucket of the key that takes this many items; `before` is the oversize of an existing one.
-    pub(crate) fn with_room(scope: &KeyScope, room: usize, before: Option<i64>) -> Self {
+    pub(crate) fn with_room(scope: &IndexedScope, room: usize, before: Option<i64>) -> Self {
         Self {
             budget: Budget::of(scope),
             room,
@@ -59,7 +59,7 @@ impl Packer {
 }
 
 /// How the key's buckets divide values of these sizes.
-pub(crate) fn packs(scope: &KeyScope, sizes: impl IntoIterator<Item = usize>) -> Vec<Pack> {
+pub(crate) fn packs(scope: &IndexedScope, sizes: impl IntoIterator<Item = usize>) -> Vec<Pack> {
     let new = Packer::of(scope);
     let (mut packs, mut packer) = (Vec::new(), new);
     for size in sizes {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::{
     protocol::{
-        command::{KeyScope, open_index_filter},
+        command::{IndexedScope, open_index_filter},
         query::{Query, Start},
         range::Range,
     },
@@ -39,7 +39,7 @@ struct NotFull {
 /// examines only keys, one for each skipped bucket.
 pub(crate) async fn seek(
     server: &Server,
-    scope: &KeyScope,
+    scope: &IndexedScope,
     query: &Query,
     mut session: Option<&mut ClientSession>,
 ) -> Result<Option<Start>, DriverError> {
@@ -60,7 +60,7 @@ pub(crate) async fn seek(
 
 /// The buckets of a key that are not full, in the order of the query. A sealed one that is full counts
 /// like any other full bucket.
-fn not_full(scope: &KeyScope, direction: i32) -> [Document; 3] {
+fn not_full(scope: &IndexedScope, direction: i32) -> [Document; 3] {
     let mut filter = scope.equalities();
     filter.extend(open_index_filter(scope.spec, scope.open));
     filter.extend(scope.ids());
@@ -71,7 +71,7 @@ fn not_full(scope: &KeyScope, direction: i32) -> [Document; 3] {
     ]
 }
 
-fn read(scope: &KeyScope, found: &Document) -> Option<NotFull> {
+fn read(scope: &IndexedScope, found: &Document) -> Option<NotFull> {
     let count = found.get(scope.spec.count).and_then(whole).unwrap_or(0);
     let capacity = u64::from(scope.open.capacity);
     Some(NotFull {
@@ -87,7 +87,7 @@ struct Places {
 }
 
 /// The first position is right if no bucket before it has room; all room moves it back.
-fn places(scope: &KeyScope, query: &Query, not_full: &[NotFull]) -> Places {
+fn places(scope: &IndexedScope, query: &Query, not_full: &[NotFull]) -> Places {
     let capacity = u64::from(scope.open.capacity);
     let room: u64 = not_full.iter().map(|bucket| bucket.room).sum();
     let first = query.skip / capacity;
@@ -110,7 +110,7 @@ fn ids(query: &Query, places: &Places) -> Range {
 
 /// The last of these positions that the query's skip reaches.
 fn start(
-    scope: &KeyScope,
+    scope: &IndexedScope,
     query: &Query,
     not_full: &[NotFull],
     first: u64,
@@ -148,9 +148,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        protocol::filter::Node,
+        protocol::{command::KeyScope, filter::Node},
         schema::{
             key::KeyPart,
+            open_index::OpenIndex,
             spec::{BucketSpec, IdFormat, KeyName, Ordinal},
         },
     };
@@ -173,7 +174,7 @@ mod tests {
             limit in proptest::option::of(1..20_u64),
         ) {
             let part = KeyPart { text: "a".into(), value: "a".into() };
-            let scope = KeyScope::new(&SPEC, vec![part]);
+            let scope = KeyScope::new(&SPEC, vec![part]).by(OpenIndex::first(4));
             let mut buckets: Vec<_> = counts.iter().enumerate()
                 .map(|(n, count)| (format!("a_{n:010}"), *count))
                 .collect();

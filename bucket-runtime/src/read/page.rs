@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{
     Bucket,
-    protocol::command::KeyScope,
+    protocol::command::IndexedScope,
     schema::id,
     value::{
         rollup::{Rollup, Totals},
@@ -76,7 +76,7 @@ impl<'p, T> IntoIterator for &'p Page<T> {
 impl<T: Bucket> Page<T> {
     /// Makes a page of a stored bucket for a reader of this key. If the bucket has another key, which
     /// only a program that does not know the format can cause, the error is the bucket's id.
-    pub(crate) fn of(bucket: StoredBucket<T>, scope: &KeyScope) -> Result<Self, String> {
+    pub(crate) fn of(bucket: StoredBucket<T>, scope: &IndexedScope) -> Result<Self, String> {
         if !scope.holds(&bucket) {
             return Err(bucket.id);
         }

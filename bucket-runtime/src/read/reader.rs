@@ -3,7 +3,7 @@
 use crate::{
     Bucket, Result,
     error::Kind,
-    protocol::command::KeyScope,
+    protocol::command::IndexedScope,
     read::page::Page,
     server::{
         Server,
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(crate) struct Reader {
     pub(crate) server: Server,
-    pub(crate) scope: KeyScope,
+    pub(crate) scope: IndexedScope,
 }
 
 impl Reader {

@@ -50,7 +50,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn rollup(&self, key: KeyRef<'_, T>) -> ReadRollup<'static, T> {
-        ReadRollup::new(&self.writer.engine.server, Some(self.scope(key)))
+        ReadRollup::new(&self.writer.engine.server, Some(self.scope(key).key))
     }
 
     /// Adds up the rollups of all keys' buckets on the server. It reads all buckets; otherwise it is

@@ -10,7 +10,7 @@ use mongodb::{
 use super::{Server, primary, with_session};
 use crate::{
     protocol::{
-        command::{KeyScope, each_one},
+        command::{IndexedScope, each_one},
         newest_bucket::{LastBucket, OpenBucket},
     },
     schema::{
@@ -45,7 +45,7 @@ impl Server {
     /// The greatest of these ids of a key; see [`last`](Self::last).
     pub(crate) async fn last_id(
         &self,
-        scope: &KeyScope,
+        scope: &IndexedScope,
         ids: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<String>, DriverError> {
@@ -57,7 +57,7 @@ impl Server {
     /// The key's open bucket, if there is one, as the primary has it.
     pub(crate) async fn open_bucket(
         &self,
-        scope: &KeyScope,
+        scope: &IndexedScope,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<OpenBucket>, DriverError> {
         let action = (self.collection)
@@ -79,7 +79,7 @@ impl Server {
     /// A key's last bucket; see [`last`](Self::last).
     pub(crate) async fn last_bucket(
         &self,
-        scope: &KeyScope,
+        scope: &IndexedScope,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<LastBucket>, DriverError> {
         let mut projection = filling(scope.spec);
@@ -104,7 +104,7 @@ impl Server {
     /// The open buckets of these keys, each with the values of its key fields (and of the window).
     pub(crate) async fn open_buckets(
         &self,
-        scopes: &[&KeyScope],
+        scopes: &[&IndexedScope],
     ) -> Result<Vec<(Vec<Bson>, OpenBucket)>, DriverError> {
         let Some((spec, open)) = scopes.first().map(|scope| (scope.spec, scope.open)) else {
             return Ok(Vec::new());
@@ -113,7 +113,7 @@ impl Server {
         let mut projection = each_one(names.iter().copied());
         projection.extend(filling(spec));
         let mut buckets = (self.collection)
-            .find(KeyScope::open_buckets_anywhere(scopes))
+            .find(IndexedScope::open_buckets_anywhere(scopes))
             .hint(Hint::Name(open.name.to_owned()))
             .projection(projection)
             .selection_criteria(primary())

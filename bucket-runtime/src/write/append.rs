@@ -4,7 +4,7 @@ use mongodb::ClientSession;
 
 use crate::{
     Bucket, Buckets, Result,
-    protocol::command::KeyScope,
+    protocol::command::IndexedScope,
     write::{
         appended::Appended,
         combine::Combiner,
@@ -66,7 +66,7 @@ impl<T: Bucket> Buckets<T> {
 #[must_use = "an append is sent when it is awaited"]
 pub struct Append<'s> {
     writer: Writer,
-    scope: KeyScope,
+    scope: IndexedScope,
     entry: Result<Entry>,
     session: Option<&'s mut ClientSession>,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Writer {
 
 impl<'s> Append<'s> {
     pub(crate) fn new<T: Bucket>(writer: &Writer, item: &T) -> Self {
-        let scope = item::scope(item);
+        let scope = item::scope(item).by(writer.engine.index.get());
         Self {
             writer: writer.clone(),
             entry: item::entry(item, &scope, |kind| {
@@ -106,7 +106,7 @@ impl<'s> Append<'s> {
         let Writer { engine, combiner } = self.writer;
         let (entry, session) = (self.entry?, self.session);
         match combiner {
-            Some(combiner) if session.is_none() => combiner.append(self.scope, entry).await,
+            Some(combiner) if session.is_none() => combiner.append(self.scope.key, entry).await,
             _ => engine.append_one(self.scope, entry, session).await,
         }
     }

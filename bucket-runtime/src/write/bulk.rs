@@ -141,7 +141,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         while let Some(item) = items.next().await {
             let has_failed = match check(&load.engine, &item) {
                 Ok(()) => {
-                    keys.push(index, item);
+                    keys.push(index, item, &load.engine.index);
                     false
                 }
                 Err(error) => {

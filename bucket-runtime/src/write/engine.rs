@@ -16,7 +16,7 @@ use crate::{
     error::Kind,
     protocol::{
         budget::Budget,
-        command::{AppendedItems, KeyScope},
+        command::{AppendedItems, IndexedScope, KeyScope},
     },
     schema::open_index::OpenIndex,
     server::{Server, context::ErrorContext, current_index::CurrentIndex},
@@ -65,7 +65,7 @@ impl Engine {
     /// Sends one item.
     pub(crate) async fn append_one(
         &self,
-        scope: KeyScope,
+        scope: IndexedScope,
         entry: Entry,
         session: Option<&mut ClientSession>,
     ) -> Result<Appended> {
@@ -192,7 +192,7 @@ impl Engine {
     /// Appends one element if the key has an open bucket; returns whether it has. One round trip.
     pub(crate) async fn append_to_open(
         &self,
-        scope: &KeyScope,
+        scope: &IndexedScope,
         element: Bson,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {

@@ -8,7 +8,7 @@ use crate::{
     error::Kind,
     protocol::{
         budget::Budget,
-        command::{self, KeyScope},
+        command::{self, IndexedScope, KeyScope},
     },
     schema::{id, key::Key, spec::Ordinal},
     value::element::{Element, Refusal},
@@ -55,7 +55,7 @@ pub(crate) fn write_prefix<T: Bucket>(item: &T, out: &mut String) {
 /// The entry of an item.
 pub(crate) fn entry<T: Bucket>(
     item: &T,
-    scope: &KeyScope,
+    scope: &IndexedScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
     Ok(Entry {
@@ -69,7 +69,7 @@ pub(crate) fn entry<T: Bucket>(
 /// The element as it is stored, or an error if it may not be stored.
 pub(crate) fn stored<T: Bucket>(
     item: &T,
-    scope: &KeyScope,
+    scope: &IndexedScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Bson, Error> {
     check_lengths(item).map_err(&fail)?;

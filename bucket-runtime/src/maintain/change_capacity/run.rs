@@ -4,7 +4,7 @@ use mongodb::bson::{Document, doc};
 
 use crate::{
     error::Kind,
-    protocol::command::KeyScope,
+    protocol::command::IndexedScope,
     schema::{id, spec::Ordinal},
     write::engine::next_number,
 };
@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Successive buckets, starting with this one.
 pub(super) struct Run {
-    pub(super) scope: KeyScope,
+    pub(super) scope: IndexedScope,
     pub(super) from: String,
     /// Whether the run continues after the moment of the first bucket.
     pub(super) repack: bool,

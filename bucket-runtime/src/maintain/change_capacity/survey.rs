@@ -7,7 +7,7 @@ use crate::{
     Bucket, Error, Result,
     error::{Kind, is_aborted},
     maintain::verify::{Facts, Verifier, verifier},
-    protocol::command::KeyScope,
+    protocol::command::{IndexedScope, KeyScope},
     schema::open_index::OpenIndex,
     server::{Server, transaction},
 };
@@ -29,7 +29,7 @@ pub(super) struct Survey<'p, T> {
 
 /// The findings about a key, or about one of its windows.
 struct Unit {
-    scope: KeyScope,
+    scope: IndexedScope,
     /// The first bucket that is not full.
     first: Option<String>,
     /// Whether some bucket is not densely packed: too full, sealed with room left, or followed by
@@ -130,9 +130,9 @@ impl<'p, T: Bucket> Survey<'p, T> {
 }
 
 impl Unit {
-    fn new(scope: KeyScope, open: OpenIndex) -> Self {
+    fn new(key: KeyScope, open: OpenIndex) -> Self {
         Self {
-            scope: scope.by(open),
+            scope: key.by(open),
             first: None,
             loose: false,
             overfull: Vec::new(),

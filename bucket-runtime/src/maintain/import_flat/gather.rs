@@ -11,7 +11,11 @@ use super::{
 use crate::{
     Bucket, Error, Result,
     error::Kind,
-    protocol::{budget::Budget, command::KeyScope, pack::Packer},
+    protocol::{
+        budget::Budget,
+        command::{IndexedScope, KeyScope},
+        pack::Packer,
+    },
     schema::{id, key::Key},
     server::{
         Server,
@@ -43,7 +47,7 @@ pub(super) struct Gather<T> {
 }
 
 struct Current<T> {
-    scope: KeyScope,
+    scope: IndexedScope,
     held: Vec<Held<T>>,
     /// How they fill the next bucket.
     packer: Packer,
@@ -159,7 +163,7 @@ impl<T: Bucket> Gather<T> {
     /// The key or window of a first item. Nothing of that key is stored yet, or this is a further window
     /// of it. If the import continues an earlier one, it may be the key where that one stopped, after a
     /// full bucket.
-    async fn begin_key(&mut self, scope: KeyScope, first: &Held<T>) -> Result<Current<T>> {
+    async fn begin_key(&mut self, scope: IndexedScope, first: &Held<T>) -> Result<Current<T>> {
         let current = self.current.as_ref().map(|current| &current.scope.prefix);
         let before = current.or(self.record.left_in.as_ref());
         let key = id::prefix(&T::SPEC.id, &scope.parts);
@@ -175,7 +179,7 @@ impl<T: Bucket> Gather<T> {
             }
             Some(before) if before.starts_with(&key) => Ids::behind(None, None),
             _ => {
-                self.ready.begin_key(scope.clone());
+                self.ready.begin_key(scope.key.clone());
                 Ids::behind(None, None)
             }
         };

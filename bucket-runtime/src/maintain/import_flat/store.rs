@@ -12,7 +12,7 @@ use super::record::{Record, taken};
 use crate::{
     Bucket, Error, Result,
     error::{Kind, duplicate_index},
-    protocol::command::KeyScope,
+    protocol::command::{IndexedScope, KeyScope},
     server::transaction::Attempt,
     value::element::raw,
     write::{
@@ -25,7 +25,7 @@ use crate::{
 pub(super) struct Ready<T> {
     /// The keys whose first buckets are among these.
     begun: Vec<KeyScope>,
-    chunks: Vec<(KeyScope, PlannedBucket<T>)>,
+    chunks: Vec<(IndexedScope, PlannedBucket<T>)>,
     /// How many bytes their items take.
     pub(super) bytes: usize,
     /// The sort values of the last item.
@@ -48,7 +48,7 @@ impl<T: Bucket> Ready<T> {
         self.begun.push(scope);
     }
 
-    pub(super) fn push(&mut self, scope: KeyScope, chunk: PlannedBucket<T>, at: Vec<Bson>) {
+    pub(super) fn push(&mut self, scope: IndexedScope, chunk: PlannedBucket<T>, at: Vec<Bson>) {
         self.chunks.push((scope, chunk));
         self.at = at;
     }
@@ -119,7 +119,7 @@ impl<T: Bucket> Store<T> {
 
     /// The buckets as documents; `None` if their items have to be appended one by one.
     fn documents(&self) -> Option<Vec<RawDocumentBuf>> {
-        let document = |(scope, chunk): &(KeyScope, PlannedBucket<T>)| {
+        let document = |(scope, chunk): &(IndexedScope, PlannedBucket<T>)| {
             let is_whole = !has_twins(&chunk.held);
             is_whole.then_some(())?;
             raw(&chunk.document(scope)?).ok()

@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{KeyScope, Update, identity, identity_path};
+use super::{IndexedScope, Update, identity, identity_path};
 use crate::{
     protocol::budget::Budget,
     schema::names::{OVERSIZE, SEALED},
@@ -19,7 +19,7 @@ pub(crate) struct AppendedItems {
     pub(crate) oversize: i64,
 }
 
-impl KeyScope {
+impl IndexedScope {
     /// The append in one round trip: into the open bucket, or into a new one with this id.
     pub(crate) fn append_or_open(&self, items: AppendedItems, new_id: &str) -> Update {
         let filter = self.open_bucket(&items);

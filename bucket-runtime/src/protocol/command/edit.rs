@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::KeyScope;
+use super::{IndexedScope, KeyScope};
 use crate::{
     schema::names::{NEWEST, OVERSIZE, SEALED},
     value::rollup::Totals,
@@ -62,34 +62,6 @@ impl KeyScope {
         vec![doc! { "$set": self.with(place, Some(element), kept) }]
     }
 
-    /// Removes an item, and seals the bucket if it was full, since there must be no second open one. A
-    /// bucket that was not open when it was read is sealed in any case: it may have been rewritten
-    /// since, for another capacity.
-    pub(crate) fn take_out(
-        &self,
-        place: &Place,
-        was_open: bool,
-        kept: KeptFields,
-    ) -> Vec<Document> {
-        let count = format!("${}", self.spec.count);
-        let was_full = match was_open {
-            true => doc! { "$gte": [&count, self.open.bound()] }.into(),
-            false => Bson::Boolean(true),
-        };
-        let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
-        let size = doc! { "$size": format!("${}", self.spec.items) };
-        // To a change stream, an append to an empty array looks like the rest of a longer one, except
-        // for the type of the count, which the append leaves unchanged.
-        let new_count = doc! { "$cond": [{ "$eq": [&size, 0] }, 0_i64, &size] };
-        vec![
-            doc! { "$set": self.with(place, None, kept) },
-            doc! { "$set": {
-                self.spec.count: new_count,
-                SEALED: { "$cond": [was_full, "$_id", as_it_is] },
-            } },
-        ]
-    }
-
     /// The bucket's fields with this element in place of an item, or without the item.
     fn with(&self, place: &Place, element: Option<Bson>, kept: KeptFields) -> Document {
         let items = format!("${}", self.spec.items);
@@ -123,6 +95,36 @@ impl KeyScope {
         filter.insert(self.spec.count, 0_i32);
         filter.insert(SEALED, doc! { "$exists": true });
         filter
+    }
+}
+
+impl IndexedScope {
+    /// Removes an item, and seals the bucket if it was full, since there must be no second open one. A
+    /// bucket that was not open when it was read is sealed in any case: it may have been rewritten
+    /// since, for another capacity.
+    pub(crate) fn take_out(
+        &self,
+        place: &Place,
+        was_open: bool,
+        kept: KeptFields,
+    ) -> Vec<Document> {
+        let count = format!("${}", self.spec.count);
+        let was_full = match was_open {
+            true => doc! { "$gte": [&count, self.open.bound()] }.into(),
+            false => Bson::Boolean(true),
+        };
+        let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
+        let size = doc! { "$size": format!("${}", self.spec.items) };
+        // To a change stream, an append to an empty array looks like the rest of a longer one, except
+        // for the type of the count, which the append leaves unchanged.
+        let new_count = doc! { "$cond": [{ "$eq": [&size, 0] }, 0_i64, &size] };
+        vec![
+            doc! { "$set": self.with(place, None, kept) },
+            doc! { "$set": {
+                self.spec.count: new_count,
+                SEALED: { "$cond": [was_full, "$_id", as_it_is] },
+            } },
+        ]
     }
 }
 

@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 use super::{Query, projection};
 use crate::{
-    protocol::command::KeyScope,
+    protocol::command::IndexedScope,
     schema::{
         names::{OVERSIZE, SEALED},
         spec::BucketSpec,
@@ -18,7 +18,7 @@ impl Query {
     pub(crate) fn place(
         &self,
         spec: &BucketSpec,
-        scope: &KeyScope,
+        scope: &IndexedScope,
         with_all: bool,
     ) -> Vec<Document> {
         let items = format!("${}", spec.items);

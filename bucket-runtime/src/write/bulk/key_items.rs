@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::{failed::FailedItem, sizes::Sizes};
 use crate::{
     Bucket, Error, Result,
-    protocol::command::KeyScope,
+    protocol::command::IndexedScope,
+    server::current_index::CurrentIndex,
     write::{
         engine::{Engine, NewestBucket},
         item::{self, Entry},
@@ -23,7 +24,7 @@ pub(crate) struct Held<T> {
 /// The items of one key, in the order of the call.
 #[derive(Debug)]
 pub(crate) struct KeyItems<T> {
-    pub(crate) scope: KeyScope,
+    pub(crate) scope: IndexedScope,
     pub(crate) held: Vec<Held<T>>,
     pub(crate) newest_bucket: NewestBucket,
 }
@@ -51,7 +52,7 @@ impl<T> Default for ItemsByKey<T> {
 
 impl<T: Bucket> Held<T> {
     /// With a time ordinal, the id of a bucket that this item opens.
-    pub(crate) fn opening_id(&self, scope: &KeyScope) -> Option<String> {
+    pub(crate) fn opening_id(&self, scope: &IndexedScope) -> Option<String> {
         // The time was checked when the item was taken.
         item::opening_id(scope, self.item.time()).ok().flatten()
     }
@@ -62,7 +63,7 @@ impl<T: Bucket> Held<T> {
     }
 
     /// The entry of the item.
-    pub(crate) fn entry(&self, engine: &Engine, scope: &KeyScope) -> Result<Entry> {
+    pub(crate) fn entry(&self, engine: &Engine, scope: &IndexedScope) -> Result<Entry> {
         item::entry(&self.item, scope, |kind| {
             engine.context_of(scope).kind(kind)
         })
@@ -91,7 +92,7 @@ impl<T: Bucket> KeyItems<T> {
 }
 
 impl<T: Bucket> ItemsByKey<T> {
-    pub(crate) fn push(&mut self, index: u64, item: T) {
+    pub(crate) fn push(&mut self, index: u64, item: T, current: &CurrentIndex) {
         self.bytes += self.sizes.estimate(&item);
         self.prefix.clear();
         item::write_prefix(&item, &mut self.prefix);
@@ -99,7 +100,7 @@ impl<T: Bucket> ItemsByKey<T> {
         if let Some(key_items) = self.keys.get_mut(&self.prefix) {
             key_items.held.push(held);
         } else {
-            let scope = item::scope(&held.item);
+            let scope = item::scope(&held.item).by(current.get());
             let key_items = KeyItems {
                 held: vec![held],
                 // With a capacity of 1 no bucket is ever open, so there is nothing to look for.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Bucket, Error,
-    protocol::command::KeyScope,
+    protocol::command::IndexedScope,
     write::{
         appended::Appended,
         engine::{Batch, Engine},
@@ -136,7 +136,11 @@ impl<T: Bucket> Load<T> {
     }
 
     /// The items with their entries, except those that cannot be written as BSON.
-    fn entries(&self, scope: &KeyScope, held: Vec<Held<T>>) -> (Vec<Option<Held<T>>>, Vec<Entry>) {
+    fn entries(
+        &self,
+        scope: &IndexedScope,
+        held: Vec<Held<T>>,
+    ) -> (Vec<Option<Held<T>>>, Vec<Entry>) {
         let entries = held.into_iter().filter_map(|held| {
             let entry = held.entry(&self.engine, scope);
             match entry {

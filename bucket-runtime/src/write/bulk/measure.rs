@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Bucket,
-    protocol::{budget::Budget, command::KeyScope},
+    protocol::{budget::Budget, command::IndexedScope},
     schema::spec::MAX_BYTES,
     value::element::raw,
     write::engine::{COMMAND_BYTES, NewestBucket},
@@ -57,7 +57,10 @@ pub(super) fn documents<T: Bucket>(
 }
 
 /// A bucket as a document; `None` if it cannot be written or would exceed its bytes.
-fn document<T: Bucket>(scope: &KeyScope, chunk: &mut PlannedBucket<T>) -> Option<RawDocumentBuf> {
+fn document<T: Bucket>(
+    scope: &IndexedScope,
+    chunk: &mut PlannedBucket<T>,
+) -> Option<RawDocumentBuf> {
     let document = raw(&chunk.document(scope)?).ok()?;
     let size = document.as_bytes().len();
     let Some(budget) = Budget::of(scope) else {
@@ -82,7 +85,7 @@ fn document<T: Bucket>(scope: &KeyScope, chunk: &mut PlannedBucket<T>) -> Option
 }
 
 /// How many bytes each element takes beyond its share.
-fn oversizes(document: &RawDocument, scope: &KeyScope, budget: &Budget) -> Option<Vec<i64>> {
+fn oversizes(document: &RawDocument, scope: &IndexedScope, budget: &Budget) -> Option<Vec<i64>> {
     let RawBsonRef::Array(items) = document.get(scope.spec.items).ok()?? else {
         return None;
     };
@@ -107,7 +110,7 @@ impl<T: Bucket> PlannedBucket<T> {
     /// Whether the bucket may be split into several sealed ones. Where ids count up, the buckets after
     /// it would need other ids. A bucket that is to take more items is left to the append protocol, and
     /// so is one with an item that never fits, since the others may fit without it.
-    fn can_be_cut(&self, scope: &KeyScope) -> bool {
+    fn can_be_cut(&self, scope: &IndexedScope) -> bool {
         let is_shut = self.sealed || self.held.len() == scope.open.capacity as usize;
         let is_named = self
             .held
@@ -123,7 +126,7 @@ impl<T: Bucket> PlannedBucket<T> {
 
     /// Splits the bucket into sealed ones that stay within their bytes, each named after its own first
     /// item. If such an id is taken, the insert finds out and changes it.
-    fn cut(self, scope: &KeyScope) -> Vec<Self> {
+    fn cut(self, scope: &IndexedScope) -> Vec<Self> {
         let budget = Budget::of(scope);
         let mut parts: Vec<Self> = Vec::new();
         let mut bytes = 0;

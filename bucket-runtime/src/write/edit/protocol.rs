@@ -14,7 +14,7 @@ use crate::{
     error::Kind,
     protocol::{
         budget::Budget,
-        command::{KeptFields, before_all_windows},
+        command::{IndexedScope, KeptFields, before_all_windows},
         filter::Filter,
         query::Query,
     },
@@ -188,6 +188,7 @@ impl<T: Bucket> Editor<T> {
         if identity(item) != identity_before {
             return Err(self.reader.context().kind(Kind::Moved("identity")));
         }
+        let after = after.by(scope.open);
         let element = item::stored(item, &after, |kind| self.reader.context().kind(kind))?;
         let time = item.time();
         let mut unchanged = scope.unchanged(&found.place);
@@ -214,7 +215,8 @@ impl<T: Bucket> Editor<T> {
 
     /// The byte budget of the bucket for an item of this time, if it has to be checked.
     fn budget(&self, time: Option<DateTime>) -> Option<Budget> {
-        Budget::of(&self.reader.scope.clone().at(time))
+        let IndexedScope { key, open } = self.reader.scope.clone();
+        Budget::of(&key.at(time).by(open))
     }
 
     /// The item with this element, as it will be read.

@@ -12,7 +12,7 @@ use crate::{
     Error,
     protocol::{
         budget::Budget,
-        command::{KeyScope, identity},
+        command::{IndexedScope, KeyScope, identity},
         next::is_contended,
     },
     schema::open_index::OpenIndex,
@@ -30,7 +30,7 @@ const LOOKED_UP: usize = 1000;
 /// Items of one key on their way into its buckets, in order.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    pub(crate) scope: KeyScope,
+    pub(crate) scope: IndexedScope,
     /// The items that are not stored yet, each with its place in the call.
     entries: VecDeque<(usize, Entry)>,
     /// The items that are stored, by their places, until their callers learn it.
@@ -49,7 +49,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(scope: KeyScope, entries: impl IntoIterator<Item = Entry>) -> Self {
+    pub(crate) fn new(scope: IndexedScope, entries: impl IntoIterator<Item = Entry>) -> Self {
         let entries: VecDeque<_> = entries.into_iter().enumerate().collect();
         Self {
             scope,

@@ -4,7 +4,7 @@ use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
 use tokio::sync::MutexGuard;
 
 use super::{Batch, Engine, NewestBucket};
-use crate::{Result, error::Kind, protocol::command::KeyScope};
+use crate::{Result, error::Kind, protocol::command::IndexedScope};
 
 impl Engine {
     /// Removes the items that are stored already, if some may be. One round trip.
@@ -85,7 +85,7 @@ impl Engine {
     /// not find its items. It may come from another id format, or another program.
     async fn open_bucket(
         &self,
-        scope: &KeyScope,
+        scope: &IndexedScope,
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
         let open = self.server.open_bucket(scope, session).await;
