@@ -3,4 +3,5 @@
 pub(crate) mod database;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod proxy;
+pub(crate) mod scale;
 pub(crate) mod sharding;

@@ -13,12 +13,19 @@ use tokio::task::JoinSet;
 
 use crate::{
     append::unique::{Numbered7, Order, Seconds7, assert_each_once, fresh, order, stored},
-    support::database::{client, database, server},
+    support::{
+        database::{client, database, server},
+        scale::scaled,
+    },
 };
 
 const CALL: &str = "BUCKET_TESTS_UNIQUE";
-const ITEMS: i64 = 1000;
 const TASKS: usize = 32;
+
+/// The other processes inherit the variable that scales the tests.
+fn items() -> i64 {
+    scaled(1000)
+}
 
 /// Not a test: the other processes run this, to the end or until they are killed.
 #[tokio::test(flavor = "multi_thread")]
@@ -42,7 +49,7 @@ async fn send<T: Order>(db: &Database) {
     for sender in 0..TASKS {
         let orders = orders.clone();
         senders.spawn(async move {
-            let mut numbers: Vec<_> = (0..ITEMS).collect();
+            let mut numbers: Vec<_> = (0..items()).collect();
             numbers.shuffle(&mut rand::rng());
             if sender % 8 == 0 {
                 let load = numbers.into_iter().map(order::<T>).collect::<Vec<_>>();
@@ -80,7 +87,7 @@ async fn killed<T: Order>(test: &str, how: &'static str) {
     for _ in 0..4 {
         let mut child = start(db.name(), how, uri);
         // Kill it once it has stored some more items, unless it finishes first.
-        let more = seen + rand::rng().random_range(1..ITEMS as u64 / 4);
+        let more = seen + rand::rng().random_range(1..items() as u64 / 4);
         while seen < more && child.try_wait().unwrap().is_none() {
             tokio::time::sleep(Duration::from_millis(2)).await;
             let keys = [orders.count(&0), orders.count(&1), orders.count(&2)];
@@ -100,7 +107,7 @@ async fn killed<T: Order>(test: &str, how: &'static str) {
         let status = tokio::task::block_in_place(|| child.wait());
         assert!(status.unwrap().success());
     }
-    assert_each_once(&orders, ITEMS).await;
+    assert_each_once(&orders, items()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

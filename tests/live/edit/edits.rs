@@ -17,7 +17,10 @@ use crate::{
         CAPACITY, Note, Numbered, Seconds, SecondsSum, Windows, checked, created, for_all_notes,
         moment,
     },
-    support::database::{database, documents, items, number, recorded},
+    support::{
+        database::{database, documents, items, number, recorded},
+        scale::scaled,
+    },
 };
 
 /// A step of a program: the owner whose items it changes, and the change.
@@ -121,7 +124,7 @@ fn any_program_leaves_what_a_list_would_hold() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let db = runtime.block_on(database("edits_lists"));
     let config = ProptestConfig {
-        cases: 6,
+        cases: scaled(8),
         max_shrink_iters: 100,
         failure_persistence: None,
         ..Default::default()

@@ -9,10 +9,12 @@ use bucket_runtime::{
 };
 use tokio::{sync::Barrier, task::JoinSet};
 
-use crate::support::database::{database, dense_buckets, number};
+use crate::support::{
+    database::{database, dense_buckets, number},
+    scale::scaled,
+};
 
 const WRITERS: i64 = 32;
-const ITEMS: i64 = 40;
 
 /// One struct per ordinal and capacity, since a type fixes both.
 macro_rules! readings {
@@ -99,10 +101,11 @@ fn time(times: Times, n: i64) -> DateTime {
 async fn race<T: Reading>(db: &Database, keys: i64, times: Times, through: Handles) {
     let _ = db.collection::<T>("readings").drop().await;
     let handles = handles::<T>(db, through).await;
+    let items = scaled(40);
     let mut writers = JoinSet::new();
     for (writer, buckets) in (0..).zip(handles.iter().cloned()) {
         writers.spawn(async move {
-            for n in writer * ITEMS..(writer + 1) * ITEMS {
+            for n in writer * items..(writer + 1) * items {
                 buckets
                     .append(&T::new(n % keys, time(times, n), n))
                     .await
@@ -111,7 +114,7 @@ async fn race<T: Reading>(db: &Database, keys: i64, times: Times, through: Handl
         });
     }
     writers.join_all().await;
-    assert_all_stored_once(&handles[0], WRITERS * ITEMS, keys).await;
+    assert_all_stored_once(&handles[0], WRITERS * items, keys).await;
 }
 
 async fn assert_all_stored_once<T: Reading>(buckets: &Buckets<T>, items: i64, keys: i64) {

@@ -9,7 +9,7 @@ use crate::{
     guarantees::g4_keys::{
         LongLiterals, Millis, Note, Numbered, PairMillis, PairSeconds, Seconds, fresh, stay_apart,
     },
-    support::database::database,
+    support::{database::database, scale::scaled},
 };
 
 /// Texts that look like ids, escapes, patterns, operators and parts of each other.
@@ -118,7 +118,7 @@ where
         .unwrap();
     let notes = runtime.block_on(async { fresh::<T>(&database(test).await).await });
     let config = ProptestConfig {
-        cases: 64,
+        cases: scaled(64),
         failure_persistence: None,
         ..Default::default()
     };

@@ -8,7 +8,10 @@ use proptest::prelude::*;
 
 use crate::{
     outlier::ids::{Log, fresh, stay_apart},
-    support::database::{database, documents},
+    support::{
+        database::{database, documents},
+        scale::scaled,
+    },
 };
 
 /// Texts that look like ids, escapes, patterns, operators and parts of each other.
@@ -113,7 +116,7 @@ fn outlier_any_texts_stay_apart() {
     let logs =
         runtime.block_on(async { fresh::<String>(&database("outlier_any_texts").await).await });
     let config = ProptestConfig {
-        cases: 32,
+        cases: scaled(32),
         failure_persistence: None,
         ..Default::default()
     };

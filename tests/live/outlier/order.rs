@@ -6,7 +6,10 @@ use proptest::prelude::*;
 
 use crate::{
     outlier::support::{Book, Stored, books, dense, fresh, reads_agree, stored, verify},
-    support::database::{database, number},
+    support::{
+        database::{database, number},
+        scale::scaled,
+    },
 };
 
 books! {
@@ -224,7 +227,7 @@ fn any_steps<T: Book>(test: &str) {
         .unwrap();
     let books = runtime.block_on(async { fresh::<T>(&database(test).await).await });
     let config = ProptestConfig {
-        cases: 12,
+        cases: scaled(12),
         failure_persistence: None,
         ..Default::default()
     };

@@ -289,6 +289,6 @@ async fn outlier_the_extras_have_the_manuals_index_and_the_reads_by_reference_us
         );
     }
     let again = Album::outliers(&db).await.unwrap();
-    assert_eq!(record.take().len(), 4, "opening what exists");
+    assert_eq!(record.take().len(), 3, "opening what exists");
     drop(again);
 }

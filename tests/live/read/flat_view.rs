@@ -18,7 +18,10 @@ use crate::{
         query_differential::Twice,
         query_random::{Change, Query, changes, queries},
     },
-    support::database::{database, explain, is_cluster, number, recorded},
+    support::{
+        database::{database, explain, is_cluster, number, recorded},
+        scale::scaled,
+    },
 };
 
 /// A view shows what the flat collection holds, whatever the query.
@@ -52,7 +55,7 @@ fn any_query_on_the_view_gives_what_it_gives_on_a_flat_collection() {
         .unwrap();
     let db = runtime.block_on(database("view_differential"));
     let config = ProptestConfig {
-        cases: 9,
+        cases: scaled(9),
         max_shrink_iters: 300,
         failure_persistence: None,
         ..Default::default()

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::{
     read::paging::{CAPACITY, Line, Numbered, Seconds, fresh, reads_agree},
-    support::database::database,
+    support::{database::database, scale::scaled},
 };
 
 /// The pages that one key must have: a plain list of buckets, each under the text of its place.
@@ -75,7 +75,7 @@ fn any_appends_give_the_pages_that_a_plain_list_gives() {
     });
     let appends = proptest::collection::vec((10..13_u8, -2..3_i64), 0..40);
     let config = ProptestConfig {
-        cases: 16,
+        cases: scaled(16),
         failure_persistence: None,
         ..Default::default()
     };

@@ -20,7 +20,10 @@ use crate::{
         query_cases::{CAPACITY, Event, Millis, Numbered, Seconds, Values, Windows},
         query_random::{Change, Query, changes, queries},
     },
-    support::database::{database, documents, number},
+    support::{
+        database::{database, documents, number},
+        scale::scaled,
+    },
 };
 
 /// The number of queries on each state of a collection.
@@ -188,7 +191,7 @@ fn any_query_gives_what_it_gives_on_a_flat_collection() {
         .unwrap();
     let db = runtime.block_on(database("query_differential"));
     let config = ProptestConfig {
-        cases: 13,
+        cases: scaled(13),
         max_shrink_iters: 300,
         failure_persistence: None,
         ..Default::default()

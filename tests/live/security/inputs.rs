@@ -14,7 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     security::security_shape::{SENTINEL, assert_same_shape},
-    support::database::{Record, documents, recorded},
+    support::{
+        database::{Record, documents, recorded},
+        scale::scaled,
+    },
 };
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -213,7 +216,7 @@ fn values_never_change_a_command_nor_reach_another_key() {
         (both, sent, before)
     });
     let config = ProptestConfig {
-        cases: 60,
+        cases: scaled(60),
         max_shrink_iters: 100,
         failure_persistence: None,
         ..Default::default()

@@ -13,7 +13,10 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
-use crate::support::database::{database, documents, items, pages};
+use crate::support::{
+    database::{database, documents, items, pages},
+    scale::scaled,
+};
 
 const CAPACITY: usize = 3;
 const HOUR: i64 = 3_600_000;
@@ -110,7 +113,7 @@ fn every_way_of_writing_makes_the_same_buckets() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let db = runtime.block_on(database("windows_ways"));
     let config = ProptestConfig {
-        cases: 14,
+        cases: scaled(14),
         failure_persistence: None,
         ..Default::default()
     };
