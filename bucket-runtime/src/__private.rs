@@ -7,6 +7,7 @@ pub use serde;
 use serde::{Serialize, Serializer, de::DeserializeOwned};
 
 pub use self::{
+    date::Date,
     fit::Fit,
     maybe_size::{MaybeSize, NoSize, len_size},
     optional::{OptionalField, OptionalParts},
@@ -17,6 +18,7 @@ use crate::{
     schema::{key::KeyField, size::TooLong},
 };
 
+mod date;
 pub mod fit;
 mod maybe_size;
 mod optional;

@@ -127,7 +127,7 @@ fn serde_bounds(model: &Model<'_>, serialize: bool, bound: &TokenStream) -> Vec<
             None if ["with", with, "skip", skip]
                 .iter()
                 .any(|key| field.serde.has(key)) => {}
-            None if field.part == Role::Time && !field.has_own_format() => {}
+            None if field.is_date() => {}
             None => by_serde.push(field),
         }
     }

@@ -12,7 +12,7 @@ use crate::{
         fit::Types,
         generics, limit,
         rollup::{self, Rollups},
-        size,
+        size::{self, Spec},
         writer::{self, Writer},
     },
     model::{
@@ -107,7 +107,8 @@ fn bucket_impl(
     });
     let elements = model.elements().map(|field| {
         let ident = field.ident;
-        quote!(#ident: __element.#ident)
+        let inner = element::holds_date(model, field).then(|| quote!(.0));
+        quote!(#ident: __element.#ident #inner)
     });
     let write = &writer.body;
     let (fields, rollup_members) = (&fields.members, &rollups.members);
@@ -151,13 +152,6 @@ pub(crate) fn windowed(model: &Model<'_>, clause: &TokenStream) -> Option<TokenS
         #[automatically_derived]
         impl #parameters #krate::Windowed for #ident #arguments #clause {}
     })
-}
-
-/// The spec, and a constant of its own where the compiler is to prove something: it looks at that one even
-/// if nobody uses it.
-struct Spec {
-    value: TokenStream,
-    proof: Option<TokenStream>,
 }
 
 fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
@@ -215,16 +209,8 @@ fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
             &[#(#names),*],
         ) #items #count #window #rollups #time #fields #indexes #unique #expire_after #max_bytes
     };
-    match size::bucket::proved(model, types, checked.capacity, &spec) {
-        Some(proved) => Spec {
-            value: quote!(__SPEC),
-            proof: Some(quote!(const __SPEC: #krate::BucketSpec = { #proved };)),
-        },
-        None => Spec {
-            value: spec,
-            proof: None,
-        },
-    }
+    let proved = size::bucket::proved(model, types, checked.capacity, &spec);
+    Spec::new(&quote!(#krate::BucketSpec), spec, proved)
 }
 
 fn borrowed(model: &Model<'_>, types: &Types, key: &Field<'_, Role>) -> TokenStream {

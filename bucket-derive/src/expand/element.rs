@@ -25,7 +25,7 @@ pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let container = container_entries(model);
     let fields = model.fields.iter().map(|field| match field.part {
         Role::Key => element_field(model, types, field, quote!(#[serde(skip)])),
-        _ => element_field(model, types, field, copied(model, field)),
+        _ => element_field(model, types, field, copied(model, field, field.is_date())),
     });
     quote! {
         #[derive(#krate::__private::serde::Serialize)]
@@ -45,9 +45,14 @@ pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let container = container_entries(model);
     let default = model.serde.find("default").map(|_| quote!(default,));
     let bound = bounds::of_owned(model).map(|bound| quote!(bound(deserialize = #bound),));
-    let fields = model
-        .elements()
-        .map(|field| element_field(model, types, field, copied(model, field)));
+    let fields = model.elements().map(|field| {
+        if !holds_date(model, field) {
+            return element_field(model, types, field, copied(model, field, field.is_date()));
+        }
+        let (ident, ty) = (field.ident, types.of(model.input, field));
+        let attrs = copied(model, field, false);
+        quote!(#attrs #ident: #krate::__private::Date<#ty>)
+    });
     let phantom = phantom(model).map(|ty| quote!(#[serde(skip)] __parameters: #ty,));
     quote! {
         #[derive(#krate::__private::serde::Deserialize)]
@@ -57,6 +62,17 @@ pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
             #(#fields),*
         }
     }
+}
+
+/// Whether the time stands in the element as a `Date`, which reads itself. For `with` serde would write
+/// two types more, and to check these takes the compiler as long as the whole `impl Bucket`.
+///
+/// A parameter, a default or a bound of the user's speaks of the bare type, so there it is `with`.
+pub(crate) fn holds_date(model: &Model<'_>, field: &Field<'_, Role>) -> bool {
+    field.is_date()
+        && field.serde.has_only(&["rename", "alias"])
+        && !model.serde.has("default")
+        && model.input.generics.params.is_empty()
 }
 
 /// `#[serde(default)]` on the struct: what an element lacks comes from a default item.
@@ -102,10 +118,10 @@ fn element_field(
     quote!(#attrs #ident: #ty)
 }
 
-/// The field's own serde attributes, and how a time is stored unless they say it.
-fn copied(model: &Model<'_>, field: &Field<'_, Role>) -> TokenStream {
+/// The field's own serde attributes, and `with` if it is a date.
+fn copied(model: &Model<'_>, field: &Field<'_, Role>, is_date: bool) -> TokenStream {
     let entries = field.serde.entries.iter().map(|entry| &entry.tokens);
-    let date = (field.part == Role::Time && !field.has_own_format()).then(|| {
+    let date = is_date.then(|| {
         let path = path_text(&model.attr.krate()) + "::bson_date";
         let path = LitStr::new(&path, field.node.ty.span());
         quote!(with = #path)

@@ -10,7 +10,8 @@ use crate::{
         bounds,
         fields::{self, Fields, Form},
         fit::{Rule, Types},
-        generics, limit, size,
+        generics, limit,
+        size::{self, Spec},
     },
     model::outlier::Model,
 };
@@ -28,7 +29,8 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let fields = fields(checked.model, &types);
     let definition = &fields.definition;
     let spec = spec(checked, &types);
-    let outlier = outlier_impl(checked, &types, &fields);
+    let proof = &spec.proof;
+    let outlier = outlier_impl(checked, &types, &spec.value, &fields);
     let import = checked.model.attr.import();
     quote! {
         #[allow(deprecated, non_camel_case_types, non_snake_case)]
@@ -39,7 +41,7 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
             #extras_capacity
             #max_bytes
             #(#lengths)*
-            const __SPEC: #krate::OutlierSpec = { #spec };
+            #proof
             #definition
             #outlier
         };
@@ -71,7 +73,12 @@ fn types(model: &Model<'_>) -> Types {
     })
 }
 
-fn outlier_impl(checked: &Checked<'_>, types: &Types, fields: &Fields) -> TokenStream {
+fn outlier_impl(
+    checked: &Checked<'_>,
+    types: &Types,
+    spec: &TokenStream,
+    fields: &Fields,
+) -> TokenStream {
     let krate = checked.model.attr.krate();
     let input = checked.model.input;
     let ident = &input.ident;
@@ -89,7 +96,7 @@ fn outlier_impl(checked: &Checked<'_>, types: &Types, fields: &Fields) -> TokenS
     quote! {
         #[automatically_derived]
         impl #parameters #krate::Outlier for #ident #arguments #clause {
-            const SPEC: #krate::OutlierSpec = __SPEC;
+            const SPEC: #krate::OutlierSpec = #spec;
             #id_type
             #item_type
             #fields
@@ -122,7 +129,7 @@ fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
     predicates
 }
 
-fn spec(checked: &Checked<'_>, types: &Types) -> TokenStream {
+fn spec(checked: &Checked<'_>, types: &Types) -> Spec {
     let attr = &checked.model.attr;
     let krate = attr.krate();
     let (collection, reference) = (checked.collection, checked.reference);
@@ -146,5 +153,6 @@ fn spec(checked: &Checked<'_>, types: &Types) -> TokenStream {
             #threshold,
         ) #flag #extras_capacity #max_bytes #indexes
     };
-    size::outlier::proved(checked, types, spec)
+    let proved = size::outlier::proved(checked, types, &spec);
+    Spec::new(&quote!(#krate::OutlierSpec), spec, proved)
 }

@@ -17,6 +17,28 @@ use crate::{
     parse::attr::{Limit, Spanned},
 };
 
+/// The spec of a struct, and the constant that holds it where the compiler has something to prove: it
+/// evaluates that one even if nothing uses it.
+pub(crate) struct Spec {
+    pub(crate) value: TokenStream,
+    pub(crate) proof: Option<TokenStream>,
+}
+
+impl Spec {
+    pub(crate) fn new(ty: &TokenStream, plain: TokenStream, proved: Option<TokenStream>) -> Self {
+        match proved {
+            Some(proved) => Self {
+                value: quote!(__SPEC),
+                proof: Some(quote!(const __SPEC: #ty = { #proved };)),
+            },
+            None => Self {
+                value: plain,
+                proof: None,
+            },
+        }
+    }
+}
+
 /// The constants of the limits of fields.
 pub(crate) fn constants<P>(fields: &[Field<'_, P>], krate: &Path) -> Vec<TokenStream> {
     let constants = bounded(fields);

@@ -90,7 +90,7 @@ fn write_field(field: &Field<'_, Role>, types: &Types) -> TokenStream {
     let this = located_at(&quote!(self), end);
     let method = |name: &str| Ident::new(name, end);
     let alias = types.alias(field).map(|alias| quote!(::<#alias>));
-    if field.part == Role::Time && !field.has_own_format() {
+    if field.is_date() {
         let method = method("date");
         return quote_spanned!(end=> .#method #alias(#name, &#this.#ident));
     }

@@ -137,6 +137,13 @@ impl<'a> Model<'a> {
     }
 }
 
+impl Field<'_, Role> {
+    /// Whether the value is stored as a date: it is the time, and serde is not told otherwise.
+    pub(crate) fn is_date(&self) -> bool {
+        self.part == Role::Time && !self.has_own_format()
+    }
+}
+
 impl Role {
     fn of(name: &str, format: &IdFormat) -> Self {
         if format.keys().any(|key| key == name) {

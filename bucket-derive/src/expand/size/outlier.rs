@@ -20,8 +20,13 @@ const HARMLESS: [&str; 6] = [
     "crate",
 ];
 
-/// The spec, for which the compiler proves, if it can, that full parents and extras documents fit.
-pub(crate) fn proved(checked: &Checked<'_>, types: &Types, spec: TokenStream) -> TokenStream {
+/// The spec, for which the compiler proves, if it can, that full parents and extras documents fit;
+/// nothing if neither can be proved.
+pub(crate) fn proved(
+    checked: &Checked<'_>,
+    types: &Types,
+    spec: &TokenStream,
+) -> Option<TokenStream> {
     let (input, krate) = (checked.model.input, checked.model.attr.krate());
     let is_told = |field: &Field<'_, Marks>| field.serde.write.is_some() && !field.has_own_format();
     if !input.generics.params.is_empty()
@@ -29,7 +34,7 @@ pub(crate) fn proved(checked: &Checked<'_>, types: &Types, spec: TokenStream) ->
         || !is_told(checked.items)
         || is_unbounded_text(checked.items)
     {
-        return spec;
+        return None;
     }
     let prober = Prober {
         input,
@@ -54,7 +59,7 @@ pub(crate) fn proved(checked: &Checked<'_>, types: &Types, spec: TokenStream) ->
             checked.threshold,
         )
     } else {
-        spec
+        spec.clone()
     };
     let id = prober.text(checked.id);
     let extras_capacity = checked.model.attr.extras_capacity.as_ref();
@@ -64,7 +69,7 @@ pub(crate) fn proved(checked: &Checked<'_>, types: &Types, spec: TokenStream) ->
         quote!(#spec, #id, #item),
         extras_capacity.unwrap_or(checked.threshold),
     );
-    quote!(#probing #extras)
+    Some(quote!(#probing #extras))
 }
 
 /// The methods that find values which are too long, if some must not be.
