@@ -8,7 +8,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{DeriveInput, GenericParam, Path, Type};
+use syn::{DeriveInput, GenericArgument, GenericParam, Path, PathArguments, Type};
 
 use crate::{
     expand::{
@@ -57,9 +57,17 @@ impl Rule {
         }
     }
 
-    /// Whether a type of this name certainly keeps the rule. Not to ask saves the compiler time, and
-    /// should another type have such a name, the compiler reports it as well, if more than once.
-    fn is_kept_by(self, name: &Ident) -> bool {
+    /// Whether a type that is spelled so certainly keeps the rule. Not to ask saves the compiler time; if
+    /// another type has such a name, the compiler still reports it, though more than once.
+    fn is_kept_by(self, ty: &Type) -> bool {
+        match self {
+            Self::Items => item_of_vec(ty).is_some_and(|item| Self::Stored.is_kept_by(item)),
+            Self::ItemLen => item_of_vec(ty).is_some_and(|item| Self::Len.is_kept_by(item)),
+            _ => name_of(ty).is_some_and(|name| self.is_kept_by_name(name)),
+        }
+    }
+
+    fn is_kept_by_name(self, name: &Ident) -> bool {
         let is_any = |names: &[&str]| names.iter().any(|known| name == known);
         match self {
             Self::Key | Self::Unique => is_any(&INTEGERS) || is_any(&["String", "bool"]),
@@ -115,7 +123,7 @@ impl Types {
         for field in fields {
             let ty = &field.node.ty;
             let mut asked = rules(field);
-            asked.retain(|asked| !name_of(ty).is_some_and(|name| asked.rule.is_kept_by(name)));
+            asked.retain(|asked| !asked.rule.is_kept_by(ty));
             if asked.is_empty() {
                 continue;
             }
@@ -205,6 +213,21 @@ fn name_of(ty: &Type) -> Option<&Ident> {
     match ty {
         Type::Group(group) => name_of(&group.elem),
         Type::Path(ty) => ty.path.get_ident(),
+        _ => None,
+    }
+}
+
+/// The type between the angle brackets of `Vec<…>`.
+fn item_of_vec(ty: &Type) -> Option<&Type> {
+    let Type::Path(ty) = ty else {
+        return None;
+    };
+    let last = ty.path.segments.last().filter(|last| last.ident == "Vec")?;
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => match arguments.args.first() {
+            Some(GenericArgument::Type(item)) => Some(item),
+            _ => None,
+        },
         _ => None,
     }
 }

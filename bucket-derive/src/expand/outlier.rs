@@ -115,15 +115,17 @@ fn outlier_impl(
 fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
     let (model, input) = (checked.model, checked.model.input);
     let krate = model.attr.krate();
-    let items = types.of(input, checked.items);
     let mut predicates = generics::of_struct(input);
     predicates.push(generics::is_stored(input, &krate));
     // Of parameters it has to be said; of all else the trait asks for it.
     if !input.generics.params.is_empty() {
         predicates.push(generics::is_shared());
     }
-    // If the items are unfit, so mostly is the struct, which then need not be said.
-    predicates.push(quote!(#items: #krate::__private::ItemsField));
+    // If the items are unfit, so is the struct in most cases: one of the two messages is enough.
+    if types.alias(checked.items).is_some() {
+        let items = types.of(input, checked.items);
+        predicates.push(quote!(#items: #krate::__private::ItemsField));
+    }
     predicates.extend(types.predicates(|_| true));
     predicates.extend(fields::predicates(input, &krate, &model.fields));
     predicates
