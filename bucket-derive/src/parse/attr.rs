@@ -6,10 +6,10 @@ mod field;
 mod limit;
 mod outlier;
 mod rollup;
+mod table;
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::{Attribute, LitStr, Meta, Path, parse::Parser, spanned::Spanned as _};
+use proc_macro2::{Ident, TokenStream};
+use syn::{Attribute, Meta, Path};
 
 pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
@@ -20,10 +20,7 @@ pub(crate) use self::{
 };
 use crate::{
     errors::{Errors, did_you_mean},
-    parse::{
-        list::{self, Entry, Value},
-        runtime,
-    },
+    parse::list::{self, Entry, Value},
 };
 
 /// A derive, and the attribute that tells it how to store a struct.
@@ -67,7 +64,7 @@ impl Written {
     }
 }
 
-/// A known key and its value, which is yet to be read.
+/// A known key, and its value as tokens.
 type Given = Spanned<TokenStream>;
 
 impl Derive {
@@ -160,69 +157,4 @@ impl Derive {
         errors.push(key, format_args!("unknown key `{name}`"), help);
         meant.map(str::to_owned)
     }
-}
-
-impl Given {
-    fn string(self, errors: &mut Errors) -> Option<Spanned<LitStr>> {
-        match syn::parse2(self.value.clone()) {
-            Ok(value) => Some(self.with(value)),
-            Err(_) => {
-                let message = format!("`{}` must be a string literal", self.key);
-                errors.push(self.value, message, self.usage);
-                None
-            }
-        }
-    }
-
-    fn limit(self, errors: &mut Errors) -> Option<Spanned<Limit>> {
-        let limit = Limit::read(&self.key, &self.value, self.usage, errors)?;
-        Some(self.with(limit))
-    }
-
-    /// `crate = path`, or the path in a string as serde has it.
-    fn path(self, errors: &mut Errors) -> Option<Spanned<Path>> {
-        let path = match syn::parse2::<LitStr>(self.value.clone()) {
-            Ok(text) => text.parse_with(Path::parse_mod_style),
-            Err(_) => Path::parse_mod_style.parse2(self.value.clone()),
-        };
-        match path {
-            Ok(value) => Some(self.with(value)),
-            Err(_) => {
-                let message = format!("`{}` must be a path", self.key);
-                errors.push(self.value, message, self.usage);
-                None
-            }
-        }
-    }
-
-    fn with<T>(self, value: T) -> Spanned<T> {
-        Spanned {
-            key: self.key,
-            value,
-            usage: self.usage,
-        }
-    }
-}
-
-/// Gives the runtime the name that the generated code knows it by, whatever the path to it. Should
-/// there be no such crate, the compiler shall say so once, at the derive's attribute.
-fn import(written: Option<&Spanned<Path>>, attribute: Option<&Path>) -> TokenStream {
-    let at = attribute.map_or_else(Span::call_site, |path| path.span());
-    let path = match written {
-        Some(krate) => krate.value.to_token_stream(),
-        None => {
-            let name = runtime::other_name().unwrap_or_else(|| "bucket_runtime".to_owned());
-            let name = Ident::new(&name, at);
-            quote_spanned!(at=> ::#name)
-        }
-    };
-    quote! {
-        #[allow(unused_imports)]
-        use #path as __runtime;
-    }
-}
-
-/// The name of the runtime in generated code.
-fn krate() -> Path {
-    Ident::new("__runtime", Span::call_site()).into()
 }

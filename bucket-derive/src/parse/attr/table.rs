@@ -1,0 +1,138 @@
+//! One table for each derive says which keys there are, and what their values are.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{LitStr, Path, parse::Parser, spanned::Spanned as _};
+
+use super::{Given, Limit, Spanned};
+use crate::{errors::Errors, parse::runtime};
+
+/// Writes the `Derive`, and the struct that its attribute is read into, from one list of keys: a key
+/// that is known is read. The key `crate` is the same for all.
+macro_rules! attribute {
+    (
+        $(#[$docs:meta])*
+        $attr:ident,
+        $derive:ident { $($fact:ident: $what:expr,)+ }
+        $($key:ident: $value:ty = $usage:literal,)+
+    ) => {
+        pub(crate) const $derive: $crate::parse::attr::Derive = $crate::parse::attr::Derive {
+            $($fact: $what,)+
+            keys: &[
+                $((stringify!($key), $usage),)+
+                ("crate", "crate = ::bucket_runtime"),
+            ],
+        };
+
+        $(#[$docs])*
+        #[derive(Default)]
+        pub(crate) struct $attr {
+            pub(crate) written: $crate::parse::attr::Written,
+            $(pub(crate) $key: Option<$crate::parse::attr::Spanned<$value>>,)+
+            runtime: Option<$crate::parse::attr::Spanned<syn::Path>>,
+        }
+
+        impl $attr {
+            pub(crate) fn parse(
+                input: &syn::DeriveInput,
+                errors: &mut $crate::errors::Errors,
+            ) -> Self {
+                let mut parsed = Self::default();
+                parsed.written = $derive.read(&input.attrs, errors, |given, errors| {
+                    match given.key.to_string().as_str() {
+                        $(stringify!($key) => parsed.$key = given.read(errors),)+
+                        "crate" => parsed.runtime = given.read(errors),
+                        // `Derive::read` hands on the keys of the table alone.
+                        _ => {}
+                    }
+                });
+                parsed
+            }
+
+            /// What generated code begins with.
+            pub(crate) fn import(&self) -> proc_macro2::TokenStream {
+                let attribute = self.written.name.as_ref();
+                $crate::parse::attr::table::import(self.runtime.as_ref(), attribute)
+            }
+
+            /// The name of the runtime in generated code.
+            pub(crate) fn krate(&self) -> syn::Path {
+                $crate::parse::attr::table::krate()
+            }
+        }
+    };
+}
+
+pub(super) use attribute;
+
+/// What the value of a key can be.
+pub(super) trait KeyValue: Sized {
+    /// Reads the value, or says what it must be.
+    fn of(given: &Given, errors: &mut Errors) -> Option<Self>;
+}
+
+impl KeyValue for LitStr {
+    fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
+        let value = syn::parse2(given.value.clone());
+        given.or_error(value, "a string literal", errors)
+    }
+}
+
+/// `crate = path`, or the path in a string as serde has it.
+impl KeyValue for Path {
+    fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
+        let value = match syn::parse2::<LitStr>(given.value.clone()) {
+            Ok(text) => text.parse_with(Path::parse_mod_style),
+            Err(_) => Path::parse_mod_style.parse2(given.value.clone()),
+        };
+        given.or_error(value, "a path", errors)
+    }
+}
+
+impl KeyValue for Limit {
+    fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
+        Self::read(&given.key, &given.value, given.usage, errors)
+    }
+}
+
+impl Given {
+    pub(super) fn read<T: KeyValue>(self, errors: &mut Errors) -> Option<Spanned<T>> {
+        let value = T::of(&self, errors)?;
+        Some(Spanned {
+            key: self.key,
+            value,
+            usage: self.usage,
+        })
+    }
+
+    fn or_error<T>(&self, value: syn::Result<T>, what: &str, errors: &mut Errors) -> Option<T> {
+        if value.is_err() {
+            let message = format_args!("`{}` must be {what}", self.key);
+            errors.push(&self.value, message, self.usage);
+        }
+        value.ok()
+    }
+}
+
+/// Imports the runtime under the name by which generated code knows it. If there is no such crate, the
+/// compiler says so once, at the derive's attribute.
+pub(super) fn import(written: Option<&Spanned<Path>>, attribute: Option<&Path>) -> TokenStream {
+    let at = attribute.map_or_else(Span::call_site, |path| path.span());
+    let path = match written {
+        Some(krate) => krate.value.to_token_stream(),
+        None => {
+            let name = runtime::other_name().unwrap_or_else(|| "bucket_runtime".to_owned());
+            let name = Ident::new(&name, at);
+            quote_spanned!(at=> ::#name)
+        }
+    };
+    quote! {
+        #[allow(unused_imports)]
+        use #path as __runtime;
+    }
+}
+
+/// The name of the runtime in generated code.
+pub(super) fn krate() -> Path {
+    Ident::new("__runtime", Span::call_site()).into()
+}
