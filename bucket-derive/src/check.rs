@@ -1,7 +1,7 @@
-//! The rules that a struct has to keep: one function for each, and each says why it exists.
+//! Stage 3: the rules for a struct, one function for each, with the reason for it.
 //!
-//! What both derives ask for stands here and in `names`, `serde` and `values`; the rest is beside
-//! each derive's own list of rules.
+//! Rules of both derives stand here and in `names`, `serde`, `readback` and `values`; the others stand
+//! with each derive.
 
 pub(crate) mod bucket;
 pub(crate) mod names;
@@ -20,7 +20,7 @@ use crate::{
     parse::attr::Derive,
 };
 
-/// Fields are told apart by name, in the struct as in the document: they need one.
+/// A document's fields have names, so the struct's fields need some.
 fn check_is_struct(input: &DeriveInput, derive: &Derive, errors: &mut Errors) -> bool {
     let name = derive.name;
     let help = format!("struct {} {{ … }}", input.ident);
@@ -41,7 +41,7 @@ fn check_is_struct(input: &DeriveInput, derive: &Derive, errors: &mut Errors) ->
     false
 }
 
-/// The struct is read back from the database, where there is nothing to borrow from.
+/// A struct that is read from the database has nothing to borrow from.
 fn check_lifetimes(input: &DeriveInput, derive: &Derive, errors: &mut Errors) {
     for param in &input.generics.params {
         if let GenericParam::Lifetime(lifetime) = param {
@@ -55,7 +55,7 @@ fn check_lifetimes(input: &DeriveInput, derive: &Derive, errors: &mut Errors) {
     }
 }
 
-/// So are its fields, but for those that serde does not read.
+/// Nor has a field, unless serde does not read it.
 fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &mut Errors) {
     let read = fields.iter().filter(|field| {
         let is_read = !field.serde.read.is_empty() || field.serde.has("flatten");
@@ -66,7 +66,7 @@ fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &
         while let Type::Group(group) = ty {
             ty = &group.elem;
         }
-        // What stands behind `&'a` is reported at the struct's own lifetime.
+        // `&'a` is reported at the struct's own lifetime.
         if let Type::Reference(reference) = ty
             && reference
                 .lifetime
@@ -82,8 +82,8 @@ fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &
     }
 }
 
-/// Items and parents go from one task to another, and an `Rc` cannot. The compiler would say so at
-/// every call.
+/// Items and parents go from one task to another, and an `Rc` cannot. Without this rule the compiler
+/// would report it at every call.
 fn check_shared<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &mut Errors) {
     for field in fields.iter().filter(|field| guess::has_rc(&field.node.ty)) {
         let message = format!(
@@ -97,7 +97,7 @@ fn check_shared<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &mut 
 /// The field with an owned type.
 fn owned_field<Part>(field: &Field<'_, Part>) -> String {
     let ty = guess::owned(&field.node.ty).to_token_stream().to_string();
-    // As people write it.
+    // `Vec < String >` becomes `Vec<String>`.
     let ty = [" < ", " <", "< "]
         .iter()
         .fold(ty, |ty, spaced| ty.replace(spaced, "<"));

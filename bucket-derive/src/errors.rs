@@ -6,7 +6,7 @@ use proc_macro2::Span;
 use quote::ToTokens;
 use syn::Error;
 
-/// The mistakes found so far. Must be finished: dropping it unread would swallow them.
+/// The mistakes found so far. Must be finished: a drop would lose them.
 pub(crate) struct Errors {
     found: Option<Error>,
     finished: bool,
@@ -70,7 +70,7 @@ pub(crate) fn did_you_mean<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // A third of the letters may be wrong: more is a different word, not a slip.
+    // A third of the letters may be wrong: with more it is another word.
     let limit = (word.chars().count() / 3).max(1);
     candidates
         .into_iter()
@@ -80,7 +80,7 @@ pub(crate) fn did_you_mean<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// The number of letters to insert, delete, replace or swap with their neighbour.
+/// The number of edits: a letter is inserted, deleted, replaced, or swapped with its neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (
         a.to_lowercase().chars().collect(),

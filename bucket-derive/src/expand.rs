@@ -1,4 +1,4 @@
-//! Stage 4: the code that a derive writes, from a model that was checked.
+//! Stage 4: writes the code of a derive, from a checked model.
 
 pub(crate) mod bounds;
 pub(crate) mod bucket;

@@ -1,4 +1,4 @@
-//! Stubs that stand in after an error, so that one mistake gives one message.
+//! Stage 5: after an error, stubs replace the code, so that one mistake gives one message.
 
 mod bucket;
 mod outlier;

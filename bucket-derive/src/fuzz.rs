@@ -1,16 +1,15 @@
-//! What must hold of any attributes: the body of the target in `fuzz/`, which `cargo test` runs, too.
+//! What must hold for any attributes: the body of the target in `fuzz/`, which `cargo test` runs, too.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{bucket, outlier};
 
-/// Texts in the places where attributes stand, a line for each: whatever they are, the derives answer
-/// with items and never panic.
+/// Puts each line of the input in the place of an attribute: the derives write items and never panic.
 pub fn derives(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let mut lines = text.lines();
-    // What is no tokens never reaches a derive.
+    // A text that is not tokens never reaches a derive.
     let mut tokens = || lines.next().unwrap_or_default().parse::<TokenStream>();
     let (Ok(list), Ok(serde), Ok(word), Ok(field)) = (tokens(), tokens(), tokens(), tokens())
     else {
@@ -46,17 +45,17 @@ pub fn derives(input: &[u8]) {
     });
 }
 
-/// The answer of `Bucket`.
+/// The output of `Bucket`.
 pub(crate) fn expand(input: TokenStream) -> String {
     items(bucket(input))
 }
 
-/// The answer of `Outlier`.
+/// The output of `Outlier`.
 pub(crate) fn expand_outlier(input: TokenStream) -> String {
     items(outlier(input))
 }
 
-/// The text of a derive's answer, which must be items.
+/// The text of a derive's output, which must be items.
 fn items(output: TokenStream) -> String {
     syn::parse2::<syn::File>(output.clone()).expect("the derive writes items");
     output.to_string()

@@ -1,7 +1,7 @@
 //! The derives of `bucket-runtime`, which re-exports them with their documentation.
 //!
-//! Each derive is five stages: parse the attributes, build a model, check it, expand it, and, after
-//! an error, fall back to a stub. No stage reads a later one.
+//! Each derive has five stages: parse the attributes, build a model, check it, expand it, and, after
+//! an error, fall back to a stub. No stage uses a later one.
 //!
 //! `fuzz/` builds this crate as a plain library, hence the `cfg`s.
 
@@ -28,15 +28,15 @@ use syn::DeriveInput;
 
 use crate::errors::Errors;
 
-/// Stores a struct in buckets: see `bucket_runtime::Bucket`, where this derive stands.
+/// Stores a struct in buckets: see `bucket_runtime::Bucket`, which re-exports this derive.
 #[cfg(not(fuzzing))]
 #[proc_macro_derive(Bucket, attributes(bucket, serde))]
 pub fn derive_bucket(input: TokenStream) -> TokenStream {
     bucket(input.into()).into()
 }
 
-/// Lets an array of a struct outgrow its document: see `bucket_runtime::Outlier`, where this derive
-/// stands.
+/// Lets an array of a struct outgrow its document: see `bucket_runtime::Outlier`, which re-exports this
+/// derive.
 #[cfg(not(fuzzing))]
 #[proc_macro_derive(Outlier, attributes(outlier, serde))]
 pub fn derive_outlier(input: TokenStream) -> TokenStream {

@@ -1,4 +1,4 @@
-//! The struct as a derive sees it: its attributes read, and each field's part told.
+//! Stage 2: the struct with its attributes, and the part of each field.
 
 pub(crate) mod bucket;
 pub(crate) mod guess;
@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// A named field, and its part in what is stored.
+/// A named field, and its part in the stored document.
 pub(crate) struct Field<'a, Part> {
     pub(crate) node: &'a syn::Field,
     pub(crate) ident: &'a Ident,
@@ -29,7 +29,7 @@ pub(crate) struct Field<'a, Part> {
 
 /// The struct's fields; none unless the input is a struct with named fields.
 ///
-/// `part` tells a field's part from its name and its serde attributes.
+/// `part` derives a field's part from its name and its serde attributes.
 fn fields<'a, Part>(
     input: &'a DeriveInput,
     derive: &Derive,
@@ -63,17 +63,17 @@ fn fields<'a, Part>(
 }
 
 impl<Part> Field<'_, Part> {
-    /// Whether serde is told how to write or read the value.
+    /// Whether the user's own functions write or read the value.
     pub(crate) fn has_own_format(&self) -> bool {
         ["with", "serialize_with", "deserialize_with"]
             .iter()
             .any(|key| self.serde.has(key))
     }
 
-    /// What says that the value is left out, always or at times, although it is read, if nothing that
-    /// serde knows of stands in for it.
+    /// The attribute that leaves the value out, always or at times, if the value is read nevertheless and
+    /// has no default.
     pub(crate) fn left_out(&self, container: &serde_attr::Container) -> Option<&Entry> {
-        // What is flattened has no default; what is not read needs none.
+        // A flattened field has no default, and a field that is not read needs none.
         let is_flat = self.serde.has("flatten");
         let has_default = self.has_default(container) && !is_flat;
         if has_default || (self.serde.read.is_empty() && !is_flat) {
@@ -83,12 +83,12 @@ impl<Part> Field<'_, Part> {
         entry.or_else(|| self.serde.find("skip_serializing_if"))
     }
 
-    /// Whether a value that is missing is read as a default one.
+    /// Whether a missing value is read as a default.
     pub(crate) fn has_default(&self, container: &serde_attr::Container) -> bool {
         self.serde.has("default") || container.find("default").is_some()
     }
 
-    /// What names a function of the user's that reads the value.
+    /// The attribute that names the user's own function for reading the value.
     pub(crate) fn reader(&self) -> Option<&Entry> {
         let entry = self.serde.find("deserialize_with");
         entry.or_else(|| self.serde.find("with"))

@@ -1,4 +1,4 @@
-//! Stage 1: attributes and formats, as they are written.
+//! Stage 1: reads attributes and formats.
 
 pub(crate) mod attr;
 pub(crate) mod id_format;

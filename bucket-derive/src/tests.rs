@@ -1,4 +1,4 @@
-//! Tests of the stages, and of the whole without a compiler behind it.
+//! Tests of the stages, and of whole derives without the compiler.
 
 mod attributes;
 mod did_you_mean;

@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// A model that keeps all rules, so that nothing in it is missing.
+/// A model that keeps all rules, with the values that are then present.
 pub(crate) struct Checked<'a> {
     pub(crate) model: &'a Model<'a>,
     pub(crate) collection: &'a LitStr,
@@ -35,7 +35,7 @@ pub(crate) struct Checked<'a> {
     pub(crate) expire_after: Option<u32>,
 }
 
-/// Checks all rules, and hands on the model or every error found until now.
+/// Checks all rules, and returns the model, or every error found so far.
 pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
     let is_struct = check_is_struct(model.input, &BUCKET, &mut errors);
     check_lifetimes(model.input, &BUCKET, &mut errors);
@@ -51,7 +51,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     id_format::check(model, is_struct, &mut errors);
     expiry::check(model, &mut errors);
     check_indexes(&BUCKET, "index", &model.fields, &mut errors);
-    // Those over `_id`, of the open buckets, of what expires and of what is unique.
+    // The indexes over `_id`, of open buckets, of expiry, and of the unique field.
     let (expires, unique) = (model.attr.expire_after.is_some(), model.unique().is_some());
     let taken = 2 + usize::from(expires) + usize::from(unique);
     check_index_count(&BUCKET, taken, &model.fields, &mut errors);

@@ -1,12 +1,12 @@
-//! Names in stored documents: what a field can be called, and that two are not called the same.
+//! Names in stored documents: which ones a field can have, and that no two fields share one.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
 use crate::{errors::Errors, model::Field, parse::attr::Derive};
 
-/// What a document's field cannot be called (MongoDB manual, "Field Names"); a dot or a leading
-/// dollar sign would moreover mean something else in an update.
+/// What is wrong with a field's name (MongoDB manual, "Field Names"). In an update, a dot or a leading
+/// dollar sign would also have another meaning.
 pub(crate) fn not_a_field_name(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("is empty")
@@ -21,9 +21,9 @@ pub(crate) fn not_a_field_name(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Two fields of one name cannot be told apart, neither in a document nor by who queries it.
+/// Two fields with one name would overwrite each other, and a query could not name either.
 ///
-/// `suffix` is what would tell the later field from the earlier one.
+/// `suffix` makes another name of the later field's.
 pub(super) fn check_distinct<Part>(
     fields: &[Field<'_, Part>],
     suffix: impl Fn(&Field<'_, Part>) -> &'static str,
@@ -60,7 +60,7 @@ pub(super) fn check_distinct<Part>(
     }
 }
 
-/// An index is over the name under which a field is stored. `word` asks for one.
+/// An index needs a stored name. `word` is the word that asks for an index.
 pub(super) fn check_indexes<Part>(
     derive: &Derive,
     word: &str,
@@ -90,7 +90,7 @@ pub(super) fn check_indexes<Part>(
     }
 }
 
-/// A collection has so many indexes at most (MongoDB manual, "Limits"), of which some are taken.
+/// A collection has at most 64 indexes (MongoDB manual, "Limits"), and `taken` of them are ours.
 pub(super) fn check_index_count<Part>(
     derive: &Derive,
     taken: usize,
@@ -118,7 +118,7 @@ fn shared<'a, Part>(a: &Field<'_, Part>, b: &'a Field<'_, Part>) -> Option<&'a s
     written.or_else(read).map(String::as_str)
 }
 
-/// Where the name comes from: `rename`, else the field.
+/// The tokens that give the name: those of `rename`, else the field.
 pub(super) fn name_tokens<Part>(field: &Field<'_, Part>) -> TokenStream {
     match field.serde.find("rename") {
         Some(rename) => rename.tokens.clone(),

@@ -23,7 +23,7 @@ use crate::{
     parse::attr::{Limit, OUTLIER, Spanned},
 };
 
-/// A model that keeps all rules, so that nothing in it is missing.
+/// A model that keeps all rules, with the values that are then present.
 pub(crate) struct Checked<'a> {
     pub(crate) model: &'a Model<'a>,
     pub(crate) collection: &'a LitStr,
@@ -36,7 +36,7 @@ pub(crate) struct Checked<'a> {
     pub(crate) items: &'a Field<'a, Marks>,
 }
 
-/// Checks all rules, and hands on the model or every error found until now.
+/// Checks all rules, and returns the model, or every error found so far.
 pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
     let is_struct = check_is_struct(model.input, &OUTLIER, &mut errors);
     check_lifetimes(model.input, &OUTLIER, &mut errors);

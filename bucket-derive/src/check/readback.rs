@@ -1,10 +1,10 @@
-//! What is stored can be read. A value that serde leaves out, or writes under a name that it does not
-//! read, would otherwise take its whole document with it.
+//! Stored values must be readable. A value that serde leaves out, or writes under a name that it does
+//! not read, would make its whole document unreadable.
 
 use crate::{check::serde::name, errors::Errors, model::Field, parse::serde_attr::Container};
 
-/// Where a value is left out, something has to stand in for it. Whether its type has that by itself,
-/// as an `Option` does, is for the compiler to say; a function of the user's is not even called.
+/// A value that is left out needs a default. Whether its type has one, as an `Option` does, only the
+/// compiler knows; the user's own function for reading is not called at all.
 pub(super) fn check_left_out<Part>(
     container: &Container,
     field: &Field<'_, Part>,
@@ -25,8 +25,8 @@ pub(super) fn check_left_out<Part>(
     errors.push(&left_out.tokens, message, help);
 }
 
-/// A value that is found under no name that is read is lost, and where it is required, so is all that
-/// stands beside it. With a default it is the user's choice, unless `is_needed`.
+/// A value under a name that is not read is lost, and if the field is required, so is the whole item. With
+/// a default that is the user's choice, unless `is_needed`.
 pub(super) fn check_names<Part>(
     container: &Container,
     field: &Field<'_, Part>,

@@ -6,7 +6,7 @@ use crate::{
     parse::{attr::Derive, list::Entry, rename::Rule, serde_attr::Container},
 };
 
-/// These replace a struct's own fields by something else; what is stored is made of the fields.
+/// These replace a struct's fields, and the derives store the fields.
 pub(super) fn check_struct(container: &Container, derive: &Derive, errors: &mut Errors) {
     for entry in &container.entries {
         let help = match name(entry).as_str() {
@@ -25,7 +25,7 @@ pub(super) fn check_struct(container: &Container, derive: &Derive, errors: &mut 
     }
 }
 
-/// Stored names follow from the rule.
+/// With an unknown rule the stored names are unknown.
 pub(super) fn check_rename_rule(container: &Container, errors: &mut Errors) {
     for literal in &container.unknown_rules {
         let name = literal.value();
@@ -41,9 +41,9 @@ pub(super) fn check_rename_rule(container: &Container, errors: &mut Errors) {
     }
 }
 
-/// What queries and updates name is found by the name that it was written under.
+/// Queries and updates find a field by its written name.
 ///
-/// `what` is the field for its document.
+/// `what` says what the field is, for the message.
 pub(super) fn check_one_name<Part>(
     container: &Container,
     field: &Field<'_, Part>,

@@ -1,4 +1,4 @@
-//! Slips in `#[serde(…)]`. serde would report each once for each struct that is generated.
+//! Slips in `#[serde(…)]`. serde would report each once per generated struct.
 
 use syn::ExprPath;
 
@@ -7,12 +7,12 @@ use crate::{
     parse::list::{Entry, Value},
 };
 
-/// What stands behind a word of serde's.
+/// The value that an attribute of serde's takes.
 #[derive(Clone, Copy)]
 enum Takes {
     Nothing,
     Text,
-    /// A text, or a list of texts for either direction.
+    /// A text, or a list with one for each direction.
     Texts,
     Path,
     /// A path, or nothing.

@@ -1,4 +1,4 @@
-//! Values of the struct's attribute: which are missing, and which no server would take.
+//! Values of the struct's attribute: which are missing, and which no server accepts.
 
 use proc_macro2::Ident;
 use syn::{DeriveInput, ExprPath, LitStr};
@@ -15,10 +15,10 @@ const MAX_CAPACITY: i128 = 1_000_000;
 /// As in `bucket_runtime::MAX_BYTES`.
 const MAX_BYTES: i128 = 15_728_640;
 
-/// As in `bucket_runtime`: an id, a key and an item have to fit.
+/// As in `bucket_runtime`: an id, a key and an item must fit.
 const MIN_BYTES: i128 = 1024;
 
-/// Without these nothing can be stored, and no default would be right for everybody.
+/// Without these nothing can be stored, and no default would suit everybody.
 ///
 /// `required` holds each key, and the key with a value that may fit the struct.
 pub(super) fn check_required(
@@ -53,8 +53,8 @@ pub(super) fn collection_of(input: &DeriveInput) -> String {
     )
 }
 
-/// The server refuses these names (MongoDB manual, "Naming Restrictions"), or keeps them for
-/// itself; better here than at the first write.
+/// The server refuses these names or reserves them (MongoDB manual, "Naming Restrictions"). The user
+/// learns it here, and not at the first write.
 pub(super) fn check_collection(collection: &Spanned<LitStr>, errors: &mut Errors) {
     let name = collection.value.value();
     let wrong = if name.is_empty() {
@@ -77,7 +77,7 @@ pub(super) fn check_collection(collection: &Spanned<LitStr>, errors: &mut Errors
     );
 }
 
-/// An array has room for one item at least, and for no more than a document can hold.
+/// An array needs room for one item, and a document holds only so much.
 pub(super) fn check_limit(
     input: &DeriveInput,
     limit: &Spanned<Limit>,
@@ -99,7 +99,7 @@ pub(super) fn check_limit(
     });
 }
 
-/// A bucket needs room for its head, and has to be a document in the end.
+/// A bucket needs room for its head, and is a document, whose size the server limits.
 pub(super) fn check_max_bytes(
     input: &DeriveInput,
     limit: &Spanned<Limit>,
@@ -124,7 +124,7 @@ pub(super) fn check_max_lens<P>(input: &DeriveInput, fields: &[Field<'_, P>], er
             continue;
         };
         check_max_len(input, max_len, errors);
-        // Of such a field there is no one value that is stored.
+        // Such a field has no stored value of its own.
         if field.serde.write.is_none() {
             errors.push(
                 &max_len.key,
@@ -135,7 +135,7 @@ pub(super) fn check_max_lens<P>(input: &DeriveInput, fields: &[Field<'_, P>], er
     }
 }
 
-/// A length that is zero bounds nothing but what is empty, and none can exceed a document.
+/// With zero only empty values would fit, and no value exceeds a document.
 fn check_max_len(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Errors) {
     check_number(input, limit, errors, |number| match number {
         Some(1..=MAX_BYTES) => None,
@@ -147,8 +147,8 @@ fn check_max_len(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Error
     });
 }
 
-/// Reports a limit of which this says what is wrong with its number; of one that is too large even to
-/// be read there is none. The value of a constant is not known here: the generated code checks it.
+/// Reports a number with the message of `wrong`, which gets `None` for one that does not fit an `i128`.
+/// The value of a constant is not known here: the generated code checks it.
 fn check_number(
     input: &DeriveInput,
     limit: &Spanned<Limit>,
@@ -172,7 +172,7 @@ fn check_limit_path(input: &DeriveInput, key: &Ident, path: &ExprPath, errors: &
         let rest = Vec::from_iter(segments.map(ToString::to_string)).join("::");
         let help = match input.generics.params.is_empty() {
             true => format!("{key} = {}::{rest}", input.ident),
-            // Of which `T` would it be?
+            // A constant of a generic struct depends on its parameters.
             false => format!("write the number, or make `{rest}` a constant outside of the `impl`"),
         };
         errors.push(path, format_args!("`Self` cannot be used in `{key}`"), help);

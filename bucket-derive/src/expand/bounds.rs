@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// The types of the fields, each with what its part asks of it.
+/// The types of the fields, each with the rules for its part.
 pub(crate) fn types(model: &Model<'_>) -> Types {
     let fields = &model.fields;
     Types::new(model.input, &model.attr.krate(), fields, |field| {
@@ -51,8 +51,8 @@ pub(crate) fn types(model: &Model<'_>) -> Types {
 
 /// What the generated structs require.
 ///
-/// That the time field is fit is said here, and in the same words for the trait's implementation:
-/// the compiler then reports an unfit type once, and takes it for fit everywhere else.
+/// The predicate of the time field stands here and, in the same words, on the trait's implementation:
+/// the compiler then reports an unfit type once, and accepts it everywhere else.
 pub(crate) fn of_elements(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
     let mut predicates = of_struct(model.input);
     predicates.extend(types.predicates(|rule| rule == Rule::Time));
@@ -94,7 +94,7 @@ pub(crate) fn of_bucket(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
     predicates
 }
 
-/// That tasks can share what the type parameters stand for.
+/// Each type parameter must be `Send + Sync`: tasks share items.
 pub(crate) fn params_are_shared(model: &Model<'_>) -> Vec<TokenStream> {
     let params = model.input.generics.type_params().map(|param| &param.ident);
     params
@@ -102,7 +102,7 @@ pub(crate) fn params_are_shared(model: &Model<'_>) -> Vec<TokenStream> {
         .collect()
 }
 
-/// The type parameters that no element holds: `__Element` has to name them all the same.
+/// The type parameters that no field of an element mentions: `__Element` must still use them.
 pub(crate) fn not_in_elements<'a>(model: &'a Model<'_>) -> Vec<&'a Ident> {
     let params = model.input.generics.type_params().map(|param| &param.ident);
     params
@@ -135,8 +135,8 @@ fn serde_bounds(model: &Model<'_>, serialize: bool, bound: &TokenStream) -> Vec<
     predicates
 }
 
-/// What serde's derives require for fields: each type parameter in them, and each type that begins
-/// with one (`T::Item`), has the trait.
+/// The bounds that serde's derives infer from fields: each type parameter in them, and each type that
+/// begins with one (`T::Item`), implements the trait.
 fn bounds<'m, 'a: 'm>(
     model: &Model<'_>,
     fields: impl Iterator<Item = &'m Field<'a, Role>>,
@@ -169,8 +169,8 @@ fn begins_with(ty: &Type, param: &Ident) -> bool {
     }
 }
 
-/// Whether a type parameter stands in a type. `by_value` passes over `PhantomData<T>` and
-/// `T::Item`, as serde's derives do.
+/// Whether a type mentions a type parameter. `by_value` ignores `PhantomData<T>` and `T::Item`, as
+/// serde's derives do.
 pub(crate) fn mentions(ty: TokenStream, param: &Ident, by_value: bool) -> bool {
     let trees: Vec<TokenTree> = ty.into_iter().collect();
     let is_colon =
@@ -205,7 +205,7 @@ fn bound_of(entries: &[Entry], serialize: bool) -> Option<Vec<TokenStream>> {
     Some(predicates.iter().map(for_any_lifetime).collect())
 }
 
-/// In serde's implementation `'de` is in scope; here it stands for every lifetime.
+/// In serde's implementation `'de` is in scope; here the predicate must hold for every lifetime.
 fn for_any_lifetime(predicate: &WherePredicate) -> TokenStream {
     let tokens = quote!(#predicate);
     let names_de = tokens.to_string().contains("'de");

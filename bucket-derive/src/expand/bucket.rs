@@ -1,4 +1,4 @@
-//! Writes what `#[derive(Bucket)]` stands for.
+//! Writes the code of `#[derive(Bucket)]`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -142,7 +142,7 @@ fn bucket_impl(
     }
 }
 
-/// What a struct is besides whose buckets stand for time windows.
+/// The `impl Windowed`, if the buckets are time windows.
 pub(crate) fn windowed(model: &Model<'_>, clause: &TokenStream) -> Option<TokenStream> {
     model.window_name()?;
     let krate = model.attr.krate();

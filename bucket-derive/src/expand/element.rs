@@ -1,6 +1,6 @@
-//! The two structs that stand for an item's element: one to write from, one to read into.
+//! The two structs for an item's element: one to write from, one to read into.
 //!
-//! serde's own derives work on them, so serde interprets the `#[serde(…)]` attributes.
+//! They use serde's own derives, so serde interprets the `#[serde(…)]` attributes.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -15,7 +15,7 @@ use crate::{
     parse::list::Entry,
 };
 
-/// Serialises the elements straight from the user's struct: serde's `remote` borrows.
+/// Writes elements from the user's struct without a copy, by serde's `remote`.
 pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let serde = serde_path(model);
     let krate = model.attr.krate();
@@ -36,7 +36,7 @@ pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     }
 }
 
-/// What elements are read into.
+/// The struct that elements are read into.
 pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let serde = serde_path(model);
     let krate = model.attr.krate();
@@ -64,10 +64,10 @@ pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     }
 }
 
-/// Whether the time stands in the element as a `Date`, which reads itself. For `with` serde would write
-/// two types more, and to check these takes the compiler as long as the whole `impl Bucket`.
+/// Whether the element holds its time in a `Date`, which reads itself. For `with`, serde writes two more
+/// types, and checking these takes the compiler as long as the whole `impl Bucket`.
 ///
-/// A parameter, a default or a bound of the user's speaks of the bare type, so there it is `with`.
+/// A bound on a parameter, a default, or another attribute concerns the plain type, which needs `with`.
 pub(crate) fn holds_date(model: &Model<'_>, field: &Field<'_, Role>) -> bool {
     field.is_date()
         && field.serde.has_only(&["rename", "alias"])
@@ -75,7 +75,7 @@ pub(crate) fn holds_date(model: &Model<'_>, field: &Field<'_, Role>) -> bool {
         && model.input.generics.params.is_empty()
 }
 
-/// `#[serde(default)]` on the struct: what an element lacks comes from a default item.
+/// For `#[serde(default)]` on the struct: the fields that an element lacks come from a default item.
 pub(crate) fn default_impl(model: &Model<'_>, types: &Types) -> Option<TokenStream> {
     let entry = model.serde.find("default")?;
     let this = generics::self_type(model.input);
@@ -133,7 +133,7 @@ fn copied(model: &Model<'_>, field: &Field<'_, Role>, is_date: bool) -> TokenStr
     quote!(#[serde(#(#entries),*)])
 }
 
-/// The struct's serde attributes, but for those that the generated structs have of their own.
+/// The struct's serde attributes without `default`, which the generated structs have in another form.
 fn container_entries<'m>(model: &'m Model<'_>) -> Vec<&'m TokenStream> {
     let own = |entry: &&Entry| !entry.is("default");
     model
@@ -158,7 +158,7 @@ fn phantom(model: &Model<'_>) -> Option<TokenStream> {
     (!unused.is_empty()).then(|| quote!(::core::marker::PhantomData<(#(#unused,)*)>))
 }
 
-/// The path as serde wants it: in a string.
+/// The text of a path: serde takes paths in strings.
 fn path_text(path: &Path) -> String {
     quote!(#path).to_string().replace(' ', "")
 }

@@ -11,7 +11,7 @@ use crate::{
     parse::list::Entry,
 };
 
-/// How values of a field are stored, before its serde attributes are looked at.
+/// How values of a field are stored, unless its serde attributes say otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Key,
@@ -19,7 +19,7 @@ pub(crate) enum Form {
     Serde,
 }
 
-/// A struct that holds the fields, and the members of the trait that speak of it.
+/// The struct with the typed fields, and the trait's members that use it.
 pub(crate) struct Fields {
     pub(crate) definition: TokenStream,
     pub(crate) members: TokenStream,
@@ -27,7 +27,7 @@ pub(crate) struct Fields {
     pub(crate) stubs: TokenStream,
 }
 
-/// `types` tells what stands for the fields' types, and `form` how a field is stored unless its serde attributes do.
+/// `types` names the fields' types, and `form` says how a field is stored unless its serde attributes do.
 pub(crate) fn fields<Part>(
     input: &DeriveInput,
     krate: &Path,
@@ -90,7 +90,7 @@ pub(crate) fn fields<Part>(
     }
 }
 
-/// The stored names of these fields, if there can be no others.
+/// The stored names of these fields; `None` if there may be others, too.
 pub(crate) fn all_names<'f, Part: 'f>(
     fields: impl Iterator<Item = &'f Field<'f, Part>>,
 ) -> Option<Vec<&'f str>> {
@@ -98,7 +98,7 @@ pub(crate) fn all_names<'f, Part: 'f>(
     stored.map(name).collect()
 }
 
-/// The stored names of the fields that are to have an index.
+/// The stored names of the indexed fields.
 pub(crate) fn indexed<'f, Part>(fields: &'f [Field<'f, Part>]) -> Vec<&'f str> {
     let marked = fields
         .iter()
@@ -112,8 +112,8 @@ fn name<'f, Part>(field: &'f Field<'_, Part>) -> Option<&'f str> {
     not_a_field_name(name).is_none().then_some(name)
 }
 
-/// What the fields of generic types require. That the struct can be written does not tell the
-/// compiler that its fields can.
+/// The predicates of fields with generic types: from a struct that is `Serialize` the compiler does not
+/// conclude that its fields are.
 pub(crate) fn predicates<Part>(
     input: &DeriveInput,
     krate: &Path,
@@ -136,7 +136,7 @@ pub(crate) fn predicates<Part>(
 /// The marker type, unless values are stored plainly.
 fn stored<Part>(field: &Field<'_, Part>, form: Form) -> Option<Ident> {
     match (writer(field), form) {
-        // Ours stores dates; there is no other way to know what a function writes.
+        // Our `bson_date` stores dates; what another function stores is not known.
         (Some(path), _) if path_ends_in(&path, "bson_date") => Some(format_ident!("Date")),
         (Some(_), _) => Some(format_ident!("Custom")),
         (None, Form::Date) => Some(format_ident!("Date")),
@@ -147,7 +147,7 @@ fn stored<Part>(field: &Field<'_, Part>, form: Form) -> Option<Ident> {
 fn value<Part>(krate: &Path, field: &Field<'_, Part>, name: &str, form: Form) -> TokenStream {
     let value = match (writer(field), form) {
         (Some(write), _) => {
-            // A call, and not the function itself: it may take a slice for a `Vec`.
+            // A closure, since the function may take a slice where the field is a `Vec`.
             let arguments = located_at(&quote!(__value, __serializer), write.span());
             let write = quote_spanned!(write.span()=> #write(#arguments));
             quote!(#krate::Field::with(#name, |__value, __serializer| #write))
@@ -164,12 +164,12 @@ fn value<Part>(krate: &Path, field: &Field<'_, Part>, name: &str, form: Form) ->
     quote!(#value #left_out)
 }
 
-/// The function that tells which values are left out, if some are.
+/// The function that says whether a value is left out, if there is one.
 pub(crate) fn left_out_if<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
     path(field.serde.find("skip_serializing_if")?)
 }
 
-/// The function that writes the values, if the field has one of its own.
+/// The user's function that writes the values, if the field has one.
 fn writer<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
     if let Some(entry) = field.serde.find("serialize_with") {
         return path(entry);

@@ -1,10 +1,10 @@
-//! Whether the types of fields are fit, which only the compiler can tell.
+//! Whether the types of fields are fit, which only the compiler knows.
 //!
-//! In generated code an alias stands for the type of such a field, and a constant in the alias asks
-//! for the traits. If one is missing, the compiler says so there, once, and takes whatever is made of
-//! the alias for right. With a `where` clause every call on the struct would be a mistake, too.
+//! Generated code names such a type by an alias, and a constant in the alias requires the traits. If one
+//! is missing, the compiler reports it there, once, and accepts everything that uses the alias. With a
+//! `where` clause, every call on the struct would be an error as well.
 //!
-//! A constant cannot name a type parameter: where one stands in the type, a `where` clause it is.
+//! A constant cannot name a type parameter: a type with one gets a `where` clause.
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -39,7 +39,7 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    /// The trait, and the function that asks for it.
+    /// The trait, and the function that requires it.
     fn names(self) -> (&'static [&'static str], &'static str) {
         match self {
             Self::Key => (&["KeyField"], "key_field"),
@@ -57,7 +57,7 @@ impl Rule {
         }
     }
 
-    /// Whether a type that is spelled so certainly keeps the rule. Not to ask saves the compiler time; if
+    /// Whether a type with this spelling surely keeps the rule, so that the compiler need not check it. If
     /// another type has such a name, the compiler still reports it, though more than once.
     fn is_kept_by(self, ty: &Type) -> bool {
         match self {
@@ -87,8 +87,7 @@ impl Rule {
     }
 }
 
-/// A rule for the type of a field, and where the compiler shall say that it is broken: at the type,
-/// unless there is a better place.
+/// A rule for the type of a field, and where the compiler reports a violation: `None` is at the type.
 pub(crate) struct Asked {
     pub(crate) rule: Rule,
     pub(crate) at: Option<Span>,
@@ -103,16 +102,16 @@ impl From<Rule> for Asked {
 /// The types of a struct's fields, as generated code names them.
 #[derive(Default)]
 pub(crate) struct Types {
-    /// Each field's identifier with the alias that stands for its type.
+    /// The identifiers of fields, each with the alias for its type.
     aliases: Vec<(Ident, Ident)>,
-    /// What defines the aliases.
+    /// The definitions of the aliases.
     pub(crate) definitions: Vec<TokenStream>,
-    /// What is required of types in which a parameter stands.
+    /// The predicates of types with parameters.
     predicates: Vec<(Rule, TokenStream)>,
 }
 
 impl Types {
-    /// `rules` tells what the type of each field has to be.
+    /// `rules` says what the type of each field must be.
     pub(crate) fn new<P>(
         input: &DeriveInput,
         krate: &Path,
@@ -149,8 +148,8 @@ impl Types {
         asked: &[Asked],
     ) {
         let ty = without_self(field.node.ty.to_token_stream(), &self_type(input));
-        // Should a type in the angle brackets be unknown, the compiler suggests a parameter of the item
-        // around it. It says so once if that seems to be the struct.
+        // If a type in the angle brackets is unknown, the compiler suggests a parameter for the item around
+        // it. With this span that is the struct, and the suggestion comes once.
         let span = match has_arguments(&ty) {
             true => input.ident.span(),
             false => Span::call_site(),
@@ -179,20 +178,20 @@ impl Types {
         }
     }
 
-    /// What these rules require of types in which a parameter stands.
+    /// The predicates of these rules for types with parameters.
     pub(crate) fn predicates(&self, of: impl Fn(Rule) -> bool) -> Vec<TokenStream> {
         let predicates = self.predicates.iter().filter(|(rule, _)| of(*rule));
         predicates.map(|(_, tokens)| tokens.clone()).collect()
     }
 
-    /// What stands for the type of a field, if anything does.
+    /// The alias for the type of a field, if there is one.
     pub(crate) fn alias<P>(&self, field: &Field<'_, P>) -> Option<&Ident> {
         let mut aliases = self.aliases.iter();
         let found = aliases.find(|(ident, _)| ident == field.ident);
         found.map(|(_, alias)| alias)
     }
 
-    /// `Trait::method`, as a call on the value of a field.
+    /// The path of a trait's method, for a call on the value of a field.
     pub(crate) fn call<P>(
         &self,
         field: &Field<'_, P>,
@@ -208,7 +207,7 @@ impl Types {
     }
 }
 
-/// The name of a type that is nothing but a name.
+/// The type's name, if the type is a single identifier.
 fn name_of(ty: &Type) -> Option<&Ident> {
     match ty {
         Type::Group(group) => name_of(&group.elem),
@@ -237,7 +236,7 @@ fn has_arguments(ty: &TokenStream) -> bool {
     trees.any(|tree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == '<'))
 }
 
-/// Whether no parameter of the struct stands in the type.
+/// Whether the type mentions no parameter of the struct.
 fn is_fixed(input: &DeriveInput, ty: &Type) -> bool {
     if input.generics.params.is_empty() {
         return true;
@@ -250,7 +249,7 @@ fn is_fixed(input: &DeriveInput, ty: &Type) -> bool {
     })
 }
 
-/// `Type: Trait`, from the type's first token to its last: there the compiler shall point.
+/// `Type: Trait`, whose span is the whole type, so that the compiler points there.
 fn predicate(input: &DeriveInput, krate: &Path, ty: &Type, asked: &Asked) -> TokenStream {
     let bounded = without_self(ty.to_token_stream(), &self_type(input));
     let at = asked.at.unwrap_or_else(|| last_span(ty));

@@ -1,4 +1,4 @@
-//! What generated items take over from the struct: its parameters, and what it requires of them.
+//! The struct's parameters and predicates, for generated items.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -14,7 +14,7 @@ pub(crate) fn where_clause(predicates: &[TokenStream]) -> TokenStream {
     quote!(where #(#predicates),*)
 }
 
-/// What the struct itself requires.
+/// The predicates of the struct itself.
 pub(crate) fn of_struct(input: &DeriveInput) -> Vec<TokenStream> {
     let clause = input.generics.where_clause.iter();
     clause
@@ -23,15 +23,14 @@ pub(crate) fn of_struct(input: &DeriveInput) -> Vec<TokenStream> {
         .collect()
 }
 
-/// The struct with its parameters.
+/// The struct's type, with its parameters.
 pub(crate) fn self_type(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (_, parameters, _) = input.generics.split_for_impl();
     quote!(#ident #parameters)
 }
 
-/// The tokens with another type in the place of `Self`, which means something else in the
-/// generated structs.
+/// The tokens with `this` in place of `Self`, which would mean another type in the generated structs.
 pub(crate) fn without_self(tokens: TokenStream, this: &TokenStream) -> TokenStream {
     let mut trees = tokens.into_iter().peekable();
     let mut out = TokenStream::new();
@@ -58,20 +57,19 @@ pub(crate) fn without_self(tokens: TokenStream, this: &TokenStream) -> TokenStre
     out
 }
 
-/// The type of the items in an array of a parent.
+/// The type of the items in a parent's array.
 pub(crate) fn item_of(items: &impl ToTokens, krate: &Path) -> TokenStream {
     let end = last_span(items);
     let krate = located_at(krate, end);
     quote_spanned!(end=> <#items as #krate::__private::ItemsField>::Item)
 }
 
-/// What every task can be handed.
+/// Any task can own and share the struct.
 pub(crate) fn is_shared() -> TokenStream {
     quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static)
 }
 
-/// What makes a struct a parent that can be stored: the compiler shall say at the struct, and once,
-/// if it is not.
+/// serde can write and read the struct. The span makes the compiler report it once, at the struct.
 pub(crate) fn is_stored(input: &DeriveInput, krate: &Path) -> TokenStream {
     let at = input.ident.span();
     let krate = located_at(krate, at);

@@ -1,4 +1,4 @@
-//! Writes the limits of arrays: literals as they are, constants through the compiler's hands.
+//! Writes limits: literals as they are, constants by a constant of our own, which checks them.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
@@ -9,19 +9,19 @@ use crate::{
     parse::attr::{Limit, Spanned},
 };
 
-/// What stands for the limit where it is used.
+/// The limit, as generated code uses it.
 pub(crate) fn value(limit: &Spanned<Limit>) -> TokenStream {
     value_named(limit, &limit.key)
 }
 
-/// What stands for the limit of a field where it is used.
+/// The limit of a field, as generated code uses it.
 pub(crate) fn value_of_field(limit: &Spanned<Limit>, field: &str) -> TokenStream {
     value_named(limit, &of_field(limit, field))
 }
 
 fn value_named(limit: &Spanned<Limit>, name: &Ident) -> TokenStream {
     match &limit.value {
-        // Of whichever type it was written.
+        // Without the suffix that it may have.
         Limit::Literal {
             node,
             number: Some(number),
@@ -35,11 +35,11 @@ fn value_named(limit: &Spanned<Limit>, name: &Ident) -> TokenStream {
     }
 }
 
-/// A constant's value is known only to the compiler, which checks it here, at the path: the
-/// runtime has a function of the key's name for that.
+/// Checks the value of a constant, which only the compiler knows, and reports at its path. The function
+/// that checks it in the runtime has the key's name.
 ///
-/// `& !0` changes no integer, and nothing else has it: a cast alone would take a float, too. Both
-/// stand at the user's tokens, where clippy would speak up.
+/// `& !0` accepts integers only and leaves them as they are; a cast alone would accept a float, too. Both
+/// have the span of the user's tokens, where clippy would complain.
 pub(crate) fn constant(limit: &Spanned<Limit>, krate: &syn::Path) -> Option<TokenStream> {
     constant_named(limit, &limit.key, krate)
 }

@@ -1,4 +1,4 @@
-//! Writes what `#[derive(Outlier)]` stands for.
+//! Writes the code of `#[derive(Outlier)]`.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -54,7 +54,7 @@ pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
     fields::fields(model.input, &krate, &model.fields, types, |_| Form::Serde)
 }
 
-/// The types of the fields, each with what its part asks of it.
+/// The types of the fields, each with the rules for its part.
 fn types(model: &Model<'_>) -> Types {
     let fields = &model.fields;
     Types::new(model.input, &model.attr.krate(), fields, |field| {
@@ -117,7 +117,7 @@ fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
     let krate = model.attr.krate();
     let mut predicates = generics::of_struct(input);
     predicates.push(generics::is_stored(input, &krate));
-    // Of parameters it has to be said; of all else the trait asks for it.
+    // The trait asks for it anyway, but of a type with parameters the compiler cannot know it.
     if !input.generics.params.is_empty() {
         predicates.push(generics::is_shared());
     }

@@ -1,4 +1,4 @@
-//! The struct behind `Rollups`: what buckets keep about each field that is marked so.
+//! The struct behind `Rollups`, with a field for each `sum`, `min` or `max` field of the struct.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -18,7 +18,7 @@ use crate::{
     parse::attr::RollupAttr,
 };
 
-/// A struct that holds what is kept, and the members of the trait that speak of it.
+/// The struct with the rollups, and the trait's members that use it.
 pub(crate) struct Rollups {
     pub(crate) definition: TokenStream,
     pub(crate) members: TokenStream,
@@ -74,7 +74,7 @@ pub(crate) fn rollups(model: &Model<'_>, types: &Types) -> Rollups {
         let (ident, name) = (field.ident, &field.name);
         quote!(::core::fmt::DebugStruct::field(&mut __debug, #name, &self.#ident);)
     });
-    // A parameter may stand in no field.
+    // A parameter must be used, and maybe no field uses it.
     let is_generic = !model.input.generics.params.is_empty();
     let this = generics::self_type(model.input);
     let phantom = is_generic.then(|| quote!(__of: ::core::marker::PhantomData<fn() -> #this>,));

@@ -1,4 +1,4 @@
-//! Writes what is known of the sizes of fields, and the checks of those that are bounded.
+//! Writes the sizes of fields, as far as they are known, and the checks of `max_len`.
 
 pub(crate) mod bucket;
 pub(crate) mod outlier;
@@ -56,8 +56,8 @@ fn bounded<'f, 'a, P>(
         .filter_map(|field| Some((field, field.attr.limit("max_len")?)))
 }
 
-/// Whether values are texts, or lists of texts, that nothing bounds: there is nothing to prove then. A
-/// type of another meaning is checked when it is stored.
+/// Whether the field holds texts without a `max_len`: then no size can be proved. A type of the user's
+/// with such a name is not proved either, so it is checked when it is stored.
 fn is_unbounded_text<P>(field: &Field<'_, P>) -> bool {
     let ty = field.node.ty.to_token_stream().to_string();
     let is_text = ["String", "Vec < String >", "Vec<String>"].contains(&ty.as_str());
@@ -72,7 +72,7 @@ struct Prober<'m> {
 }
 
 impl Prober<'_> {
-    /// How many bytes a value takes, if its type or the bound of its length tells.
+    /// The maximum size of a value in bytes, if its type or its `max_len` implies one.
     fn size<P>(&self, field: &Field<'_, P>) -> TokenStream {
         self.size_by(field, "__SIZE", "__LEN")
     }
@@ -92,7 +92,7 @@ impl Prober<'_> {
         quote!(#krate::__private::len_size(#len, #max))
     }
 
-    /// How many bytes the text of a key field has at most, if that is known.
+    /// The maximum length of a key field's text in bytes, if it is known.
     fn text<P>(&self, field: &Field<'_, P>) -> TokenStream {
         match field.attr.limit("max_len") {
             Some(max) => {
@@ -111,8 +111,8 @@ impl Prober<'_> {
     }
 }
 
-/// A call by which the compiler proves, if it can, that full documents fit. If they do not, it says so
-/// at this limit. The spec is the first of the arguments.
+/// A call that makes the compiler prove, if it can, that full documents fit. If they do not, it reports
+/// that at this limit. The spec is the first of the arguments.
 fn proved(
     krate: &Path,
     [spec, prove]: [&str; 2],
@@ -128,7 +128,7 @@ fn proved(
     quote_spanned!(at=> #krate::#spec::#prove(#arguments))
 }
 
-/// What lets types be asked of which nothing is known.
+/// The import that gives types without a known size the size `None`.
 fn probing(krate: &Path) -> TokenStream {
     quote! {
         #[allow(unused_imports)]

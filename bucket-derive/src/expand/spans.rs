@@ -1,4 +1,4 @@
-//! Where the compiler shall point.
+//! Spans: where the compiler points.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -9,7 +9,7 @@ pub(crate) fn last_span(tokens: &impl ToTokens) -> Span {
     last.map_or_else(Span::call_site, |tree| tree.span())
 }
 
-/// The tokens, placed where errors about them belong. Names are looked up as before.
+/// The tokens with another location, for errors about them. Names resolve as before.
 pub(crate) fn located_at(tokens: &impl ToTokens, span: Span) -> TokenStream {
     let trees = tokens.to_token_stream().into_iter();
     trees

@@ -1,7 +1,7 @@
 //! How elements are written: straight from the user's struct, field by field.
 //!
-//! Where serde's attributes say more than under which name a field is written, and whether, serde's
-//! own derive writes them, from a struct that borrows the user's (serde's `remote`).
+//! Some serde attributes say more than whether and under which name a field is written. For these,
+//! serde's own derive writes elements, from a struct that borrows the user's (serde's `remote`).
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// What on a field has no say in how it is written, or says it in a way that is easily followed.
+/// The serde attributes of a field that this module can follow, or that do not concern writing.
 const FIELD: [&str; 9] = [
     "rename",
     "alias",
@@ -32,7 +32,7 @@ const FIELD: [&str; 9] = [
     "bound",
 ];
 
-/// The same of the struct.
+/// The same for the struct.
 const CONTAINER: [&str; 7] = [
     "rename",
     "rename_all",
@@ -43,7 +43,7 @@ const CONTAINER: [&str; 7] = [
     "expecting",
 ];
 
-/// What writes elements, and the items that it needs.
+/// The code that writes elements, and the struct that it may need.
 pub(crate) struct Writer {
     pub(crate) definition: Option<TokenStream>,
     /// The body of `serialize_element`.
@@ -83,7 +83,7 @@ fn by_field(model: &Model<'_>, types: &Types) -> TokenStream {
     }
 }
 
-/// `.field("qty", &self.quantity)`, which points at the field's type if that cannot be written.
+/// `.field("qty", &self.quantity)`: if the type cannot be written, the error points at it.
 fn write_field(field: &Field<'_, Role>, types: &Types) -> TokenStream {
     let (ident, name) = (field.ident, &field.serde.write);
     let end = last_span(&field.node.ty);

@@ -12,7 +12,7 @@ use crate::{
     parse::id_format::Kind,
 };
 
-/// As many fields as a key can have.
+/// The most fields that a key can have.
 const MAX_KEYS: usize = 6;
 
 /// The calls on the struct itself.
@@ -42,7 +42,7 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
         true => quote!(::core::primitive::bool,),
         false => quote!(#(#keys,)*),
     };
-    // With a lifetime of its own, a requirement that does not hold is no error here.
+    // With a lifetime of its own, a predicate that does not hold is no error here.
     let mut predicates = generics::of_struct(model.input);
     let shared = generics::is_shared();
     predicates.push(quote!(for<'__a> #shared));
@@ -96,7 +96,7 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
     }
 }
 
-/// The types of the key, or what they most likely are: calls pass values of them.
+/// The types of the key, or a guess: calls pass values of these types.
 fn key_types(model: &Model<'_>) -> Vec<Type> {
     let parts = model.format.parts.iter();
     let mut names = Vec::from_iter(parts.filter_map(|part| match &part.kind {

@@ -27,7 +27,7 @@ pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
     let errors = unsent::errors(model.input, runtime, &model.fields, &CALLS, error);
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    // With a lifetime of its own, a requirement that does not hold is no error here.
+    // With a lifetime of its own, a predicate that does not hold is no error here.
     let mut predicates = generics::of_struct(model.input);
     let stored = generics::is_stored(model.input, &krate);
     predicates.push(quote!(for<'__a> #stored));
@@ -76,14 +76,14 @@ pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
     }
 }
 
-/// The id's type, or what it most likely is: calls pass values of it.
+/// The id's type, or a guess: calls pass values of it.
 fn id_type<'a>(model: &Model<'a>) -> Option<&'a Type> {
     let by_name = || model.fields.iter().find(|field| field.name == "id");
     let id = model.id().or_else(by_name).or(model.fields.first());
     id.map(|field| &field.node.ty)
 }
 
-/// The array's type, or what it most likely is. A guess by spelling is good enough for a stub.
+/// The array's type, or a guess by spelling, which is good enough for a stub.
 fn items_type<'a>(model: &Model<'a>) -> Option<&'a Type> {
     let is_vec = |ty: &Type| match ty {
         Type::Path(ty) => ty

@@ -1,4 +1,4 @@
-//! What stands in for the calls on a struct that cannot be handed from one task to another.
+//! Replaces the calls on a struct that cannot go from one task to another.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -6,9 +6,9 @@ use syn::{DeriveInput, Error};
 
 use crate::model::{Field, guess};
 
-/// The errors. If a field makes every call a mistake, whatever is implemented, methods of the struct's
-/// own stand before those of the trait: they give a type that is itself an error, and the compiler is
-/// silent about it.
+/// The errors. If an `Rc` in a field would make every call an error, the struct gets methods of its own,
+/// which come before the trait's: they return a type that is itself an error, so the compiler reports
+/// nothing more.
 pub(super) fn errors<P>(
     input: &DeriveInput,
     [krate, import]: [TokenStream; 2],

@@ -12,26 +12,26 @@ use crate::{
     },
 };
 
-/// A struct that derives `Bucket`. Keeps the nodes that it was read from, for their spans.
+/// A struct that derives `Bucket`, with its syntax nodes for their spans.
 pub(crate) struct Model<'a> {
     pub(crate) input: &'a DeriveInput,
     pub(crate) attr: BucketAttr,
     pub(crate) serde: serde_attr::Container,
     pub(crate) format: IdFormat,
-    /// What of the id format could not be read.
+    /// The parts of the id format that could not be read.
     pub(crate) format_errors: Vec<SyntaxError>,
     /// Empty unless the input is a struct with named fields.
     pub(crate) fields: Vec<Field<'a, Role>>,
-    /// Some field has an attribute of which nothing could be read.
+    /// Some field has an attribute that could not be read, so it may have meant a rollup.
     pub(crate) rollups_unread: bool,
 }
 
-/// What a field is for its bucket.
+/// The part of a field in its bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Stands once, at the top of the document.
     Key,
-    /// Stands in the elements, and the ordinal is taken from it.
+    /// Stands in the elements, and gives the ordinal.
     Time,
     /// Stands in the elements.
     Element,
@@ -76,31 +76,31 @@ impl<'a> Model<'a> {
         self.fields.iter().filter(|field| field.part != Role::Key)
     }
 
-    /// The field that the ordinal is taken from, unless buckets are numbered.
+    /// The field that gives the ordinal, unless buckets are numbered.
     pub(crate) fn time(&self) -> Option<&Field<'a, Role>> {
         self.fields.iter().find(|field| field.part == Role::Time)
     }
 
-    /// The fields that are marked, and what buckets are to keep about them.
+    /// The fields marked with `sum`, `min` or `max`.
     pub(crate) fn marked(&self) -> impl Iterator<Item = (&Field<'a, Role>, RollupAttr<'_>)> {
         let fields = self.fields.iter();
         let fields = fields.map(|field| (field, RollupAttr::of(&field.attr)));
         fields.filter(|(_, rollup)| rollup.first().is_some())
     }
 
-    /// Those of them about which buckets can keep something.
+    /// The marked fields that a bucket can have a rollup of: those that elements store.
     pub(crate) fn rollups(&self) -> impl Iterator<Item = (&Field<'a, Role>, RollupAttr<'_>)> {
         self.marked()
             .filter(|(field, _)| field.part != Role::Key && field.serde.write.is_some())
     }
 
-    /// The field that tells the items of a key apart, if one does.
+    /// The `unique` field, which identifies an item within its key, if there is one.
     pub(crate) fn unique(&self) -> Option<&Field<'a, Role>> {
         let mut fields = self.fields.iter();
         fields.find(|field| field.attr.word("unique").is_some())
     }
 
-    /// The name of the field that holds what is kept, if anything is.
+    /// The name of the rollup field, if a field of the struct is marked.
     pub(crate) fn rollup_name(&self) -> Option<String> {
         self.marked().next()?;
         let rollup = self.attr.rollup.as_ref();
@@ -138,7 +138,7 @@ impl<'a> Model<'a> {
 }
 
 impl Field<'_, Role> {
-    /// Whether the value is stored as a date: it is the time, and serde is not told otherwise.
+    /// Whether the field is the time, stored as a BSON date: no function of the user's stores it.
     pub(crate) fn is_date(&self) -> bool {
         self.part == Role::Time && !self.has_own_format()
     }

@@ -1,11 +1,11 @@
-//! What a field is most likely meant to be, told by how its type is spelled. Good enough for help lines
-//! and stubs, and for nothing else: what a type can be is the compiler's to say.
+//! Guesses what a field is meant to be, by the spelling of its type. That is good enough for help lines
+//! and stubs, and for nothing else: only the compiler knows what a type is.
 
 use syn::{GenericArgument, PathArguments, PathSegment, Type, parse_quote};
 
 use super::Field;
 
-/// The types of keys that most structs have.
+/// The common types of keys.
 const KEYS: [&str; 15] = [
     "i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "bool", "String",
     "ObjectId", "Uuid", "str",
@@ -30,7 +30,7 @@ pub(crate) fn is_time<Part>(field: &Field<'_, Part>) -> bool {
     is_one_of(&field.node.ty, &TIMES)
 }
 
-/// The type with what it holds in the place of what it borrows, or shares by an `Rc`.
+/// The type with owned values in place of references and of `Rc`s.
 pub(crate) fn owned(ty: &Type) -> Type {
     match ty {
         Type::Group(group) => owned(&group.elem),
@@ -52,7 +52,7 @@ pub(crate) fn owned(ty: &Type) -> Type {
     }
 }
 
-/// Whether an `Rc` stands in the type.
+/// Whether the type contains an `Rc`.
 pub(crate) fn has_rc(ty: &Type) -> bool {
     match ty {
         Type::Group(group) => has_rc(&group.elem),
@@ -63,7 +63,7 @@ pub(crate) fn has_rc(ty: &Type) -> bool {
     }
 }
 
-/// What stands in an `Rc`.
+/// The type inside an `Rc`.
 fn shared(segment: &PathSegment) -> Option<&Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
         return None;

@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// A struct that derives `Outlier`. Keeps the nodes that it was read from, for their spans.
+/// A struct that derives `Outlier`, with its syntax nodes for their spans.
 pub(crate) struct Model<'a> {
     pub(crate) input: &'a DeriveInput,
     pub(crate) attr: OutlierAttr,
@@ -20,7 +20,7 @@ pub(crate) struct Model<'a> {
     pub(crate) fields: Vec<Field<'a, Marks>>,
 }
 
-/// What a field is for its parent, besides what its attribute says.
+/// The part of a field in its parent, as far as its attribute does not say it.
 pub(crate) struct Marks {
     /// It is stored as `_id`.
     pub(crate) is_id: bool,
@@ -82,7 +82,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The name of the flag, unless it is left to the default.
+    /// The name of the flag, unless it is the default one.
     pub(crate) fn own_flag_name(&self) -> Option<String> {
         match self.flag() {
             Some(field) => field.serde.write.clone(),

@@ -1,5 +1,4 @@
-//! Parses the attributes of the derives: which keys there are, and of what kind their values must
-//! be.
+//! Parses the attributes of the derives: which keys there are, and which kind of value each has.
 
 mod bucket;
 mod field;
@@ -37,7 +36,7 @@ pub(crate) struct Derive {
     pub(crate) limits: &'static [(&'static str, &'static str)],
 }
 
-/// A value together with the key before it: what is wrong with either is reported at that one.
+/// A value together with its key, so that an error can point at either.
 pub(crate) struct Spanned<T> {
     pub(crate) key: Ident,
     pub(crate) value: T,
@@ -45,20 +44,19 @@ pub(crate) struct Spanned<T> {
     pub(crate) usage: &'static str,
 }
 
-/// What was written in an attribute, whether or not it makes sense.
+/// What an attribute holds, whether or not it makes sense.
 #[derive(Default)]
 pub(crate) struct Written {
     /// The name of the first attribute of the derive.
     pub(crate) name: Option<Path>,
-    /// Every key, those misspelled or with a bad value included: none of them shall be called
-    /// missing.
+    /// Every key, also if it is misspelled or has a bad value: none of these is reported as missing.
     keys: Vec<String>,
-    /// Something could not be read at all, so nobody knows which keys it was to give.
+    /// A part could not be read, so it may have meant any key.
     unreadable: bool,
 }
 
 impl Written {
-    /// Whether a value was meant to be given.
+    /// Whether the user meant to give this key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.unreadable || self.keys.iter().any(|written| written == key)
     }
@@ -68,7 +66,7 @@ impl Written {
 type Given = Spanned<TokenStream>;
 
 impl Derive {
-    /// Reads the struct's attributes of this derive, as far as keys go; `add` reads the values.
+    /// Reads the keys in the struct's attributes of this derive; `add` reads their values.
     fn read(
         &self,
         attrs: &[Attribute],
@@ -103,7 +101,7 @@ impl Derive {
             written.keys.extend(self.unknown_key(&key, errors));
             return None;
         };
-        // Of two values neither can be told to be the one that was meant.
+        // Either value may be the one that the user means.
         if written.keys.contains(&name) {
             errors.push(
                 &key,
@@ -135,7 +133,7 @@ impl Derive {
         false
     }
 
-    /// Reports the key, and returns the one that was meant.
+    /// Reports the key, and returns the one that the user probably means.
     fn unknown_key(&self, key: &Ident, errors: &mut Errors) -> Option<String> {
         let name = key.to_string();
         if self.words.contains(&name.as_str()) {

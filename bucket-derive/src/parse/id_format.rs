@@ -1,6 +1,6 @@
 //! The grammar of id formats: `literal {key} literal … {ordinal}`.
 //!
-//! Only the shape is read here; what the shape must be is checked in `check`.
+//! This module reads the shape; `check` says which shapes are right.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ pub(crate) struct IdFormat {
     pub(crate) parts: Vec<Part>,
 }
 
-/// A literal or a placeholder, and where in the text it stands.
+/// A literal or a placeholder, and its place in the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) at: Range<usize>,
@@ -38,7 +38,7 @@ pub(crate) enum Suffix {
     Window(String),
 }
 
-/// What of the text is no part of any format.
+/// A piece of the text that no format can have.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SyntaxError {
     pub(crate) at: Range<usize>,
@@ -46,7 +46,7 @@ pub(crate) struct SyntaxError {
     pub(crate) help: String,
 }
 
-/// What stands between literals: the key, and the ordinal at the end.
+/// The last placeholder, which orders the buckets of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ordinal<'a> {
     Number,
@@ -57,7 +57,7 @@ pub(crate) enum Ordinal<'a> {
 }
 
 impl IdFormat {
-    /// Reads a format; whatever cannot be read is reported and left out.
+    /// Reads a format; a part that cannot be read is reported and left out.
     pub(crate) fn parse(text: &str) -> (Self, Vec<SyntaxError>) {
         let mut parser = Parser {
             text,

@@ -1,12 +1,12 @@
-//! Lengths of time, as attributes spell them: `15m`, `1h`, `90d`.
+//! Lengths of time in attributes: `15m`, `1h`, `90d`.
 
-/// The units, and how many seconds they are.
+/// The units, and their lengths in seconds.
 const UNITS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)];
 
-/// Why a text is no length of time.
+/// Why a text is not a length of time.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
-    /// No number, or nothing but one.
+    /// The number or the unit is missing.
     NoLength,
     /// There is no such unit.
     Unit(String),

@@ -1,4 +1,4 @@
-//! Lists as they stand in attributes: `key, key = value, key(…)`, separated by commas.
+//! The lists in attributes: `key, key = value, key(…)`, separated by commas.
 //!
 //! Read token by token, so that one bad entry does not hide the others.
 
@@ -7,9 +7,9 @@ use syn::{Attribute, LitStr, Meta};
 
 /// One entry of a list.
 pub(crate) struct Entry {
-    /// What stands before `=` or the parenthesis; `None` if the entry does not begin with a name.
+    /// The name before `=` or the parenthesis; `None` if the entry does not begin with a name.
     pub(crate) key: Option<Ident>,
-    /// The key as text, or nothing: the compiler is slow to tell the text of an identifier.
+    /// The key as text, or nothing. It is kept because the compiler is slow to make a text of an identifier.
     name: String,
     pub(crate) value: Value,
     /// The entry as it was written.

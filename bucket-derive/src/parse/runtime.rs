@@ -1,4 +1,4 @@
-//! Under which name the user's crate knows the runtime, if its manifest gives it another one.
+//! The name that the user's manifest gives to the runtime.
 
 use std::{env, fs, path::Path};
 
@@ -12,7 +12,7 @@ pub(crate) fn other_name() -> Option<String> {
 }
 
 /// The dependency whose package is the runtime, `name = { package = "bucket-runtime", … }` on one line
-/// or as a table. What a workspace renames stands elsewhere: there `crate = …` is needed.
+/// or as a table. A workspace renames its dependencies in another manifest: that needs `crate = …`.
 pub(crate) fn renamed(manifest: &str) -> Option<String> {
     let mut table = "";
     let mut found = None;
@@ -28,7 +28,7 @@ pub(crate) fn renamed(manifest: &str) -> Option<String> {
             continue;
         };
         let key = key.trim();
-        // Under its own name it is there as well, and that is the one that is meant.
+        // It is there under its own name, too, and that is the one to use.
         if table.ends_with("dependencies") && is_own(key.split('.').next()?) && !is_runtime(value) {
             return None;
         }

@@ -1,7 +1,7 @@
-//! What `#[serde(…)]` says, as far as a key's stored name and the checks need it.
+//! Reads `#[serde(…)]`, as far as stored names and the checks need it.
 //!
-//! serde itself interprets these attributes on the generated structs. Entries that are not
-//! understood here are therefore passed over: serde reports them.
+//! serde itself interprets these attributes on the generated structs. It also reports the entries that
+//! this module ignores because it does not know them.
 
 use syn::{Attribute, LitStr};
 
@@ -17,7 +17,7 @@ pub(crate) struct Container {
     pub(crate) write: Rule,
     /// How names are read.
     pub(crate) read: Rule,
-    /// The names of rules that there are not.
+    /// The names of rules that do not exist.
     pub(crate) unknown_rules: Vec<LitStr>,
 }
 
@@ -26,7 +26,7 @@ impl Container {
         let entries = list::of_attributes(attrs, "serde");
         let (write, read) = names(&entries, "rename_all");
         let rule = |name: &Option<LitStr>| Rule::named(&name.as_ref()?.value());
-        // What both sides share is one mistake.
+        // The same name on both sides is one mistake.
         let text = |name: &Option<LitStr>| name.as_ref().map(LitStr::value);
         let differs = text(&read) != text(&write);
         let both = write.iter().chain(read.iter().filter(|_| differs));
@@ -49,7 +49,7 @@ impl Container {
         self.find(key).is_some()
     }
 
-    /// Whether nothing else is told.
+    /// Whether there are no other attributes than these.
     pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
         has_only(&self.entries, keys)
     }
@@ -58,7 +58,7 @@ impl Container {
 /// The attributes of a field.
 pub(crate) struct Field {
     pub(crate) entries: Vec<Entry>,
-    /// The name that the field is written under, if it is written under one.
+    /// The name that the field is written under, if it has one.
     pub(crate) write: Option<String>,
     /// The names that the field is read from; the first one is the main one.
     pub(crate) read: Vec<String>,
@@ -90,7 +90,7 @@ impl Field {
         self.find(key).is_some()
     }
 
-    /// Whether nothing else is told.
+    /// Whether there are no other attributes than these.
     pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
         has_only(&self.entries, keys)
     }
@@ -114,7 +114,7 @@ fn has_only(entries: &[Entry], keys: &[&str]) -> bool {
     entries.iter().all(is_one)
 }
 
-/// The names that a field is read from besides: `alias = "…"`, and the second and further ones of
+/// The further names that a field is read from: `alias = "…"`, and the second and further ones of
 /// `rename(deserialize = "…", deserialize = "…")`.
 fn aliases(entries: &[Entry]) -> impl Iterator<Item = LitStr> {
     let aliases = entries.iter().filter(|entry| entry.is("alias"));

@@ -1,4 +1,4 @@
-//! `FIELDS` carry the doc comments of the struct's fields, for editors to show, and no other attribute.
+//! `FIELDS` has the doc comments of the struct's fields, for editors, and no other attribute.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;

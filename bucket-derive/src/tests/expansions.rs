@@ -1,4 +1,4 @@
-//! What the derive writes for each valid fixture, in a form that a person can read.
+//! The code that the derive writes for each valid fixture, in readable form.
 //!
 //! `INSTA_UPDATE=always cargo test -p bucket-derive` blesses; read the diff.
 
@@ -16,7 +16,7 @@ struct Expansions(Vec<String>);
 impl<'ast> Visit<'ast> for Expansions {
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
         let mut bare = item.clone();
-        // What a derive is given has no `derive` on it.
+        // The compiler removes the `derive` before it calls one.
         bare.attrs.retain(|attr| !attr.path().is_ident("derive"));
         if item.attrs.iter().any(|attr| derives(attr, "Bucket")) {
             let output = bucket(bare.to_token_stream());
@@ -54,7 +54,7 @@ fn valid_fixtures() {
         let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
         let mut expansions = Expansions::default();
         expansions.visit_file(&file);
-        // A struct that a macro writes is not there yet.
+        // A struct that a macro writes is not in the source.
         if expansions.0.is_empty() {
             continue;
         }

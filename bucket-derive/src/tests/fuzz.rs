@@ -1,4 +1,4 @@
-//! Whatever a user writes, the derive answers with items; it never panics.
+//! Whatever a user writes, the derive writes items and never panics.
 
 use std::{fs, path::Path};
 

@@ -1,6 +1,5 @@
-//! Every help line that holds code holds when it is pasted: in each invalid fixture the mistake is then
-//! gone, and no other one has come. What is left without a mistake is written down, for `tests/valid.rs`
-//! to compile.
+//! Every help line with code works when it is pasted: in each invalid fixture the mistake is then gone,
+//! and there is no new one. The structs without a mistake go into a file, which `tests/valid.rs` compiles.
 
 mod pasted;
 
@@ -19,7 +18,7 @@ use crate::{bucket, outlier};
 #[derive(Clone, Copy)]
 struct Derive(&'static str, fn(TokenStream) -> TokenStream);
 
-/// A mistake: where it begins, and what is said about it.
+/// A mistake: where it begins, and its message.
 struct Mistake {
     at: LineColumn,
     message: String,
@@ -132,7 +131,7 @@ fn mistakes_in(output: TokenStream) -> Vec<Mistake> {
     found
 }
 
-/// The struct with the help line in it; nothing if that is prose.
+/// The struct with the help line in it; `None` if that is prose.
 fn paste(item: &ItemStruct, mistake: &Mistake, derive: Derive) -> Option<ItemStruct> {
     let mut item = item.clone();
     if let Ok(typed) = Field::parse_named.parse_str(&mistake.help) {
@@ -155,7 +154,7 @@ fn paste(item: &ItemStruct, mistake: &Mistake, derive: Derive) -> Option<ItemStr
             vec![parse_quote!(#[#path(#values)])]
         }
     };
-    // What belongs on some field is no text to paste on the struct.
+    // An attribute for some field cannot be pasted on the struct.
     let own = attrs.first()?.path().is_ident(derive.0);
     if !own && !is_on_field {
         return None;

@@ -10,7 +10,7 @@ fn the_name_of_the_package_is_no_other_name() {
         "[dependencies.bucket-runtime]\nversion = \"0.1\"\n",
         "[package]\nname = \"bucket-runtime\"\n",
         "[dependencies]\nbucket_runtime = { package = \"bucket-runtime\", version = \"0.1\" }\n",
-        // Both: the derive's own name is as good as the other one.
+        // With both names, the package's own is used.
         "[dependencies]\nold = { package = \"bucket-runtime\", version = \"0.1\" }\nbucket-runtime = \"0.2\"\n",
     ] {
         assert_eq!(renamed(manifest), None, "{manifest}");

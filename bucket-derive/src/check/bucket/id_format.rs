@@ -1,4 +1,4 @@
-//! What an id format must be, so that ids sort as the buckets do and no two keys share one.
+//! The rules of id formats, by which ids sort as their buckets do and no two keys share one.
 
 mod text;
 
@@ -21,10 +21,10 @@ use crate::{
 /// The units of a time ordinal, as the format spells them.
 const UNITS: [&str; 1] = ["millis"];
 
-/// As many fields as the runtime implements `Key` for.
+/// The most fields that the runtime implements `Key` for.
 const MAX_KEYS: usize = 6;
 
-/// The format under check, and where its errors go.
+/// The format under check, and its errors.
 struct Rules<'c, 'e> {
     model: &'c Model<'c>,
     literal: &'c LitStr,
@@ -52,7 +52,7 @@ pub(super) fn check(model: &Model<'_>, is_struct: bool, errors: &mut Errors) {
     rules.check_repeated();
     rules.check_number_is_last();
     rules.check_number_of_keys();
-    // Where a part could not be read, its neighbours are not what they seem.
+    // Next to a part that could not be read, the other rules would mislead.
     if model.format_errors.is_empty() {
         rules.check_separators();
         rules.check_ordinal();
@@ -60,7 +60,7 @@ pub(super) fn check(model: &Model<'_>, is_struct: bool, errors: &mut Errors) {
 }
 
 impl<'c> Rules<'c, '_> {
-    /// The format is made of the struct's own fields.
+    /// Placeholders name fields of the struct.
     fn check_fields(&mut self) {
         let names = || self.model.fields.iter().map(|field| field.name.as_str());
         for (part, name) in self.fields() {
@@ -79,7 +79,7 @@ impl<'c> Rules<'c, '_> {
         }
     }
 
-    /// A unit says how a time is written, a window how long the time is that a bucket is for.
+    /// Only a time has a unit, in which it is written, or a window, the length of time of a bucket.
     fn check_suffixes(&mut self) {
         let last = self.model.format.parts.len().saturating_sub(1);
         for (n, part) in self.model.format.parts.iter().enumerate() {
@@ -144,7 +144,7 @@ impl<'c> Rules<'c, '_> {
         self.push(at, message, help);
     }
 
-    /// A field that stands in an id twice says nothing new the second time.
+    /// A field that is in the id twice adds nothing.
     fn check_repeated(&mut self) {
         let last = self.model.format.parts.last();
         let fields = self.fields();
@@ -280,7 +280,7 @@ impl<'c> Rules<'c, '_> {
             .to_owned()
     }
 
-    /// Whether the last placeholder, which stands behind others, names what looks like a time.
+    /// Whether there are several placeholders, and the last one looks like a time.
     fn ends_in_time(&self) -> bool {
         match self.fields().as_slice() {
             [_, .., (_, name)] => self.is_time(name),
@@ -292,7 +292,7 @@ impl<'c> Rules<'c, '_> {
         self.model.field(name).is_some_and(guess::is_time)
     }
 
-    /// A field that may be the key beside this one.
+    /// Another field, which may be the key.
     fn other(&self, name: &str) -> Option<&str> {
         let key = guess::key(&self.model.fields)?;
         (key.name != name).then_some(&key.name)

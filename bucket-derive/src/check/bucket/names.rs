@@ -161,7 +161,7 @@ fn check_key_aliases(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// Where the struct's attribute gives this name to a field of every bucket.
+/// The value in the struct's attribute that gives this name to a field of each bucket.
 fn given<'m>(model: &'m Model<'_>, name: &str) -> Option<&'m Spanned<LitStr>> {
     let attr = &model.attr;
     let names = [&attr.items, &attr.count, &attr.window, &attr.rollup];
@@ -177,7 +177,7 @@ fn is_reserved(model: &Model<'_>, name: &str) -> bool {
         || model.rollup_name().is_some_and(|rollup| name == rollup)
 }
 
-/// Whether the runtime gives a field this name, once and for all.
+/// Whether the runtime always has a field of this name.
 fn is_fixed(model: &Model<'_>, name: &str) -> bool {
     let expires = model.attr.expire_after.is_some();
     ["_id", "sealed", "oversize"].contains(&name) || (name == "newest" && expires)

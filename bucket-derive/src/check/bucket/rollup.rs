@@ -1,4 +1,4 @@
-//! What buckets can keep about a field.
+//! The rules of rollups: which fields can have one.
 
 use crate::{
     check::names::{name_tokens, not_a_field_name, rename},
@@ -35,7 +35,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     check_name(model, errors);
 }
 
-/// What is kept stands in a field of its own, if anything is.
+/// The rollup has its own field, so that needs a name only if there is a rollup.
 fn check_name(model: &Model<'_>, errors: &mut Errors) {
     let Some(name) = model.rollup_name() else {
         if let Some(written) = &model.attr.rollup

@@ -41,8 +41,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// A key is written by `KeyField`, into `_id` and into its own field, and always there: serde has
-/// no say in it but for the name.
+/// `KeyField` writes a key, always, into `_id` and into its own field: serde only gives its name.
 fn check_key(field: &Field<'_, Role>, errors: &mut Errors) {
     for entry in &field.serde.entries {
         let name = name(entry);

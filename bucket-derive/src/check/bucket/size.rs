@@ -1,4 +1,4 @@
-//! How large buckets may get, and how long the values of their items.
+//! The rules of `max_bytes` and `max_len`.
 
 use crate::{
     check::values::{check_max_bytes, check_max_lens},

@@ -1,4 +1,4 @@
-//! The field that tells the items of a key apart.
+//! The rules of the `unique` field, which identifies an item within its key.
 
 use crate::{
     check::names::check_indexes,

@@ -12,7 +12,7 @@ use crate::{
     parse::attr::Spanned,
 };
 
-/// What every extras document has.
+/// The fields of every extras document.
 const RESERVED: [&str; 3] = ["_id", "count", "sealed"];
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
@@ -61,7 +61,7 @@ fn check_reference_and_items(model: &Model<'_>, errors: &mut Errors) {
 
 /// The runtime sets the flag in the parent, where it must not overwrite another field.
 fn check_flag(model: &Model<'_>, errors: &mut Errors) {
-    // That a field has a name of its own is said elsewhere.
+    // Another rule reports two names for a flag that is a field.
     let (Some(flag), None) = (&model.attr.flag, model.flag()) else {
         return;
     };
@@ -88,7 +88,7 @@ fn check_flag(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// A field with the flag's default name would be set as well: most likely it is meant to be.
+/// The runtime would set a field with the flag's default name: most likely it is meant to be the flag.
 fn check_unmarked_flag(model: &Model<'_>, errors: &mut Errors) {
     let name = "has_extras";
     if model.attr.written.has("flag") || model.flag().is_some() {

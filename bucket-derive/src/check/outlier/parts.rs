@@ -1,4 +1,4 @@
-//! The parts of a parent: an id, one array, and perhaps a flag, in fields of their own.
+//! The parts of a parent, each a field of its own: an id, one array, and perhaps a flag.
 
 use crate::{
     errors::Errors,
@@ -8,7 +8,7 @@ use crate::{
     },
 };
 
-/// The struct is one with named fields.
+/// Checks a struct with named fields.
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     check_id(model, errors);
     check_one_array(model, errors);
@@ -19,15 +19,15 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// Extras refer to their parent by its id; without a field for it, the server would make up one
-/// that nobody knows.
+/// Extras refer to their parent by its id. Without a field for it, the server would create one that the
+/// program does not know.
 fn check_id(model: &Model<'_>, errors: &mut Errors) {
     if model.id().is_some() {
         return;
     }
     let message = "no field is stored as `_id`";
     let help = r#"#[serde(rename = "_id")]"#;
-    // A rule for all names takes the underscore away.
+    // A `rename_all` rule may remove the underscore.
     let is_meant = |field: &&Field<'_, Marks>| field.name == "id" || field.name == "_id";
     match model.fields.iter().find(is_meant) {
         Some(field) => errors.push(field.ident, message, help),
@@ -42,7 +42,7 @@ fn check_id(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// A parent is full when its array is, so there is one that counts.
+/// A parent is full when its array is, so exactly one array counts.
 fn check_one_array(model: &Model<'_>, errors: &mut Errors) {
     let mut arrays = marked(model, |field| field.attr.word("items").is_some());
     let unreadable = |field: &Field<'_, Marks>| field.attr.unreadable;
@@ -86,7 +86,7 @@ fn check_one_flag(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// serde gives a field its name; a second name could only differ.
+/// The flag's field already has a name from serde; a second name could only differ.
 fn check_one_flag_name(model: &Model<'_>, errors: &mut Errors) {
     if let (Some(name), Some(field)) = (&model.attr.flag, model.flag()) {
         errors.push(

@@ -42,7 +42,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
             .word("items")
             .or(field.attr.word("flag"))
             .is_some();
-        // Of items and flag the rest is said above.
+        // Of items and flag, `check_marked` and `check_one_name` have reported these mistakes.
         if !is_marked {
             check_names(&model.serde, field, false, errors);
         }
@@ -64,7 +64,7 @@ fn check_unknown_fields(model: &Model<'_>, errors: &mut Errors) {
     );
 }
 
-/// The id stands in every parent, in the form in which `KeyField` writes it into the extras.
+/// Each parent stores its id, in the form in which `KeyField` writes it into the extras.
 fn check_id(id: &Field<'_, Marks>, errors: &mut Errors) {
     for entry in &id.serde.entries {
         let name = name(entry);
@@ -99,8 +99,8 @@ fn check_id_name(id: &Field<'_, Marks>, errors: &mut Errors) {
     }
 }
 
-/// The runtime writes items and flag into the stored parent by itself: under one name, and as what
-/// they are.
+/// The runtime itself writes items and flag into the stored parent: under one name, and in their own
+/// form.
 fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
     for entry in &field.serde.entries {
         let name = name(entry);
@@ -126,7 +126,7 @@ fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
 
 /// Parents have no flag until they have extras.
 fn check_flag_default(model: &Model<'_>, errors: &mut Errors) {
-    // That the id is no flag is said elsewhere.
+    // Another rule reports an id that is the flag.
     let Some(flag) = model.flag().filter(|flag| !flag.part.is_id) else {
         return;
     };

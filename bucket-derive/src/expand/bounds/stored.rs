@@ -1,4 +1,4 @@
-//! What is required of the fields that serde stores.
+//! What the fields that serde stores require.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -14,8 +14,8 @@ use crate::{
     parse::serde_attr::Container,
 };
 
-/// What serde is to require of parameters, where the struct requires some to be `DeserializeOwned`:
-/// beside that, its own `Deserialize` would be ambiguous.
+/// The `bound` for serde, where the struct requires some parameters to be `DeserializeOwned`: with that
+/// and the `Deserialize` that serde infers, calls of `deserialize` would be ambiguous.
 pub(crate) fn of_owned(model: &Model<'_>) -> Option<String> {
     if model.serde.has("bound") {
         return None;
@@ -60,19 +60,18 @@ fn names_owned(bounds: TokenStream) -> bool {
         .any(|tree| matches!(tree, TokenTree::Ident(ident) if ident == "DeserializeOwned"))
 }
 
-/// Whether serde has to write and to read the field's type by its traits, and not by functions of the
-/// user's.
+/// Whether serde writes and reads the field by the traits of its type, and not by the user's functions.
 pub(crate) fn is_stored_by_serde(field: &Field<'_, Role>) -> bool {
     let serde = &field.serde;
     let stored = serde.write.is_some() && !serde.read.is_empty();
     field.part == Role::Element && stored && !field.has_own_format()
 }
 
-/// That a value which may be left out can be read where it is missing. The compiler shall say so at
-/// what leaves it out.
+/// The rule that a value which may be left out can be read where it is missing. The compiler reports a
+/// violation at the attribute that leaves it out.
 pub(crate) fn of_left_out<Part>(container: &Container, field: &Field<'_, Part>) -> Option<Asked> {
     let entry = field.left_out(container)?;
-    // What a function of the user's reads is judged by the attributes alone.
+    // `check` has already judged a field that the user's function reads, by its attributes.
     field.reader().is_none().then(|| Asked {
         rule: match field.serde.has("flatten") {
             true => Rule::OptionalParts,

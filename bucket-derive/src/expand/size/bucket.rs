@@ -10,7 +10,7 @@ use crate::{
     parse::attr::{Limit, Spanned},
 };
 
-/// The spec, for which the compiler proves that a full bucket fits; nothing if it cannot be proved.
+/// The spec with the proof that a full bucket fits; `None` if that cannot be proved.
 pub(crate) fn proved(
     model: &Model<'_>,
     types: &Types,
@@ -27,8 +27,8 @@ pub(crate) fn proved(
     Some(quote!(#probing #call))
 }
 
-/// The lengths of the keys' texts, and the fields of an element with their sizes; `None` where serde
-/// or a type parameter has a say in what is stored.
+/// The lengths of the keys' texts, and the fields of an element with their sizes; `None` if these depend
+/// on serde's attributes or on a type parameter.
 fn sizes(model: &Model<'_>, types: &Types) -> Option<(Vec<TokenStream>, Vec<TokenStream>)> {
     let is_generic = !model.input.generics.params.is_empty();
     if is_generic || model.serde.find("tag").is_some() {
@@ -49,7 +49,7 @@ fn sizes(model: &Model<'_>, types: &Types) -> Option<(Vec<TokenStream>, Vec<Toke
         if field.is_left_out() {
             continue;
         }
-        // What is flattened brings names of its own.
+        // A flattened field has no name, and its size is not known.
         let name = field.serde.write.as_ref()?;
         if field.has_own_format() || is_unbounded_text(field) {
             return None;
@@ -63,7 +63,7 @@ fn sizes(model: &Model<'_>, types: &Types) -> Option<(Vec<TokenStream>, Vec<Toke
     Some((keys.collect(), sizes))
 }
 
-/// The method that finds values which are too long, if some must not be.
+/// The method that finds values longer than their `max_len`, if a field has one.
 pub(crate) fn too_long(model: &Model<'_>, types: &Types) -> Option<TokenStream> {
     let krate = model.attr.krate();
     let checks = bounded(&model.fields).map(|(field, max)| {

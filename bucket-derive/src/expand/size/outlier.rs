@@ -10,7 +10,7 @@ use crate::{
     model::{Field, outlier::Marks},
 };
 
-/// What serde may be told about a struct without a say in which fields are stored, and how.
+/// The serde attributes of a struct that change neither which fields are stored nor in which form.
 const HARMLESS: [&str; 6] = [
     "rename",
     "rename_all",
@@ -20,8 +20,7 @@ const HARMLESS: [&str; 6] = [
     "crate",
 ];
 
-/// The spec, for which the compiler proves, if it can, that full parents and extras documents fit;
-/// nothing if neither can be proved.
+/// The spec with the proof that full parents and extras documents fit; `None` if neither can be proved.
 pub(crate) fn proved(
     checked: &Checked<'_>,
     types: &Types,
@@ -72,7 +71,7 @@ pub(crate) fn proved(
     Some(quote!(#probing #extras))
 }
 
-/// The methods that find values which are too long, if some must not be.
+/// The methods that find values longer than their `max_len`, for the fields and for the items.
 pub(crate) fn too_long(checked: &Checked<'_>, types: &Types) -> TokenStream {
     let krate = checked.model.attr.krate();
     let check = |field: &Field<'_, Marks>, max, value: TokenStream| {

@@ -13,11 +13,11 @@ use crate::{
 /// The attribute of a derive on a field.
 #[derive(Default)]
 pub(crate) struct FieldAttr {
-    /// The words that mark the field, each with what it was meant to be.
+    /// The words that mark the field: each as it is meant, and as it is written.
     words: Vec<(&'static str, Ident)>,
     /// The limits, under the names of their keys; `None` if a value could not be read.
     limits: Vec<(&'static str, Option<Spanned<Limit>>)>,
-    /// Something could not be read, so nobody knows what it was to mark.
+    /// A part could not be read, so it may have meant any word.
     pub(crate) unreadable: bool,
 }
 
@@ -149,7 +149,7 @@ impl Derive {
         }
     }
 
-    /// Reports the word, and returns the one that was meant.
+    /// Reports the word, and returns the one that the user probably means.
     fn unknown_word(&self, key: &Ident, errors: &mut Errors) -> Option<&'static str> {
         let name = key.to_string();
         let message = format!("unknown word `{name}` on a field");

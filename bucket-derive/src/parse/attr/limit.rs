@@ -1,4 +1,4 @@
-//! How many items an array may hold: an integer, or a constant.
+//! A limit: an integer, or the path of a constant.
 
 use std::fmt::Display;
 
@@ -10,7 +10,7 @@ use crate::errors::Errors;
 
 /// `capacity = 10` or `capacity = PAGE`.
 pub(crate) enum Limit {
-    /// The number, or `None` where it is too large even to be read.
+    /// An integer; `number` is `None` if it does not fit.
     Literal { node: Expr, number: Option<i128> },
     /// The path of a constant.
     Const(ExprPath),
@@ -34,7 +34,7 @@ impl Limit {
 
     fn of(expr: Expr) -> Option<Self> {
         match expr {
-            // A macro may have wrapped what it was given in a group that cannot be seen.
+            // A macro wraps an expression that it passes on in an invisible group.
             Expr::Group(group) => Self::of(*group.expr),
             Expr::Path(path) => Some(Self::Const(path)),
             Expr::Lit(ref lit) => match &lit.lit {
@@ -61,7 +61,7 @@ impl Limit {
     }
 }
 
-/// Whether the literal is one of an integer's type, or of none.
+/// Whether the suffix, if there is one, is that of an integer type.
 fn is_integer(int: &LitInt) -> bool {
     let types = [
         "", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize",

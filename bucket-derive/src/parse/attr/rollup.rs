@@ -4,7 +4,7 @@ use proc_macro2::Ident;
 
 use super::FieldAttr;
 
-/// What buckets keep about a field: the words that say it.
+/// The words on a field that ask for rollups.
 pub(crate) struct RollupAttr<'a> {
     pub(crate) sum: Option<&'a Ident>,
     pub(crate) min: Option<&'a Ident>,

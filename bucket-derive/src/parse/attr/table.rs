@@ -1,4 +1,4 @@
-//! One table for each derive says which keys there are, and what their values are.
+//! The table of keys that each derive has, and how their values are read.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -7,8 +7,8 @@ use syn::{LitStr, Path, parse::Parser, spanned::Spanned as _};
 use super::{Given, Limit, Spanned};
 use crate::{errors::Errors, parse::runtime};
 
-/// Writes the `Derive`, and the struct that its attribute is read into, from one list of keys: a key
-/// that is known is read. The key `crate` is the same for all.
+/// Writes the `Derive` and the struct that its attribute is read into, from one list of keys, so that no
+/// key is in one of them alone. Each derive has the key `crate`, too.
 macro_rules! attribute {
     (
         $(#[$docs:meta])*
@@ -78,7 +78,7 @@ impl KeyValue for LitStr {
     }
 }
 
-/// `crate = path`, or the path in a string as serde has it.
+/// `crate = path`, or the path in a string as for serde.
 impl KeyValue for Path {
     fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
         let value = match syn::parse2::<LitStr>(given.value.clone()) {

@@ -1,4 +1,4 @@
-//! The structs of the invalid fixtures with all help lines in them, in a file that the compiler gets.
+//! The structs of the invalid fixtures with all help lines in them, in a file that is compiled.
 
 use std::{env, fs, path::Path};
 
@@ -14,7 +14,7 @@ const HEAD: &str = "// Each struct of the invalid fixtures that is right once it
                     //\n\
                     // `INSTA_UPDATE=always cargo test -p bucket-derive` writes this file; read the diff.\n";
 
-/// More than any fixture has mistakes.
+/// More than the mistakes of any fixture.
 const MOST: usize = 40;
 
 #[test]
@@ -55,7 +55,7 @@ fn pasted_help_lines_are_written_down() {
     );
 }
 
-/// The struct with help lines in it until no mistake is left; nothing if it has none, or if a help line
+/// The struct with help lines in it until no mistake is left; `None` if it has none, or if a help line
 /// is prose.
 fn mend(item: &ItemStruct, derive: Derive) -> Option<ItemStruct> {
     let mut mended = item.clone();
@@ -71,7 +71,7 @@ fn mend(item: &ItemStruct, derive: Derive) -> Option<ItemStruct> {
     None
 }
 
-/// Whether one of the names stands in the tokens.
+/// Whether the tokens contain one of the names.
 fn names_any(tokens: TokenStream, names: &[&syn::Ident]) -> bool {
     tokens.into_iter().any(|tree| match tree {
         TokenTree::Ident(ident) => names.contains(&&ident),

@@ -1,4 +1,4 @@
-//! Texts of id formats: what is proposed, what may follow a key, and where in a literal a part stands.
+//! Texts of id formats: proposals, what may follow a key, and the place of a part in a literal.
 
 use std::ops::Range;
 
@@ -26,11 +26,11 @@ pub(super) fn separator(text: &str) -> &'static str {
     }
 }
 
-/// The place within the literal where the compiler tells it, else the whole literal.
+/// The place within the literal if the compiler can point there, else the whole literal.
 pub(super) fn span_in(literal: &LitStr, text: &str, at: &Range<usize>) -> Span {
     let token = literal.token();
     let source = token.to_string();
-    // Where there are escapes, positions in the text are no positions in the source.
+    // With escapes, positions in the text are not positions in the source.
     let part = source
         .find(text)
         .filter(|_| !at.is_empty())
