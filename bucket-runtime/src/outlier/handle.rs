@@ -9,7 +9,8 @@ use mongodb::{
 
 use super::{collections::Collections, command::ParentScope, extra::Extra, known::Known};
 use crate::{
-    Bucket,
+    Bucket, Result,
+    error::Kind,
     outlier::{IdRef, Outlier},
     schema::{
         key::{Key, KeyField},
@@ -79,9 +80,11 @@ impl<T: Outlier> Outliers<T> {
         &self.collections
     }
 
-    /// The parent with this stored id, if the id has the struct's type.
-    pub(crate) fn scope_of(&self, id: Bson) -> Option<ParentScope> {
-        T::Id::from_bson(id).map(|id| self.scope(id.borrowed()))
+    /// The parent with this stored id; an error if the id does not have the struct's type.
+    pub(crate) fn scope_of(&self, id: &Bson) -> Result<ParentScope> {
+        let read = T::Id::from_bson(id.clone()).map(|id| self.scope(id.borrowed()));
+        let unreadable = || Kind::Deserialize(id.to_string());
+        read.ok_or_else(|| self.collections.parents.context().kind(unreadable()))
     }
 
     pub(crate) fn scope(&self, id: IdRef<'_, T>) -> ParentScope {

@@ -14,7 +14,7 @@ use super::{
     pages::{pages_before, pages_of},
 };
 use crate::{
-    Error, Result,
+    Result,
     error::Kind,
     outlier::Outlier,
     protocol::range::Range,
@@ -118,12 +118,7 @@ impl<'s, T: Outlier> SplitExisting<'s, T> {
                 .map_err(fail)?
                 .remove("_id")
                 .unwrap_or(Bson::Null);
-            let scope = outliers.scope_of(id.clone()).ok_or_else(|| {
-                Error::new(
-                    Kind::Deserialize(id.to_string()),
-                    collections.parents.name(),
-                )
-            })?;
+            let scope = outliers.scope_of(&id)?;
             at.moved += split(collections, &scope).await?;
             at.done += 1;
             progress(at);

@@ -15,7 +15,6 @@ use super::{
 };
 use crate::{
     Error, Result,
-    error::Kind,
     maintain::verify::{BucketProblem, Verifier, verifier},
     outlier::{Outlier, extra::Extra},
     schema::spec::OutlierSpec,
@@ -229,26 +228,17 @@ async fn of_parents(collections: &Collections, spec: &OutlierSpec) -> Result<Vec
 
 async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> Result<()> {
     let collections = outliers.collections();
-    let scope = |id: &Bson| {
-        let scope = outliers.scope_of(id.clone());
-        scope.ok_or_else(|| {
-            Error::new(
-                Kind::Deserialize(id.to_string()),
-                collections.parents.name(),
-            )
-        })
-    };
     match problem {
         OutlierProblem::TooLarge { parent, .. } => {
-            split::split(collections, &scope(parent)?).await?;
+            split::split(collections, &outliers.scope_of(parent)?).await?;
         }
         OutlierProblem::NoFlag { parent } => {
-            let scope = scope(parent)?;
+            let scope = outliers.scope_of(parent)?;
             let flagged = collections.parents.modify(scope.set_flag(), None).await;
             flagged.map_err(|error| collections.context_of(&scope).write(error))?;
         }
         OutlierProblem::NoParent { parent, .. } => {
-            let scope = scope(parent)?;
+            let scope = outliers.scope_of(parent)?;
             // The id may have been inserted again since the verification.
             if collections.state(&scope, true, None).await?.is_none() {
                 let deleted = collections

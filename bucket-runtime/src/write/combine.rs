@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use self::queue::{Queue, Waiting};
 use crate::{
-    Error, Result,
+    Result,
     error::Kind,
     protocol::command::KeyScope,
     value::element::value_size,
@@ -63,14 +63,13 @@ impl Combiner {
             answer,
             room,
         };
-        let label = scope.label();
-        if let Some(worker) = self.queue.push(scope, waiting) {
+        if let Some(worker) = self.queue.push(&scope, waiting) {
             tokio::spawn(flush::work(self.engine.clone(), worker));
         }
         answered.await.unwrap_or_else(|_| {
             // The tokio runtime that was sending the command has ended.
-            let name = self.engine.server.name();
-            Err(Error::new(Kind::Stopped, name).with_key(&label).in_doubt())
+            let stopped = self.engine.context_of(&scope).kind(Kind::Stopped);
+            Err(stopped.in_doubt())
         })
     }
 }

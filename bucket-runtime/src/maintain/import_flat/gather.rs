@@ -9,7 +9,7 @@ use super::{
     store::Ready,
 };
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Result,
     error::Kind,
     protocol::{
         budget::Budget,
@@ -101,8 +101,8 @@ impl<T: Bucket> Gather<T> {
         rows.next().await.map_err(|error| match error {
             CursorError::Driver(error) => self.flat.context().read(error),
             CursorError::Decode(row, error) => {
-                Error::new(Kind::FlatDocument(cursor::id(&row)), self.flat.name())
-                    .with_driver(error)
+                let kind = Kind::FlatDocument(cursor::id(&row));
+                self.flat.context().kind(kind).with_driver(error)
             }
         })
     }

@@ -56,14 +56,14 @@ struct KeyQueue {
 
 impl Queue {
     /// Adds an append to the queue of its key. If this returns a worker, the caller has to start it.
-    pub(super) fn push(self: &Arc<Self>, scope: KeyScope, waiting: Waiting) -> Option<Worker> {
+    pub(super) fn push(self: &Arc<Self>, scope: &KeyScope, waiting: Waiting) -> Option<Worker> {
         let mut state = self.state();
         if let Some(key_queue) = state.key_queues.get_mut(&scope.prefix) {
             key_queue.waiting.push_back(waiting);
         } else {
             let prefix = scope.prefix.clone();
             let key_queue = KeyQueue {
-                scope,
+                scope: scope.clone(),
                 waiting: VecDeque::from([waiting]),
                 newest_bucket: NewestBucket::Unknown,
             };
