@@ -20,10 +20,7 @@ use crate::{
         query_cases::{CAPACITY, Event, Millis, Numbered, Seconds, Values, Windows},
         query_random::{Change, Query, changes, queries},
     },
-    support::{
-        database::{database, documents, number},
-        scale::scaled,
-    },
+    support::database::{database, documents, number},
 };
 
 /// The number of queries on each state of a collection.
@@ -191,7 +188,7 @@ fn any_query_gives_what_it_gives_on_a_flat_collection() {
         .unwrap();
     let db = runtime.block_on(database("query_differential"));
     let config = ProptestConfig {
-        cases: scaled(13),
+        cases: 13,
         max_shrink_iters: 300,
         failure_persistence: None,
         ..Default::default()
