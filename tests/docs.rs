@@ -43,7 +43,7 @@ fn the_readme_shows_an_error_as_it_is_printed() {
     let readme = text("README.md");
     let blocks = between(&readme, "```text\n", "```");
     let shown = blocks.iter().find(|block| block.starts_with("error"));
-    let fixture = text("tests/fixtures/invalid/id_unknown_field.stderr");
+    let fixture = text("tests/fixtures/bucket/invalid/id_unknown_field.stderr");
     assert!(fixture.contains(shown.unwrap()), "{fixture}");
 }
 

@@ -4,5 +4,7 @@
 
 #[test]
 fn ui() {
-    trybuild::TestCases::new().compile_fail("fixtures/invalid/*.rs");
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("fixtures/bucket/invalid/*.rs");
+    cases.compile_fail("fixtures/outlier/invalid/*.rs");
 }

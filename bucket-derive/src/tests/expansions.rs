@@ -2,12 +2,10 @@
 //!
 //! `INSTA_UPDATE=always cargo test -p bucket-derive` blesses; read the diff.
 
-use std::{fs, path::Path};
-
 use quote::ToTokens;
 use syn::{Attribute, visit::Visit};
 
-use crate::{bucket, outlier};
+use crate::{bucket, outlier, tests::help::fixtures};
 
 /// Collects what the derives write, for every struct with one of them, wherever it stands.
 #[derive(Default)]
@@ -42,23 +40,13 @@ fn pretty(tokens: proc_macro2::TokenStream) -> String {
 
 #[test]
 fn valid_fixtures() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/valid");
-    let mut paths: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .collect();
-    paths.sort();
-    assert!(!paths.is_empty());
-    for path in paths {
-        let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
+    for (name, file) in fixtures("valid") {
         let mut expansions = Expansions::default();
         expansions.visit_file(&file);
         // A struct that a macro writes is not in the source.
         if expansions.0.is_empty() {
             continue;
         }
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(name, expansions.0.join("\n"));
         });

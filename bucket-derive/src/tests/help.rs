@@ -37,7 +37,7 @@ impl<'ast> Visit<'ast> for Structs {
 #[test]
 fn help_lines_hold_when_pasted() {
     let (mut pasted, mut wrong) = (0, Vec::new());
-    for (path, file) in fixtures() {
+    for (path, file) in fixtures("invalid") {
         let mut structs = Structs::default();
         structs.visit_file(&file);
         for item in &structs.0 {
@@ -67,20 +67,22 @@ fn help_lines_hold_when_pasted() {
     assert!(pasted > 100, "{pasted} help lines hold code");
 }
 
-/// The invalid fixtures by their names.
-fn fixtures() -> BTreeMap<String, syn::File> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/invalid");
-    let paths = fs::read_dir(folder).unwrap();
-    let paths = paths.map(|entry| entry.unwrap().path());
-    let fixtures = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    let fixtures = fixtures.map(|path| {
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        (
-            name,
-            syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap(),
-        )
-    });
-    fixtures.collect()
+/// The fixtures of a kind, `valid` or `invalid`, by their names; those of `Outlier` begin with the pattern.
+pub(super) fn fixtures(kind: &str) -> BTreeMap<String, syn::File> {
+    let mut fixtures = BTreeMap::new();
+    for (pattern, prefix) in [("bucket", ""), ("outlier", "outlier_")] {
+        let folder = format!("../tests/fixtures/{pattern}/{kind}");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = format!("{prefix}{}", path.file_stem().unwrap().to_string_lossy());
+                let file = syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap();
+                fixtures.insert(name, file);
+            }
+        }
+    }
+    fixtures
 }
 
 fn derives(item: &ItemStruct) -> Vec<Derive> {

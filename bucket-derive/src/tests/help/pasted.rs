@@ -20,7 +20,7 @@ const MOST: usize = 40;
 #[test]
 fn pasted_help_lines_are_written_down() {
     let mut modules = TokenStream::new();
-    for (name, file) in fixtures() {
+    for (name, file) in fixtures("invalid") {
         let mut structs = Structs::default();
         structs.visit_file(&file);
         let idents = Vec::from_iter(structs.0.iter().filter(|item| !derives(item).is_empty()));
