@@ -6,7 +6,9 @@ use std::{
     process::Command,
 };
 
-use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Samples, Unit, in_turn};
+use bucket_benches::{
+    Bars, Chart, Contestant, Figure, Result, Samples, Unit, cpu_seconds_of_children, in_turn,
+};
 
 use crate::bench::{Bench, Theme};
 
@@ -153,19 +155,8 @@ fn cpu_time(compile: &[String], name: &str, source: &str) -> Result<Samples> {
     Ok(vec![cpu_time_of_children()? - before])
 }
 
-/// The CPU time of all child processes that have ended, from Linux: `cutime` and `cstime`, the 16th
-/// and 17th field of `stat`, in hundredths of a second.
 fn cpu_time_of_children() -> Result<f64> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
-    // The second field is a name in parentheses, which may hold anything.
-    let (_, fields) = stat
-        .rsplit_once(") ")
-        .ok_or("no fields in /proc/self/stat")?;
-    let ticks = fields.split(' ').skip(13).take(2);
-    let ticks = ticks
-        .map(str::parse::<f64>)
-        .sum::<std::result::Result<f64, _>>()?;
-    Ok(ticks / 100.0)
+    Ok(cpu_seconds_of_children().ok_or("the system does not tell the CPU time")?)
 }
 
 fn ours(kind: Kind, structs: usize) -> String {

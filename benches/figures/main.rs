@@ -5,6 +5,7 @@ mod append;
 mod bench;
 mod bulk;
 mod bytes;
+mod curve;
 mod derive_check;
 mod hot;
 mod many_keys;
@@ -54,10 +55,11 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 11] = [
+    let themes: [Theme; 12] = [
         append::THEME,
         hot::THEME,
         many_keys::THEME,
+        curve::THEME,
         processes::THEME,
         bulk::THEME,
         pages::THEME,

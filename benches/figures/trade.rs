@@ -119,10 +119,14 @@ pub(crate) fn of_one_key(range: Range<usize>) -> Vec<Flat> {
 
 /// Trades ordered by time, `apart` seconds apart, each of a random customer.
 pub(crate) fn of_keys(trades: usize, customers: usize, apart: usize) -> Vec<Flat> {
-    let customer = |nth: usize| mix(!(nth as u64)) % customers as u64;
     (0..trades)
-        .map(|nth| trade_after(customer(nth) as i64, nth, apart))
+        .map(|nth| trade_after(customer_at_random(nth, customers), nth, apart))
         .collect()
+}
+
+/// The nth trade's customer, one of `customers` at random.
+pub(crate) fn customer_at_random(nth: usize, customers: usize) -> i64 {
+    (mix(!(nth as u64)) % customers as u64) as i64
 }
 
 /// The buckets of these trades, customer by customer, all full but each customer's last.

@@ -30,7 +30,7 @@ use std::error::Error;
 
 pub use crate::{
     chart::{Bars, Chart, Curves},
-    machine::Environment,
+    machine::{Environment, cpu_seconds, cpu_seconds_of_children},
     options::Options,
     pair::{Contestant, Laps, Samples, in_turn, median, rate},
     report::{Figure, Report, Unit},

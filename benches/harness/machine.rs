@@ -2,6 +2,9 @@
 
 use std::{env, fs, thread};
 
+/// The unit of `/proc/PID/stat`: clock ticks a second, 100 on every Linux.
+const TICKS: f64 = 100.0;
+
 /// The origin of a table of figures.
 #[derive(Debug, Clone)]
 pub struct Environment {
@@ -27,6 +30,28 @@ impl Environment {
             env::consts::ARCH,
         )
     }
+}
+
+/// The CPU seconds that a process on this machine has used; `None` if the system does not tell.
+#[must_use]
+pub fn cpu_seconds(pid: u32) -> Option<f64> {
+    ticks(&pid.to_string(), 11)
+}
+
+/// The CPU seconds of all child processes that have ended; `None` if the system does not tell.
+#[must_use]
+pub fn cpu_seconds_of_children() -> Option<f64> {
+    ticks("self", 13)
+}
+
+/// Two successive fields of `/proc/PID/stat`, which only Linux has, in seconds.
+fn ticks(pid: &str, skipped: usize) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is a name in parentheses, which may hold anything.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let mut fields = fields.split(' ').skip(skipped);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    Some((ticks()? + ticks()?) / TICKS)
 }
 
 /// A warning if other programs keep the machine busy: the load of the last minute, before anything
