@@ -31,7 +31,7 @@ macro_rules! figures {
             $key,
             Unit::Seconds,
             concat!(
-                "CPU time of `rustc --emit=metadata` for ", $structs, " that derive ", $derive,
+                "CPU time of `rustc --emit=metadata` for ", $structs, " with ", $derive,
                 ", against ", $peer,
             ),
         )
