@@ -119,11 +119,11 @@ impl<T: Bucket> Store<T> {
 
     /// The buckets as documents; `None` if their items have to be appended one by one.
     fn documents(&self) -> Option<Vec<RawDocumentBuf>> {
-        let document = |(scope, chunk): &(IndexedScope, PlannedBucket<T>)| {
-            let is_whole = !has_twins(&chunk.held);
-            is_whole.then_some(())?;
-            raw(&chunk.document(scope)?).ok()
-        };
+        let document =
+            |(scope, chunk): &(IndexedScope, PlannedBucket<T>)| match has_twins(&chunk.held) {
+                true => None,
+                false => raw(&chunk.document(scope)?).ok(),
+            };
         self.ready.chunks.iter().map(document).collect()
     }
 
