@@ -327,7 +327,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// buckets of one time window, or of one second. If there are more than 10,000 of them, or more than
     /// 64 MB, the key is not rewritten and is named in [`left`](crate::CapacityProgress::left).
     ///
-    /// Appends to a key wait while the run with the key's open bucket is rewritten.
+    /// Appends to a key wait while the run with the key's open bucket is rewritten, and while another of
+    /// its runs is that lost a race against them: at most for one transaction.
     ///
     /// If the program is killed, call this again: finished work stays. The run that was being rewritten
     /// is locked until the server aborts its transaction (`transactionLifetimeLimitSeconds`, a minute).

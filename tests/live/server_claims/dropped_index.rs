@@ -249,3 +249,33 @@ async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_
     assert!(!broken_off.is_empty());
     assert!(!broken_off.iter().any(|n| stored.contains(n)));
 }
+
+/// Server 6.0 looks for every deleted document in the unique index, also for those that are not in it. So
+/// a transaction that replaces full buckets has to keep writers from opening further ones. 8.2 does not.
+#[tokio::test]
+async fn deleting_a_full_bucket_conflicts_with_opening_another_of_its_key() {
+    let trades = guarded("claim_delete_conflict", "open", 1).await;
+    for customer in [123, 124] {
+        let full = doc! { "_id": format!("{customer}_1"), "customerId": customer, "count": 1 };
+        trades.insert_one(full).await.unwrap();
+    }
+    let mut session = trades.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let snapshot = trades.find_one(doc! {}).session(&mut session).await;
+    assert!(snapshot.unwrap().is_some());
+    let open = doc! { "_id": "123_2", "customerId": 123, "count": 0 };
+    trades.insert_one(open).await.unwrap();
+
+    let another = trades.delete_one(doc! { "_id": "124_1" });
+    let deleted = another.session(&mut session).await.unwrap();
+    assert_eq!(deleted.deleted_count, 1, "another key's bucket");
+    let full = trades.delete_one(doc! { "_id": "123_1" });
+    match full.session(&mut session).await {
+        Ok(deleted) => assert!(wire_version().await >= 27 && deleted.deleted_count == 1),
+        Err(error) => {
+            let is_conflict =
+                matches!(&*error.kind, ErrorKind::Command(error) if error.code == 112);
+            assert!(is_conflict && wire_version().await < 27, "{error}");
+        }
+    }
+}
