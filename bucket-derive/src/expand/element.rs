@@ -23,9 +23,13 @@ pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let clause = generics::where_clause(&bounds::of_elements(model, types));
     let remote = LitStr::new(&model.input.ident.to_string(), Span::call_site());
     let container = container_entries(model);
-    let fields = model.fields.iter().map(|field| match field.part {
-        Role::Key => element_field(model, types, field, quote!(#[serde(skip)])),
-        _ => element_field(model, types, field, copied(model, field, field.is_date())),
+    let fields = model.fields.iter().map(|field| {
+        let (ident, ty) = (field.ident, types.of(model.input, field));
+        let attrs = match field.part {
+            Role::Key => quote!(#[serde(skip)]),
+            _ => copied(model, field, field.is_date()),
+        };
+        quote!(#attrs #ident: #ty)
     });
     quote! {
         #[derive(#krate::__private::serde::Serialize)]
@@ -46,12 +50,13 @@ pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let default = model.serde.find("default").map(|_| quote!(default,));
     let bound = bounds::of_owned(model).map(|bound| quote!(bound(deserialize = #bound),));
     let fields = model.elements().map(|field| {
-        if !holds_date(model, field) {
-            return element_field(model, types, field, copied(model, field, field.is_date()));
-        }
         let (ident, ty) = (field.ident, types.of(model.input, field));
-        let attrs = copied(model, field, false);
-        quote!(#attrs #ident: #krate::__private::Date<#ty>)
+        if holds_date(model, field) {
+            let attrs = copied(model, field, false);
+            return quote!(#attrs #ident: #krate::__private::Date<#ty>);
+        }
+        let attrs = copied(model, field, field.is_date());
+        quote!(#attrs #ident: #ty)
     });
     let phantom = phantom(model).map(|ty| quote!(#[serde(skip)] __parameters: #ty,));
     quote! {
@@ -106,16 +111,6 @@ pub(crate) fn default_impl(model: &Model<'_>, types: &Types) -> Option<TokenStre
             }
         }
     })
-}
-
-fn element_field(
-    model: &Model<'_>,
-    types: &Types,
-    field: &Field<'_, Role>,
-    attrs: TokenStream,
-) -> TokenStream {
-    let (ident, ty) = (field.ident, types.of(model.input, field));
-    quote!(#attrs #ident: #ty)
 }
 
 /// The field's own serde attributes, and `with` if it is a date.

@@ -8,7 +8,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{DeriveInput, GenericArgument, GenericParam, Path, PathArguments, Type};
+use syn::{DeriveInput, GenericParam, Path, Type};
 
 use crate::{
     expand::{
@@ -16,7 +16,7 @@ use crate::{
         generics::{self_type, without_self},
         spans::{last_span, located_at},
     },
-    model::Field,
+    model::{Field, guess},
 };
 
 const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
@@ -61,8 +61,8 @@ impl Rule {
     /// another type has such a name, the compiler still reports it, though more than once.
     fn is_kept_by(self, ty: &Type) -> bool {
         match self {
-            Self::Items => item_of_vec(ty).is_some_and(|item| Self::Stored.is_kept_by(item)),
-            Self::ItemLen => item_of_vec(ty).is_some_and(|item| Self::Len.is_kept_by(item)),
+            Self::Items => guess::item_of_vec(ty).is_some_and(|item| Self::Stored.is_kept_by(item)),
+            Self::ItemLen => guess::item_of_vec(ty).is_some_and(|item| Self::Len.is_kept_by(item)),
             _ => name_of(ty).is_some_and(|name| self.is_kept_by_name(name)),
         }
     }
@@ -212,21 +212,6 @@ fn name_of(ty: &Type) -> Option<&Ident> {
     match ty {
         Type::Group(group) => name_of(&group.elem),
         Type::Path(ty) => ty.path.get_ident(),
-        _ => None,
-    }
-}
-
-/// The type between the angle brackets of `Vec<…>`.
-fn item_of_vec(ty: &Type) -> Option<&Type> {
-    let Type::Path(ty) = ty else {
-        return None;
-    };
-    let last = ty.path.segments.last().filter(|last| last.ident == "Vec")?;
-    match &last.arguments {
-        PathArguments::AngleBracketed(arguments) => match arguments.args.first() {
-            Some(GenericArgument::Type(item)) => Some(item),
-            _ => None,
-        },
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use syn::{Error, Type};
 use super::unsent;
 use crate::{
     expand::{fields::Fields, fit::Types, generics},
-    model::outlier::Model,
+    model::{guess, outlier::Model},
 };
 
 /// The calls on the struct itself.
@@ -85,14 +85,7 @@ fn id_type<'a>(model: &Model<'a>) -> Option<&'a Type> {
 
 /// The array's type, or a guess by spelling, which is good enough for a stub.
 fn items_type<'a>(model: &Model<'a>) -> Option<&'a Type> {
-    let is_vec = |ty: &Type| match ty {
-        Type::Path(ty) => ty
-            .path
-            .segments
-            .last()
-            .is_some_and(|last| last.ident == "Vec"),
-        _ => false,
-    };
+    let is_vec = |ty: &Type| guess::item_of_vec(ty).is_some();
     let by_type = || model.fields.iter().find(|field| is_vec(&field.node.ty));
     model.items().or_else(by_type).map(|field| &field.node.ty)
 }

@@ -1,5 +1,6 @@
 //! Guesses what a field is meant to be, by the spelling of its type. That is good enough for help lines
-//! and stubs, and for nothing else: only the compiler knows what a type is.
+//! and stubs, and to omit a check where the compiler would complain all the same: only the compiler knows
+//! what a type is.
 
 use syn::{GenericArgument, PathArguments, PathSegment, Type, parse_quote};
 
@@ -63,13 +64,26 @@ pub(crate) fn has_rc(ty: &Type) -> bool {
     }
 }
 
+/// The type of the items of a `Vec`.
+pub(crate) fn item_of_vec(ty: &Type) -> Option<&Type> {
+    match ty {
+        Type::Path(ty) => inside("Vec", ty.path.segments.last()?),
+        _ => None,
+    }
+}
+
 /// The type inside an `Rc`.
 fn shared(segment: &PathSegment) -> Option<&Type> {
+    inside("Rc", segment)
+}
+
+/// The first argument of a type with this name.
+fn inside<'t>(name: &str, segment: &'t PathSegment) -> Option<&'t Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
         return None;
     };
     match arguments.args.first() {
-        Some(GenericArgument::Type(ty)) if segment.ident == "Rc" => Some(ty),
+        Some(GenericArgument::Type(ty)) if segment.ident == name => Some(ty),
         _ => None,
     }
 }
