@@ -109,10 +109,14 @@ struct Golden(String);
 impl Golden {
     fn document(&mut self, title: &str, document: &Document) {
         writeln!(self.0, "{title}").unwrap();
-        for (name, value) in document {
-            writeln!(self.0, "    {name}: {}", shortened(value)).unwrap();
-        }
+        self.fields("    ", document);
         self.0.push('\n');
+    }
+
+    fn fields(&mut self, indent: &str, document: &Document) {
+        for (name, value) in document {
+            writeln!(self.0, "{indent}{name}: {}", shortened(value)).unwrap();
+        }
     }
 
     fn pipeline(&mut self, title: &str, stages: &[Document]) {
@@ -128,11 +132,9 @@ impl Golden {
         let hint = update
             .hint
             .map_or(String::new(), |hint| format!(", hint {hint}"));
-        self.document(&format!("{title}{upsert}{hint}"), &update.filter);
-        self.0.pop();
-        for (name, value) in &update.update {
-            writeln!(self.0, "  {name}: {}", shortened(value)).unwrap();
-        }
+        writeln!(self.0, "{title}{upsert}{hint}").unwrap();
+        self.fields("    ", &update.filter);
+        self.fields("  ", &update.update);
         self.0.push('\n');
     }
 }

@@ -18,8 +18,7 @@ use crate::{
 fn statements<T: Bucket>(item: &T) -> String {
     let (scope, entry) = entry(item);
     let items = || {
-        let mut totals = Totals::new(scope.spec);
-        assert!(totals.take(scope.spec, &entry.rolled));
+        let totals = Totals::of(scope.spec, [entry.rolled.clone()].into_iter()).unwrap();
         let budget = Budget::of(&scope);
         AppendedItems {
             elements: vec![entry.element.clone()],

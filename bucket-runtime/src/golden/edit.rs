@@ -39,8 +39,6 @@ fn edit_of_an_item() {
 #[test]
 fn edit_where_buckets_keep_rollups() {
     let (scope, entry) = entry(&reading());
-    let mut totals = Totals::new(scope.spec);
-    assert!(totals.take(scope.spec, &entry.rolled));
     let place = Place {
         bucket: "5_1714953600".to_owned(),
         at: 0,
@@ -48,7 +46,7 @@ fn edit_where_buckets_keep_rollups() {
     };
     let kept = KeptFields {
         grown: 0,
-        totals: Some(totals),
+        totals: Totals::of(scope.spec, [entry.rolled].into_iter()),
         newest: Some(AT),
     };
     let mut shown = Golden::default();
