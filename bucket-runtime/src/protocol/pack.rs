@@ -38,13 +38,18 @@ impl Packer {
         }
     }
 
+    /// Whether the bucket takes no further item, whatever its size.
+    pub(crate) fn is_full(&self) -> bool {
+        self.pack.len >= self.room
+    }
+
     /// Whether the bucket has room for an item of this size. The first item of a bucket may take all of
     /// its bytes.
     pub(crate) fn takes(&self, bytes: usize) -> bool {
         let is_first = self.before.is_none() && self.pack.len == 0;
         let oversize = self.before.unwrap_or(0) + self.pack.oversize;
         let has_bytes = |budget: Budget| budget.takes(oversize, budget.oversize(bytes));
-        self.pack.len < self.room && (is_first || self.budget.is_none_or(has_bytes))
+        !self.is_full() && (is_first || self.budget.is_none_or(has_bytes))
     }
 
     pub(crate) fn add(&mut self, bytes: usize) {

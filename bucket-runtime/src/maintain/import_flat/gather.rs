@@ -153,7 +153,7 @@ impl<T: Bucket> Gather<T> {
             current.bytes += element.size();
             current.packer.add(element.value_size());
             current.at = at;
-            if current.held.len() == self.engine.index.get().capacity as usize {
+            if current.packer.is_full() {
                 self.end_bucket(false);
             }
         }

@@ -10,7 +10,7 @@ use mongodb::{
 
 use super::record::{Record, taken};
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Result,
     error::{Kind, duplicate_index},
     protocol::command::{IndexedScope, KeyScope},
     server::transaction::Attempt,
@@ -103,22 +103,23 @@ impl<T: Bucket> Store<T> {
         match advanced.await {
             Ok(true) => {}
             Ok(false) => return Err(server.context().kind(Kind::Overtaken)),
-            Err(error) => return Err(Error::read(error, self.record.server().name())),
+            Err(error) => return Err(self.record.server().context().read(error)),
         }
         let held_by = taken(server, &self.ready.begun, Some(&mut *session)).await;
         if let Some((scope, id)) = held_by.map_err(|error| server.context().read(error))? {
             return Err(self.engine.context_of(scope).kind(Kind::KeyTaken(id)));
         }
         match self.documents() {
-            Some(documents) if !self.one_by_one.load(Ordering::SeqCst) => {
-                self.insert(&documents, session).await
-            }
-            _ => self.append(session).await,
+            Some(documents) => self.insert(&documents, session).await,
+            None => self.append(session).await,
         }
     }
 
     /// The buckets as documents; `None` if their items have to be appended one by one.
     fn documents(&self) -> Option<Vec<RawDocumentBuf>> {
+        if self.one_by_one.load(Ordering::SeqCst) {
+            return None;
+        }
         let document =
             |(scope, chunk): &(IndexedScope, PlannedBucket<T>)| match has_twins(&chunk.held) {
                 true => None,

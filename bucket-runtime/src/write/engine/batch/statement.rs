@@ -161,6 +161,9 @@ impl Batch {
         let mut identities = HashSet::new();
         let mut packer = Packer::with_room(&self.scope, room, taken);
         for (_, entry) in self.entries.range(begin..) {
+            if packer.is_full() {
+                break;
+            }
             let size = size(&entry.element);
             if *bytes > 0 && *bytes + size > COMMAND_BYTES {
                 break;
