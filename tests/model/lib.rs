@@ -2,8 +2,8 @@
 //! lost, repeated or interrupted, the guarantees hold in every state.
 //!
 //! `server.rs` is the server, `batch.rs` and `outlier.rs` are what the runtime does, with the runtime's
-//! names and by its decisions (`next.rs`), and `system.rs` is all that can happen. `replay.rs` keeps the model faithful: it makes the
-//! runtime itself take the model's steps on a real server.
+//! names and by its decisions (`next.rs`), and `system.rs` is all that can happen. `replay.rs` keeps the
+//! model faithful: it makes the runtime itself take the model's steps on a real server.
 
 #![cfg(test)]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]

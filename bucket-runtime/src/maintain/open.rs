@@ -6,7 +6,7 @@ use mongodb::{Collection, IndexModel, bson::Document};
 
 use crate::{
     Bucket, Buckets, Error, Result,
-    error::{Code, Kind, duplicate_index, is_code, is_unknown},
+    error::{Code, Kind, duplicate_index, is_code, is_unknown, refusal},
     protocol::{
         command,
         indexes::{self, Needed},
@@ -48,9 +48,6 @@ impl<T: Bucket> OpenBuckets<T> {
         Ok(Buckets::new(Writer { engine, combiner }))
     }
 }
-
-/// The shard key does not allow a unique index.
-const CANNOT_CREATE: [Code; 2] = [Code::CannotCreateIndex, Code::InvalidOptions];
 
 /// A collection's indexes, as they were read.
 pub(crate) struct Indexes {
@@ -144,7 +141,13 @@ fn unsupported(server: &Server, what: &'static str) -> Error {
 
 /// Replaces the error if the shard key is the reason why an index could not be created.
 async fn explained(server: &Server, spec: &BucketSpec, error: Error) -> Error {
-    let is_refused = |error| CANNOT_CREATE.iter().any(|code| is_code(error, *code));
+    // The codes for a unique index that the shard key does not allow.
+    let is_refused = |error| {
+        matches!(
+            refusal(error),
+            Some((Code::CannotCreateIndex | Code::InvalidOptions, _))
+        )
+    };
     if !server.is_sharded() || !error.driver().is_some_and(is_refused) {
         return error;
     }

@@ -54,7 +54,7 @@ fn pages(
             elements,
             summary: Summary::empty(extras.spec),
             oversize: pack.oversize,
-            sealed: pack.len < extras.spec.capacity as usize && open != Some(n),
+            sealed: pack.len < extras.open.capacity as usize && open != Some(n),
         };
         raw(&page).ok()
     };

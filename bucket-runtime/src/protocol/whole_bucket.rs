@@ -44,18 +44,13 @@ impl Summary {
     }
 
     /// `None` if only the server can compute the rollup.
-    pub(crate) fn of<'i, T: Bucket>(items: impl Iterator<Item = &'i T>) -> Option<Self> {
+    pub(crate) fn of<'i, T: Bucket>(items: impl Iterator<Item = &'i T> + Clone) -> Option<Self> {
         let spec = const { &T::SPEC };
-        let mut summary = Self::empty(spec);
-        for item in items {
-            if !spec.rollups.is_empty() && !summary.totals.take(spec, &item.rollup_values()) {
-                return None;
-            }
-            if spec.expire_after.is_some() {
-                summary.newest = summary.newest.max(item.time());
-            }
-        }
-        Some(summary)
+        let newest = || items.clone().filter_map(T::time).max();
+        Some(Self {
+            totals: Totals::of(spec, items.clone().map(T::rollup_values))?,
+            newest: spec.expire_after.and_then(|_| newest()),
+        })
     }
 }
 

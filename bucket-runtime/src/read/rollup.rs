@@ -11,7 +11,7 @@ use mongodb::{
 };
 
 use crate::{
-    Bucket, Buckets, Error, KeyRef, Result, Windowed,
+    Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
     protocol::{command::KeyScope, time_bounds::TimeBounds},
     schema::spec::BucketSpec,
@@ -123,14 +123,14 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
             session,
             ..
         } = self;
-        let of_key = |error: Error| match &scope {
-            Some(scope) => error.with_key(&scope.label()),
-            None => error,
+        let context = match &scope {
+            Some(scope) => server.context_of(scope),
+            None => server.context(),
         };
         let filter = filter(&T::SPEC, scope.as_ref(), windows);
         let pipeline = totals::pipeline(&T::SPEC, filter);
         let found = server.aggregate::<Document>(pipeline, session).await;
-        let found = found.map_err(|error| of_key(server.context().read(error)))?;
+        let found = found.map_err(|error| context.read(error))?;
         let found = found.into_iter().next().unwrap_or_default();
         let number = |name| found.get(name).and_then(whole).unwrap_or(0);
         let incomplete = number("incomplete");
@@ -143,7 +143,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         totals
             .filter(|_| incomplete == 0)
             .and_then(|totals| Rollup::read(items, totals))
-            .ok_or_else(|| of_key(server.context().kind(Kind::IncompleteRollup)))
+            .ok_or_else(|| context.kind(Kind::IncompleteRollup))
     }
 }
 

@@ -10,7 +10,7 @@ use mongodb::{
 use super::{Server, primary, with_session};
 use crate::{
     protocol::{
-        command::{IndexedScope, each_one},
+        command::{IndexedScope, KeyScope, each_one},
         newest_bucket::{LastBucket, OpenBucket},
     },
     schema::{
@@ -45,7 +45,7 @@ impl Server {
     /// The greatest of these ids of a key; see [`last`](Self::last).
     pub(crate) async fn last_id(
         &self,
-        scope: &IndexedScope,
+        scope: &KeyScope,
         ids: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<String>, DriverError> {

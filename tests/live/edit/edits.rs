@@ -118,7 +118,7 @@ async fn as_a_list_would<T: Note>(db: &Database, steps: &[Step]) {
     }
 }
 
-/// 6 programs × 9 structs, on collections with validators.
+/// 8 programs × 9 structs, on collections with validators.
 #[test]
 fn any_program_leaves_what_a_list_would_hold() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

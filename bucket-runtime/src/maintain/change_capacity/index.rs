@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::{
     Bucket, Result,
-    error::{Code, Kind, duplicate_index, is_code},
+    error::{Code, Kind, duplicate_index, refusal},
     maintain::verify::{seal, verifier},
     protocol::{
         indexes::{self, open_indexes},
@@ -71,8 +71,10 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             is_built = true;
             continue;
         };
-        let conflicts = [Code::IndexOptionsConflict, Code::IndexKeySpecsConflict];
-        let is_conflict = conflicts.iter().any(|code| is_code(&error, *code));
+        let is_conflict = matches!(
+            refusal(&error),
+            Some((Code::IndexOptionsConflict | Code::IndexKeySpecsConflict, _))
+        );
         let is_several = duplicate_index(&error) == Some(OPEN_INDEX);
         if is_several && Instant::now() < end {
             // An earlier call was interrupted here, or some writer is not guarded by the index.

@@ -38,6 +38,16 @@ impl Totals {
         }
     }
 
+    /// The totals of items with these values; `None` if only the server can compute them exactly.
+    pub(crate) fn of(
+        spec: &BucketSpec,
+        mut values: impl Iterator<Item = Vec<Option<Bson>>>,
+    ) -> Option<Self> {
+        let mut totals = Self::new(spec);
+        let are_taken = spec.rollups.is_empty() || values.all(|values| totals.take(spec, &values));
+        are_taken.then_some(totals)
+    }
+
     /// Adds the values of one more item, and returns whether it could. If the exact sum cannot be
     /// computed here, nothing changes.
     pub(crate) fn take(&mut self, spec: &BucketSpec, values: &[Option<Bson>]) -> bool {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{failed::FailedItem, sizes::Sizes};
 use crate::{
     Bucket, Error, Result,
-    protocol::command::IndexedScope,
+    protocol::command::{IndexedScope, KeyScope},
     server::current_index::CurrentIndex,
     write::{
         engine::{Engine, NewestBucket},
@@ -52,7 +52,7 @@ impl<T> Default for ItemsByKey<T> {
 
 impl<T: Bucket> Held<T> {
     /// With a time ordinal, the id of a bucket that this item opens.
-    pub(crate) fn opening_id(&self, scope: &IndexedScope) -> Option<String> {
+    pub(crate) fn opening_id(&self, scope: &KeyScope) -> Option<String> {
         // The time was checked when the item was taken.
         item::opening_id(scope, self.item.time()).ok().flatten()
     }

@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     Bucket,
-    protocol::{budget::Budget, command::IndexedScope},
+    protocol::{
+        budget::Budget,
+        command::{IndexedScope, KeyScope},
+    },
     schema::spec::MAX_BYTES,
     value::element::raw,
     write::engine::{COMMAND_BYTES, NewestBucket},
@@ -85,7 +88,7 @@ fn document<T: Bucket>(
 }
 
 /// How many bytes each element takes beyond its share.
-fn oversizes(document: &RawDocument, scope: &IndexedScope, budget: &Budget) -> Option<Vec<i64>> {
+fn oversizes(document: &RawDocument, scope: &KeyScope, budget: &Budget) -> Option<Vec<i64>> {
     let RawBsonRef::Array(items) = document.get(scope.spec.items).ok()?? else {
         return None;
     };

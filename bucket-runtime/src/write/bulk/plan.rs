@@ -8,7 +8,7 @@ use super::key_items::{Held, KeyItems};
 use crate::{
     Bucket,
     protocol::{
-        command::IndexedScope,
+        command::KeyScope,
         whole_bucket::{Summary, WholeBucket},
     },
     schema::id,
@@ -33,7 +33,7 @@ impl<T: Bucket> PlannedBucket<T> {
     /// The bucket as a document; `None` if only the server can compute its rollup.
     pub(crate) fn document<'b>(
         &'b self,
-        scope: &'b IndexedScope,
+        scope: &'b KeyScope,
     ) -> Option<WholeBucket<'b, Elements<'b, T>>> {
         Some(WholeBucket {
             scope,
@@ -153,11 +153,7 @@ impl Ids {
     }
 
     /// `None` if no id is left, or the last one does not have this format.
-    pub(crate) fn next(
-        &mut self,
-        opening_id: Option<String>,
-        scope: &IndexedScope,
-    ) -> Option<String> {
+    pub(crate) fn next(&mut self, opening_id: Option<String>, scope: &KeyScope) -> Option<String> {
         if let Some(opening_id) = opening_id {
             let last = self.moments.get(&opening_id).map(String::as_str);
             let next = id::next_suffix(&opening_id, last).ok().flatten()?;

@@ -235,12 +235,9 @@ impl<T: Bucket> Editor<T> {
             ..KeptFields::default()
         };
         if !T::SPEC.rollups.is_empty() {
-            let mut totals = Totals::new(Self::SPEC);
-            let told = |item: &T| totals.take(Self::SPEC, &item.rollup_values());
-            if !items.iter().flatten().all(told) {
-                return Err(self.reader.context().kind(Kind::SumOverflow));
-            }
-            kept.totals = Some(totals);
+            let totals = Totals::of(Self::SPEC, items.iter().flatten().map(T::rollup_values));
+            let overflow = || self.reader.context().kind(Kind::SumOverflow);
+            kept.totals = Some(totals.ok_or_else(overflow)?);
         }
         if T::SPEC.expire_after.is_some() {
             // Without items, a time that any item will be newer than. Until then the server may remove
