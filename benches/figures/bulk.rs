@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use crate::{
     bench::{Bench, Theme},
     peers,
-    trade::{ByHand, Flat, Large, Trade, by_hand, of_keys},
+    trade::{ByHand, Flat, Large, Numbered, Trade, by_hand, of_keys},
     writers::writes,
 };
 
@@ -25,6 +25,8 @@ pub(crate) const THEME: Theme = Theme {
         &SMALL_VS_LIMIT,
         &LARGE_VS_FOUR,
         &SMALL_VS_FOUR,
+        &KEYS_VS_FLAT,
+        &KEYS_VS_LIMIT,
     ],
     measure: |bench| Box::pin(measure(bench)),
 };
@@ -66,6 +68,15 @@ static LARGE_VS_FOUR: Figure = rate_of(
 static SMALL_VS_FOUR: Figure = rate_of(
     "bulk10_vs_flat_by_four",
     "`append_many` as above, capacity 10, against four unordered flat `insert_many` at once",
+);
+
+static KEYS_VS_FLAT: Figure = rate_of(
+    "bulk_keys_vs_flat",
+    "`append_many` of 100,000 items of as many new keys, ids with `{#}`, capacity 10, against `insert_many` into a flat indexed collection",
+);
+static KEYS_VS_LIMIT: Figure = rate_of(
+    "bulk_keys_vs_limit",
+    "the same, against `insert_many` of buckets built beforehand, one for each item",
 );
 
 const UNIT: Unit = Unit::ItemsPerSecond;
@@ -122,6 +133,22 @@ async fn measure(bench: Bench) -> Result<()> {
             ],
         );
     report.chart("bulk", Chart::Bars(bars));
+    of_new_keys(&bench).await
+}
+
+/// One item of each key: each key's last number is unknown.
+async fn of_new_keys(bench: &Bench) -> Result<()> {
+    let keys = bench.pick(100_000, 20_000);
+    let trades = of_keys(keys, keys, 1);
+    let contestants = [
+        writes(bench, &trades, ours::<Numbered>),
+        writes(bench, &trades, flat),
+        writes(bench, &trades, |bench, trades| limit(bench, trades, 10)),
+    ];
+    let samples = in_turn(bench.pick(7, 3), contestants).await?;
+    let [ours, flat, limit] = &samples;
+    bench.report.figure(&KEYS_VS_FLAT, ours, flat);
+    bench.report.figure(&KEYS_VS_LIMIT, ours, limit);
     Ok(())
 }
 
