@@ -8,6 +8,7 @@ mod deployment;
 mod edit;
 mod fill;
 mod index;
+mod last_buckets;
 mod many;
 mod pipeline;
 mod retryable;

@@ -141,6 +141,11 @@ impl KeyScope {
         doc! { "_id": { "$gte": &self.prefix, "$lt": id::successor(&self.prefix) } }
     }
 
+    /// The ids of all buckets of these keys.
+    pub(crate) fn ids_of_any(scopes: &[&IndexedScope]) -> Document {
+        doc! { "$or": scopes.iter().map(|scope| scope.ids()).collect::<Vec<_>>() }
+    }
+
     /// All buckets of the key or window.
     pub(crate) fn all(&self) -> Document {
         self.with_key(self.ids())

@@ -82,23 +82,9 @@ impl Server {
         scope: &IndexedScope,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<LastBucket>, DriverError> {
-        let mut projection = filling(scope.spec);
-        projection.insert(SEALED, 1_i32);
         let all = self.by_ids(scope, scope.ids());
-        let found = self.last(all, projection, session).await?;
-        let capacity = i64::from(scope.open.capacity);
-        Ok(found.and_then(|bucket| {
-            let count = bucket.get(scope.spec.count).and_then(whole);
-            let room = match (count, bucket.get(SEALED)) {
-                (Some(count), None) => usize::try_from(capacity - count).unwrap_or(0),
-                _ => 0,
-            };
-            Some(LastBucket {
-                id: bucket.get_str("_id").ok()?.to_owned(),
-                room,
-                oversize: oversize(&bucket),
-            })
-        }))
+        let found = self.last(all, filling_of_last(scope.spec), session).await?;
+        Ok(found.and_then(|bucket| last_bucket(&bucket, scope)))
     }
 
     /// The open buckets of these keys, each with the values of its key fields (and of the window).
@@ -138,6 +124,27 @@ impl Server {
 /// A projection of the fields that say how full a bucket is.
 fn filling(spec: &BucketSpec) -> Document {
     doc! { spec.count: 1, OVERSIZE: 1 }
+}
+
+/// A projection of the fields that say how much room a last bucket has.
+pub(super) fn filling_of_last(spec: &BucketSpec) -> Document {
+    let mut fields = filling(spec);
+    fields.insert(SEALED, 1);
+    fields
+}
+
+/// A last bucket of this key; `None` if its id is no text.
+pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<LastBucket> {
+    let count = bucket.get(scope.spec.count).and_then(whole);
+    let room = match (count, bucket.get(SEALED)) {
+        (Some(count), None) => usize::try_from(i64::from(scope.open.capacity) - count).unwrap_or(0),
+        _ => 0,
+    };
+    Some(LastBucket {
+        id: bucket.get_str("_id").ok()?.to_owned(),
+        room,
+        oversize: oversize(bucket),
+    })
 }
 
 fn oversize(bucket: &Document) -> i64 {

@@ -5,7 +5,10 @@ use std::fmt::Debug;
 
 use bucket_runtime::{
     Key,
-    mongodb::{Database, bson::DateTime},
+    mongodb::{
+        Database,
+        bson::{DateTime, doc},
+    },
 };
 
 use crate::{
@@ -16,7 +19,7 @@ use crate::{
         },
         g4_texts::{PARTS, hostile},
     },
-    support::database::{database, dense_buckets, items},
+    support::database::{database, dense_buckets, is_cluster, items, recorded},
 };
 
 const ROUNDS: i64 = 5;
@@ -76,4 +79,51 @@ async fn a_load_keeps_several_key_fields_apart() {
         .flat_map(|a| numbers.map(|b| ((*a).to_owned(), b)));
     load::<PairMixed>(&db, mixed.collect()).await;
     load::<SignedMinus>(&db, numbers.map(|number| (number,)).into()).await;
+}
+
+/// Loads into keys whose buckets are all full: this many buckets, by the place of the key. The first
+/// bucket of each key was deleted, so a bucket that took a number anew would be read too early. Returns
+/// how many `find` commands the last load sent.
+async fn continue_numbers(test: &str, keys: &[(String,)], history: impl Fn(usize) -> i64) -> usize {
+    let (db, record) = recorded(test).await;
+    let notes = fresh::<Numbered>(&db).await;
+    let at = DateTime::from_millis(1_698_335_223_434);
+    // Two items fill a bucket.
+    let old = |key: usize| (0..2 * history(key)).map(move |n| (key, n));
+    let new = |key: usize| (1000..1003).map(move |n| (key, n));
+    let all = |items: Vec<(usize, i64)>| {
+        let note = |(key, n): (usize, i64)| Numbered::new(keys[key].clone(), at, n);
+        items.into_iter().map(note).collect::<Vec<_>>()
+    };
+    let places = 0..keys.len();
+    let load = all(places.clone().flat_map(old).collect());
+    notes.append_many(load).await.unwrap();
+    let first = doc! { "_id": { "$regex": r"\|0000000000$" } };
+    notes.collection().delete_many(first).await.unwrap();
+    record.take();
+    let load = all(places.flat_map(new).collect());
+    notes.append_many(load).await.unwrap();
+    let finds = record.names().iter().filter(|name| *name == "find").count();
+    for (at, key) in keys.iter().enumerate() {
+        let expected = all(old(at).skip(2).chain(new(at)).collect());
+        assert!(items(&notes, key.borrowed()).await == expected, "{key:?}");
+    }
+    dense_buckets(&notes).await;
+    finds
+}
+
+#[tokio::test]
+async fn a_load_continues_the_numbers_of_many_keys_in_a_few_reads() {
+    let of_number = |n: i64| (n.to_string(),);
+    let keys: Vec<_> = (0..400).map(of_number).collect();
+    let finds = continue_numbers("bulk_numbers_short", &keys, |key| key as i64 % 4).await;
+    assert!(is_cluster().await || finds <= 30, "{finds} reads");
+}
+
+/// The reads of many keys stop before they have gone through a long history.
+#[tokio::test]
+async fn a_load_continues_the_numbers_of_keys_with_long_histories() {
+    let keys: Vec<_> = hostile().into_iter().map(|text| (text,)).collect();
+    let history = |key: usize| [0, 1, 3, 30][key % 4];
+    continue_numbers("bulk_numbers_long", &keys, history).await;
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use futures_util::{StreamExt, stream};
 use mongodb::{bson::Bson, error::Error as DriverError};
 
 use super::{key_items::KeyItems, load::Load, measure::documents, plan::PlannedBucket};
@@ -23,8 +22,8 @@ use crate::{
 /// How many documents or statements one command carries at most.
 pub(super) const STATEMENTS: usize = 1000;
 
-/// How many reads are in flight at most.
-const READS: usize = 8;
+/// Of how many keys one command reads the last buckets.
+const KEYS: usize = 100;
 
 /// How often a key is tried in whole buckets before the append protocol takes over, which waits longer
 /// and longer for other writers.
@@ -68,7 +67,7 @@ impl<T: Bucket> Load<T> {
                 .await?;
             }
         }
-        let mut reads = Vec::new();
+        let mut numbered = Vec::new();
         for (at, key_items) in keys.iter_mut().enumerate() {
             if key_items.newest_bucket != NewestBucket::NoneOpen {
                 continue;
@@ -76,14 +75,16 @@ impl<T: Bucket> Load<T> {
             // With a time ordinal, and in a window, a refusal shows that an id is taken, which is rare.
             key_items.newest_bucket = NewestBucket::Closed { last: None };
             if T::SPEC.id.ordinal == Ordinal::Number {
-                let (server, scope) = (self.engine.server.clone(), key_items.scope.clone());
-                reads.push(async move { (at, server.last_bucket(&scope, None).await) });
+                numbered.push((at, key_items.scope.clone()));
             }
         }
-        let mut reads = stream::iter(reads).buffer_unordered(READS);
-        while let Some((at, last)) = reads.next().await {
+        for of in numbered.chunks(KEYS) {
+            let scopes: Vec<_> = of.iter().map(|(_, scope)| scope).collect();
+            let last = self.engine.server.last_buckets(&scopes).await;
             let last = last.map_err(|error| self.failed(error))?;
-            keys[at].newest_bucket = NewestBucket::by_last(last);
+            for ((at, _), last) in of.iter().zip(last) {
+                keys[*at].newest_bucket = NewestBucket::by_last(last);
+            }
         }
         Ok(())
     }

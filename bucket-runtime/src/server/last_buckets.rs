@@ -1,0 +1,134 @@
+//! The last buckets of many keys, which a load reads before it writes further ones.
+
+use std::{
+    collections::BTreeMap,
+    ops::Bound::{Included, Unbounded},
+};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use mongodb::{
+    bson::{Document, doc},
+    error::Error as DriverError,
+    options::{Hint, ReadConcern},
+};
+
+use super::{Server, fill, primary};
+use crate::{
+    protocol::{
+        command::{IndexedScope, KeyScope},
+        newest_bucket::LastBucket,
+    },
+    schema::spec::BucketSpec,
+};
+
+/// How many ids one command reads at most for each key. Keys with a longer history are cheaper to read
+/// one by one.
+const IDS: usize = 8;
+
+/// How many single keys are read at the same time.
+const READS: usize = 8;
+
+impl Server {
+    /// The last bucket of each of these keys, in their order.
+    ///
+    /// One command reads the ids of all keys' buckets from the index alone, the greatest first, and
+    /// another one the last bucket of each key. If the first command reaches its limit, the keys whose
+    /// ids it has not read are read one by one. On a cluster all are: each of these commands would ask
+    /// every shard, and the shards would read documents.
+    pub(crate) async fn last_buckets(
+        &self,
+        scopes: &[&IndexedScope],
+    ) -> Result<Vec<Option<LastBucket>>, DriverError> {
+        let mut found: Vec<_> = scopes.iter().map(|_| None).collect();
+        let places = scopes.iter().enumerate();
+        let mut unread = Places(places.map(|(at, scope)| (&*scope.prefix, at)).collect());
+        if let [first, _, ..] = scopes
+            && !self.is_sharded()
+        {
+            let limit = scopes.len() * IDS;
+            let ids = self.greatest_ids(scopes, limit).await?;
+            let mut last = BTreeMap::new();
+            for id in &ids {
+                if let Some((prefix, _)) = unread.of(id) {
+                    last.entry(prefix).or_insert(id);
+                }
+            }
+            // The keys from here on have been read; those without an id have no bucket.
+            let reached = match last.first_key_value() {
+                Some((prefix, _)) if ids.len() == limit => *prefix,
+                _ => "",
+            };
+            let is_unread = |prefix: &str| prefix < reached || last.contains_key(prefix);
+            unread.0.retain(|prefix, _| is_unread(prefix));
+            for bucket in self.filling_of(first.spec, last.into_values()).await? {
+                if let Some((prefix, at)) = unread.of(bucket.get_str("_id").unwrap_or_default()) {
+                    found[at] = fill::last_bucket(&bucket, scopes[at]);
+                    unread.0.remove(prefix);
+                }
+            }
+        }
+        let mut reads = Vec::new();
+        for at in unread.0.into_values() {
+            reads.push(async move { (at, self.last_bucket(scopes[at], None).await) });
+        }
+        let mut reads = stream::iter(reads).buffer_unordered(READS);
+        while let Some((at, last)) = reads.next().await {
+            found[at] = last?;
+        }
+        Ok(found)
+    }
+
+    /// The greatest ids of these keys, in descending order.
+    async fn greatest_ids(
+        &self,
+        scopes: &[&IndexedScope],
+        limit: usize,
+    ) -> Result<Vec<String>, DriverError> {
+        let ids = (self.collection)
+            .find(KeyScope::ids_of_any(scopes))
+            // Without it the server would plan each key's range by itself, which takes twice the time.
+            .hint(Hint::Name("_id_".to_owned()))
+            .projection(doc! { "_id": 1 })
+            .sort(doc! { "_id": -1 })
+            .limit(limit as i64)
+            .batch_size(limit as u32)
+            .selection_criteria(primary())
+            .read_concern(ReadConcern::local())
+            .await?;
+        let id = |document: Document| document.get_str("_id").unwrap_or_default().to_owned();
+        ids.map_ok(id).try_collect().await
+    }
+
+    /// What shows how full the buckets with these ids are.
+    async fn filling_of(
+        &self,
+        spec: &BucketSpec,
+        ids: impl Iterator<Item = &String>,
+    ) -> Result<Vec<Document>, DriverError> {
+        let ids: Vec<_> = ids.collect();
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let buckets = (self.collection)
+            .find(doc! { "_id": { "$in": ids } })
+            .projection(fill::filling_of_last(spec))
+            .selection_criteria(primary())
+            .read_concern(ReadConcern::local())
+            .await?;
+        buckets.try_collect().await
+    }
+}
+
+/// Where a key is in a list, by its prefix.
+struct Places<'s>(BTreeMap<&'s str, usize>);
+
+impl<'s> Places<'s> {
+    /// The key whose ids include this one. The ids of two keys never mix, so it is the key with the
+    /// greatest prefix up to the id.
+    fn of(&self, id: &str) -> Option<(&'s str, usize)> {
+        let (prefix, at) = (self.0)
+            .range::<str, _>((Unbounded, Included(id)))
+            .next_back()?;
+        id.starts_with(prefix).then_some((*prefix, *at))
+    }
+}
