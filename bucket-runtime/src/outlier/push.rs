@@ -222,16 +222,18 @@ impl Collections {
                 return Ok(());
             }
             let n = scope.fitting(state.length, state.bytes, elements).max(1);
-            let push = scope.push(elements[..n].to_vec());
-            let pushed = self.parents.update(push, session.as_deref_mut()).await;
+            let push = || scope.push(elements[..n].to_vec());
+            let pushed = (self.parents)
+                .update(push(), || Some(push()), session.as_deref_mut())
+                .await;
             if pushed.map_err(|error| self.context_of(scope).write(error))? {
                 elements.drain(..n);
                 state = State::default();
                 continue;
             }
-            let flagged = self
-                .parents
-                .update(scope.flag(&elements[0]), session.as_deref_mut())
+            let flag = || scope.flag(&elements[0]);
+            let flagged = (self.parents)
+                .update(flag(), || Some(flag()), session.as_deref_mut())
                 .await;
             if flagged.map_err(|error| self.context_of(scope).read(error))? {
                 self.known.remember(&scope.extras.prefix);

@@ -26,10 +26,12 @@ impl Server {
 
     /// Carries out one update; returns whether it found or inserted a document. One round trip, which
     /// the driver retries once if the connection breaks and the deployment is a replica set. If the
-    /// index is dropped meanwhile, two more round trips find out whether the update was carried out.
+    /// index is dropped meanwhile, two more round trips find out whether the update was carried out:
+    /// they need the `same` update once more, which is not worth a copy of each.
     pub(crate) async fn update(
         &self,
         update: Update,
+        same: impl FnOnce() -> Option<Update>,
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
         let found = |result: UpdateResult| result.matched_count > 0 || result.upserted_id.is_some();
@@ -38,14 +40,18 @@ impl Server {
         }
         // Our own session, so that the server can be asked about the update afterwards.
         let mut session = self.collection.client().start_session().await?;
-        match self.send(update.clone(), Some(&mut session)).await {
-            Err(error) if is_killed(&error) => match self.update_again(update, session).await {
-                Ok(Some(found)) => Ok(found),
-                Err(answer) if is_statement_error(&answer) => Err(answer),
-                // The server's answer did not say, and the interrupted update may have been carried out.
-                Ok(None) | Err(_) => Err(error),
-            },
-            sent => sent.map(found),
+        let error = match self.send(update, Some(&mut session)).await {
+            Err(error) if is_killed(&error) => error,
+            sent => return sent.map(found),
+        };
+        let Some(update) = same() else {
+            return Err(error);
+        };
+        match self.update_again(update, session).await {
+            Ok(Some(found)) => Ok(found),
+            Err(answer) if is_statement_error(&answer) => Err(answer),
+            // The server's answer did not say, and the interrupted update may have been carried out.
+            Ok(None) | Err(_) => Err(error),
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mongodb::{ClientSession, bson::Bson};
 
-pub(crate) use self::batch::{Batch, COMMAND_BYTES, SendMode, Statement, comparable, next_number};
+pub(crate) use self::batch::{Batch, COMMAND_BYTES, Carried, SendMode, comparable, next_number};
 use self::open_locks::OpenLocks;
 use crate::{
     Result,
@@ -168,23 +168,28 @@ impl Engine {
             .statements(sent)
             .map_err(|kind| self.context_of(&batch.scope).kind(kind))?;
         if statements.len() > 1 {
-            let updates = statements.iter().map(|statement| statement.update.clone());
-            let sent = self.server.update_all(updates.collect(), true).await;
-            let results = sent.map_err(|error| {
-                // Any of them may be stored.
-                batch.in_doubt = statements.iter().map(|statement| statement.items).sum();
-                self.context_of(&batch.scope).write(error)
-            })?;
-            for (statement, result) in statements.into_iter().zip(results) {
+            let (updates, carried): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
+            let results = self
+                .server
+                .update_all(updates, true)
+                .await
+                .map_err(|error| {
+                    // Any of them may be stored.
+                    batch.in_doubt = carried.iter().map(|carried| carried.items).sum();
+                    self.context_of(&batch.scope).write(error)
+                })?;
+            for (carried, result) in carried.into_iter().zip(results) {
                 let refused = result.is_err();
-                self.note_outcome(batch, statement, result.map(|()| true))?;
+                self.note_outcome(batch, carried, result.map(|()| true))?;
                 if refused {
                     break;
                 }
             }
-        } else if let Some(statement) = statements.pop() {
-            let result = self.server.update(statement.update.clone(), session).await;
-            self.note_outcome(batch, statement, result)?;
+        } else if let Some((update, carried)) = statements.pop() {
+            // The batch does not change before the answer.
+            let same = || Some(batch.statements(sent).ok()?.pop()?.0);
+            let result = self.server.update(update, same, session).await;
+            self.note_outcome(batch, carried, result)?;
         }
         Ok(())
     }
@@ -197,12 +202,16 @@ impl Engine {
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let budget = Budget::of(scope);
-        let update = scope.append_to_open(AppendedItems {
-            oversize: budget.map_or(0, |budget| budget.oversize(value_size(&element))),
-            elements: vec![element],
-            totals: None,
-        });
-        let stored = self.server.update(update, session).await;
+        let update = || {
+            scope.append_to_open(AppendedItems {
+                oversize: budget.map_or(0, |budget| budget.oversize(value_size(&element))),
+                elements: vec![element.clone()],
+                totals: None,
+            })
+        };
+        let stored = (self.server)
+            .update(update(), || Some(update()), session)
+            .await;
         stored.map_err(|error| self.context_of(scope).write(error))
     }
 

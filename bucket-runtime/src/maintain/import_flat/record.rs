@@ -63,13 +63,15 @@ impl Record {
             return Ok(record);
         }
         refuse_keys::<T>(engine, flat).await?;
-        let begin = Update {
+        let begin = || Update {
             filter: doc! { "_id": &record.id },
             update: doc! { "$setOnInsert": { "stored": 0_i64 } },
             upsert: true,
             hint: None,
         };
-        let begun = record.server.update(begin, None).await;
+        let begun = (record.server)
+            .update(begin(), || Some(begin()), None)
+            .await;
         begun.map_err(|error| record.server.context().write(error))?;
         Ok(record)
     }

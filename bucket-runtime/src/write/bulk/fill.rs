@@ -3,14 +3,16 @@
 use super::{key_items::KeyItems, load::Load, store::STATEMENTS};
 use crate::{
     Bucket,
-    write::engine::{Batch, COMMAND_BYTES, NewestBucket, SendMode, Statement},
+    protocol::command::Update,
+    write::engine::{Batch, COMMAND_BYTES, Carried, NewestBucket, SendMode},
 };
 
 impl<T: Bucket> Load<T> {
     /// Fills the open buckets.
     pub(super) async fn fill(&self, keys: &mut [KeyItems<T>]) {
         loop {
-            let mut statements: Vec<(&mut KeyItems<T>, Batch, Statement)> = Vec::new();
+            let mut sent: Vec<(&mut KeyItems<T>, Batch, Carried)> = Vec::new();
+            let mut updates = Vec::new();
             let mut bytes = 0;
             for key_items in keys.iter_mut() {
                 let NewestBucket::Open { room, .. } = key_items.newest_bucket else {
@@ -19,7 +21,7 @@ impl<T: Bucket> Load<T> {
                 if key_items.held.is_empty() {
                     continue;
                 }
-                if statements.len() >= STATEMENTS {
+                if sent.len() >= STATEMENTS {
                     break;
                 }
                 let first = key_items.held.iter().take(room);
@@ -34,52 +36,43 @@ impl<T: Bucket> Load<T> {
                 let mut batch = Batch::new(key_items.scope.clone(), entries);
                 batch.newest_bucket = key_items.newest_bucket.clone();
                 let statement = batch.statements(SendMode::WithOthers).ok();
-                if let Some(statement) = statement.and_then(|mut first| first.pop()) {
-                    bytes += batch.bytes(statement.items);
-                    if bytes > COMMAND_BYTES && !statements.is_empty() {
+                if let Some((update, carried)) = statement.and_then(|mut first| first.pop()) {
+                    bytes += batch.bytes(carried.items);
+                    if bytes > COMMAND_BYTES && !sent.is_empty() {
                         break;
                     }
-                    statements.push((key_items, batch, statement));
+                    updates.push(update);
+                    sent.push((key_items, batch, carried));
                 }
             }
-            if statements.is_empty() || self.over().is_some() {
+            if sent.is_empty() || self.over().is_some() {
                 return;
             }
-            self.send(statements).await;
+            self.send(updates, sent).await;
         }
     }
 
-    async fn send(&self, statements: Vec<(&mut KeyItems<T>, Batch, Statement)>) {
-        let updates = statements
-            .iter()
-            .map(|(_, _, statement)| statement.update.clone());
-        match self
-            .engine
-            .server
-            .update_all(updates.collect(), false)
-            .await
-        {
+    async fn send(&self, updates: Vec<Update>, sent: Vec<(&mut KeyItems<T>, Batch, Carried)>) {
+        match self.engine.server.update_all(updates, false).await {
             Ok(results) => {
-                for ((key_items, mut batch, statement), result) in
-                    statements.into_iter().zip(results)
-                {
-                    let carried = statement.items;
+                for ((key_items, mut batch, carried), result) in sent.into_iter().zip(results) {
+                    let items = carried.items;
                     let learned =
-                        (self.engine).note_outcome(&mut batch, statement, result.map(|()| true));
-                    let stored = batch.done.len() == carried;
+                        (self.engine).note_outcome(&mut batch, carried, result.map(|()| true));
+                    let stored = batch.done.len() == items;
                     key_items.newest_bucket = batch.newest_bucket;
                     if stored {
-                        key_items.held.drain(..carried);
-                        self.stored(carried);
+                        key_items.held.drain(..items);
+                        self.stored(items);
                     } else if let Err(error) = &learned
                         && error.is_maybe_stored()
                     {
                         // It must not be sent again.
-                        self.refused(key_items.held.drain(..carried), error);
+                        self.refused(key_items.held.drain(..items), error);
                         self.give_up(error);
                     } else if learned.is_err() || batch.doubtful || batch.missing.is_some() {
                         key_items.newest_bucket = NewestBucket::MustRead;
-                        self.append(key_items.split_to(carried)).await;
+                        self.append(key_items.split_to(items)).await;
                     }
                 }
             }
@@ -87,15 +80,15 @@ impl<T: Bucket> Load<T> {
                 let error = self.failed(error);
                 if error.is_refusal() {
                     // One item is too large for any command. The append protocol finds out which.
-                    for (key_items, _, statement) in statements {
+                    for (key_items, _, carried) in sent {
                         key_items.newest_bucket = NewestBucket::MustRead;
-                        self.append(key_items.split_to(statement.items)).await;
+                        self.append(key_items.split_to(carried.items)).await;
                     }
                     return;
                 }
-                for (key_items, _, statement) in statements {
+                for (key_items, _, carried) in sent {
                     let error = error.clone().with_key(&key_items.scope.label());
-                    self.refused(key_items.held.drain(..statement.items), &error);
+                    self.refused(key_items.held.drain(..carried.items), &error);
                 }
                 self.give_up(&error);
             }

@@ -119,10 +119,15 @@ impl Answer {
 /// continues in a task of its own, so that no key waits for another. Returns the keys that are done.
 async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
     let mut done = Vec::with_capacity(taken.len());
-    let mut groups = Vec::with_capacity(taken.len());
+    let (mut groups, mut updates) = (Vec::new(), Vec::new());
     for group in taken.into_iter().map(|taken| taken.into_group(engine)) {
         match group.batch.statements(SendMode::WithOthers) {
-            Ok(statements) => groups.extend(statements.into_iter().next().map(|one| (group, one))),
+            Ok(statements) => {
+                if let Some((update, carried)) = statements.into_iter().next() {
+                    updates.push(update);
+                    groups.push((group, carried));
+                }
+            }
             Err(kind) => {
                 let error = engine.context_of(&group.taken.scope).kind(kind);
                 done.push(group.refuse(&error));
@@ -133,8 +138,7 @@ async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
         // All callers were dropped.
         return done;
     }
-    let updates = groups.iter().map(|(_, statement)| statement.update.clone());
-    let results = match engine.server.update_all(updates.collect(), false).await {
+    let results = match engine.server.update_all(updates, false).await {
         Ok(results) => results,
         Err(error) => {
             done.extend(groups.into_iter().map(|(group, _)| {
@@ -144,12 +148,12 @@ async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
             return done;
         }
     };
-    for ((mut group, statement), result) in groups.into_iter().zip(results) {
+    for ((mut group, carried), result) in groups.into_iter().zip(results) {
         let stored = match result {
             Err(error) if is_impossible_id(&error) => Ok(false),
             result => result.map(|()| true),
         };
-        match engine.note_outcome(&mut group.batch, statement, stored) {
+        match engine.note_outcome(&mut group.batch, carried, stored) {
             Err(error) => done.push(group.refuse(&error)),
             // This only answers that the item is stored.
             Ok(()) if group.batch.is_empty() => done.push(group.send(engine).await),

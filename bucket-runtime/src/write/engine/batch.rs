@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 
 use mongodb::bson::Bson;
 
-pub(crate) use self::statement::{SendMode, Statement, next_number};
+pub(crate) use self::statement::{Carried, SendMode, next_number};
 use super::NewestBucket;
 use crate::{
     Error,
@@ -181,10 +181,10 @@ impl Batch {
     }
 
     /// Removes the items that a statement stored.
-    pub(super) fn stored(&mut self, statement: Statement) {
-        let stored = self.entries.drain(..statement.items);
+    pub(super) fn stored(&mut self, carried: Carried) {
+        let stored = self.entries.drain(..carried.items);
         (self.done).extend(stored.map(|(place, _)| (place, Appended::Stored)));
-        self.newest_bucket = statement.after;
+        self.newest_bucket = carried.after;
         self.tries = 0;
         self.index_deadline = IndexDeadline::default();
     }

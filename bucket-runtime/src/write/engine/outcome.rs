@@ -2,7 +2,7 @@
 
 use mongodb::error::Error as DriverError;
 
-use super::{Batch, Engine, NewestBucket, Statement};
+use super::{Batch, Carried, Engine, NewestBucket};
 use crate::{
     Result,
     error::{duplicate_index, is_impossible_id, is_killed, is_missing_index},
@@ -15,21 +15,21 @@ impl Engine {
     pub(crate) fn note_outcome(
         &self,
         batch: &mut Batch,
-        statement: Statement,
+        carried: Carried,
         result: Result<bool, DriverError>,
     ) -> Result<()> {
         let answer = self.answer(&result);
         // An item may be there already, in this bucket or in another one.
         batch.doubtful |= batch.scope.spec.unique.is_some() && answer != Answer::Stored;
-        let next = next(answer, batch.facts(&statement));
+        let next = next(answer, batch.facts(&carried));
         match (next, result) {
-            (Next::GoOn, _) => batch.stored(statement),
+            (Next::GoOn, _) => batch.stored(carried),
             (Next::AwaitIndex, Err(error)) => {
                 batch.newest_bucket = NewestBucket::Unknown;
                 batch.missing = Some(self.context_of(&batch.scope).write(error).not_sent());
             }
             (Next::Stop, Err(error)) => {
-                batch.in_doubt = statement.items;
+                batch.in_doubt = carried.items;
                 return Err(self.context_of(&batch.scope).write(error));
             }
             (Next::SendAgain, _) => batch.newest_bucket = NewestBucket::Unknown,
@@ -64,7 +64,7 @@ impl Engine {
 }
 
 impl Batch {
-    fn facts(&self, statement: &Statement) -> Facts {
+    fn facts(&self, carried: &Carried) -> Facts {
         let spec = self.scope.spec;
         Facts {
             known: match self.newest_bucket {
@@ -72,7 +72,7 @@ impl Batch {
                 NewestBucket::Open { .. } => Known::OpenBucket,
                 _ => Known::Other,
             },
-            is_single: statement.items == 1,
+            is_single: carried.items == 1,
             tries: self.tries,
             counts_bytes: self.is_bounded(),
             is_large: self.is_next_large(),

@@ -27,18 +27,17 @@ pub(crate) enum SendMode {
     WithOthers,
 }
 
-/// An update that carries the next items, and the newest bucket after it.
+/// What a statement stores: how many of the next items, and the newest bucket after it.
 #[derive(Debug)]
-pub(crate) struct Statement {
-    pub(crate) update: Update,
+pub(crate) struct Carried {
     pub(crate) items: usize,
     pub(super) after: NewestBucket,
 }
 
 impl Batch {
-    /// The next statements. Each assumes that those before it succeed. The error says that no id is left
-    /// for the next bucket.
-    pub(crate) fn statements(&self, sent: SendMode) -> Result<Vec<Statement>, Kind> {
+    /// The next statements, each with what it carries. Each assumes that those before it succeed. The error
+    /// says that no id is left for the next bucket.
+    pub(crate) fn statements(&self, sent: SendMode) -> Result<Vec<(Update, Carried)>, Kind> {
         let most = match sent {
             SendMode::Alone => STATEMENTS,
             SendMode::InSession | SendMode::WithOthers => 1,
@@ -52,8 +51,8 @@ impl Batch {
                 Err(kind) if statements.is_empty() => return Err(kind),
                 Ok(None) | Err(_) => break,
             };
-            begin += next.items;
-            newest_bucket = next.after.clone();
+            begin += next.1.items;
+            newest_bucket = next.1.after.clone();
             statements.push(next);
             if newest_bucket == NewestBucket::Unknown {
                 break;
@@ -69,7 +68,7 @@ impl Batch {
         newest_bucket: &NewestBucket,
         sent: SendMode,
         bytes: &mut usize,
-    ) -> Result<Option<Statement>, Kind> {
+    ) -> Result<Option<(Update, Carried)>, Kind> {
         let opening_id = self.entries[begin].1.opening_id.as_deref();
         let room = match newest_bucket {
             NewestBucket::Open { room, .. } => *room,
@@ -113,14 +112,12 @@ impl Batch {
         };
         let carried = self.entries.range(begin..begin + count);
         let newest = carried.filter_map(|(_, entry)| entry.time).max();
-        Ok(Some(Statement {
-            update: match newest {
-                None => update,
-                Some(newest) => update.with_newest(newest),
-            },
-            items: count,
-            after,
-        }))
+        let update = match newest {
+            None => update,
+            Some(newest) => update.with_newest(newest),
+        };
+        let items = count;
+        Ok(Some((update, Carried { items, after })))
     }
 
     fn after(&self, id: &str, room: usize, oversize: i64) -> NewestBucket {
@@ -132,17 +129,14 @@ impl Batch {
     }
 
     /// The statement that seals the open bucket, so that the next one can be opened.
-    fn seal(&self, id: &str, sent: SendMode) -> Statement {
-        Statement {
-            update: match sent {
-                SendMode::InSession => self.scope.seal(id),
-                SendMode::Alone | SendMode::WithOthers => self.scope.seal_or_be_refused(id),
-            },
-            items: 0,
-            after: NewestBucket::Closed {
-                last: Some(id.to_owned()),
-            },
-        }
+    fn seal(&self, id: &str, sent: SendMode) -> (Update, Carried) {
+        let update = match sent {
+            SendMode::InSession => self.scope.seal(id),
+            SendMode::Alone | SendMode::WithOthers => self.scope.seal_or_be_refused(id),
+        };
+        let last = Some(id.to_owned());
+        let after = NewestBucket::Closed { last };
+        (update, Carried { items: 0, after })
     }
 
     /// The items from `begin` on that fit into one statement: at most `room`, within the bytes of a command
