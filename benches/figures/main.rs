@@ -14,6 +14,7 @@ mod pages;
 mod peers;
 mod processes;
 mod sizes;
+mod steady;
 mod stream;
 mod trade;
 mod writers;
@@ -55,9 +56,10 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 12] = [
+    let themes: [Theme; 13] = [
         append::THEME,
         hot::THEME,
+        steady::THEME,
         many_keys::THEME,
         curve::THEME,
         processes::THEME,
