@@ -85,7 +85,7 @@ impl Server {
     ) -> Result<Results, DriverError> {
         let mut results = Results::with_capacity(updates.len());
         for update in updates {
-            let result = self.update(update, || None, None).await;
+            let result = self.update_once(update, None).await;
             // The results of later statements do not matter: those are not sent.
             let is_last = ordered && result.is_err();
             results.push(result.map(drop));

@@ -34,15 +34,14 @@ impl Server {
         same: impl FnOnce() -> Option<Update>,
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
-        let found = |result: UpdateResult| result.matched_count > 0 || result.upserted_id.is_some();
         if session.is_some() || !self.deployment().await?.takes_our_numbers() {
-            return self.send(update, session).await.map(found);
+            return self.update_once(update, session).await;
         }
         // Our own session, so that the server can be asked about the update afterwards.
         let mut session = self.collection.client().start_session().await?;
-        let error = match self.send(update, Some(&mut session)).await {
+        let error = match self.update_once(update, Some(&mut session)).await {
             Err(error) if is_killed(&error) => error,
-            sent => return sent.map(found),
+            sent => return sent,
         };
         let Some(update) = same() else {
             return Err(error);
@@ -53,6 +52,17 @@ impl Server {
             // The server's answer did not say, and the interrupted update may have been carried out.
             Ok(None) | Err(_) => Err(error),
         }
+    }
+
+    /// The same, without finding out anything afterwards: for sessions, and for deployments that do not
+    /// take our numbers.
+    pub(crate) async fn update_once(
+        &self,
+        update: Update,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool, DriverError> {
+        let result = self.send(update, session).await?;
+        Ok(result.matched_count > 0 || result.upserted_id.is_some())
     }
 
     async fn send(

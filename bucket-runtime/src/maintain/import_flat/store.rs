@@ -99,7 +99,7 @@ impl<T: Bucket> Store<T> {
         // This comes first, so that buckets which an earlier call has just committed are recognised as
         // this import's own.
         let advance = (self.record).advance(self.items(), self.at(), self.left_in());
-        let advanced = (self.record.server()).update(advance, || None, Some(&mut *session));
+        let advanced = (self.record.server()).update_once(advance, Some(&mut *session));
         match advanced.await {
             Ok(true) => {}
             Ok(false) => return Err(server.context().kind(Kind::Overtaken)),

@@ -75,14 +75,14 @@ impl<T: Bucket> Load<T> {
             // With a time ordinal, and in a window, a refusal shows that an id is taken, which is rare.
             key_items.newest_bucket = NewestBucket::Closed { last: None };
             if T::SPEC.id.ordinal == Ordinal::Number {
-                numbered.push((at, key_items.scope.clone()));
+                numbered.push(at);
             }
         }
         for of in numbered.chunks(KEYS) {
-            let scopes: Vec<_> = of.iter().map(|(_, scope)| scope).collect();
+            let scopes: Vec<_> = of.iter().map(|at| &keys[*at].scope).collect();
             let last = self.engine.server.last_buckets(&scopes).await;
             let last = last.map_err(|error| self.failed(error))?;
-            for ((at, _), last) in of.iter().zip(last) {
+            for (at, last) in of.iter().zip(last) {
                 keys[*at].newest_bucket = NewestBucket::by_last(last);
             }
         }

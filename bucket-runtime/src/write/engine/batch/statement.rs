@@ -46,14 +46,14 @@ impl Batch {
         let mut newest_bucket = self.newest_bucket.clone();
         let (mut begin, mut bytes) = (0, 0);
         while begin < self.entries.len() && statements.len() < most {
-            let next = match self.statement(begin, &newest_bucket, sent, &mut bytes) {
+            let (update, carried) = match self.statement(begin, &newest_bucket, sent, &mut bytes) {
                 Ok(Some(next)) => next,
                 Err(kind) if statements.is_empty() => return Err(kind),
                 Ok(None) | Err(_) => break,
             };
-            begin += next.1.items;
-            newest_bucket = next.1.after.clone();
-            statements.push(next);
+            begin += carried.items;
+            newest_bucket = carried.after.clone();
+            statements.push((update, carried));
             if newest_bucket == NewestBucket::Unknown {
                 break;
             }
