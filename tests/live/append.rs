@@ -21,6 +21,8 @@ pub(crate) mod combine_sessions;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod combine_support;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod full_buckets;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod indexes;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod large_buckets;

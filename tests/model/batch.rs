@@ -22,6 +22,8 @@ pub(crate) struct Batch {
     pub(crate) items: Vec<Item>,
     /// Items have a moment, because the ordinal is a time.
     by_time: bool,
+    /// The items are those of different calls, so that their order does not matter.
+    unordered: bool,
     /// Bytes are bounded, so the last bucket may be open without room for the next item.
     bounded: bool,
     tail: Tail,
@@ -36,10 +38,11 @@ fn moment(item: Item) -> u8 {
 }
 
 impl Batch {
-    pub(crate) fn new(items: Vec<Item>, by_time: bool) -> Self {
+    pub(crate) fn new(items: Vec<Item>, by_time: bool, unordered: bool) -> Self {
         Self {
             items,
             by_time,
+            unordered,
             bounded: false,
             tail: Tail::Unknown,
             tries: 1,
@@ -50,7 +53,7 @@ impl Batch {
     pub(crate) fn bounded(items: Vec<Item>) -> Self {
         Self {
             bounded: true,
-            ..Self::new(items, false)
+            ..Self::new(items, false, false)
         }
     }
 
@@ -72,7 +75,7 @@ impl Batch {
                 };
                 true
             }
-            Tail::Shut if self.bounded => {
+            Tail::Shut if !self.by_time => {
                 self.tail = match server.last_bucket(rules) {
                     Some((last, true)) => Tail::Open {
                         id: last.id,
@@ -85,8 +88,7 @@ impl Batch {
                 true
             }
             Tail::Shut => {
-                let moment = self.by_time.then(|| moment(self.items[0]));
-                let last = server.last_id(moment);
+                let last = server.last_id(moment(self.items[0]));
                 self.tail = Tail::Full { last };
                 true
             }
@@ -105,10 +107,15 @@ impl Batch {
         let mut statements = Vec::new();
         let (mut tail, mut begin) = (self.tail, 0);
         while begin < self.items.len() {
-            let (statement, carries, after) = self.statement(begin, tail, rules);
-            statements.push(statement);
-            begin += carries;
-            tail = after;
+            let mut next = self.full_buckets(begin, tail, rules);
+            if next.is_empty() {
+                next.push(self.statement(begin, tail, rules));
+            }
+            for statement in &next {
+                begin += statement.carries();
+                tail = self.after(statement, tail, rules);
+            }
+            statements.extend(next);
             if tail == Tail::Unknown {
                 break;
             }
@@ -116,7 +123,49 @@ impl Batch {
         statements
     }
 
-    fn statement(&self, begin: usize, tail: Tail, rules: &Rules) -> (Statement, usize, Tail) {
+    /// `full_buckets`: the statements that insert full buckets, and one with room left.
+    fn full_buckets(&self, begin: usize, tail: Tail, rules: &Rules) -> Vec<Statement> {
+        let capacity = usize::from(rules.capacity);
+        let Tail::Full { mut last } = tail else {
+            return Vec::new();
+        };
+        let is_fit = !self.by_time || self.unordered && self.tries < 2;
+        if capacity == 1 || !is_fit {
+            return Vec::new();
+        }
+        let mut new_bucket = |begin: usize, room: usize| {
+            let items = &self.items[begin..self.items.len().min(begin + room)];
+            let id = self.next_id(items[0], last);
+            last = Some(id);
+            (items.to_vec(), id)
+        };
+        let (mut full, mut end) = (Vec::new(), begin);
+        while self.items.len() > end + capacity {
+            full.push(new_bucket(end, capacity));
+            end += capacity;
+        }
+        if full.is_empty() {
+            return Vec::new();
+        }
+        let (items, id) = new_bucket(end, opening(rules));
+        let precedes = self.by_time.then_some(id);
+        let open = Statement::InsertBucket {
+            items,
+            id,
+            precedes: None,
+        };
+        let full = full.into_iter().map(|(items, id)| Statement::InsertBucket {
+            items,
+            id,
+            precedes,
+        });
+        match self.by_time {
+            true => std::iter::once(open).chain(full).collect(),
+            false => full.chain([open]).collect(),
+        }
+    }
+
+    fn statement(&self, begin: usize, tail: Tail, rules: &Rules) -> Statement {
         let room = match tail {
             Tail::Open { room, .. } => room.into(),
             Tail::Unknown if self.is_contended() => 1,
@@ -124,30 +173,40 @@ impl Batch {
         };
         let carries = room.min(self.items.len() - begin);
         let items = self.items[begin..begin + carries].to_vec();
-        let after = |id, room| match room {
-            0 => Tail::Full { last: Some(id) },
-            room => Tail::Open { id, room },
-        };
-        let carried = u8::try_from(carries).expect("a handful of items");
         match tail {
-            Tail::Open { id, room } => {
-                let statement = Statement::AppendToIdOrBeRefused { items, id };
-                (statement, carries, after(id, room - carried))
-            }
+            Tail::Open { id, .. } => Statement::AppendToIdOrBeRefused { items, id },
             Tail::Full { last } => {
                 let id = self.next_id(items[0], last);
-                let statement = Statement::AppendToId { items, id };
-                (statement, carries, after(id, rules.capacity - carried))
+                Statement::AppendToId { items, id }
             }
-            Tail::Unknown | Tail::Look | Tail::Shut => {
-                let statement = if self.by_time {
-                    let new_id = self.next_id(items[0], None);
-                    Statement::AppendOrOpen { items, new_id }
-                } else {
-                    Statement::AppendToOpen { items }
-                };
-                (statement, carries, Tail::Unknown)
+            Tail::Unknown | Tail::Look | Tail::Shut if self.by_time => {
+                let new_id = self.next_id(items[0], None);
+                Statement::AppendOrOpen { items, new_id }
             }
+            Tail::Unknown | Tail::Look | Tail::Shut => Statement::AppendToOpen { items },
+        }
+    }
+
+    /// What the writer knows after the statement, if it succeeds.
+    fn after(&self, statement: &Statement, tail: Tail, rules: &Rules) -> Tail {
+        let carried = u8::try_from(statement.carries()).expect("a handful of items");
+        let (id, before) = match (statement, tail) {
+            // The open bucket was inserted before.
+            (
+                Statement::InsertBucket {
+                    precedes: Some(_), ..
+                },
+                tail,
+            ) => return tail,
+            (Statement::AppendToIdOrBeRefused { id, .. }, Tail::Open { room, .. }) => (*id, room),
+            (Statement::AppendToId { id, .. } | Statement::InsertBucket { id, .. }, _) => {
+                (*id, rules.capacity)
+            }
+            _ => return Tail::Unknown,
+        };
+        match before - carried {
+            0 => Tail::Full { last: Some(id) },
+            room => Tail::Open { id, room },
         }
     }
 
@@ -170,15 +229,14 @@ impl Batch {
         answer: Answer,
         rules: &Rules,
     ) -> Vec<Item> {
-        let (_, carries, after) = self.statement(0, self.tail, rules);
-        debug_assert_eq!(&self.statement(0, self.tail, rules).0, statement);
+        let after = self.after(statement, self.tail, rules);
         let facts = Facts {
             known: match self.tail {
                 Tail::Unknown => Known::Nothing,
                 Tail::Open { .. } => Known::OpenBucket,
                 _ => Known::Other,
             },
-            is_single: carries == 1,
+            is_single: statement.carries() == 1,
             tries: self.tries.into(),
             counts_bytes: self.bounded,
             is_large: false,
@@ -188,7 +246,8 @@ impl Batch {
         self.tail = match next(answer, facts) {
             Next::GoOn => {
                 (self.tail, self.tries) = (after, 0);
-                return self.items.drain(..carries).collect();
+                self.items.retain(|item| !statement.items().contains(item));
+                return statement.items().to_vec();
             }
             Next::SendAgain => Tail::Unknown,
             Next::ReadOpen => Tail::Look,

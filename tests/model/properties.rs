@@ -80,11 +80,19 @@ fn creation(system: &System, config: &Config) -> bool {
 }
 
 fn order(system: &System, config: &Config) -> bool {
+    // The nth item of a call, or the nth call.
+    let place = |item: Item| match config.unordered {
+        false => item % ITEMS,
+        true => config.call_of(item),
+    };
     let stored = in_order(system).filter(|item| system.is_acknowledged(*item));
     let mut last = vec![None; config.writers.len()];
     for item in stored {
-        let last: &mut Option<Item> = &mut last[usize::from(item / ITEMS)];
-        if last.replace(item).is_some_and(|last| last > item) {
+        let last: &mut Option<u8> = &mut last[usize::from(item / ITEMS)];
+        if last
+            .replace(place(item))
+            .is_some_and(|last| last > place(item))
+        {
             return false;
         }
     }

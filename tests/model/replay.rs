@@ -173,6 +173,7 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
         Statement::AppendToOpen { .. } => "append_to_open",
         Statement::AppendToId { .. } => "append_to_id",
         Statement::AppendToIdOrBeRefused { .. } => "append_to_id_or_be_refused",
+        Statement::InsertBucket { .. } => "insert_bucket",
         Statement::PullExtras { .. } => "pull_extras",
         Statement::Push { .. } => "push",
         Statement::Flag => "flag",
@@ -196,6 +197,12 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
         let has_id = |query: &Document| query.get_str("_id").is_ok();
         let by_id = statement.get_document("q").is_ok_and(has_id);
         let upserts = statement.get_bool("upsert").unwrap_or(false);
+        let matches_nothing = |query: &Document| {
+            (query.get_document("sealed")).is_ok_and(|sealed| sealed.contains_key("$lt"))
+        };
+        if statement.get_document("q").is_ok_and(matches_nothing) {
+            return "insert_bucket";
+        }
         match (upserts, has("u", "$setOnInsert"), has("u", "$push")) {
             (true, true, _) if by_id => "append_to_id_or_be_refused",
             (true, true, _) => "append_or_open",

@@ -19,7 +19,7 @@ pub(crate) struct Bucket {
     pub(crate) items: Vec<Item>,
     pub(crate) count: u8,
     pub(crate) sealed: bool,
-    /// The number of buckets created before it.
+    /// Its place in the order of creation, or of the moments if buckets are named by time.
     pub(crate) nth: u8,
 }
 
@@ -49,14 +49,39 @@ pub(crate) struct Rules {
 /// The statements, by the names of the functions that build them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Statement {
-    AppendOrOpen { items: Vec<Item>, new_id: Id },
-    AppendToOpen { items: Vec<Item> },
-    AppendToId { items: Vec<Item>, id: Id },
-    AppendToIdOrBeRefused { items: Vec<Item>, id: Id },
-    PullExtras { item: Item },
-    Push { items: Vec<Item> },
+    AppendOrOpen {
+        items: Vec<Item>,
+        new_id: Id,
+    },
+    AppendToOpen {
+        items: Vec<Item>,
+    },
+    AppendToId {
+        items: Vec<Item>,
+        id: Id,
+    },
+    AppendToIdOrBeRefused {
+        items: Vec<Item>,
+        id: Id,
+    },
+    /// `insert_bucket`. With a time, a full bucket has an id before that of the open one, which was
+    /// inserted first.
+    InsertBucket {
+        items: Vec<Item>,
+        id: Id,
+        precedes: Option<Id>,
+    },
+    PullExtras {
+        item: Item,
+    },
+    Push {
+        items: Vec<Item>,
+    },
     Flag,
-    Insert { items: Vec<Item>, flag: bool },
+    Insert {
+        items: Vec<Item>,
+        flag: bool,
+    },
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -81,6 +106,7 @@ impl Statement {
             | Self::AppendToOpen { items }
             | Self::AppendToId { items, .. }
             | Self::AppendToIdOrBeRefused { items, .. }
+            | Self::InsertBucket { items, .. }
             | Self::Push { items }
             | Self::Insert { items, .. } => items,
             Self::PullExtras { .. } | Self::Flag => &[],
@@ -118,6 +144,7 @@ impl Server {
             Statement::AppendToIdOrBeRefused { items, id } => self
                 .append_to_id(items, *id, rules)
                 .unwrap_or(Answer::MustNotOpen),
+            Statement::InsertBucket { .. } => return None,
             Statement::PullExtras { item } => self.pull(*item, rules),
             Statement::Push { items } => match &mut self.parent {
                 Some(parent)
@@ -161,6 +188,17 @@ impl Server {
             Statement::AppendOrOpen { items, new_id: id } | Statement::AppendToId { items, id } => {
                 self.open(items, *id, rules)
             }
+            Statement::InsertBucket {
+                items,
+                id,
+                precedes,
+            } => {
+                let answer = self.open(items, *id, rules);
+                if let (Answer::Stored, Some(open)) = (answer, precedes) {
+                    self.put_before(*id, *open);
+                }
+                answer
+            }
             _ => Answer::NoMatch,
         }
     }
@@ -170,10 +208,10 @@ impl Server {
         self.buckets.iter().find(|bucket| bucket.is_open(rules))
     }
 
-    /// The last id of a moment, or of all buckets.
-    pub(crate) fn last_id(&self, moment: Option<u8>) -> Option<Id> {
+    /// The last id of a moment.
+    pub(crate) fn last_id(&self, moment: u8) -> Option<Id> {
         let mut ids = self.buckets.iter().map(|bucket| bucket.id);
-        ids.rfind(|id| moment.is_none_or(|moment| id.base == moment))
+        ids.rfind(|id| id.base == moment)
     }
 
     /// The last bucket, and whether it is open.
@@ -205,6 +243,25 @@ impl Server {
         self.made += 1;
         self.buckets.insert(at, bucket);
         Answer::Stored
+    }
+
+    /// Puts the newest bucket before another one, and those after that one.
+    fn put_before(&mut self, id: Id, other: Id) {
+        let nth = |id| {
+            (self.buckets.iter())
+                .find(|bucket: &&Bucket| bucket.id == id)
+                .map(|bucket| bucket.nth)
+        };
+        let Some(place) = nth(other) else {
+            return;
+        };
+        for bucket in &mut self.buckets {
+            if bucket.id == id {
+                bucket.nth = place;
+            } else if bucket.nth >= place {
+                bucket.nth += 1;
+            }
+        }
     }
 
     /// Removes an item, and seals the bucket if it was full.

@@ -1,6 +1,7 @@
 //! The whole system: a server, writers, and everything that may happen next.
 
 use crate::{
+    properties::ITEMS,
     server::{Item, Rules, Server, Statement},
     writer::{Call, Request, Writer},
 };
@@ -11,6 +12,8 @@ pub(crate) struct Config {
     pub(crate) name: &'static str,
     pub(crate) rules: Rules,
     pub(crate) by_time: bool,
+    /// The items of one call are those of several callers, whose order does not matter.
+    pub(crate) unordered: bool,
     /// The buckets are the extras of a parent.
     pub(crate) has_parent: bool,
     pub(crate) writers: Vec<Vec<Call>>,
@@ -52,6 +55,19 @@ pub(crate) enum Action {
     Arrive(usize),
 }
 
+impl Config {
+    /// The number of the call that carries this item, among the calls of its writer.
+    pub(crate) fn call_of(&self, item: Item) -> u8 {
+        let calls = &self.writers[usize::from(item / ITEMS)];
+        let carries = |call: &Call| match call {
+            Call::Append(items) | Call::Push(items) | Call::Insert(items) => items.contains(&item),
+            Call::Remove(_) => false,
+        };
+        let nth = calls.iter().position(carries).unwrap_or_default();
+        u8::try_from(nth).expect("a handful of calls")
+    }
+}
+
 impl System {
     pub(crate) fn new(config: &Config) -> Self {
         let mut system = Self {
@@ -69,7 +85,7 @@ impl System {
             }
         }
         for writer in &mut system.writers {
-            writer.begin(config.by_time, &config.rules);
+            writer.begin(config);
         }
         system
     }
@@ -125,7 +141,7 @@ impl System {
                 return next;
             }
             Action::Step(_) if writer.request.is_none() && writer.read(&next.server, rules) => {
-                writer.begin(config.by_time, rules);
+                writer.begin(config);
                 return next;
             }
             _ => {}
@@ -159,7 +175,7 @@ impl System {
                 writer.late = writer.fail();
             }
         }
-        writer.begin(config.by_time, rules);
+        writer.begin(config);
         next
     }
 

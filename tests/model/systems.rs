@@ -54,6 +54,7 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             deletes_emptied: false,
         },
         by_time: false,
+        unordered: false,
         has_parent: false,
         writers,
         losses: 2,
@@ -85,7 +86,16 @@ pub(crate) fn timed() -> Vec<Config> {
         by_time: true,
         ..config
     };
-    numbered().into_iter().map(by_time).collect()
+    let timed = numbered().into_iter().map(by_time);
+    let unordered = (2..=3).map(|capacity| Config {
+        unordered: true,
+        ..by_time(config(
+            "calls that travel together",
+            capacity,
+            vec![appends(0, &[5]), appends(1, &[3, 1]), appends(2, &[1])],
+        ))
+    });
+    timed.chain(unordered).collect()
 }
 
 /// Two writers, and a third that removes an item, whether it is stored by then or not.

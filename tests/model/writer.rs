@@ -5,6 +5,7 @@ use crate::{
     next::Answer,
     outlier::Pushing,
     server::{Item, Rules, Server, Statement},
+    system::Config,
 };
 
 /// What a call does.
@@ -120,10 +121,13 @@ impl Writer {
     }
 
     /// Begins the next call if none is under way.
-    pub(crate) fn begin(&mut self, by_time: bool, rules: &Rules) {
+    pub(crate) fn begin(&mut self, config: &Config) {
+        let rules = &config.rules;
         if self.task.is_none() {
             self.task = self.calls.pop().map(|call| match call {
-                Call::Append(items) => Task::Append(Batch::new(items, by_time)),
+                Call::Append(items) => {
+                    Task::Append(Batch::new(items, config.by_time, config.unordered))
+                }
                 Call::Push(items) => Task::Push(Pushing::push(items, self.known, rules)),
                 Call::Insert(items) => Task::Push(Pushing::insert(items, rules)),
                 Call::Remove(item) => Task::Remove(item),

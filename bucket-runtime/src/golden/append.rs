@@ -44,6 +44,8 @@ fn statements<T: Bucket>(item: &T) -> String {
     shown.update("into the bucket with this id, or open it", &update);
     let update = newest(scope.append_to_id_or_be_refused(items(), &new_id));
     shown.update("into the bucket with this id, if it is open", &update);
+    let update = newest(scope.insert_bucket(items(), &new_id));
+    shown.update("insert a bucket with this id", &update);
     shown.update("seal the bucket", &scope.seal(&new_id));
 
     let document = raw(&WholeBucket {

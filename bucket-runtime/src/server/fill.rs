@@ -17,7 +17,7 @@ use crate::{
         names::{OVERSIZE, SEALED},
         spec::BucketSpec,
     },
-    value::element::whole,
+    value::element::{is_equal, whole},
 };
 
 impl Server {
@@ -128,16 +128,23 @@ fn filling(spec: &BucketSpec) -> Document {
 
 /// A projection of the fields that say how much room a last bucket has.
 pub(super) fn filling_of_last(spec: &BucketSpec) -> Document {
-    let mut fields = filling(spec);
+    let mut fields = each_one(spec.key_names().chain(spec.window_name()));
+    fields.extend(filling(spec));
     fields.insert(SEALED, 1);
     fields
 }
 
-/// A last bucket of this key; `None` if its id is no text.
+/// A last bucket of this key; `None` if its id is no text. It has no room if a key field has another
+/// value or an older name, since no statement for the key finds it.
 pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<LastBucket> {
+    let is_same = |(name, value): (&str, Bson)| {
+        (bucket.get(name)).is_some_and(|stored| is_equal(stored, &value))
+    };
     let count = bucket.get(scope.spec.count).and_then(whole);
     let room = match (count, bucket.get(SEALED)) {
-        (Some(count), None) => usize::try_from(i64::from(scope.open.capacity) - count).unwrap_or(0),
+        (Some(count), None) if scope.fields().all(is_same) => {
+            usize::try_from(i64::from(scope.open.capacity) - count).unwrap_or(0)
+        }
         _ => 0,
     };
     Some(LastBucket {

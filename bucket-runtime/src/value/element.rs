@@ -90,6 +90,11 @@ pub(crate) fn raw<T: Serialize + ?Sized>(value: &T) -> Result<RawDocumentBuf, Re
     Ok(RawDocumentBuf::from_bytes(bytes::write(value)?)?)
 }
 
+/// Whether the server takes the values for equal: it compares numbers of different types.
+pub(crate) fn is_equal(one: &Bson, other: &Bson) -> bool {
+    one == other || whole(one).is_some_and(|number| whole(other) == Some(number))
+}
+
 /// A whole number of any numeric type, since other tools write other types.
 pub(crate) fn whole(value: &Bson) -> Option<i64> {
     match value {

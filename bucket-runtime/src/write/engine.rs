@@ -94,7 +94,7 @@ impl Engine {
                 go_on &= tell(place, Ok(appended));
             }
             if let Err(error) = result {
-                let in_doubt = batch.take(batch.in_doubt);
+                let in_doubt = batch.take_doubted();
                 let alone = in_doubt.len() > 1 && error.is_refusal();
                 for (place, entry) in in_doubt {
                     let result = match alone {
@@ -124,7 +124,7 @@ impl Engine {
         // The refusal that shows a duplicate would abort a transaction.
         batch.doubtful |= session.is_some() && batch.scope.spec.unique.is_some();
         loop {
-            batch.in_doubt = batch.len();
+            batch.in_doubt = 0..batch.len();
             if batch.tries == TRIES {
                 return Err(self.context_of(&batch.scope).kind(Kind::Contended(TRIES)));
             }
@@ -175,7 +175,7 @@ impl Engine {
                 .await
                 .map_err(|error| {
                     // Any of them may be stored.
-                    batch.in_doubt = carried.iter().map(|carried| carried.items).sum();
+                    batch.in_doubt = 0..carried.iter().map(|carried| carried.items).sum();
                     self.context_of(&batch.scope).write(error)
                 })?;
             for (carried, result) in carried.into_iter().zip(results) {

@@ -156,6 +156,47 @@ async fn one_field_cannot_be_counted_and_set_on_insert() {
     assert_eq!(refusal(&refused).0, 40);
 }
 
+/// No bucket is sealed with a text before the empty one. So this upsert always inserts, and does not look
+/// at the key's open buckets; the range is not copied into the new document. Both indexes still guard it.
+#[tokio::test]
+async fn an_upsert_that_matches_nothing_asks_the_index_for_nothing() {
+    let trades = guarded("claim_insert").await;
+    let filter = |id: &str| doc! { "_id": id, "customerId": 123, "sealed": { "$lt": "" }, "count": { "$lt": 10 } };
+    let insert = async |id: &str, items: i32| {
+        let update = doc! { "$inc": { "count": items } };
+        let hint = Hint::Name("bucket_open".to_owned());
+        trades
+            .update_one(filter(id), update)
+            .upsert(true)
+            .hint(hint)
+            .await
+    };
+    insert("123_1", 3).await.unwrap();
+    insert("123_2", 10).await.unwrap();
+    if !is_cluster().await {
+        let update = doc! { "$inc": { "count": 10 } };
+        let statement =
+            doc! { "q": filter("123_3"), "u": update, "upsert": true, "hint": "bucket_open" };
+        let db = trades.client().database(&trades.namespace().db);
+        let explained = explain(&db, doc! { "update": "trades", "updates": [statement] }).await;
+        let stats = explained.get_document("executionStats").unwrap();
+        assert_eq!(number(stats.get("totalDocsExamined")), 0);
+        assert!(number(stats.get("totalKeysExamined")) <= 1, "{explained}");
+    }
+    let inserted = doc! { "_id": "123_1", "customerId": 123, "count": 3 };
+    assert_eq!(documents(&trades).await[0], inserted);
+    for (id, items, index) in [("123_2", 10, "_id_"), ("123_3", 3, "bucket_open")] {
+        let (code, message) = refusal(&insert(id, items).await.unwrap_err());
+        assert_eq!(code, 11000);
+        assert!(
+            message.contains(&format!(" index: {index} dup key")),
+            "{message}"
+        );
+    }
+    trades.drop_index("bucket_open").await.unwrap();
+    assert_eq!(refusal(&insert("123_4", 10).await.unwrap_err()).0, 2);
+}
+
 #[tokio::test]
 async fn a_hint_to_a_missing_index_is_refused() {
     let trades = guarded("claim_hint").await;

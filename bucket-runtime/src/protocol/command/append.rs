@@ -72,6 +72,24 @@ impl IndexedScope {
         }
     }
 
+    /// Inserts a bucket with this id. If the id is taken the server refuses with E11000 on `_id_`; if the
+    /// bucket has room and another one is open, on the open index.
+    ///
+    /// Its filter matches nothing: no bucket is sealed with a text before the empty one, so the server
+    /// asks the open index for an empty range, and does not look at the key's open buckets. It names that
+    /// index all the same, since its name stands for the capacity.
+    pub(crate) fn insert_bucket(&self, items: AppendedItems, id: &str) -> Update {
+        let mut filter = self.open_bucket_anywhere();
+        filter.insert(SEALED, doc! { "$lt": "" });
+        filter.insert("_id", id);
+        Update {
+            filter,
+            update: self.push(items),
+            upsert: true,
+            hint: Some(self.open.name),
+        }
+    }
+
     /// Seals the bucket with this id, which has room by count but not for the next item. It never
     /// inserts.
     pub(crate) fn seal(&self, id: &str) -> Update {

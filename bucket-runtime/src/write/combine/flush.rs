@@ -68,6 +68,7 @@ impl InFlight {
             .unzip();
         let mut batch = Batch::new(self.scope.clone().by(engine.index.get()), entries);
         batch.newest_bucket = self.newest_bucket.clone();
+        batch.is_unordered = true;
         Group {
             batch,
             answers,

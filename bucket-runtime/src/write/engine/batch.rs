@@ -1,8 +1,12 @@
 //! The items that wait to be appended to one key.
 
+mod full;
 mod statement;
 
-use std::collections::{HashSet, VecDeque};
+use std::{
+    collections::{HashSet, VecDeque},
+    ops::Range,
+};
 
 use mongodb::bson::Bson;
 
@@ -44,8 +48,10 @@ pub(crate) struct Batch {
     pub(super) index_deadline: IndexDeadline,
     /// How many tries failed since the batch last made progress.
     pub(super) tries: u32,
-    /// After an error: how many of the first entries it concerns. The others were not sent.
-    pub(crate) in_doubt: usize,
+    /// After an error: the entries that it concerns. The others were not sent.
+    pub(crate) in_doubt: Range<usize>,
+    /// Whether the items are those of different calls, so that their order does not matter.
+    pub(crate) is_unordered: bool,
 }
 
 impl Batch {
@@ -53,7 +59,8 @@ impl Batch {
         let entries: VecDeque<_> = entries.into_iter().enumerate().collect();
         Self {
             scope,
-            in_doubt: entries.len(),
+            in_doubt: 0..entries.len(),
+            is_unordered: false,
             entries,
             done: Vec::new(),
             doubtful: false,
@@ -91,16 +98,16 @@ impl Batch {
         self.entries.into_iter().map(|(_, entry)| entry)
     }
 
-    /// Removes the first entries with their places, and forgets the newest bucket.
-    pub(crate) fn take(&mut self, first: usize) -> Vec<(usize, Entry)> {
+    /// Removes the entries that an error concerns, with their places, and forgets the newest bucket.
+    pub(crate) fn take_doubted(&mut self) -> Vec<(usize, Entry)> {
         (self.newest_bucket, self.tries) = (NewestBucket::Unknown, 0);
-        self.entries.drain(..first).collect()
+        self.entries.drain(self.in_doubt.clone()).collect()
     }
 
     /// The most items that open a bucket: one less than its capacity, unless that is one.
     ///
     /// A bucket that is full from the start is not in the open index, so the server would accept it beside
-    /// an open one. The writer's next items would go into the open one, and come before these.
+    /// an open one; see [`full_buckets`](Self::full_buckets).
     pub(super) fn opening(&self) -> usize {
         (self.capacity() - 1).max(1)
     }
@@ -182,7 +189,7 @@ impl Batch {
 
     /// Removes the items that a statement stored.
     pub(super) fn stored(&mut self, carried: Carried) {
-        let stored = self.entries.drain(..carried.items);
+        let stored = self.entries.drain(carried.range());
         (self.done).extend(stored.map(|(place, _)| (place, Appended::Stored)));
         self.newest_bucket = carried.after;
         self.tries = 0;

@@ -29,7 +29,7 @@ impl Engine {
                 batch.missing = Some(self.context_of(&batch.scope).write(error).not_sent());
             }
             (Next::Stop, Err(error)) => {
-                batch.in_doubt = carried.items;
+                batch.in_doubt = carried.range();
                 return Err(self.context_of(&batch.scope).write(error));
             }
             (Next::SendAgain, _) => batch.newest_bucket = NewestBucket::Unknown,

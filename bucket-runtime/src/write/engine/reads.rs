@@ -62,13 +62,13 @@ impl Engine {
     }
 
     /// Reads the last bucket, when no bucket is open or the open one has no room. With numbered buckets the
-    /// open one is the last one, so one read shows both.
+    /// open one is the last one, so one read shows whether another writer has opened it meanwhile.
     async fn last(
         &self,
         batch: &Batch,
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket, DriverError> {
-        if batch.is_bounded() && batch.scope.spec.id.ordinal.counts() {
+        if batch.scope.spec.id.ordinal.counts() {
             let last = self.server.last_bucket(&batch.scope, session).await?;
             return Ok(NewestBucket::by_last(last));
         }

@@ -1,6 +1,6 @@
 //! The statements that append the next items.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::Range};
 
 use super::{Batch, COMMAND_BYTES, NewestBucket, comparable};
 use crate::{
@@ -27,16 +27,26 @@ pub(crate) enum SendMode {
     WithOthers,
 }
 
-/// What a statement stores: how many of the next items, and the newest bucket after it.
+/// What a statement stores, and the newest bucket after it.
 #[derive(Debug)]
 pub(crate) struct Carried {
+    /// The first of its items, counted among those that are left when the statements before it succeed.
+    pub(super) begin: usize,
     pub(crate) items: usize,
     pub(super) after: NewestBucket,
 }
 
+impl Carried {
+    /// Its items among those that are left.
+    pub(in crate::write::engine) fn range(&self) -> Range<usize> {
+        self.begin..self.begin + self.items
+    }
+}
+
 impl Batch {
-    /// The next statements, each with what it carries. Each assumes that those before it succeed. The error
-    /// says that no id is left for the next bucket.
+    /// The next statements, each with what it carries. Each assumes that those before it succeed. Together
+    /// they carry the first items, though not always in order. The error says that no id is left for the
+    /// next bucket.
     pub(crate) fn statements(&self, sent: SendMode) -> Result<Vec<(Update, Carried)>, Kind> {
         let most = match sent {
             SendMode::Alone => STATEMENTS,
@@ -46,14 +56,20 @@ impl Batch {
         let mut newest_bucket = self.newest_bucket.clone();
         let (mut begin, mut bytes) = (0, 0);
         while begin < self.entries.len() && statements.len() < most {
-            let (update, carried) = match self.statement(begin, &newest_bucket, sent, &mut bytes) {
-                Ok(Some(next)) => next,
-                Err(kind) if statements.is_empty() => return Err(kind),
-                Ok(None) | Err(_) => break,
-            };
-            begin += carried.items;
-            newest_bucket = carried.after.clone();
-            statements.push((update, carried));
+            let most = most - statements.len();
+            let mut next = self.full_buckets(begin, &newest_bucket, most, &mut bytes);
+            if next.is_empty() {
+                match self.statement(begin, &newest_bucket, sent, &mut bytes) {
+                    Ok(Some(statement)) => next.push(statement),
+                    Err(kind) if statements.is_empty() => return Err(kind),
+                    Ok(None) | Err(_) => break,
+                }
+            }
+            for (_, carried) in &next {
+                begin += carried.items;
+                newest_bucket = carried.after.clone();
+            }
+            statements.extend(next);
             if newest_bucket == NewestBucket::Unknown {
                 break;
             }
@@ -110,17 +126,24 @@ impl Batch {
                 (self.scope.append_to_id(items, &id), after)
             }
         };
-        let carried = self.entries.range(begin..begin + count);
-        let newest = carried.filter_map(|(_, entry)| entry.time).max();
-        let update = match newest {
-            None => update,
-            Some(newest) => update.with_newest(newest),
+        let carried = Carried {
+            begin: 0,
+            items: count,
+            after,
         };
-        let items = count;
-        Ok(Some((update, Carried { items, after })))
+        Ok(Some((self.dated(update, begin..begin + count), carried)))
     }
 
-    fn after(&self, id: &str, room: usize, oversize: i64) -> NewestBucket {
+    /// The update, with the time of the newest of these entries if buckets expire.
+    pub(super) fn dated(&self, update: Update, entries: Range<usize>) -> Update {
+        let times = (self.entries.range(entries)).filter_map(|(_, entry)| entry.time);
+        match times.max() {
+            None => update,
+            Some(newest) => update.with_newest(newest),
+        }
+    }
+
+    pub(super) fn after(&self, id: &str, room: usize, oversize: i64) -> NewestBucket {
         let id = id.to_owned();
         match room {
             0 => NewestBucket::Closed { last: Some(id) },
@@ -135,14 +158,18 @@ impl Batch {
             SendMode::Alone | SendMode::WithOthers => self.scope.seal_or_be_refused(id),
         };
         let last = Some(id.to_owned());
-        let after = NewestBucket::Closed { last };
-        (update, Carried { items: 0, after })
+        let carried = Carried {
+            begin: 0,
+            items: 0,
+            after: NewestBucket::Closed { last },
+        };
+        (update, carried)
     }
 
     /// The items from `begin` on that fit into one statement: at most `room`, within the bytes of a command
     /// and of the bucket, no two with the same `unique` value, and none whose rollup only the server can
     /// compute. `taken` is the bucket's oversize; a new bucket takes any first item.
-    fn items(
+    pub(super) fn items(
         &self,
         begin: usize,
         room: usize,
@@ -188,7 +215,11 @@ impl Batch {
     }
 
     /// The id of the bucket after `last`: the next number, or the item's moment with the next free suffix.
-    fn next_id(&self, opening_id: Option<&str>, last: Option<&str>) -> Result<String, Kind> {
+    pub(super) fn next_id(
+        &self,
+        opening_id: Option<&str>,
+        last: Option<&str>,
+    ) -> Result<String, Kind> {
         let next = match opening_id {
             Some(opening_id) => {
                 id::next_suffix(opening_id, last.filter(|last| last.starts_with(opening_id)))

@@ -1,0 +1,90 @@
+//! Buckets that are full from the start, where many items of one key wait.
+
+use super::{Batch, Carried, NewestBucket};
+use crate::protocol::command::Update;
+
+impl Batch {
+    /// If no bucket is open, and more items wait than one bucket holds: the statements that insert full
+    /// buckets, and a last one with room left, `most` in all. Otherwise none.
+    ///
+    /// A full bucket is not in the open index, so the server would accept it beside an open one. With a
+    /// time ordinal, a writer's next items would then go into the open one, and come before those of the
+    /// full one. So the last bucket is inserted first: while it is open, no other can be. After a refusal,
+    /// however, the items of a full bucket come after those of the last one, so the order of the items
+    /// must not matter. Its id may be taken, too, since only the ids of the first item's moment were read;
+    /// so a second try opens a bucket for that item. Where buckets are numbered, a full one takes the
+    /// number that an open one would need, and all are inserted in order.
+    pub(super) fn full_buckets(
+        &self,
+        begin: usize,
+        newest_bucket: &NewestBucket,
+        most: usize,
+        bytes: &mut usize,
+    ) -> Vec<(Update, Carried)> {
+        let (capacity, in_order) = (self.capacity(), self.scope.spec.id.ordinal.counts());
+        let is_fit = in_order || self.is_unordered && self.tries < 2;
+        // A bucket of capacity 1 is never open.
+        if capacity == 1 || !is_fit {
+            return Vec::new();
+        }
+        let (mut end, mut sum) = (begin, *bytes);
+        let mut buckets = Vec::<(Update, Carried)>::new();
+        let newest = |buckets: &[(Update, Carried)]| match buckets.last() {
+            Some((_, carried)) => carried.after.clone(),
+            None => newest_bucket.clone(),
+        };
+        while buckets.len() + 1 < most && self.len() > end + capacity {
+            let mut with = sum;
+            match self.new_bucket(end, capacity, &newest(&buckets), &mut with) {
+                Some(full) if full.1.items == capacity => buckets.push(full),
+                _ => break,
+            }
+            (end, sum) = (end + capacity, with);
+        }
+        if buckets.is_empty() {
+            return buckets;
+        }
+        let last = self.new_bucket(end, self.opening(), &newest(&buckets), &mut sum);
+        let Some((update, mut carried)) = last else {
+            return Vec::new();
+        };
+        *bytes = sum;
+        if in_order {
+            buckets.push((update, carried));
+        } else {
+            for (_, full) in &mut buckets {
+                full.after = carried.after.clone();
+            }
+            carried.begin = end - begin;
+            buckets.insert(0, (update, carried));
+        }
+        buckets
+    }
+
+    /// The statement that inserts the bucket after a closed one, with up to `room` items.
+    fn new_bucket(
+        &self,
+        begin: usize,
+        room: usize,
+        newest_bucket: &NewestBucket,
+        bytes: &mut usize,
+    ) -> Option<(Update, Carried)> {
+        let NewestBucket::Closed { last } = newest_bucket else {
+            return None;
+        };
+        let opening_id = self.entries[begin].1.opening_id.as_deref();
+        let id = self.next_id(opening_id, last.as_deref()).ok()?;
+        let items = self.items(begin, room, None, bytes);
+        let count = items.elements.len();
+        if count == 0 {
+            return None;
+        }
+        let carried = Carried {
+            begin: 0,
+            items: count,
+            after: self.after(&id, self.capacity() - count, items.oversize),
+        };
+        let update = self.scope.insert_bucket(items, &id);
+        Some((self.dated(update, begin..begin + count), carried))
+    }
+}

@@ -1,0 +1,115 @@
+//! Buckets that are inserted full, where many items of one key wait.
+
+use bucket_runtime::{
+    Bucket,
+    mongodb::bson::{DateTime, doc},
+};
+
+use crate::{
+    append::combine_support::{
+        Mark, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, carried, fresh, stored,
+        together,
+    },
+    support::database::{Record, database, recorded},
+};
+
+/// Four items of one key, and then `n` more at once. Returns how many items each statement of the last
+/// command carries.
+async fn after_four<T: Mark>(test: &str, n: i64) -> Vec<usize> {
+    let (db, record): (_, Record) = recorded(test).await;
+    let marks = fresh::<T>(&db).await;
+    for n in 0..4 {
+        marks.append(&T::new(7, n)).await.unwrap();
+    }
+    record.take();
+    for result in together(&marks, (4..4 + n).map(|n| T::new(7, n))).await {
+        result.unwrap();
+    }
+    let in_order: Vec<_> = (0..4 + n).collect();
+    assert_eq!(stored(&marks).await[&7], in_order, "G1, G5");
+    let mut commands = carried(&record.take());
+    assert_eq!(commands.len(), 1, "{commands:?}");
+    commands.remove(0)
+}
+
+/// While it is open, nobody opens another one, so that what anybody appends next comes after these items.
+#[tokio::test]
+async fn with_a_time_the_last_bucket_is_opened_before_the_full_ones() {
+    let carried = after_four::<Seconds10>("full_timed", 33).await;
+    assert_eq!(carried, [6, 7, 10, 10]);
+}
+
+/// A full bucket takes the number that an open one would need.
+#[tokio::test]
+async fn with_numbers_buckets_are_inserted_in_order() {
+    let carried = after_four::<Numbered10>("full_numbered", 33).await;
+    assert_eq!(carried, [6, 10, 10, 7]);
+}
+
+/// The last bucket is opened with room for one item, since a full one would not show that it is open.
+#[tokio::test]
+async fn the_last_bucket_is_filled_after_the_others() {
+    let carried = after_four::<Seconds10>("full_timed_exactly", 26).await;
+    assert_eq!(carried, [6, 9, 10, 1]);
+    let carried = after_four::<Numbered10>("full_numbered_exactly", 26).await;
+    assert_eq!(carried, [6, 10, 9, 1]);
+}
+
+#[tokio::test]
+async fn a_bucket_of_one_item_is_never_open() {
+    let carried = after_four::<Seconds1>("full_timed_1", 5).await;
+    assert_eq!(carried, [1; 5]);
+    let carried = after_four::<Numbered1>("full_numbered_1", 5).await;
+    assert_eq!(carried, [1; 5]);
+}
+
+/// The second full bucket would get the id of one that exists. Its items, and those after it, go into
+/// the bucket that was opened first, and into the next ones.
+#[tokio::test]
+async fn g1_g3_after_a_full_bucket_whose_id_is_taken() {
+    let db = database("full_taken").await;
+    let marks = fresh::<Seconds10>(&db).await;
+    let item = |n: i64, second: i64| Seconds10::new(7, n).at(second * 1000);
+    marks
+        .append_many((0..10).map(|n| item(n, 5)))
+        .await
+        .unwrap();
+    marks.append(&item(10, 8)).await.unwrap();
+    let seconds = [[9; 9], [20; 9], [5; 9], [30; 9]].concat();
+    let items = (11..).zip(seconds).map(|(n, second)| item(n, second));
+    for result in together(&marks, items).await {
+        result.unwrap();
+    }
+    assert_stored(&marks, (0..47).map(|n| (7, n))).await;
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "visits", id = "{guest}_{#}", capacity = 10)]
+struct Visit {
+    #[serde(alias = "visitor")]
+    guest: i64,
+    at: DateTime,
+}
+
+/// The last bucket has room, and its key stands under an older name, so no append finds it.
+#[tokio::test]
+async fn a_last_bucket_with_an_older_name_of_the_key_takes_nothing() {
+    let db = database("full_alias").await;
+    let visit = |n: i64| Visit {
+        guest: 7,
+        at: DateTime::from_millis(n),
+    };
+    let older = doc! {
+        "_id": "7_0000000000", "visitor": 7_i64, "count": 1, "items": [{ "at": DateTime::from_millis(0) }],
+    };
+    db.collection("visits").insert_one(older).await.unwrap();
+    let visits = Visit::buckets(&db).await.unwrap();
+    for n in 1..5 {
+        visits.append(&visit(n)).await.unwrap();
+    }
+    visits.append_many((5..30).map(visit)).await.unwrap();
+    let pages = [visits.page(&7, 1).await, visits.page(&7, 2).await];
+    let sizes = pages.map(|page| page.unwrap().unwrap().items.len());
+    assert_eq!(sizes, [1, 10]);
+    assert_eq!(visits.count(&7).await.unwrap(), 30);
+}
