@@ -107,7 +107,7 @@ impl Batch {
         let mut statements = Vec::new();
         let (mut tail, mut begin) = (self.tail, 0);
         while begin < self.items.len() {
-            let mut next = self.full_buckets(begin, tail, rules);
+            let mut next = self.new_buckets(begin, tail, rules);
             if next.is_empty() {
                 next.push(self.statement(begin, tail, rules));
             }
@@ -123,8 +123,8 @@ impl Batch {
         statements
     }
 
-    /// `full_buckets`: the statements that insert full buckets, and one with room left.
-    fn full_buckets(&self, begin: usize, tail: Tail, rules: &Rules) -> Vec<Statement> {
+    /// `new_buckets`: the statements that insert full buckets, and one with room left.
+    fn new_buckets(&self, begin: usize, tail: Tail, rules: &Rules) -> Vec<Statement> {
         let capacity = usize::from(rules.capacity);
         let Tail::Full { mut last } = tail else {
             return Vec::new();
@@ -144,7 +144,7 @@ impl Batch {
             full.push(new_bucket(end, capacity));
             end += capacity;
         }
-        if full.is_empty() {
+        if full.is_empty() && !self.by_time {
             return Vec::new();
         }
         let (items, id) = new_bucket(end, opening(rules));

@@ -1,6 +1,6 @@
 //! The items that wait to be appended to one key.
 
-mod full;
+mod new_buckets;
 mod statement;
 
 use std::{
@@ -107,7 +107,7 @@ impl Batch {
     /// The most items that open a bucket: one less than its capacity, unless that is one.
     ///
     /// A bucket that is full from the start is not in the open index, so the server would accept it beside
-    /// an open one; see [`full_buckets`](Self::full_buckets).
+    /// an open one; see [`new_buckets`](Self::new_buckets).
     pub(super) fn opening(&self) -> usize {
         (self.capacity() - 1).max(1)
     }

@@ -57,7 +57,7 @@ impl Batch {
         let (mut begin, mut bytes) = (0, 0);
         while begin < self.entries.len() && statements.len() < most {
             let most = most - statements.len();
-            let mut next = self.full_buckets(begin, &newest_bucket, most, &mut bytes);
+            let mut next = self.new_buckets(begin, &newest_bucket, most, &mut bytes);
             if next.is_empty() {
                 match self.statement(begin, &newest_bucket, sent, &mut bytes) {
                     Ok(Some(statement)) => next.push(statement),

@@ -1,11 +1,12 @@
-//! Buckets that are full from the start, where many items of one key wait.
+//! Buckets that are inserted, since no bucket is open.
 
 use super::{Batch, Carried, NewestBucket};
 use crate::protocol::command::Update;
 
 impl Batch {
-    /// If no bucket is open, and more items wait than one bucket holds: the statements that insert full
-    /// buckets, and a last one with room left, `most` in all. Otherwise none.
+    /// If no bucket is open: the statements that insert buckets for the waiting items, `most` at most. All
+    /// are full but one, which has room left. None where opening a bucket for the first items does as
+    /// well, and joins a bucket that another writer has opened under the same id.
     ///
     /// A full bucket is not in the open index, so the server would accept it beside an open one. With a
     /// time ordinal, a writer's next items would then go into the open one, and come before those of the
@@ -14,7 +15,7 @@ impl Batch {
     /// must not matter. Its id may be taken, too, since only the ids of the first item's moment were read;
     /// so a second try opens a bucket for that item. Where buckets are numbered, a full one takes the
     /// number that an open one would need, and all are inserted in order.
-    pub(super) fn full_buckets(
+    pub(super) fn new_buckets(
         &self,
         begin: usize,
         newest_bucket: &NewestBucket,
@@ -41,7 +42,7 @@ impl Batch {
             }
             (end, sum) = (end + capacity, with);
         }
-        if buckets.is_empty() {
+        if buckets.is_empty() && in_order {
             return buckets;
         }
         let last = self.new_bucket(end, self.opening(), &newest(&buckets), &mut sum);
