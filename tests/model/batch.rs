@@ -129,7 +129,7 @@ impl Batch {
         let Tail::Full { mut last } = tail else {
             return Vec::new();
         };
-        let is_fit = !self.by_time || self.unordered && self.tries < 2;
+        let is_fit = !self.by_time || self.unordered && !self.is_contended();
         if capacity == 1 || !is_fit {
             return Vec::new();
         }

@@ -173,11 +173,6 @@ impl KeyScope {
         ids
     }
 
-    /// The bucket with this ordinal text.
-    pub(crate) fn exact(&self, ordinal: &str) -> Document {
-        self.with_key(doc! { "_id": self.id(ordinal) })
-    }
-
     /// The buckets of the key after this ordinal text.
     pub(crate) fn after(&self, ordinal: &str) -> Document {
         let ids = doc! { "$gt": self.id(ordinal), "$lt": id::successor(&self.prefix) };

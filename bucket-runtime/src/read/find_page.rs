@@ -2,7 +2,10 @@
 
 use std::marker::PhantomData;
 
-use mongodb::{ClientSession, bson::Document};
+use mongodb::{
+    ClientSession,
+    bson::{Document, doc},
+};
 
 use crate::{
     Bucket, Buckets, Error, KeyRef, Result,
@@ -130,7 +133,9 @@ pub(crate) fn nth(Reader { server, scope }: &Reader, n: u64) -> Option<(Document
     i64::try_from(before).ok()?;
     if scope.spec.id.ordinal == crate::schema::spec::Ordinal::Number {
         let number = id::number(before)?;
-        return Some((scope.exact(&number), Range::oldest_first()));
+        // Of an `_id` alone, the server makes no plan.
+        let id = doc! { "_id": scope.id(&number) };
+        return Some((server.by_ids(scope, id), Range::oldest_first()));
     }
     let range = Range {
         skip: before,

@@ -13,7 +13,7 @@ impl Batch {
     /// full one. So the last bucket is inserted first: while it is open, no other can be. After a refusal,
     /// however, the items of a full bucket come after those of the last one, so the order of the items
     /// must not matter. Its id may be taken, too, since only the ids of the first item's moment were read;
-    /// so a second try opens a bucket for that item. Where buckets are numbered, a full one takes the
+    /// so a writer that was refused twice opens a bucket for that item. Where buckets are numbered, a full one takes the
     /// number that an open one would need, and all are inserted in order.
     pub(super) fn new_buckets(
         &self,
@@ -23,7 +23,7 @@ impl Batch {
         bytes: &mut usize,
     ) -> Vec<(Update, Carried)> {
         let (capacity, in_order) = (self.capacity(), self.scope.spec.id.ordinal.counts());
-        let is_fit = in_order || self.is_unordered && self.tries < 2;
+        let is_fit = in_order || self.is_unordered && !self.is_contended();
         // A bucket of capacity 1 is never open.
         if capacity == 1 || !is_fit {
             return Vec::new();
