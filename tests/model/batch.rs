@@ -77,7 +77,7 @@ impl Batch {
             }
             Tail::Shut if !self.by_time => {
                 self.tail = match server.last_bucket(rules) {
-                    Some((last, true)) => Tail::Open {
+                    Some((last, true)) if rules.sees_open => Tail::Open {
                         id: last.id,
                         room: rules.capacity - last.count,
                     },
@@ -148,7 +148,8 @@ impl Batch {
             return Vec::new();
         }
         let (items, id) = new_bucket(end, opening(rules));
-        let precedes = self.by_time.then_some(id);
+        let opens_first = self.by_time && rules.opens_first;
+        let precedes = opens_first.then_some(id);
         let open = Statement::InsertBucket {
             items,
             id,
@@ -159,7 +160,7 @@ impl Batch {
             id,
             precedes,
         });
-        match self.by_time {
+        match opens_first {
             true => std::iter::once(open).chain(full).collect(),
             false => full.chain([open]).collect(),
         }

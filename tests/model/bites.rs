@@ -49,6 +49,26 @@ fn a_flag_after_the_first_extra() {
     assert_eq!(broken(&config), "O3");
 }
 
+/// Another writer opens a bucket before the full ones, and the next items go into that one.
+#[test]
+fn full_buckets_before_the_open_one() {
+    let writers = vec![appends(0, &[3, 1]), appends(1, &[1])];
+    let mut config = config("opened last", 2, writers);
+    config.by_time = true;
+    config.unordered = true;
+    config.rules.opens_first = false;
+    assert_eq!(broken(&config), "G5/O5");
+}
+
+/// A full bucket gets the number after one that is still open.
+#[test]
+fn a_last_bucket_that_is_taken_for_full() {
+    let writers = vec![appends(0, &[3]), appends(1, &[2])];
+    let mut config = config("blind", 2, writers);
+    config.rules.sees_open = false;
+    assert_eq!(broken(&config), "G5/O5");
+}
+
 /// A writer that has read the last number reuses the number of the deleted page, although others have
 /// assigned higher ones by then. So `Outliers::remove` leaves emptied pages.
 #[test]

@@ -42,6 +42,10 @@ pub(crate) struct Rules {
     pub(crate) flag_first: bool,
     /// Writers report an interrupted command as in doubt.
     pub(crate) doubts: bool,
+    /// With a time, the last of several new buckets is opened before the full ones.
+    pub(crate) opens_first: bool,
+    /// With numbers, a writer that reads the last bucket sees whether it is open.
+    pub(crate) sees_open: bool,
     /// A sealed bucket that a removal has emptied is deleted.
     pub(crate) deletes_emptied: bool,
 }

@@ -51,6 +51,8 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             remembers: true,
             flag_first: true,
             doubts: true,
+            opens_first: true,
+            sees_open: true,
             deletes_emptied: false,
         },
         by_time: false,
