@@ -11,10 +11,12 @@ use std::{
 use bucket_benches::{Environment, Figure, Report, Result};
 use bucket_runtime::{
     bson::{DateTime, doc},
-    mongodb::Database,
+    mongodb::{Client, Database},
 };
 use bucket_testkit::Server;
 use futures_util::future::BoxFuture;
+
+use crate::line;
 
 /// Related figures, and one chart.
 pub(crate) struct Theme {
@@ -36,9 +38,13 @@ impl Bench {
     pub(crate) async fn new(server: &Server, report: Report) -> Result<Self> {
         // Several runs may share a user's own server.
         let name = format!("bucket_benches_{}", std::process::id());
+        let uri = match report.options().delay {
+            Some(delay) => line::to(server.uri(), delay).await?,
+            None => server.uri().to_owned(),
+        };
         Ok(Self {
-            uri: server.uri().to_owned(),
-            db: server.database(&name).await?,
+            db: Client::with_uri_str(&uri).await?.database(&name),
+            uri,
             report,
             names: Arc::default(),
         })

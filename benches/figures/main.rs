@@ -8,6 +8,7 @@ mod bytes;
 mod curve;
 mod derive_check;
 mod hot;
+mod line;
 mod many_keys;
 mod outlier;
 mod pages;

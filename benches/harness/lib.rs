@@ -2,7 +2,8 @@
 //!
 //! `cargo bench` runs all figures and writes `results/`, `cargo bench -- --quick` runs a short
 //! version that only prints, and `cargo bench -- NAME…` runs the figures whose name contains one of
-//! the words.
+//! the words. With `--delay=5` each round trip takes five milliseconds longer, as over a network; the CPU
+//! time then includes that of the delaying line.
 //!
 //! # How a figure comes about
 //!

@@ -1,12 +1,14 @@
 //! The figures to run.
 
-use std::env;
+use std::{env, time::Duration};
 
 /// The command line after `cargo bench --`.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Run fewer rounds with less data, and write nothing.
     pub quick: bool,
+    /// How much longer each round trip is to take, and write nothing.
+    pub delay: Option<Duration>,
     words: Vec<String>,
 }
 
@@ -20,9 +22,12 @@ impl Options {
         arguments.retain(|argument| argument != "--bench");
         let benched = arguments.len() < before;
         let quick = arguments.iter().any(|argument| argument == "--quick");
+        let millis = (arguments.iter()).find_map(|argument| argument.strip_prefix("--delay="));
+        let delay = millis.and_then(|millis| millis.parse().ok());
         arguments.retain(|argument| !argument.starts_with('-'));
         benched.then_some(Self {
             quick,
+            delay: delay.map(Duration::from_millis),
             words: arguments,
         })
     }
@@ -36,7 +41,7 @@ impl Options {
     /// Whether the command line asks for all figures, at full length.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        !self.quick && self.words.is_empty()
+        !self.quick && self.delay.is_none() && self.words.is_empty()
     }
 
     /// Chooses the number of rounds, items or calls for a full or a quick run.
