@@ -89,10 +89,8 @@ fn order(system: &System, config: &Config) -> bool {
     let mut last = vec![None; config.writers.len()];
     for item in stored {
         let last: &mut Option<u8> = &mut last[usize::from(item / ITEMS)];
-        if last
-            .replace(place(item))
-            .is_some_and(|last| last > place(item))
-        {
+        let place = place(item);
+        if last.replace(place).is_some_and(|last| last > place) {
             return false;
         }
     }

@@ -17,7 +17,7 @@ use crate::{
         names::{OVERSIZE, SEALED},
         spec::BucketSpec,
     },
-    value::element::{is_equal, whole},
+    value::element::{comparable, whole},
 };
 
 impl Server {
@@ -138,7 +138,7 @@ pub(super) fn filling_of_last(spec: &BucketSpec) -> Document {
 /// value or an older name, since no statement for the key finds it.
 pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<LastBucket> {
     let is_same = |(name, value): (&str, Bson)| {
-        (bucket.get(name)).is_some_and(|stored| is_equal(stored, &value))
+        (bucket.get(name)).is_some_and(|stored| comparable(stored) == comparable(&value))
     };
     let count = bucket.get(scope.spec.count).and_then(whole);
     let room = match (count, bucket.get(SEALED)) {

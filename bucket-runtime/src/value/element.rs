@@ -90,9 +90,12 @@ pub(crate) fn raw<T: Serialize + ?Sized>(value: &T) -> Result<RawDocumentBuf, Re
     Ok(RawDocumentBuf::from_bytes(bytes::write(value)?)?)
 }
 
-/// Whether the server takes the values for equal: it compares numbers of different types.
-pub(crate) fn is_equal(one: &Bson, other: &Bson) -> bool {
-    one == other || whole(one).is_some_and(|number| whole(other) == Some(number))
+/// A value as text; two texts are equal if the server takes the values for equal.
+pub(crate) fn comparable(value: &Bson) -> String {
+    match whole(value) {
+        Some(number) => number.to_string(),
+        None => value.to_string(),
+    }
 }
 
 /// A whole number of any numeric type, since other tools write other types.

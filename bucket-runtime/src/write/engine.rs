@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mongodb::{ClientSession, bson::Bson};
 
-pub(crate) use self::batch::{Batch, COMMAND_BYTES, Carried, SendMode, comparable, next_number};
+pub(crate) use self::batch::{Batch, COMMAND_BYTES, Carried, SendMode, next_number};
 use self::open_locks::OpenLocks;
 use crate::{
     Result,

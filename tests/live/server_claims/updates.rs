@@ -161,7 +161,9 @@ async fn one_field_cannot_be_counted_and_set_on_insert() {
 #[tokio::test]
 async fn an_upsert_that_matches_nothing_asks_the_index_for_nothing() {
     let trades = guarded("claim_insert").await;
-    let filter = |id: &str| doc! { "_id": id, "customerId": 123, "sealed": { "$lt": "" }, "count": { "$lt": 10 } };
+    let filter = |id: &str| {
+        doc! { "_id": id, "customerId": 123, "sealed": { "$lt": "" }, "count": { "$lt": 10 } }
+    };
     let insert = async |id: &str, items: i32| {
         let update = doc! { "$inc": { "count": items } };
         let hint = Hint::Name("bucket_open".to_owned());

@@ -60,16 +60,7 @@ impl IndexedScope {
     /// The append into the bucket with this id, which is opened if it does not exist. If it is full or
     /// sealed the server refuses with E11000 on `_id_`.
     pub(crate) fn append_to_id(&self, items: AppendedItems, id: &str) -> Update {
-        let mut filter = self.open_bucket(&items);
-        filter.insert("_id", id);
-        Update {
-            filter,
-            update: self.push(items),
-            upsert: true,
-            // Without the hint the server would try both indexes each time, and a writer that knows
-            // another capacity could exceed the collection's.
-            hint: Some(self.open.name),
-        }
+        self.push_or_insert(self.open_bucket(&items), items, id)
     }
 
     /// Inserts a bucket with this id. If the id is taken the server refuses with E11000 on `_id_`; if the
@@ -81,11 +72,18 @@ impl IndexedScope {
     pub(crate) fn insert_bucket(&self, items: AppendedItems, id: &str) -> Update {
         let mut filter = self.open_bucket_anywhere();
         filter.insert(SEALED, doc! { "$lt": "" });
+        self.push_or_insert(filter, items, id)
+    }
+
+    /// The append into the bucket with this id if it matches, or else into a new one.
+    fn push_or_insert(&self, mut filter: Document, items: AppendedItems, id: &str) -> Update {
         filter.insert("_id", id);
         Update {
             filter,
             update: self.push(items),
             upsert: true,
+            // Without the hint the server would try both indexes each time, and a writer that knows
+            // another capacity could exceed the collection's.
             hint: Some(self.open.name),
         }
     }

@@ -12,8 +12,9 @@ use crate::{
         whole_bucket::{Summary, WholeBucket},
     },
     schema::id,
+    value::element::comparable,
     write::{
-        engine::{NewestBucket, comparable, next_number},
+        engine::{NewestBucket, next_number},
         item::{self, Fields},
     },
 };

@@ -21,7 +21,7 @@ use crate::{
     },
     schema::open_index::OpenIndex,
     server::current_index::IndexDeadline,
-    value::element::{value_size as size, whole},
+    value::element::{comparable, value_size as size},
     write::{appended::Appended, item::Entry},
 };
 
@@ -221,13 +221,5 @@ impl Batch {
             }
         }
         self.doubtful = false;
-    }
-}
-
-/// An identity as text; two texts are equal if the server takes the values for equal.
-pub(crate) fn comparable(identity: &Bson) -> String {
-    match whole(identity) {
-        Some(number) => number.to_string(),
-        None => identity.to_string(),
     }
 }

@@ -13,8 +13,8 @@ impl Batch {
     /// full one. So the last bucket is inserted first: while it is open, no other can be. After a refusal,
     /// however, the items of a full bucket come after those of the last one, so the order of the items
     /// must not matter. Its id may be taken, too, since only the ids of the first item's moment were read;
-    /// so a writer that was refused twice opens a bucket for that item. Where buckets are numbered, a full one takes the
-    /// number that an open one would need, and all are inserted in order.
+    /// so a writer that was refused twice opens a bucket for that item. Where buckets are numbered, a full
+    /// one takes the number that an open one would need, and all are inserted in order.
     pub(super) fn new_buckets(
         &self,
         begin: usize,
@@ -23,21 +23,21 @@ impl Batch {
         bytes: &mut usize,
     ) -> Vec<(Update, Carried)> {
         let (capacity, in_order) = (self.capacity(), self.scope.spec.id.ordinal.counts());
+        let is_closed = matches!(newest_bucket, NewestBucket::Closed { .. });
         let is_fit = in_order || self.is_unordered && !self.is_contended();
         // A bucket of capacity 1 is never open.
-        if capacity == 1 || !is_fit {
+        if !is_closed || capacity == 1 || !is_fit {
             return Vec::new();
         }
-        let (mut end, mut sum) = (begin, *bytes);
         let mut buckets = Vec::<(Update, Carried)>::new();
-        let newest = |buckets: &[(Update, Carried)]| match buckets.last() {
-            Some((_, carried)) => carried.after.clone(),
-            None => newest_bucket.clone(),
-        };
+        let (mut newest, mut end, mut sum) = (newest_bucket.clone(), begin, *bytes);
         while buckets.len() + 1 < most && self.len() > end + capacity {
             let mut with = sum;
-            match self.new_bucket(end, capacity, &newest(&buckets), &mut with) {
-                Some(full) if full.1.items == capacity => buckets.push(full),
+            match self.new_bucket(end, capacity, &newest, &mut with) {
+                Some(full) if full.1.items == capacity => {
+                    newest = full.1.after.clone();
+                    buckets.push(full);
+                }
                 _ => break,
             }
             (end, sum) = (end + capacity, with);
@@ -45,7 +45,7 @@ impl Batch {
         if buckets.is_empty() && in_order {
             return buckets;
         }
-        let last = self.new_bucket(end, self.opening(), &newest(&buckets), &mut sum);
+        let last = self.new_bucket(end, self.opening(), &newest, &mut sum);
         let Some((update, mut carried)) = last else {
             return Vec::new();
         };
@@ -80,12 +80,9 @@ impl Batch {
         if count == 0 {
             return None;
         }
-        let carried = Carried {
-            begin: 0,
-            items: count,
-            after: self.after(&id, self.capacity() - count, items.oversize),
-        };
+        let after = self.after(&id, self.capacity() - count, items.oversize);
         let update = self.scope.insert_bucket(items, &id);
-        Some((self.dated(update, begin..begin + count), carried))
+        let update = self.dated(update, begin..begin + count);
+        Some((update, Carried::first(count, after)))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use super::{Batch, COMMAND_BYTES, NewestBucket, comparable};
+use super::{Batch, COMMAND_BYTES, NewestBucket};
 use crate::{
     error::Kind,
     protocol::{
@@ -10,7 +10,10 @@ use crate::{
         pack::Packer,
     },
     schema::id,
-    value::{element::value_size as size, rollup::Totals},
+    value::{
+        element::{comparable, value_size as size},
+        rollup::Totals,
+    },
 };
 
 /// The most statements of one command.
@@ -37,6 +40,15 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
+    /// The first items that are left.
+    pub(super) fn first(items: usize, after: NewestBucket) -> Self {
+        Self {
+            begin: 0,
+            items,
+            after,
+        }
+    }
+
     /// Its items among those that are left.
     pub(in crate::write::engine) fn range(&self) -> Range<usize> {
         self.begin..self.begin + self.items
@@ -126,12 +138,8 @@ impl Batch {
                 (self.scope.append_to_id(items, &id), after)
             }
         };
-        let carried = Carried {
-            begin: 0,
-            items: count,
-            after,
-        };
-        Ok(Some((self.dated(update, begin..begin + count), carried)))
+        let update = self.dated(update, begin..begin + count);
+        Ok(Some((update, Carried::first(count, after))))
     }
 
     /// The update, with the time of the newest of these entries if buckets expire.
@@ -158,12 +166,7 @@ impl Batch {
             SendMode::Alone | SendMode::WithOthers => self.scope.seal_or_be_refused(id),
         };
         let last = Some(id.to_owned());
-        let carried = Carried {
-            begin: 0,
-            items: 0,
-            after: NewestBucket::Closed { last },
-        };
-        (update, carried)
+        (update, Carried::first(0, NewestBucket::Closed { last }))
     }
 
     /// The items from `begin` on that fit into one statement: at most `room`, within the bytes of a command
