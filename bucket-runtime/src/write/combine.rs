@@ -2,7 +2,8 @@
 //!
 //! While a command for a key is in flight, further appends to that key wait, and the next command
 //! carries all of them. Keys with one append each share a command. No append waits without need: while
-//! fewer than [`WORKERS`] commands are in flight, it is sent at once.
+//! fewer than [`WORKERS`] commands are in flight, it is sent at once. More commands are sent only if each
+//! carries several keys: they would cost the server more than the wait costs the callers.
 //!
 //! The commands belong to their own tasks and not to a caller's future, so a dropped caller does not
 //! affect the others.
@@ -23,8 +24,15 @@ use crate::{
     write::{appended::Appended, engine::Engine, item::Entry},
 };
 
-/// How many commands of one handle are in flight at most.
+/// How many commands of one handle may be in flight for whatever waits.
 const WORKERS: usize = 4;
+
+/// How many may be in flight if each further one carries at least [`SHARED`] keys. The driver's pool has ten
+/// connections by default, so some are left for other calls.
+const MOST_WORKERS: usize = 8;
+
+/// How many keys a further command carries at least.
+const SHARED: usize = 4;
 
 /// How many bytes of items wait in one handle at most; further appends wait before they enter the queue.
 const WAITING_BYTES: usize = 64 << 20;

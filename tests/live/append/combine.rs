@@ -1,10 +1,10 @@
 //! Combining: appends that wait at the same time travel together, and no append waits needlessly.
 
-use std::{collections::BTreeSet, future::IntoFuture};
+use std::{collections::BTreeSet, future::IntoFuture, time::Duration};
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::{Database, bson::Document},
+    mongodb::{Client, Database, bson::Document},
 };
 use futures_util::{future::join_all, poll};
 use tokio::task::JoinSet;
@@ -15,7 +15,7 @@ use crate::{
         stored, together,
     },
     support::{
-        database::{Record, database, recorded, server},
+        database::{Record, database, listening, recorded, server},
         proxy::{Fate, Proxy},
     },
 };
@@ -214,6 +214,37 @@ async fn only_appends_of_the_same_key_wait_for_each_other() {
     });
     assert_stored(&marks, items.chain([(9, 100)])).await;
     assert_eq!(stored(&marks).await[&7][0], 0);
+}
+
+/// Four commands are sent for whatever waits. Each further one carries at least four keys, and there are
+/// eight at most.
+#[tokio::test]
+async fn further_commands_carry_several_keys() {
+    let proxy = Proxy::start(server().await.uri()).await;
+    let direct = database("combine_further").await;
+    let (options, record) = listening(proxy.options());
+    let client = Client::with_options(options).unwrap();
+    let marks = fresh::<Seconds10>(&client.database(direct.name())).await;
+    record.take();
+    proxy.next("$push", [Fate::Hold; 8]);
+    let mut appends = JoinSet::new();
+    for k in 0..24 {
+        let marks = marks.clone();
+        appends.spawn(async move { marks.append(&Seconds10::new(k, k)).await.unwrap() });
+        let waiting = appends.len();
+        let expected = waiting.min(4) + (waiting.saturating_sub(4) / 4).min(4);
+        while proxy.met() < expected {
+            tokio::task::yield_now().await;
+        }
+        // A command too many would be sent now.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert_eq!(proxy.met(), expected, "{waiting} appends");
+    }
+    proxy.release();
+    appends.join_all().await;
+    let expected = [vec![vec![1]; 4], vec![vec![1; 4]; 5]].concat();
+    assert_eq!(carried(&record.take()), expected);
+    assert_stored(&marks, (0..24).map(|k| (k, k))).await;
 }
 
 /// The stream yields one writer's items in the order of the awaited appends, while others write through

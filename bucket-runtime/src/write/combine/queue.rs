@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::WORKERS;
+use super::{MOST_WORKERS, SHARED, WORKERS};
 use crate::{
     Result,
     protocol::command::KeyScope,
@@ -74,10 +74,10 @@ impl Queue {
         self.worker()
     }
 
-    /// A worker, if something can be sent and fewer than `WORKERS` are running.
+    /// A worker, if what waits is worth one more.
     pub(super) fn worker(self: &Arc<Self>) -> Option<Worker> {
         let mut state = self.state();
-        if state.ready.is_empty() || state.workers >= WORKERS {
+        if !state.is_worth(state.workers + 1) {
             return None;
         }
         state.workers += 1;
@@ -92,7 +92,15 @@ impl Queue {
     }
 }
 
-/// The right to send commands, one after the other; at most `WORKERS` exist.
+impl QueueState {
+    /// Whether as many workers have enough to send.
+    fn is_worth(&self, workers: usize) -> bool {
+        let least = if workers <= WORKERS { 1 } else { SHARED };
+        workers <= MOST_WORKERS && self.ready.len() >= least
+    }
+}
+
+/// The right to send commands, one after the other; at most `MOST_WORKERS` exist.
 #[derive(Debug)]
 pub(super) struct Worker {
     queue: Arc<Queue>,
@@ -107,7 +115,8 @@ impl Worker {
         let mut taken = Vec::new();
         let mut passed = VecDeque::new();
         let mut bytes = 0;
-        while taken.len() < KEYS {
+        let is_needed = state.is_worth(state.workers);
+        while is_needed && taken.len() < KEYS {
             let Some(prefix) = state.ready.pop_front() else {
                 break;
             };
