@@ -2,7 +2,6 @@
 //! CPU time of the server and of this process for each item.
 
 use std::{
-    process,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -10,15 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bucket_benches::{Contestant, Figure, Result, Samples, Unit, cpu_seconds, in_turn};
-use bucket_runtime::{
-    Bucket,
-    bson::{Document, doc},
-};
+use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn};
+use bucket_runtime::{Bucket, bson::Document};
 use tokio::task::JoinSet;
 
 use crate::{
     bench::{Bench, Theme},
+    cpu::Cpu,
     peers,
     trade::{Flat, Trade, customer_at_random, trade},
 };
@@ -30,21 +27,21 @@ pub(crate) const THEME: Theme = Theme {
 };
 
 macro_rules! points {
-    ($($keys:literal $writers:literal;)+) => {
+    ($($name:literal $keys:literal $writers:literal;)+) => {
         /// How many keys, and how many writers.
         const POINTS: &[(usize, usize)] = &[$(($keys, $writers)),+];
 
         static RATE: [Figure; POINTS.len()] = [$(
             Figure::new(
-                concat!("curve_", $keys, "_by_", $writers),
+                concat!("curve_", $name, "_by_", $writers),
                 Unit::ItemsPerSecond,
-                concat!("append to keys: ", $keys, ", by writers: ", $writers, ", against flat `insert_one`"),
+                concat!("append to keys: ", $name, ", by writers: ", $writers, ", against flat `insert_one`"),
             )
             .to_reach(1.0)
         ),+];
         static SLOWEST: [Figure; POINTS.len()] = [$(
             Figure::new(
-                concat!("curve_", $keys, "_by_", $writers, "_p99"),
+                concat!("curve_", $name, "_by_", $writers, "_p99"),
                 Unit::Micros,
                 "the same, the time that 99 % of the calls take at most",
             )
@@ -52,7 +49,7 @@ macro_rules! points {
         ),+];
         static CPU: [Figure; POINTS.len()] = [$(
             Figure::new(
-                concat!("curve_", $keys, "_by_", $writers, "_cpu"),
+                concat!("curve_", $name, "_by_", $writers, "_cpu"),
                 Unit::Micros,
                 "the same, CPU time of server and client for each item",
             )
@@ -71,17 +68,23 @@ macro_rules! points {
     };
 }
 
+// A random one of so many keys is a new one.
 points! {
-    1 1;
-    1 8;
-    1 32;
-    1 128;
-    1 512;
-    1000 1;
-    1000 8;
-    1000 32;
-    1000 128;
-    1000 512;
+    "1" 1 1;
+    "1" 1 8;
+    "1" 1 32;
+    "1" 1 128;
+    "1" 1 512;
+    "1000" 1000 1;
+    "1000" 1000 8;
+    "1000" 1000 32;
+    "1000" 1000 128;
+    "1000" 1000 512;
+    "new" 1_000_000_000_000 1;
+    "new" 1_000_000_000_000 8;
+    "new" 1_000_000_000_000 32;
+    "new" 1_000_000_000_000 128;
+    "new" 1_000_000_000_000 512;
 }
 
 /// What a contestant returns for each round: items per second, the 99th percentile in microseconds, and
@@ -140,16 +143,14 @@ async fn contestant<C>(
 where
     C: Future<Output = Result<()>> + Send + 'static,
 {
-    let admin = bench.db.client().database("admin");
-    let status = admin.run_command(doc! { "serverStatus": 1 }).await?;
-    let server = status.get_i64("pid")?.try_into()?;
+    let cpu = Cpu::of(bench).await?;
     let duration = Duration::from_millis(bench.pick(1500, 300) as u64);
     let next = Arc::new(AtomicUsize::new(0));
     Ok(Contestant::new(move |_| {
         let (next, call) = (Arc::clone(&next), call.clone());
         async move {
             let over = Arc::new(AtomicBool::new(false));
-            let (cpu, started) = (cpu(server), Instant::now());
+            let (before, started) = (cpu.seconds(), Instant::now());
             let mut tasks = JoinSet::new();
             for _ in 0..writers {
                 let (next, call, over) = (Arc::clone(&next), call.clone(), Arc::clone(&over));
@@ -174,14 +175,8 @@ where
             let (items, elapsed) = (times.len() as f64, started.elapsed().as_secs_f64());
             times.sort_unstable_by(f64::total_cmp);
             let slowest = times.get(times.len() * 99 / 100).copied();
-            let cpu = (self::cpu(server) - cpu) / items * 1e6;
+            let cpu = (cpu.seconds() - before) / items * 1e6;
             Ok(vec![items / elapsed, slowest.unwrap_or(f64::NAN), cpu])
         }
     }))
-}
-
-/// The CPU time of the server and of this process; NaN if this machine does not tell.
-fn cpu(server: u32) -> f64 {
-    let both = [server, process::id()].map(cpu_seconds);
-    both.into_iter().map(|time| time.unwrap_or(f64::NAN)).sum()
 }

@@ -5,10 +5,13 @@ mod append;
 mod bench;
 mod bulk;
 mod bytes;
+mod cpu;
 mod curve;
 mod derive_check;
+mod filtered;
 mod hot;
 mod line;
+mod long_load;
 mod many_keys;
 mod outlier;
 mod pages;
@@ -57,7 +60,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 13] = [
+    let themes: [Theme; 15] = [
         append::THEME,
         hot::THEME,
         steady::THEME,
@@ -65,8 +68,10 @@ async fn run(options: Options) -> Result<()> {
         curve::THEME,
         processes::THEME,
         bulk::THEME,
+        long_load::THEME,
         pages::THEME,
         stream::THEME,
+        filtered::THEME,
         bytes::THEME,
         sizes::THEME,
         outlier::THEME,

@@ -5,15 +5,23 @@ use bucket_runtime::{
     Bucket, PageToken,
     bson::{Document, doc},
 };
+use futures_util::TryStreamExt as _;
 
 use crate::{
     bench::{Bench, Theme},
+    peers,
     trade::{ByHand, Numbered, Trade, by_hand, of_one_key},
 };
 
 pub(crate) const THEME: Theme = Theme {
     name: "pages",
-    figures: &[&PAGE_1, &PAGE_1000, &PAGE_50000, &TOKEN_DEEP],
+    figures: &[
+        &PAGE_1,
+        &PAGE_1000,
+        &PAGE_50000,
+        &TOKEN_DEEP,
+        &NEWEST_VS_FLAT,
+    ],
     measure: |bench| Box::pin(measure(bench)),
 };
 
@@ -34,6 +42,13 @@ static TOKEN_DEEP: Figure = Figure::new(
 )
 .to_reach(1.1);
 
+static NEWEST_VS_FLAT: Figure = Figure::new(
+    "page_newest_vs_flat",
+    Unit::Micros,
+    "a key's newest page of ten items, against a typed find of the newest ten in a flat indexed collection",
+)
+.to_reach(1.0);
+
 /// The page number of each figure.
 const PAGES: [(u64, &Figure); 3] = [(1, &PAGE_1), (1000, &PAGE_1000), (50_000, &PAGE_50000)];
 
@@ -51,6 +66,9 @@ async fn measure(bench: Bench) -> Result<()> {
     let mut buckets = by_hand(&of_one_key(0..BUCKETS * CAPACITY), CAPACITY);
     if bench.wants(&[&TOKEN_DEEP]) {
         bars = tokens(&bench, &buckets, bars).await?;
+    }
+    if bench.wants(&[&NEWEST_VS_FLAT]) {
+        newest(&bench).await?;
     }
     for (number, bucket) in buckets.iter_mut().enumerate() {
         bucket.id = id(number as u64 + 1);
@@ -118,6 +136,33 @@ async fn numbers(bench: &Bench, buckets: &[ByHand], mut bars: Bars) -> Result<Ba
         bars = bars.group(label, [("page", ours), ("find_one by id, by hand", peer)]);
     }
     Ok(bars)
+}
+
+async fn newest(bench: &Bench) -> Result<()> {
+    let of_key = of_one_key(0..10_000);
+    let collection = bench.db.collection::<Document>(&bench.fresh("newest"));
+    let trades = Trade::buckets_in(collection).await?;
+    let raw = trades.collection().clone_with_type();
+    raw.insert_many(by_hand(&of_key, CAPACITY)).await?;
+    let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
+    flat.insert_many(&of_key).await?;
+    let calls = |_| vec![(); CALLS];
+    let ours = Contestant::calls(1, calls, move |()| {
+        let trades = trades.clone();
+        async move { found(trades.latest(&KEY).await?) }
+    });
+    let peer = Contestant::calls(1, calls, move |()| {
+        let flat = flat.clone();
+        async move {
+            let of_key = flat.find(doc! { "customerId": KEY });
+            let newest = of_key.sort(doc! { "date": -1 }).limit(CAPACITY as i64);
+            let page: Vec<_> = newest.await?.try_collect().await?;
+            found((page.len() == CAPACITY).then_some(page))
+        }
+    });
+    let [ours, peer] = in_turn(bench.pick(100, 15), [ours, peer]).await?;
+    bench.report.figure(&NEWEST_VS_FLAT, &ours, &peer);
+    Ok(())
 }
 
 /// The id of page `number`.

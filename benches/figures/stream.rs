@@ -12,13 +12,14 @@ use futures_util::TryStreamExt as _;
 
 use crate::{
     bench::{Bench, Theme},
+    cpu::Cpu,
     peers,
     trade::{ByHand, Flat, Large, by_hand, of_keys},
 };
 
 pub(crate) const THEME: Theme = Theme {
     name: "stream",
-    figures: &[&VS_FLAT, &VS_TS, &VS_RAW],
+    figures: &[&VS_FLAT, &VS_TS, &VS_RAW, &CPU_VS_RAW],
     measure: |bench| Box::pin(measure(bench)),
 };
 
@@ -40,6 +41,12 @@ static VS_RAW: Figure = Figure::new(
     "the same, against the same buckets read by hand with typed structs",
 )
 .to_reach(0.9);
+static CPU_VS_RAW: Figure = Figure::new(
+    "stream_cpu_vs_raw",
+    Unit::Micros,
+    "the same by CPU time of server and client for each item",
+)
+.to_reach(0.8);
 
 /// The keys are interleaved in the collections, as in practice.
 const KEYS: usize = 20;
@@ -66,6 +73,9 @@ async fn measure(bench: Bench) -> Result<()> {
     });
     let (seconds, minutes, hours) = (seconds.await?, minutes.await?, hours.await?);
 
+    if bench.wants(&[&CPU_VS_RAW]) {
+        cpu_per_item(&bench, ours.clone(), raw.clone()).await?;
+    }
     let contestants = [
         Contestant::new(move |round| items(ours.clone(), key(round))),
         Contestant::new(move |round| buckets(raw.clone(), key(round))),
@@ -96,6 +106,38 @@ async fn measure(bench: Bench) -> Result<()> {
         ],
     );
     report.chart("stream", Chart::Bars(bars));
+    Ok(())
+}
+
+/// Reads all keys several times for one sample, since the system counts CPU time in hundredths of a second.
+async fn cpu_per_item(bench: &Bench, ours: Buckets<Large>, raw: Collection<ByHand>) -> Result<()> {
+    const TIMES: usize = 5;
+    let cpu = Cpu::of(bench).await?;
+    let per_item = move |before| (cpu.seconds() - before) / (TIMES * KEYS * ITEMS) as f64 * 1e6;
+    let contestants = [
+        Contestant::new(move |_| {
+            let ours = ours.clone();
+            async move {
+                let before = cpu.seconds();
+                for round in 0..TIMES * KEYS {
+                    items(ours.clone(), key(round)).await?;
+                }
+                Ok(vec![per_item(before)])
+            }
+        }),
+        Contestant::new(move |_| {
+            let raw = raw.clone();
+            async move {
+                let before = cpu.seconds();
+                for round in 0..TIMES * KEYS {
+                    buckets(raw.clone(), key(round)).await?;
+                }
+                Ok(vec![per_item(before)])
+            }
+        }),
+    ];
+    let [ours, raw] = in_turn(bench.pick(7, 3), contestants).await?;
+    bench.report.figure(&CPU_VS_RAW, &ours, &raw);
     Ok(())
 }
 

@@ -54,6 +54,20 @@ fn ticks(pid: &str, skipped: usize) -> Option<f64> {
     Some((ticks()? + ticks()?) / TICKS)
 }
 
+/// The most memory that this process has had, in megabytes; `None` if the system does not tell. Each call
+/// begins anew: the next one looks back to this one.
+#[must_use]
+pub fn peak_memory() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: f64 = peak.trim().trim_end_matches(" kB").parse().ok()?;
+    // From here on, the peak is what the process has now.
+    fs::write("/proc/self/clear_refs", "5").ok()?;
+    Some(kibibytes * 1024.0 / 1e6)
+}
+
 /// A warning if other programs keep the machine busy: the load of the last minute, before anything
 /// runs.
 pub(crate) fn busy() -> Option<String> {

@@ -1,0 +1,29 @@
+//! The CPU time of both sides.
+
+use std::process;
+
+use bucket_benches::{Result, cpu_seconds};
+use bucket_runtime::bson::doc;
+
+use crate::bench::Bench;
+
+/// The clock of the CPU time that the server and this process take together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cpu {
+    server: u32,
+}
+
+impl Cpu {
+    pub(crate) async fn of(bench: &Bench) -> Result<Self> {
+        let admin = bench.db.client().database("admin");
+        let status = admin.run_command(doc! { "serverStatus": 1 }).await?;
+        let server = status.get_i64("pid")?.try_into()?;
+        Ok(Self { server })
+    }
+
+    /// In seconds; NaN if this machine does not tell.
+    pub(crate) fn seconds(self) -> f64 {
+        let both = [self.server, process::id()].map(cpu_seconds);
+        both.into_iter().map(|time| time.unwrap_or(f64::NAN)).sum()
+    }
+}

@@ -1,0 +1,78 @@
+//! A load that never ends, as it were: whether it keeps its rate and its memory.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Instant,
+};
+
+use bucket_benches::{Figure, Result, Unit, peak_memory};
+use bucket_runtime::{Bucket, bson::Document};
+
+use crate::{
+    bench::{Bench, Theme},
+    trade::{Trade, customer_at_random, trade},
+};
+
+pub(crate) const THEME: Theme = Theme {
+    name: "long load",
+    figures: &[&LAST_TENTH, &MEMORY],
+    measure: |bench| Box::pin(measure(bench)),
+};
+
+static LAST_TENTH: Figure = Figure::new(
+    "long_load_last_tenth",
+    Unit::ItemsPerSecond,
+    "`append_many` of a million items of 100,000 keys at random, capacity 10: the last tenth against the first",
+)
+.to_reach(0.9);
+static MEMORY: Figure = Figure::new(
+    "long_load_memory",
+    Unit::Megabytes,
+    "the same, how much memory this process takes more at its peak, against the buffer's 64 MiB and 50 MB",
+)
+.to_reach(1.0);
+
+/// What the buffer holds by default and what may come on top of it, in megabytes.
+const BOUND: f64 = (64 << 20) as f64 / 1e6 + 50.0;
+
+const ITEMS_PER_KEY: usize = 10;
+
+async fn measure(bench: Bench) -> Result<()> {
+    let all = bench.pick(1_000_000, 100_000);
+    let collection = bench.db.collection::<Document>(&bench.fresh("load"));
+    let buckets = Trade::buckets_in(collection).await?;
+    let trades = (0..all)
+        .map(move |nth| Trade::from(trade(customer_at_random(nth, all / ITEMS_PER_KEY), nth)));
+    // The second call tells what the process has now.
+    let memory = peak_memory().and_then(|_| peak_memory());
+    let started = Instant::now();
+    let progress = Arc::new(Mutex::new(vec![(0, 0.0)]));
+    let noted = Arc::clone(&progress);
+    let load = buckets.append_many(trades).on_progress(move |stored| {
+        let now = (stored, started.elapsed().as_secs_f64());
+        noted
+            .lock()
+            .expect("nothing panics while it is held")
+            .push(now);
+    });
+    let stored = load.await.map_err(|error| error.to_string())?;
+    assert_eq!(stored, all as u64, "items were stored");
+    let progress = progress.lock().expect("nothing panics while it is held");
+    // The commands are large, so the rates count from one command's end to another's.
+    let rate = |from: u64, to: u64| {
+        let reached = |items| progress.iter().find(|(stored, _)| *stored >= items);
+        match (reached(from), reached(to)) {
+            (Some((items, at)), Some((more, later))) => (more - items) as f64 / (later - at),
+            _ => f64::NAN,
+        }
+    };
+    let first = vec![rate(0, stored / 10)];
+    let last = vec![rate(stored - stored / 10, stored)];
+    bench.report.figure(&LAST_TENTH, &last, &first);
+    if let (Some(before), Some(peak)) = (memory, peak_memory()) {
+        bench
+            .report
+            .figure(&MEMORY, &vec![peak - before], &vec![BOUND]);
+    }
+    Ok(())
+}
