@@ -61,6 +61,8 @@ async fn run(options: Options) -> Result<()> {
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
     let themes: [Theme; 15] = [
+        // First, since memory that another theme has freed would not count.
+        long_load::THEME,
         append::THEME,
         hot::THEME,
         steady::THEME,
@@ -68,7 +70,6 @@ async fn run(options: Options) -> Result<()> {
         curve::THEME,
         processes::THEME,
         bulk::THEME,
-        long_load::THEME,
         pages::THEME,
         stream::THEME,
         filtered::THEME,

@@ -87,7 +87,7 @@ impl<T: Bucket> Buckets<T> {
 }
 
 /// The default of [`AppendMany::buffer`], in bytes.
-const BUFFER: usize = 64 << 20;
+const BUFFER: usize = 128 << 20;
 
 /// How many commands are in flight at most.
 const CONCURRENCY: usize = 4;
@@ -117,8 +117,9 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         }
     }
 
-    /// How many bytes of items are buffered at most before they are sent; the default is 64 MB. With a
-    /// larger buffer, the buckets that are written whole are fuller.
+    /// How many bytes of memory the buffered items take at most before they are sent; the default is 128 MiB.
+    /// With a larger buffer, the buckets that are written whole are fuller. The commands in flight take
+    /// more: there are up to four, each with at most 8 MiB of items.
     pub fn buffer(mut self, bytes: usize) -> Self {
         self.buffer = bytes;
         self
@@ -143,7 +144,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
         while let Some(item) = items.next().await {
             let has_failed = match check(&load.engine, &item) {
                 Ok(()) => {
-                    keys.push(index, item, &load.engine.index);
+                    keys.push(index, item);
                     false
                 }
                 Err(error) => {

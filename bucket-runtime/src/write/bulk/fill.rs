@@ -1,11 +1,15 @@
 //! Fills the open buckets of many keys with one command.
 
-use super::{key_items::KeyItems, load::Load, store::STATEMENTS};
+use super::{key_items::KeyItems, load::Load};
 use crate::{
     Bucket,
     protocol::command::Update,
     write::engine::{Batch, COMMAND_BYTES, Carried, NewestBucket, SendMode},
 };
+
+/// How many open buckets one command fills at most. A statement takes about 20 kB of memory until it is
+/// answered, and larger commands are no faster.
+const STATEMENTS: usize = 250;
 
 impl<T: Bucket> Load<T> {
     /// Fills the open buckets.

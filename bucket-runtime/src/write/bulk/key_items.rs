@@ -1,12 +1,12 @@
 //! The buffered items, by key.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, mem};
 
 use super::{failed::FailedItem, sizes::Sizes};
 use crate::{
     Bucket, Error, Result,
     protocol::command::{IndexedScope, KeyScope},
-    server::current_index::CurrentIndex,
+    schema::open_index::OpenIndex,
     write::{
         engine::{Engine, NewestBucket},
         item::{self, Entry},
@@ -29,10 +29,10 @@ pub(crate) struct KeyItems<T> {
     pub(crate) newest_bucket: NewestBucket,
 }
 
-/// All buffered items.
+/// All buffered items, by the prefixes of their ids.
 #[derive(Debug)]
 pub(crate) struct ItemsByKey<T> {
-    keys: HashMap<String, KeyItems<T>>,
+    keys: HashMap<String, Vec<Held<T>>>,
     bytes: usize,
     sizes: Sizes,
     /// A buffer for the prefix that looks up the next item's key.
@@ -71,6 +71,19 @@ impl<T: Bucket> Held<T> {
 }
 
 impl<T: Bucket> KeyItems<T> {
+    /// The items of one key; `None` if there are none.
+    pub(crate) fn new(held: Vec<Held<T>>, open: OpenIndex) -> Option<Self> {
+        Some(Self {
+            scope: item::scope(&held.first()?.item).by(open),
+            held,
+            // With a capacity of 1 no bucket is ever open, so there is nothing to look for.
+            newest_bucket: match open.capacity {
+                1 => NewestBucket::NoneOpen,
+                _ => NewestBucket::MustRead,
+            },
+        })
+    }
+
     pub(crate) fn capacity(&self) -> usize {
         self.scope.open.capacity as usize
     }
@@ -92,25 +105,17 @@ impl<T: Bucket> KeyItems<T> {
 }
 
 impl<T: Bucket> ItemsByKey<T> {
-    pub(crate) fn push(&mut self, index: u64, item: T, current: &CurrentIndex) {
+    pub(crate) fn push(&mut self, index: u64, item: T) {
         self.bytes += self.sizes.estimate(&item);
         self.prefix.clear();
         item::write_prefix(&item, &mut self.prefix);
         let held = Held { index, item };
-        if let Some(key_items) = self.keys.get_mut(&self.prefix) {
-            key_items.held.push(held);
+        if let Some(of_key) = self.keys.get_mut(&self.prefix) {
+            of_key.push(held);
         } else {
-            let scope = item::scope(&held.item).by(current.get());
-            let key_items = KeyItems {
-                held: vec![held],
-                // With a capacity of 1 no bucket is ever open, so there is nothing to look for.
-                newest_bucket: match scope.open.capacity {
-                    1 => NewestBucket::NoneOpen,
-                    _ => NewestBucket::MustRead,
-                },
-                scope,
-            };
-            self.keys.insert(key_items.scope.prefix.clone(), key_items);
+            // A map that has grown is half empty.
+            self.bytes += 2 * mem::size_of::<(String, Vec<Held<T>>)>() + self.prefix.len();
+            self.keys.insert(self.prefix.clone(), vec![held]);
         }
     }
 
@@ -119,13 +124,13 @@ impl<T: Bucket> ItemsByKey<T> {
         self.bytes
     }
 
-    /// Takes out all items, in at most this number of parts.
-    pub(crate) fn take_parts(&mut self, parts: usize) -> Vec<Vec<KeyItems<T>>> {
+    /// Takes out all items of each key, in at most this number of parts.
+    pub(crate) fn take_parts(&mut self, parts: usize) -> Vec<Vec<Vec<Held<T>>>> {
         self.bytes = 0;
         let parts = parts.min(self.keys.len());
         let mut shared: Vec<_> = (0..parts).map(|_| Vec::new()).collect();
-        for (n, (_, key_items)) in self.keys.drain().enumerate() {
-            shared[n % parts].push(key_items);
+        for (n, (_, of_key)) in self.keys.drain().enumerate() {
+            shared[n % parts].push(of_key);
         }
         shared
     }

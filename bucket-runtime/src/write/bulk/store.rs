@@ -4,7 +4,12 @@ use std::collections::{HashMap, VecDeque};
 
 use mongodb::{bson::Bson, error::Error as DriverError};
 
-use super::{key_items::KeyItems, load::Load, measure::documents, plan::PlannedBucket};
+use super::{
+    key_items::{Held, KeyItems},
+    load::Load,
+    measure::documents,
+    plan::PlannedBucket,
+};
 use crate::{
     Bucket, Error, Result,
     error::{Kind, duplicate_index, maybe_stored},
@@ -22,6 +27,10 @@ use crate::{
 /// How many documents or statements one command carries at most.
 pub(super) const STATEMENTS: usize = 1000;
 
+/// How many keys are stored at once. What is known of each while it is stored takes more memory than a few
+/// buffered items.
+const AT_ONCE: usize = 4 * STATEMENTS;
+
 /// Of how many keys one command reads the last buckets.
 const KEYS: usize = 100;
 
@@ -34,7 +43,16 @@ pub(super) type PlannedBuckets<T> = VecDeque<(usize, PlannedBucket<T>)>;
 
 impl<T: Bucket> Load<T> {
     /// Stores all items of these keys.
-    pub(super) async fn store(&self, mut keys: Vec<KeyItems<T>>) {
+    pub(super) async fn store(&self, keys: Vec<Vec<Held<T>>>) {
+        let mut keys = keys.into_iter().peekable();
+        while keys.peek().is_some() {
+            let some = keys.by_ref().take(AT_ONCE);
+            let with_scopes = some.filter_map(|held| KeyItems::new(held, self.engine.index.get()));
+            self.store_some(with_scopes.collect()).await;
+        }
+    }
+
+    async fn store_some(&self, mut keys: Vec<KeyItems<T>>) {
         for _ in 0..ROUNDS {
             keys.retain(|key_items| !key_items.held.is_empty());
             if keys.is_empty() || self.over().is_some() {
