@@ -10,13 +10,14 @@ use std::{
 
 use bucket_benches::{Environment, Figure, Report, Result};
 use bucket_runtime::{
-    bson::{DateTime, doc},
+    Bucket, Buckets,
+    bson::{DateTime, Document, doc},
     mongodb::{Client, Database},
 };
 use bucket_testkit::Server;
 use futures_util::future::BoxFuture;
 
-use crate::line;
+use crate::{line, trade::ByHand};
 
 /// Related figures, and one chart.
 pub(crate) struct Theme {
@@ -65,6 +66,19 @@ impl Bench {
     pub(crate) fn fresh(&self, what: &str) -> String {
         let number = self.names.fetch_add(1, Ordering::Relaxed);
         format!("{what}_{number}")
+    }
+
+    /// A new collection that holds these buckets.
+    pub(crate) async fn holding<T: Bucket>(
+        &self,
+        what: &str,
+        buckets: &[ByHand],
+    ) -> Result<Buckets<T>> {
+        let collection = self.db.collection::<Document>(&self.fresh(what));
+        let ours = T::buckets_in(collection).await?;
+        let by_hand = ours.collection().clone_with_type::<ByHand>();
+        by_hand.insert_many(buckets).await?;
+        Ok(ours)
     }
 
     /// The environment that the figures are measured in.

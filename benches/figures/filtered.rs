@@ -3,7 +3,7 @@
 use bucket_benches::{Contestant, Figure, Result, Unit, in_turn};
 use bucket_runtime::{
     Bucket, Buckets,
-    bson::{Document, doc},
+    bson::doc,
     mongodb::{Collection, IndexModel},
 };
 use futures_util::TryStreamExt as _;
@@ -44,10 +44,8 @@ const CALLS: usize = 10;
 
 async fn measure(bench: Bench) -> Result<()> {
     let trades = of_keys(KEYS * ITEMS, KEYS, 60);
-    let collection = bench.db.collection::<Document>(&bench.fresh("filtered"));
-    let ours = Large::buckets_in(collection).await?;
-    let raw = ours.collection().clone_with_type();
-    raw.insert_many(by_hand(&trades, 1000)).await?;
+    let buckets = by_hand(&trades, 1000);
+    let ours = bench.holding::<Large>("filtered", &buckets).await?;
     let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     flat.insert_many(&trades).await?;
     let indexed = bench.db.collection(&bench.fresh("indexed"));
@@ -55,23 +53,14 @@ async fn measure(bench: Bench) -> Result<()> {
     let index = IndexModel::builder().keys(by_quantity).build();
     indexed.create_index(index).await?;
     indexed.insert_many(&trades).await?;
-    let keys = |round| (0..CALLS).map(move |nth| ((round * CALLS + nth) % KEYS) as i64);
+    let keys = |round| {
+        let calls = round * CALLS..(round + 1) * CALLS;
+        Vec::from_iter(calls.map(|nth| (nth % KEYS) as i64))
+    };
     let contestants = [
-        Contestant::calls(
-            1,
-            move |round| keys(round).collect(),
-            move |key| items(ours.clone(), key),
-        ),
-        Contestant::calls(
-            1,
-            move |round| keys(round).collect(),
-            move |key| documents(indexed.clone(), key),
-        ),
-        Contestant::calls(
-            1,
-            move |round| keys(round).collect(),
-            move |key| documents(flat.clone(), key),
-        ),
+        Contestant::calls(1, keys, move |key| items(ours.clone(), key)),
+        Contestant::calls(1, keys, move |key| documents(indexed.clone(), key)),
+        Contestant::calls(1, keys, move |key| documents(flat.clone(), key)),
     ];
     let [ours, indexed, flat] = in_turn(bench.pick(20, 5), contestants).await?;
     bench.report.figure(&VS_INDEXED, &ours, &indexed);

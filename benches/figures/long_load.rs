@@ -1,9 +1,6 @@
-//! A load that never ends, as it were: whether it keeps its rate and its memory.
+//! A load that sends its buffer many times: whether it keeps its rate and its memory.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Instant,
-};
+use std::time::Instant;
 
 use bucket_benches::{Figure, Result, Unit, peak_memory};
 use bucket_runtime::{Bucket, bson::Document};
@@ -49,19 +46,11 @@ async fn measure(bench: Bench) -> Result<()> {
     // The second call tells what the process has now.
     let memory = peak_memory().and_then(|_| peak_memory());
     let started = Instant::now();
-    let progress = Arc::new(Mutex::new(vec![(0, 0.0)]));
-    let noted = Arc::clone(&progress);
+    let mut progress = vec![(0, 0.0)];
     let load = buckets.append_many(trades).buffer(BUFFER);
-    let load = load.on_progress(move |stored| {
-        let now = (stored, started.elapsed().as_secs_f64());
-        noted
-            .lock()
-            .expect("nothing panics while it is held")
-            .push(now);
-    });
+    let load = load.on_progress(|stored| progress.push((stored, started.elapsed().as_secs_f64())));
     let stored = load.await.map_err(|error| error.to_string())?;
     assert_eq!(stored, all as u64, "items were stored");
-    let progress = progress.lock().expect("nothing panics while it is held");
     // The commands are large, so the rates count from one command's end to another's.
     let rate = |from: u64, to: u64| {
         let reached = |items| progress.iter().find(|(stored, _)| *stored >= items);

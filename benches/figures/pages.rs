@@ -1,10 +1,7 @@
 //! Reads of one page, near and far.
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Unit, in_turn};
-use bucket_runtime::{
-    Bucket, PageToken,
-    bson::{Document, doc},
-};
+use bucket_runtime::{PageToken, bson::doc};
 use futures_util::TryStreamExt as _;
 
 use crate::{
@@ -81,13 +78,7 @@ async fn measure(bench: Bench) -> Result<()> {
 }
 
 async fn tokens(bench: &Bench, buckets: &[ByHand], bars: Bars) -> Result<Bars> {
-    let collection = bench.db.collection::<Document>(&bench.fresh("tokens"));
-    let trades = Trade::buckets_in(collection).await?;
-    trades
-        .collection()
-        .clone_with_type::<ByHand>()
-        .insert_many(buckets)
-        .await?;
+    let trades = bench.holding::<Trade>("tokens", buckets).await?;
     let after = |page: usize| {
         let (_, token) = buckets[page - 1].id.split_once('_').unwrap_or_default();
         let (token, trades) = (token.parse::<PageToken>()?, trades.clone());
@@ -107,10 +98,8 @@ async fn tokens(bench: &Bench, buckets: &[ByHand], bars: Bars) -> Result<Bars> {
 }
 
 async fn numbers(bench: &Bench, buckets: &[ByHand], mut bars: Bars) -> Result<Bars> {
-    let collection = bench.db.collection::<Document>(&bench.fresh("pages"));
-    let trades = Numbered::buckets_in(collection).await?;
+    let trades = bench.holding::<Numbered>("pages", buckets).await?;
     let by_hand = trades.collection().clone_with_type::<ByHand>();
-    by_hand.insert_many(buckets).await?;
     for (number, figure) in PAGES {
         let (trades, by_hand) = (trades.clone(), by_hand.clone());
         let ours = Contestant::calls(
@@ -140,10 +129,8 @@ async fn numbers(bench: &Bench, buckets: &[ByHand], mut bars: Bars) -> Result<Ba
 
 async fn newest(bench: &Bench) -> Result<()> {
     let of_key = of_one_key(0..10_000);
-    let collection = bench.db.collection::<Document>(&bench.fresh("newest"));
-    let trades = Trade::buckets_in(collection).await?;
-    let raw = trades.collection().clone_with_type();
-    raw.insert_many(by_hand(&of_key, CAPACITY)).await?;
+    let buckets = by_hand(&of_key, CAPACITY);
+    let trades = bench.holding::<Trade>("newest", &buckets).await?;
     let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     flat.insert_many(&of_key).await?;
     let calls = |_| vec![(); CALLS];

@@ -3,11 +3,7 @@
 use std::time::Instant;
 
 use bucket_benches::{Bars, Chart, Contestant, Figure, Result, Samples, Unit, in_turn, rate};
-use bucket_runtime::{
-    Bucket, Buckets,
-    bson::{Document, doc},
-    mongodb::Collection,
-};
+use bucket_runtime::{Buckets, bson::doc, mongodb::Collection};
 use futures_util::TryStreamExt as _;
 
 use crate::{
@@ -55,10 +51,9 @@ const CAPACITY: usize = 1000;
 
 async fn measure(bench: Bench) -> Result<()> {
     let trades = of_keys(KEYS * ITEMS, KEYS, 60);
-    let collection = bench.db.collection::<Document>(&bench.fresh("stream"));
-    let ours = Large::buckets_in(collection).await?;
+    let whole = by_hand(&trades, CAPACITY);
+    let ours = bench.holding::<Large>("stream", &whole).await?;
     let raw = ours.collection().clone_with_type::<ByHand>();
-    raw.insert_many(by_hand(&trades, CAPACITY)).await?;
     let flat = peers::flat(&bench.db, &bench.fresh("flat")).await?;
     flat.insert_many(&trades).await?;
     let [seconds, minutes, hours] = peers::GRANULARITIES.map(|granularity| {
@@ -74,7 +69,14 @@ async fn measure(bench: Bench) -> Result<()> {
     let (seconds, minutes, hours) = (seconds.await?, minutes.await?, hours.await?);
 
     if bench.wants(&[&CPU_VS_RAW]) {
-        cpu_per_item(&bench, ours.clone(), raw.clone()).await?;
+        let cpu = Cpu::of(&bench).await?;
+        let (ours, raw) = (ours.clone(), raw.clone());
+        let contestants = [
+            cpu_per_item(cpu, move |key| items(ours.clone(), key)),
+            cpu_per_item(cpu, move |key| buckets(raw.clone(), key)),
+        ];
+        let [ours, raw] = in_turn(bench.pick(7, 3), contestants).await?;
+        bench.report.figure(&CPU_VS_RAW, &ours, &raw);
     }
     let contestants = [
         Contestant::new(move |round| items(ours.clone(), key(round))),
@@ -110,35 +112,22 @@ async fn measure(bench: Bench) -> Result<()> {
 }
 
 /// Reads all keys several times for one sample, since the system counts CPU time in hundredths of a second.
-async fn cpu_per_item(bench: &Bench, ours: Buckets<Large>, raw: Collection<ByHand>) -> Result<()> {
+fn cpu_per_item<R>(cpu: Cpu, read: impl Fn(i64) -> R + Clone + Send + 'static) -> Contestant
+where
+    R: Future<Output = Result<Samples>> + Send + 'static,
+{
     const TIMES: usize = 5;
-    let cpu = Cpu::of(bench).await?;
-    let per_item = move |before| (cpu.seconds() - before) / (TIMES * KEYS * ITEMS) as f64 * 1e6;
-    let contestants = [
-        Contestant::new(move |_| {
-            let ours = ours.clone();
-            async move {
-                let before = cpu.seconds();
-                for round in 0..TIMES * KEYS {
-                    items(ours.clone(), key(round)).await?;
-                }
-                Ok(vec![per_item(before)])
+    Contestant::new(move |_| {
+        let reads = (0..TIMES * KEYS).map(key).map(read.clone());
+        async move {
+            let before = cpu.seconds();
+            for read in reads {
+                read.await?;
             }
-        }),
-        Contestant::new(move |_| {
-            let raw = raw.clone();
-            async move {
-                let before = cpu.seconds();
-                for round in 0..TIMES * KEYS {
-                    buckets(raw.clone(), key(round)).await?;
-                }
-                Ok(vec![per_item(before)])
-            }
-        }),
-    ];
-    let [ours, raw] = in_turn(bench.pick(7, 3), contestants).await?;
-    bench.report.figure(&CPU_VS_RAW, &ours, &raw);
-    Ok(())
+            let items = (TIMES * KEYS * ITEMS) as f64;
+            Ok(vec![(cpu.seconds() - before) / items * 1e6])
+        }
+    })
 }
 
 fn key(round: usize) -> i64 {

@@ -2,8 +2,8 @@
 //!
 //! While a command for a key is in flight, further appends to that key wait, and the next command
 //! carries all of them. Keys with one append each share a command. No append waits without need: while
-//! fewer than [`WORKERS`] commands are in flight, it is sent at once. More commands are sent only if each
-//! carries several keys: they would cost the server more than the wait costs the callers.
+//! fewer than [`WORKERS`] commands are in flight, it is sent at once. More commands are sent only while
+//! several keys are ready: they would cost the server more than the wait costs the callers.
 //!
 //! The commands belong to their own tasks and not to a caller's future, so a dropped caller does not
 //! affect the others.
@@ -27,11 +27,11 @@ use crate::{
 /// How many commands of one handle may be in flight for whatever waits.
 const WORKERS: usize = 4;
 
-/// How many may be in flight if each further one carries at least [`SHARED`] keys. The driver's pool has ten
+/// How many may be in flight if for each further one at least [`SHARED`] keys are ready. The driver's pool has ten
 /// connections by default, so some are left for other calls.
 const MOST_WORKERS: usize = 8;
 
-/// How many keys a further command carries at least.
+/// How many keys must be ready for a further command.
 const SHARED: usize = 4;
 
 /// How many bytes of items wait in one handle at most; further appends wait before they enter the queue.
