@@ -21,6 +21,9 @@ use crate::{
     schema::spec::BucketSpec,
 };
 
+/// Of how many keys one command reads the last buckets.
+const KEYS: usize = 100;
+
 /// How many ids one command reads at most for each key. Keys with a longer history are cheaper to read
 /// one by one.
 const IDS: usize = 8;
@@ -31,11 +34,22 @@ const READS: usize = 8;
 impl Server {
     /// The last bucket of each of these keys, in their order.
     ///
-    /// One command reads the ids of all keys' buckets from the index alone, the greatest first, and
-    /// another one the last bucket of each key. If the first command reaches its limit, the keys whose
-    /// ids it has not read are read one by one. On a cluster all are: each of these commands would ask
+    /// For each hundred keys, one command reads the ids of their buckets from the index alone, the greatest
+    /// first, and another one the last bucket of each key. If the first command reaches its limit, the keys
+    /// whose ids it has not read are read one by one. On a cluster all are: each of these commands would ask
     /// every shard, and the shards would read documents.
     pub(crate) async fn last_buckets(
+        &self,
+        scopes: &[&IndexedScope],
+    ) -> Result<Vec<Option<LastBucket>>, DriverError> {
+        let mut found = Vec::with_capacity(scopes.len());
+        for scopes in scopes.chunks(KEYS) {
+            found.extend(self.last_of_some(scopes).await?);
+        }
+        Ok(found)
+    }
+
+    async fn last_of_some(
         &self,
         scopes: &[&IndexedScope],
     ) -> Result<Vec<Option<LastBucket>>, DriverError> {

@@ -76,10 +76,11 @@ async fn appends_of_many_keys_travel_together() {
     let one_each: Vec<_> = (0..N).map(|n| (n, n)).collect();
     few_commands::<Seconds10>(&db, &record, &one_each, 4).await;
     few_commands::<Seconds1>(&db, &record, &one_each, 4).await;
-    // With numbers, the first item of a key opens its bucket alone. The second finds the bucket open.
+    // With numbers, the first command finds no open bucket, and the second one opens one for each key.
     let marks = fresh::<Numbered10>(&db).await;
-    append(&marks, &one_each).await;
     record.take();
+    append(&marks, &one_each).await;
+    assert_eq!(carried(&record.take()), vec![vec![1; N as usize]; 2]);
     append(
         &marks,
         &one_each

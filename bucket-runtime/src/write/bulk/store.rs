@@ -31,9 +31,6 @@ pub(super) const STATEMENTS: usize = 1000;
 /// buffered items.
 const AT_ONCE: usize = 4 * STATEMENTS;
 
-/// Of how many keys one command reads the last buckets.
-const KEYS: usize = 100;
-
 /// How often a key is tried in whole buckets before the append protocol takes over, which waits longer
 /// and longer for other writers.
 const ROUNDS: usize = 4;
@@ -96,13 +93,13 @@ impl<T: Bucket> Load<T> {
                 numbered.push(at);
             }
         }
-        for of in numbered.chunks(KEYS) {
-            let scopes: Vec<_> = of.iter().map(|at| &keys[*at].scope).collect();
-            let last = self.engine.server.last_buckets(&scopes).await;
-            let last = last.map_err(|error| self.failed(error))?;
-            for (at, last) in of.iter().zip(last) {
-                keys[*at].newest_bucket = NewestBucket::by_last(last);
-            }
+        let scopes: Vec<_> = numbered.iter().map(|at| &keys[*at].scope).collect();
+        let last = self.engine.server.last_buckets(&scopes).await;
+        for (at, last) in numbered
+            .iter()
+            .zip(last.map_err(|error| self.failed(error))?)
+        {
+            keys[*at].newest_bucket = NewestBucket::by_last(last);
         }
         Ok(())
     }

@@ -28,7 +28,10 @@ pub(super) async fn work(engine: Engine, mut worker: Worker) {
         let done = match taken.len() {
             0 => return,
             1 => vec![taken.remove(0).into_group(&engine).send(&engine).await],
-            _ => send_all(&engine, taken).await,
+            _ => {
+                let groups = taken.into_iter().map(|taken| taken.into_group(&engine));
+                send_all(&engine, groups.collect()).await
+            }
         };
         // The callers just answered may append again, and the next command carries those items if the
         // callers run first. A single writer would only lose time.
@@ -116,12 +119,12 @@ impl Answer {
     }
 }
 
-/// Sends the first statement of each key in one command. A key that needs more than one statement
-/// continues in a task of its own, so that no key waits for another. Returns the keys that are done.
-async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
-    let mut done = Vec::with_capacity(taken.len());
+/// Sends the next statement of each key in one command. Keys that need a further one continue in other
+/// tasks, so that no key waits for another. Returns the keys that are done.
+async fn send_all(engine: &Engine, all: Vec<Group>) -> Vec<InFlight> {
+    let mut done = Vec::with_capacity(all.len());
     let (mut groups, mut updates) = (Vec::new(), Vec::new());
-    for group in taken.into_iter().map(|taken| taken.into_group(engine)) {
+    for group in all {
         match group.batch.statements(SendMode::WithOthers) {
             Ok(statements) => {
                 if let Some((update, carried)) = statements.into_iter().next() {
@@ -149,6 +152,7 @@ async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
             return done;
         }
     };
+    let mut left = Vec::new();
     for ((mut group, carried), result) in groups.into_iter().zip(results) {
         let stored = match result {
             Err(error) if is_impossible_id(&error) => Ok(false),
@@ -158,10 +162,46 @@ async fn send_all(engine: &Engine, taken: Vec<InFlight>) -> Vec<InFlight> {
             Err(error) => done.push(group.refuse(&error)),
             // This only answers that the item is stored.
             Ok(()) if group.batch.is_empty() => done.push(group.send(engine).await),
-            Ok(()) => drop(tokio::spawn(send_on(engine.clone(), group))),
+            Ok(()) => left.push(group),
         }
     }
+    let numbers = |group: &Group| group.batch.needs_last_bucket();
+    let (opening, left): (Vec<_>, Vec<_>) = left.into_iter().partition(numbers);
+    if !opening.is_empty() {
+        tokio::spawn(open_all(engine.clone(), opening));
+    }
+    for group in left {
+        tokio::spawn(send_on(engine.clone(), group));
+    }
     done
+}
+
+/// Opens a bucket for each key, with the number after its last bucket: one command opens all, and two read
+/// the last buckets of a hundred keys. A key that loses a race here goes on by itself.
+fn open_all(engine: Engine, mut groups: Vec<Group>) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let Some(queue) = groups.first().map(|group| Arc::clone(&group.taken.queue)) else {
+            return;
+        };
+        let scopes: Vec<_> = groups.iter().map(|group| &group.batch.scope).collect();
+        match engine.server.last_buckets(&scopes).await {
+            Ok(last) => {
+                for (group, last) in groups.iter_mut().zip(last) {
+                    group.batch.note_last_bucket(last);
+                }
+                drop(send_all(&engine, groups).await);
+            }
+            // Each key reads its last bucket by itself, and its callers get the error.
+            Err(_) => {
+                for group in groups {
+                    tokio::spawn(send_on(engine.clone(), group));
+                }
+            }
+        }
+        if let Some(worker) = queue.worker() {
+            work(engine, worker).await;
+        }
+    })
 }
 
 /// Sends the rest of a key's appends, and all that have joined its queue meanwhile.

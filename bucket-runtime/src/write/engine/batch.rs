@@ -17,6 +17,7 @@ use crate::{
     protocol::{
         budget::Budget,
         command::{IndexedScope, KeyScope, identity},
+        newest_bucket::LastBucket,
         next::is_contended,
     },
     schema::open_index::OpenIndex,
@@ -91,6 +92,20 @@ impl Batch {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Whether the first try has shown that the key's last bucket must be read, which tells the next number.
+    pub(crate) fn needs_last_bucket(&self) -> bool {
+        let is_first = self.tries == 0 && !self.doubtful;
+        is_first
+            && self.newest_bucket == NewestBucket::NoneOpen
+            && self.scope.spec.id.ordinal.counts()
+    }
+
+    /// Notes the key's last bucket, as read for another try.
+    pub(crate) fn note_last_bucket(&mut self, last: Option<LastBucket>) {
+        self.newest_bucket = NewestBucket::by_last(last);
+        self.tries += 1;
     }
 
     /// The entries that are not stored.
