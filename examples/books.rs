@@ -12,8 +12,8 @@
 use std::error::Error;
 
 use bucket_examples::{Story, show, thousands};
-use bucket_runtime::Outlier;
 use bucket_runtime::mongodb::bson::doc;
+use bucket_runtime::{Outlier, OutlierPart};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,14 @@ struct Book {
     author: String,
     #[outlier(items)]
     customers_purchased: Vec<String>,
+}
+
+/// What a list shows of a book.
+#[derive(Debug, Deserialize, OutlierPart)]
+#[part(of = Book)]
+struct Title {
+    title: String,
+    year: i32,
 }
 
 #[tokio::main]
@@ -120,6 +128,22 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("   cost   {}", story.cost());
     for book in list.try_collect::<Vec<_>>().await? {
         print(&book.document, book.has_extras);
+    }
+
+    story.step(
+        "A list of titles",
+        "It needs no buyers at all, so the server sends only what the struct `Title` names.",
+    );
+    let titles = books.find(doc! {}).sort(doc! { "title": 1 });
+    let titles = show!(story, titles.parts::<Title>().await?);
+    println!("   cost   {}\n", story.cost());
+    for title in titles.try_collect::<Vec<_>>().await? {
+        let more = if title.has_extras {
+            " (an outlier)"
+        } else {
+            ""
+        };
+        println!("   {}, {}{more}", title.document.title, title.document.year);
     }
 
     story.step(

@@ -14,7 +14,15 @@ const RUNTIME: [&str; 9] = [
 ];
 
 /// Names beside the rooms that every room may use: each call is a method of its handle.
-const BESIDE: [&str; 6] = ["Bucket", "Buckets", "Error", "KeyRef", "Result", "Windowed"];
+const BESIDE: [&str; 7] = [
+    "Bucket",
+    "BucketPart",
+    "Buckets",
+    "Error",
+    "KeyRef",
+    "Result",
+    "Windowed",
+];
 
 /// The stages of the derives.
 const DERIVE: [&str; 6] = ["errors", "parse", "model", "check", "expand", "fallback"];

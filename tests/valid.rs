@@ -70,6 +70,7 @@ fixtures! {
         only_keys
         optional_times
         owned_bounds
+        part
         private_types
         raw_identifiers
         renamed
@@ -92,6 +93,7 @@ fixtures! {
         flag
         generics
         in_macro
+        part
         private_types
         serde
         types

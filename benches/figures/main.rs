@@ -15,6 +15,7 @@ mod long_load;
 mod many_keys;
 mod outlier;
 mod pages;
+mod parts;
 mod peers;
 mod processes;
 mod sizes;
@@ -60,7 +61,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 15] = [
+    let themes: [Theme; 16] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
@@ -72,6 +73,7 @@ async fn run(options: Options) -> Result<()> {
         bulk::THEME,
         pages::THEME,
         stream::THEME,
+        parts::THEME,
         filtered::THEME,
         bytes::THEME,
         sizes::THEME,

@@ -1,11 +1,12 @@
 //! Stage 3: the rules for a struct, one function for each, with the reason for it.
 //!
-//! Rules of both derives stand here and in `names`, `serde`, `readback` and `values`; the others stand
+//! Rules of several derives stand here and in `names`, `serde`, `readback` and `values`; the others stand
 //! with each derive.
 
 pub(crate) mod bucket;
 pub(crate) mod names;
 pub(crate) mod outlier;
+pub(crate) mod part;
 mod readback;
 mod serde;
 mod serde_words;

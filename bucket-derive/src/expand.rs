@@ -8,6 +8,7 @@ pub(crate) mod fit;
 pub(crate) mod generics;
 pub(crate) mod limit;
 pub(crate) mod outlier;
+pub(crate) mod part;
 pub(crate) mod rollup;
 pub(crate) mod size;
 pub(crate) mod spans;

@@ -2,6 +2,11 @@
 
 mod bucket;
 mod outlier;
+mod part;
 mod unsent;
 
-pub(crate) use self::{bucket::bucket, outlier::outlier};
+pub(crate) use self::{
+    bucket::bucket,
+    outlier::outlier,
+    part::{bucket_part, outlier_part},
+};

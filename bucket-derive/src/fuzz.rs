@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::{bucket, outlier};
+use crate::{bucket, bucket_part, outlier, outlier_part};
 
 /// Puts each line of the input in the place of an attribute: the derives write items and never panic.
 pub fn derives(input: &[u8]) {
@@ -43,6 +43,13 @@ pub fn derives(input: &[u8]) {
             #[serde(default, #field)] #[outlier(flag)] r#more: bool,
         }
     });
+    for part in [bucket_part, outlier_part] {
+        items(part(quote! {
+            #[part(#list, of = Item)]
+            #[serde(#serde)]
+            struct Part { #[serde(#field)] a: i64, #[part(#word)] r#b: String }
+        }));
+    }
 }
 
 /// The output of `Bucket`.

@@ -26,7 +26,10 @@ use proc_macro::TokenStream;
 use proc_macro2::TokenStream as TokenStream2;
 use syn::DeriveInput;
 
-use crate::errors::Errors;
+use crate::{
+    errors::Errors,
+    parse::attr::{BUCKET_PART, Derive, OUTLIER_PART},
+};
 
 /// Stores a struct in buckets: see `bucket_runtime::Bucket`, which re-exports this derive.
 #[cfg(not(fuzzing))]
@@ -41,6 +44,20 @@ pub fn derive_bucket(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Outlier, attributes(outlier, serde))]
 pub fn derive_outlier(input: TokenStream) -> TokenStream {
     outlier(input.into()).into()
+}
+
+/// Reads some fields of an item: see `bucket_runtime::BucketPart`, which re-exports this derive.
+#[cfg(not(fuzzing))]
+#[proc_macro_derive(BucketPart, attributes(part, serde))]
+pub fn derive_bucket_part(input: TokenStream) -> TokenStream {
+    bucket_part(input.into()).into()
+}
+
+/// Reads some fields of a parent: see `bucket_runtime::OutlierPart`, which re-exports this derive.
+#[cfg(not(fuzzing))]
+#[proc_macro_derive(OutlierPart, attributes(part, serde))]
+pub fn derive_outlier_part(input: TokenStream) -> TokenStream {
+    outlier_part(input.into()).into()
 }
 
 fn bucket(input: TokenStream2) -> TokenStream2 {
@@ -61,6 +78,32 @@ fn outlier(input: TokenStream2) -> TokenStream2 {
         match check::outlier::check(&model, errors) {
             Ok(checked) => expand::outlier::expand(&checked),
             Err(error) => fallback::outlier(&model, error),
+        }
+    })
+}
+
+fn bucket_part(input: TokenStream2) -> TokenStream2 {
+    let (expand, fall_back) = (expand::part::bucket, fallback::bucket_part);
+    part(input, &BUCKET_PART, expand, fall_back)
+}
+
+fn outlier_part(input: TokenStream2) -> TokenStream2 {
+    let (expand, fall_back) = (expand::part::outlier, fallback::outlier_part);
+    part(input, &OUTLIER_PART, expand, fall_back)
+}
+
+fn part(
+    input: TokenStream2,
+    derive: &'static Derive,
+    expand: impl Fn(&check::part::Checked<'_>) -> TokenStream2,
+    fall_back: impl Fn(&model::part::Model<'_>, syn::Error) -> TokenStream2,
+) -> TokenStream2 {
+    parsed(input, |input| {
+        let mut errors = Errors::new();
+        let model = model::part::Model::read(input, derive, &mut errors);
+        match check::part::check(&model, errors) {
+            Ok(checked) => expand(&checked),
+            Err(error) => fall_back(&model, error),
         }
     })
 }

@@ -3,6 +3,7 @@
 pub(crate) mod bucket;
 pub(crate) mod guess;
 pub(crate) mod outlier;
+pub(crate) mod part;
 
 use proc_macro2::Ident;
 use syn::{Data, DeriveInput, Fields, ext::IdentExt};

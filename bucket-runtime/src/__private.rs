@@ -11,6 +11,7 @@ pub use self::{
     fit::Fit,
     maybe_size::{MaybeSize, NoSize, len_size},
     optional::{OptionalField, OptionalParts},
+    part::PartField,
     writer::ElementWriter,
 };
 use crate::{
@@ -22,6 +23,7 @@ mod date;
 pub mod fit;
 mod maybe_size;
 mod optional;
+pub mod part;
 mod writer;
 
 macro_rules! limits {

@@ -6,14 +6,14 @@ use std::future::IntoFuture;
 use futures_util::future::BoxFuture;
 
 use crate::{
-    Bucket, Buckets, Result,
+    Bucket, BucketPart, Buckets, Result,
     bson::Bson,
     maintain::{
         change_capacity::CapacityProgress, import_flat::ImportProgress, verify::BucketProblem,
     },
     outlier::{
-        Advice, ExtrasStream, FindStream, Outlier, OutlierProblem, Outliers, Parent, PushManyError,
-        SplitProgress, ValueStream,
+        Advice, ExtrasStream, FindStream, Outlier, OutlierPart, OutlierProblem, Outliers, Parent,
+        PushManyError, SplitProgress, ValueStream,
     },
     read::{items::ItemStream, page::Page, pages::PageStream, watch::WatchStream},
     value::rollup::Rollup,
@@ -28,12 +28,17 @@ pub use crate::{
         verify::{RepairBuckets, VerifyBuckets},
     },
     outlier::{
-        Advise, CountValues, Delete, Extras, Find, Get, GetAll, Insert, OpenOutliers, Push,
-        PushMany, Remove, RepairOutliers, SplitExisting, Values, VerifyOutliers,
+        Advise, CountValues, Delete, Extras, Find, FindParts, Get, GetAll, Insert, OpenOutliers,
+        Push, PushMany, Remove, RepairOutliers, SplitExisting, Values, VerifyOutliers,
     },
     read::{
-        count::Count, find_page::FindPage, items::Items, pages::Pages, rollup::ReadRollup,
-        view::CreateView, watch::Watch,
+        count::Count,
+        find_page::FindPage,
+        items::{Items, Parts},
+        pages::Pages,
+        rollup::ReadRollup,
+        view::CreateView,
+        watch::Watch,
     },
     write::{
         append::Append,
@@ -125,9 +130,11 @@ actions! {
 
 streams! {
     'c ['c, T: Bucket] Items<'c, T> => ItemStream<'c, T>;
+    'c ['c, P: BucketPart] Parts<'c, P> => ItemStream<'c, P>;
     'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
     'static [T: Bucket] Watch<T> => WatchStream<T>;
     'c ['c, T: Outlier] Values<'c, T> => ValueStream<'c, T::Item>;
     'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
     'c ['c, T: Outlier] Find<'c, T> => FindStream<'c, T>;
+    'c ['c, P: OutlierPart] FindParts<'c, P> => FindStream<'c, P>;
 }

@@ -56,6 +56,7 @@ mod error;
 pub mod guide;
 mod maintain;
 mod outlier;
+mod part;
 mod protocol;
 mod read;
 mod schema;
@@ -85,9 +86,10 @@ pub use crate::{
         change_capacity::CapacityProgress, import_flat::ImportProgress, verify::BucketProblem,
     },
     outlier::{
-        Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, OutlierProblem,
-        Outliers, Parent, ParentFilter, PushManyError, SplitProgress, ValueStream,
+        Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, OutlierPart,
+        OutlierProblem, Outliers, Parent, ParentFilter, PushManyError, SplitProgress, ValueStream,
     },
+    part::BucketPart,
     protocol::{field::Field, filter::Filter},
     read::{
         items::ItemStream,
@@ -119,3 +121,5 @@ pub use bucket_derive::Bucket;
 
 #[doc = include_str!("docs/outlier.md")]
 pub use bucket_derive::Outlier;
+
+pub use bucket_derive::{BucketPart, OutlierPart};

@@ -12,6 +12,7 @@ mod insert;
 mod known;
 mod open;
 pub(crate) mod pages;
+mod part;
 mod push;
 mod read;
 mod split;
@@ -32,6 +33,7 @@ pub use self::{
     handle::Outliers,
     insert::Insert,
     open::OpenOutliers,
+    part::{FindParts, OutlierPart},
     push::{Push, PushMany, PushManyError},
     read::{CountValues, Find, Get, GetAll, Parent},
     split::{SplitExisting, SplitProgress},

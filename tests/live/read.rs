@@ -8,6 +8,7 @@ pub(crate) mod flat_view;
 pub(crate) mod paging;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod paging_model;
+pub(crate) mod parts;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod plans;
 pub(crate) mod query_cases;

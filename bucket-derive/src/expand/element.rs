@@ -12,12 +12,12 @@ use crate::{
         Field,
         bucket::{Model, Role},
     },
-    parse::list::Entry,
+    parse::{list::Entry, serde_attr::Container},
 };
 
 /// Writes elements from the user's struct without a copy, by serde's `remote`.
 pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
-    let serde = serde_path(model);
+    let serde = serde_path(&model.serde, &model.attr.krate());
     let krate = model.attr.krate();
     let (parameters, ..) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&bounds::of_elements(model, types));
@@ -42,7 +42,7 @@ pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
 
 /// The struct that elements are read into.
 pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
-    let serde = serde_path(model);
+    let serde = serde_path(&model.serde, &model.attr.krate());
     let krate = model.attr.krate();
     let (parameters, ..) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&bounds::of_elements(model, types));
@@ -140,11 +140,12 @@ fn container_entries<'m>(model: &'m Model<'_>) -> Vec<&'m TokenStream> {
         .collect()
 }
 
-fn serde_path(model: &Model<'_>) -> Option<TokenStream> {
-    if model.serde.find("crate").is_some() {
+/// Where generated code finds serde, unless the struct says so itself.
+pub(crate) fn serde_path(container: &Container, krate: &Path) -> Option<TokenStream> {
+    if container.find("crate").is_some() {
         return None;
     }
-    let path = path_text(&model.attr.krate()) + "::__private::serde";
+    let path = path_text(krate) + "::__private::serde";
     Some(quote!(crate = #path,))
 }
 

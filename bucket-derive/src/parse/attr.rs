@@ -4,6 +4,7 @@ mod bucket;
 mod field;
 mod limit;
 mod outlier;
+mod part;
 mod rollup;
 mod table;
 
@@ -15,6 +16,7 @@ pub(crate) use self::{
     field::FieldAttr,
     limit::Limit,
     outlier::{OUTLIER, OutlierAttr},
+    part::{BUCKET_PART, OUTLIER_PART, PartAttr},
     rollup::RollupAttr,
 };
 use crate::{

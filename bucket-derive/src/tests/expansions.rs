@@ -2,10 +2,11 @@
 //!
 //! `INSTA_UPDATE=always cargo test -p bucket-derive` blesses; read the diff.
 
+use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{Attribute, visit::Visit};
+use syn::visit::Visit;
 
-use crate::{bucket, outlier, tests::help::fixtures};
+use crate::tests::help::{derives, fixtures};
 
 /// Collects what the derives write, for every struct with one of them, wherever it stands.
 #[derive(Default)]
@@ -16,24 +17,13 @@ impl<'ast> Visit<'ast> for Expansions {
         let mut bare = item.clone();
         // The compiler removes the `derive` before it calls one.
         bare.attrs.retain(|attr| !attr.path().is_ident("derive"));
-        if item.attrs.iter().any(|attr| derives(attr, "Bucket")) {
-            let output = bucket(bare.to_token_stream());
-            self.0.push(pretty(output));
-        }
-        if item.attrs.iter().any(|attr| derives(attr, "Outlier")) {
-            let output = outlier(bare.to_token_stream());
-            self.0.push(pretty(output));
+        for derive in derives(item) {
+            self.0.push(pretty((derive.1)(bare.to_token_stream())));
         }
     }
 }
 
-fn derives(attr: &Attribute, name: &str) -> bool {
-    let tokens = attr.to_token_stream().to_string();
-    let mut words = tokens.split(|c: char| !c.is_alphanumeric());
-    attr.path().is_ident("derive") && words.any(|word| word == name)
-}
-
-fn pretty(tokens: proc_macro2::TokenStream) -> String {
+fn pretty(tokens: TokenStream) -> String {
     let file = syn::parse2(tokens).expect("the derive writes items");
     prettyplease::unparse(&file)
 }

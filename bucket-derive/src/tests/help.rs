@@ -12,11 +12,11 @@ use syn::{
     punctuated::Punctuated, spanned::Spanned, visit::Visit,
 };
 
-use crate::{bucket, outlier};
+use crate::{bucket, bucket_part, outlier, outlier_part};
 
 /// A derive, by the name of its attribute.
 #[derive(Clone, Copy)]
-struct Derive(&'static str, fn(TokenStream) -> TokenStream);
+pub(super) struct Derive(&'static str, pub(super) fn(TokenStream) -> TokenStream);
 
 /// A mistake: where it begins, and its message.
 struct Mistake {
@@ -85,7 +85,7 @@ pub(super) fn fixtures(kind: &str) -> BTreeMap<String, syn::File> {
     fixtures
 }
 
-fn derives(item: &ItemStruct) -> Vec<Derive> {
+pub(super) fn derives(item: &ItemStruct) -> Vec<Derive> {
     let names = item
         .attrs
         .iter()
@@ -93,11 +93,15 @@ fn derives(item: &ItemStruct) -> Vec<Derive> {
     let names = names
         .map(|attr| attr.to_token_stream().to_string())
         .collect::<String>();
+    let names = names.split(|c: char| !c.is_alphanumeric());
     let known = [
         ("Bucket", Derive("bucket", bucket)),
         ("Outlier", Derive("outlier", outlier)),
+        ("BucketPart", Derive("part", bucket_part)),
+        ("OutlierPart", Derive("part", outlier_part)),
     ];
-    let named = known.into_iter().filter(|(name, _)| names.contains(name));
+    let named = known.into_iter();
+    let named = named.filter(|(known, _)| names.clone().any(|name| name == *known));
     named.map(|(_, derive)| derive).collect()
 }
 

@@ -2,7 +2,7 @@
 //! accepts everything that is made of its type.
 
 use super::{FlagField, ItemsField, OptionalField, OptionalParts, StoredField, UniqueField};
-use crate::{KeyField, LenField, RollupField, SumField, TimeField};
+use crate::{Bucket, KeyField, LenField, Outlier, RollupField, SumField, TimeField};
 
 /// `T`, if the check of its type compiles.
 pub type Fit<T, const FIT: bool> = <Judged<FIT> as Of<T>>::Type;
@@ -22,6 +22,16 @@ impl<T> Of<T> for Judged<true> {
 }
 
 // Not written by a macro, since the macro's name would be in the messages.
+
+/// Requires [`Bucket`].
+pub const fn bucket<T: Bucket>() -> bool {
+    true
+}
+
+/// Requires [`Outlier`].
+pub const fn outlier<T: Outlier>() -> bool {
+    true
+}
 
 /// Requires [`KeyField`].
 pub const fn key_field<T: KeyField>() -> bool {

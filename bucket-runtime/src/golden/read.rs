@@ -16,7 +16,25 @@ fn query<T>(filter: Filter<T>, newest_first: bool) -> Query {
         newest_first,
         skip: 0,
         limit: Some(20),
+        names: None,
     }
+}
+
+#[test]
+fn read_of_parts() {
+    let (scope, _) = entry(&trade());
+    let mut shown = Golden::default();
+    let parts = |query| Query {
+        names: Some(&["date", "ticker"]),
+        ..query
+    };
+    let range = parts(Query::everything()).range(&Trade::SPEC);
+    let projection = range.projection.expect("a projection");
+    shown.document("the projection of whole buckets", &projection);
+    let found = parts(query(Trade::FIELDS.ticker.eq("MDB"), false));
+    let found = found.pipeline(&Trade::SPEC, Some(&scope), None);
+    shown.pipeline("single items", &found);
+    assert_snapshot!(shown.0);
 }
 
 #[test]

@@ -3,7 +3,12 @@
 use std::marker::PhantomData;
 
 use futures_util::stream::TryStreamExt;
-use mongodb::{ClientSession, bson::Document};
+use mongodb::{
+    ClientSession,
+    bson::{Document, RawDocument},
+    error::Error as DriverError,
+};
+use serde::de::DeserializeOwned;
 
 use super::{
     collections::Collections,
@@ -13,8 +18,14 @@ use super::{
 };
 use crate::{
     Error, Result,
-    outlier::{IdRef, Outlier, filter::ParentFilter, state::State, unreadable::sift_parent},
-    protocol::range::Range,
+    outlier::{
+        IdRef, Outlier,
+        filter::ParentFilter,
+        part::{FindParts, OutlierPart},
+        state::State,
+        unreadable::sift_parent,
+    },
+    protocol::{command::each_one, range::Range},
     server::cursor::{CursorError, DocumentCursor},
     value::unreadable::Tell,
 };
@@ -84,13 +95,42 @@ pub struct Parent<T> {
     pub has_extras: bool,
 }
 
+/// What a read makes of stored parents.
+pub(crate) struct Reading<P> {
+    flag: &'static str,
+    /// Reads a parent without its unreadable items, or gives the error.
+    sift: Sift<P>,
+}
+
+type Sift<P> = fn(
+    &RawDocument,
+    DriverError,
+    Option<&mut Tell<'_>>,
+    &dyn Fn(DriverError) -> Error,
+) -> Result<P>;
+
+impl<T: Outlier> Reading<T> {
+    pub(crate) const WHOLE: Self = Self {
+        flag: T::SPEC.flag,
+        sift: sift_parent::<T>,
+    };
+}
+
+impl<P: OutlierPart> Reading<P> {
+    pub(crate) const PART: Self = Self {
+        flag: P::Of::SPEC.flag,
+        sift: |_, error, _, fail| Err(fail(error)),
+    };
+}
+
 /// The next parent of a find, and whether it is flagged.
-pub(crate) async fn next_parent<T: Outlier>(
+pub(crate) async fn next_parent<P: DeserializeOwned>(
     collections: &Collections,
-    rows: &mut DocumentCursor<'_, T>,
+    rows: &mut DocumentCursor<'_, P>,
+    reading: &Reading<P>,
     tell: Option<&mut Tell<'_>>,
-) -> Result<Option<Parent<T>>> {
-    let flag = |raw: &mongodb::bson::RawDocument| raw.get_bool(T::SPEC.flag).unwrap_or(false);
+) -> Result<Option<Parent<P>>> {
+    let flag = |raw: &RawDocument| raw.get_bool(reading.flag).unwrap_or(false);
     match rows.next_with(flag).await {
         Ok(row) => Ok(row.map(|(document, has_extras)| Parent {
             document,
@@ -99,7 +139,7 @@ pub(crate) async fn next_parent<T: Outlier>(
         Err(CursorError::Decode(row, error)) => {
             let fail = |error| collections.parents.context().unreadable(&row, error);
             Ok(Some(Parent {
-                document: sift_parent(&row, error, tell, fail)?,
+                document: (reading.sift)(&row, error, tell, &fail)?,
                 has_extras: flag(&row),
             }))
         }
@@ -123,7 +163,7 @@ pub(crate) async fn get<T: Outlier>(
         .find(scope.parent(), range, session)
         .await;
     let mut rows = rows.map_err(|error| collections.context_of(scope).read(error))?;
-    let parent = next_parent(collections, &mut rows, tell).await;
+    let parent = next_parent(collections, &mut rows, &Reading::WHOLE, tell).await;
     parent.map_err(|error| error.with_key(&scope.extras.label()))
 }
 
@@ -338,7 +378,21 @@ impl<'s, T: Outlier> Find<'s, T> {
         self
     }
 
+    /// Has the server send only some fields of the parents: those of a struct that derives
+    /// [`OutlierPart`]. Call it last. Without the array, a parent costs the network the
+    /// same however many items it has.
+    pub fn parts<P: OutlierPart<Of = T>>(self) -> FindParts<'s, P> {
+        FindParts::new(self)
+    }
+
     pub(crate) async fn execute(self) -> Result<FindStream<'s, T>> {
+        self.read(Reading::WHOLE).await
+    }
+
+    pub(super) async fn read<P: DeserializeOwned + Send + 'static>(
+        self,
+        reading: Reading<P>,
+    ) -> Result<FindStream<'s, P>> {
         let rows = self
             .collections
             .parents
@@ -346,6 +400,13 @@ impl<'s, T: Outlier> Find<'s, T> {
             .await;
         let name = self.collections.parents.name();
         let rows = rows.map_err(|error| Error::read(error, name))?;
-        Ok(FindStream::new(self.collections, rows, self.tell))
+        Ok(FindStream::new(self.collections, rows, reading, self.tell))
+    }
+
+    /// Reads only these fields, and the flag.
+    pub(super) fn only(mut self, names: &[&'static str]) -> Self {
+        let names = names.iter().copied().chain([T::SPEC.flag]);
+        self.range.projection = Some(each_one(names));
+        self
     }
 }

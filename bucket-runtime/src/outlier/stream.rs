@@ -8,8 +8,15 @@ use std::{
 
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{ClientSession, bson::Document};
+use serde::de::DeserializeOwned;
 
-use super::{collections::Collections, command::ParentScope, extra::Extra, handle::Outliers, read};
+use super::{
+    collections::Collections,
+    command::ParentScope,
+    extra::Extra,
+    handle::Outliers,
+    read::{self, Reading, next_parent},
+};
 use crate::{
     Error, Result,
     outlier::{IdRef, Outlier, Parent},
@@ -268,19 +275,21 @@ impl<I> Stream for ValueStream<'_, I> {
 /// Parents, as the server finds them.
 pub struct FindStream<'s, T>(BoxStream<'s, Result<Parent<T>>>);
 
-impl<'s, T: Outlier> FindStream<'s, T> {
+impl<'s, T: DeserializeOwned + Send + 'static> FindStream<'s, T> {
     pub(crate) fn new(
         collections: Collections,
         rows: DocumentCursor<'s, T>,
+        reading: Reading<T>,
         tell: Option<Tell<'s>>,
     ) -> Self {
         let parents = try_unfold(
-            (collections, rows, tell),
-            async |(collections, mut rows, mut tell)| {
+            (collections, rows, reading, tell),
+            async |(collections, mut rows, reading, mut tell)| {
                 loop {
-                    match read::next_parent(&collections, &mut rows, tell.as_mut()).await {
+                    match next_parent(&collections, &mut rows, &reading, tell.as_mut()).await {
                         Ok(parent) => {
-                            return Ok(parent.map(|parent| (parent, (collections, rows, tell))));
+                            let rest = (collections, rows, reading, tell);
+                            return Ok(parent.map(|parent| (parent, rest)));
                         }
                         Err(error) => match &mut tell {
                             // The next one may be read.

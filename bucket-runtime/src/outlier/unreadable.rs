@@ -20,7 +20,7 @@ pub(crate) fn sift_parent<T: Outlier>(
     row: &RawDocument,
     error: DriverError,
     tell: Option<&mut Tell<'_>>,
-    fail: impl Fn(DriverError) -> Error,
+    fail: &dyn Fn(DriverError) -> Error,
 ) -> Result<T> {
     let items = T::SPEC.items;
     let (Some(tell), Ok(mut parent)) = (tell, bytes::read::<Document>(row.as_bytes())) else {
@@ -39,7 +39,7 @@ pub(crate) fn sift_parent<T: Outlier>(
     }
     let parent = bytes::write(&parent).map_err(DriverError::custom);
     let parent = parent.and_then(|parent| bytes::read::<T>(&parent));
-    let parent = parent.map_err(&fail)?;
+    let parent = parent.map_err(fail)?;
     report(items, unreadable, tell, fail);
     Ok(parent)
 }

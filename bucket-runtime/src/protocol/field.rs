@@ -212,6 +212,15 @@ impl<T, V, S> Field<T, V, S> {
         Filter::of(Node::Leaf(self.leaf(operators)))
     }
 
+    pub(crate) const fn is_key(&self) -> bool {
+        self.id_text.is_some()
+    }
+
+    /// Whether its values are stored as dates, whatever their type.
+    pub(crate) const fn is_date(&self) -> bool {
+        self.is_date
+    }
+
     fn leaf(&self, test: Document) -> Leaf {
         Leaf {
             name: self.name,

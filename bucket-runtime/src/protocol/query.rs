@@ -16,6 +16,8 @@ pub(crate) struct Query {
     pub(crate) newest_first: bool,
     pub(crate) skip: u64,
     pub(crate) limit: Option<u64>,
+    /// The stored names of the fields to read, if not all.
+    pub(crate) names: Option<&'static [&'static str]>,
 }
 
 /// Where the first item of a query is, as a search has found it.
@@ -36,6 +38,7 @@ impl Query {
             newest_first: false,
             skip: 0,
             limit: None,
+            names: None,
         }
     }
 
@@ -56,6 +59,20 @@ impl Query {
         match self.newest_first {
             true => Range::newest_first(),
             false => Range::oldest_first(),
+        }
+    }
+
+    /// How whole buckets are read.
+    pub(crate) fn range(&self, spec: &BucketSpec) -> Range {
+        let projection = self.names.map(|names| {
+            let paths = names.iter().map(|name| format!("{}.{name}", spec.items));
+            let mut projection = key_projection(spec);
+            projection.extend(paths.map(|path| (path, Bson::Int32(1))));
+            projection
+        });
+        Range {
+            projection,
+            ..self.order()
         }
     }
 
@@ -93,7 +110,15 @@ impl Query {
             stages.push(doc! { "$skip": clamped(skip) });
         }
         stages.extend(self.limit.and_then(limit));
-        stages.push(doc! { "$project": projection(spec) });
+        let item = match self.names {
+            None => Bson::String(items),
+            Some(names) => {
+                let paths = names.iter().map(|name| format!("{items}.{name}"));
+                let fields = names.iter().map(|name| (*name).to_owned());
+                Bson::Document(fields.zip(paths.map(Bson::String)).collect())
+            }
+        };
+        stages.push(doc! { "$project": projection(spec, item) });
         stages
     }
 
@@ -140,15 +165,20 @@ fn range(prefix: &str) -> Document {
     doc! { "_id": { "$gte": prefix, "$lt": id::successor(prefix) } }
 }
 
-/// The fields of a bucket that a read needs: its id, its key, and its item as an array.
-fn projection(spec: &BucketSpec) -> Document {
+/// The fields of a bucket that a read needs: its id, its key, and this item as an array.
+fn projection(spec: &BucketSpec, item: Bson) -> Document {
+    let mut projection = key_projection(spec);
+    projection.insert(spec.items, vec![item]);
+    projection
+}
+
+/// The id and the key of a bucket.
+fn key_projection(spec: &BucketSpec) -> Document {
     let key = spec.key.iter().flat_map(|key| {
         let names = std::iter::once(&key.name).chain(key.aliases);
         names.map(|name| ((*name).to_owned(), Bson::Int32(1)))
     });
-    let mut projection: Document = key.collect();
-    projection.insert(spec.items, vec![format!("${}", spec.items)]);
-    projection
+    key.collect()
 }
 
 /// The stage `$limit`; `None` if there cannot be that many items.

@@ -1,5 +1,6 @@
 //! Streams of the items of one key or of all keys, with or without a condition.
 
+mod parts;
 mod stream;
 
 use std::marker::PhantomData;
@@ -7,9 +8,10 @@ use std::marker::PhantomData;
 use futures_util::stream::{empty, try_unfold};
 use mongodb::ClientSession;
 
-pub use self::stream::ItemStream;
+use self::parts::{Element, Whole};
+pub use self::{parts::Parts, stream::ItemStream};
 use crate::{
-    Bucket, Buckets, Error, KeyRef, Result,
+    Bucket, BucketPart, Buckets, Error, KeyRef, Result,
     error::Kind,
     protocol::{
         command::KeyScope,
@@ -206,7 +208,22 @@ impl<'s, T: Bucket> Items<'s, T> {
         self
     }
 
+    /// Has the server send only some fields of the items: those of a struct that derives
+    /// [`BucketPart`]. Call it last.
+    ///
+    /// The network carries less, and the client decodes less; the server reads the whole buckets all the
+    /// same. The stored names of the part's fields decide, so an element that lacks one is unreadable
+    /// unless the field is an `Option` or has a default.
+    pub fn parts<P: BucketPart<Of = T>>(self) -> Parts<'s, P> {
+        Parts::new(self)
+    }
+
     pub(crate) async fn execute(self) -> Result<ItemStream<'s, T>> {
+        self.read::<Whole<T>>().await
+    }
+
+    async fn read<E: Element<Of = T>>(mut self) -> Result<ItemStream<'s, E::Item>> {
+        self.query.names = E::NAMES;
         let Self {
             source,
             query,
@@ -214,18 +231,18 @@ impl<'s, T: Bucket> Items<'s, T> {
             tell,
             ..
         } = self;
-        source.read(Self::SPEC, query, session, tell).await
+        source.read::<E>(Self::SPEC, query, session, tell).await
     }
 }
 
 impl Source {
-    async fn read<'s, T: Bucket>(
+    async fn read<'s, E: Element>(
         mut self,
         spec: &'static BucketSpec,
         query: Query,
         mut session: Option<&'s mut ClientSession>,
         tell: Option<Tell<'s>>,
-    ) -> Result<ItemStream<'s, T>> {
+    ) -> Result<ItemStream<'s, E::Item>> {
         if query.limit == Some(0) {
             return Ok(ItemStream::new(empty()));
         }
@@ -245,7 +262,7 @@ impl Source {
         let rows = match whole {
             true => {
                 let filter = query.buckets(spec, self.scope(), start.as_ref());
-                self.server().find(filter, query.order(), session).await
+                (self.server().find(filter, query.range(spec), session)).await
             }
             false => {
                 let pipeline = query.pipeline(spec, self.scope(), start.as_ref());
@@ -262,25 +279,27 @@ impl Source {
         };
         let state = (self, rows, rest, tell);
         let items = try_unfold(state, async |(source, mut rows, mut rest, mut tell)| {
-            let items = source.next(&mut rows, tell.as_mut()).await?;
+            let items = source.next::<E>(&mut rows, tell.as_mut()).await?;
             Ok(items.map(|items| (rest.of(items), (source, rows, rest, tell))))
         });
         Ok(ItemStream::new(items))
     }
 
     /// The items of the next row.
-    async fn next<T: Bucket>(
+    async fn next<E: Element>(
         &self,
-        rows: &mut DocumentCursor<'_, StoredBucket<T>>,
+        rows: &mut DocumentCursor<'_, StoredBucket<E::Of, E::Stored>>,
         tell: Option<&mut Tell<'_>>,
-    ) -> Result<Option<Vec<T>>> {
-        match self {
-            Self::Key(reader, _) => Ok(reader.next(rows, tell).await?.map(|page| page.items)),
-            Self::All(server) => {
-                let bucket = next_bucket(server.context(), rows, tell).await?;
-                Ok(bucket.map(StoredBucket::into_items))
-            }
+    ) -> Result<Option<Vec<E::Item>>> {
+        let Some(bucket) = next_bucket(self.context(), rows, tell).await? else {
+            return Ok(None);
+        };
+        if self.scope().is_some_and(|scope| !scope.holds(&bucket)) {
+            return Err(self.context().kind(Kind::ForeignId(bucket.id)));
         }
+        let StoredBucket { key, elements, .. } = bucket;
+        let items = elements.into_iter();
+        Ok(Some(items.map(|stored| E::item(&key, stored)).collect()))
     }
 
     fn server(&self) -> &Server {

@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        protocol::{command::KeyScope, filter::Node},
+        protocol::command::KeyScope,
         schema::{
             key::KeyPart,
             open_index::OpenIndex,
@@ -181,7 +181,7 @@ mod tests {
             if newest_first {
                 buckets.reverse();
             }
-            let query = Query { filter: Node::And(vec![]), newest_first, skip, limit };
+            let query = Query { newest_first, skip, limit, ..Query::everything() };
             let not_full = Vec::from_iter(buckets.iter().filter(|(_, count)| *count < 4)
                 .map(|(id, count)| NotFull { id: id.clone(), room: 4 - count }));
             let places = places(&scope, &query, &not_full);

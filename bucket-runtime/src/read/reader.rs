@@ -1,5 +1,7 @@
 //! The buckets of one key, for reading.
 
+use serde::de::DeserializeOwned;
+
 use crate::{
     Bucket, Result,
     error::Kind,
@@ -44,11 +46,11 @@ impl Reader {
 }
 
 /// The next bucket of a find. Unreadable elements are an error, unless a callback takes them.
-pub(crate) async fn next_bucket<T: Bucket>(
+pub(crate) async fn next_bucket<T: Bucket, E: DeserializeOwned + Send + 'static>(
     context: ErrorContext<'_>,
-    rows: &mut DocumentCursor<'_, StoredBucket<T>>,
+    rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
     tell: Option<&mut Tell<'_>>,
-) -> Result<Option<StoredBucket<T>>> {
+) -> Result<Option<StoredBucket<T, E>>> {
     match rows.next().await {
         Err(CursorError::Decode(row, error)) => {
             let fail = |error| context.unreadable(&row, error);

@@ -1,6 +1,6 @@
 //! What may be part of a key: the trait for a key field's type, and keys of several fields.
 
-use std::borrow::Cow;
+use std::{any::Any, borrow::Cow};
 
 use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
 
@@ -93,6 +93,9 @@ pub trait Key: Clone + Send + Sync + 'static {
 
     /// The key from the stored values of its fields, or the index of the field that is unreadable.
     fn from_values(values: Vec<Bson>) -> Result<Self, usize>;
+
+    /// Copies the field at this index into `place`, which is an `Option` of the field's type.
+    fn copy(&self, at: usize, place: &mut dyn Any);
 }
 
 /// One field of a key, as text for `_id` and as a stored value.
@@ -135,6 +138,12 @@ impl<A: KeyField> Key for (A,) {
         let mut values = values.into_iter();
         Ok((read(&mut values, 0)?,))
     }
+
+    fn copy(&self, at: usize, place: &mut dyn Any) {
+        if at == 0 {
+            copy(&self.0, place);
+        }
+    }
 }
 
 macro_rules! keys_of_several_fields {
@@ -160,6 +169,13 @@ macro_rules! keys_of_several_fields {
                 let mut values = values.into_iter();
                 Ok(($(read::<$field>(&mut values, $n)?,)+))
             }
+
+            fn copy(&self, at: usize, place: &mut dyn Any) {
+                match at {
+                    $($n => copy(&self.$n, place),)+
+                    _ => {}
+                }
+            }
         }
     )+};
 }
@@ -174,6 +190,12 @@ keys_of_several_fields! {
 
 fn read<F: KeyField>(values: &mut impl Iterator<Item = Bson>, index: usize) -> Result<F, usize> {
     values.next().and_then(F::from_bson).ok_or(index)
+}
+
+fn copy<F: Clone + 'static>(field: &F, place: &mut dyn Any) {
+    if let Some(place) = place.downcast_mut::<Option<F>>() {
+        *place = Some(field.clone());
+    }
 }
 
 macro_rules! integers {

@@ -41,9 +41,9 @@ impl<T: Bucket> StoredBucket<T> {
     }
 }
 
-impl<T: Bucket> StoredBucket<T, Attempt<T::Element>> {
+impl<T: Bucket, E> StoredBucket<T, Attempt<E>> {
     /// Splits the elements into those that can be read and the others.
-    pub(crate) fn sifted(self) -> (StoredBucket<T>, Vec<Unreadable>) {
+    pub(crate) fn sifted(self) -> (StoredBucket<T, E>, Vec<Unreadable>) {
         let (mut elements, mut unreadable) = (Vec::new(), Vec::new());
         for (place, Attempt(element)) in (0..).zip(self.elements) {
             match element {

@@ -44,17 +44,17 @@ pub(crate) fn read_value<V: DeserializeOwned>(value: impl Serialize) -> Result<V
 }
 
 /// A bucket whose elements are read one by one.
-pub(crate) type Attempted<T> = StoredBucket<T, Attempt<<T as Bucket>::Element>>;
+pub(crate) type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, Attempt<E>>;
 
 /// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
 /// bucket could not be read as a whole.
-pub(crate) fn sift<T: Bucket>(
+pub(crate) fn sift<T: Bucket, E: DeserializeOwned>(
     row: &RawDocument,
     error: DriverError,
     tell: Option<&mut Tell<'_>>,
     fail: impl Fn(DriverError) -> Error,
-) -> Result<StoredBucket<T>> {
-    let (Some(tell), Ok(bucket)) = (tell, bytes::read::<Attempted<T>>(row.as_bytes())) else {
+) -> Result<StoredBucket<T, E>> {
+    let (Some(tell), Ok(bucket)) = (tell, bytes::read::<Attempted<T, E>>(row.as_bytes())) else {
         return Err(fail(error));
     };
     let (bucket, unreadable) = bucket.sifted();

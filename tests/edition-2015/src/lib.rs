@@ -8,7 +8,7 @@ extern crate bucket_runtime as renamed;
 extern crate serde;
 
 mod items {
-    use bucket_runtime::{bson::DateTime, Bucket};
+    use bucket_runtime::{bson::DateTime, Bucket, BucketPart};
 
     #[derive(Debug, Clone, Bucket)]
     #[serde(rename_all = "camelCase")]
@@ -23,10 +23,20 @@ mod items {
         #[bucket(unique, max_len = 20)]
         pub number: String,
     }
+
+    #[derive(BucketPart)]
+    #[serde(rename_all = "camelCase")]
+    #[part(of = Trade)]
+    pub struct Part {
+        pub customer_id: i64,
+        pub date: DateTime,
+        #[serde(default)]
+        pub tags: Vec<String>,
+    }
 }
 
 mod parents {
-    use bucket_runtime::Outlier;
+    use bucket_runtime::{Outlier, OutlierPart};
     use serde::{Deserialize, Serialize};
 
     #[derive(Serialize, Deserialize, Outlier)]
@@ -36,6 +46,13 @@ mod parents {
         pub id: i64,
         #[outlier(items)]
         pub buyers: Vec<String>,
+    }
+
+    #[derive(Deserialize, OutlierPart)]
+    #[part(of = Book)]
+    pub struct Id {
+        #[serde(rename = "_id")]
+        pub id: i64,
     }
 }
 

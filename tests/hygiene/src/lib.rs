@@ -99,6 +99,17 @@ pub mod absolute_path {
         pub until: ::core::option::Option<::persistence::mongodb::bson::DateTime>,
     }
 
+    #[derive(::persistence::BucketPart)]
+    #[part(crate = ::persistence, of = Reading)]
+    pub struct Part {
+        pub sensor: i64,
+        pub at: ::persistence::mongodb::bson::DateTime,
+        #[serde(default)]
+        pub fields: i32,
+        #[serde(with = "::persistence::bson_date")]
+        pub until: ::core::option::Option<::persistence::mongodb::bson::DateTime>,
+    }
+
     fn is_zero(fields: &i32) -> bool {
         *fields == 0
     }
@@ -136,6 +147,12 @@ pub mod by_manifest {
     #[bucket(collection = "readings", id = "{sensor}_{at}", capacity = 100)]
     pub struct Reading {
         pub sensor: u32,
+        pub at: ::persistence::mongodb::bson::DateTime,
+    }
+
+    #[derive(::persistence::BucketPart)]
+    #[part(of = self::Reading)]
+    pub struct Part {
         pub at: ::persistence::mongodb::bson::DateTime,
     }
 }

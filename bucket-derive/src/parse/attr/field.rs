@@ -38,6 +38,11 @@ impl FieldAttr {
                 errors.push(at, message, derive.mark());
             }
             for entry in entries {
+                if derive.words.is_empty() {
+                    let message = format!("`{}` belongs to the struct", derive.attribute);
+                    errors.push(attr, message, "remove it: fields are read by their names");
+                    break;
+                }
                 parsed.add(field, &entry, derive, errors);
             }
         }

@@ -41,7 +41,7 @@ impl Query {
             let path = format!("{}.", spec.items);
             stages.push(doc! { "$match": self.filter.flat(&path) });
         }
-        let mut projection = projection(spec);
+        let mut projection = projection(spec, Bson::String(format!("${}", spec.items)));
         projection.insert(spec.count, Bson::Int32(1));
         projection.insert(OVERSIZE, Bson::Int32(1));
         projection.insert(SEALED, format!("${SEALED}.open"));

@@ -1,0 +1,23 @@
+//! `#[part(…)]` on the struct.
+
+use syn::Path;
+
+use super::{Derive, table::attribute};
+
+attribute! {
+    /// `#[part(…)]`, as far as it could be read.
+    PartAttr,
+    BUCKET_PART {
+        name: "BucketPart",
+        attribute: "part",
+        usage: "#[part(of = Trade)]",
+        words: &[],
+        limits: &[],
+    }
+    of: Path = "of = Trade",
+}
+
+pub(crate) const OUTLIER_PART: Derive = Derive {
+    name: "OutlierPart",
+    ..BUCKET_PART
+};

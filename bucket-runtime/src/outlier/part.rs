@@ -1,0 +1,75 @@
+//! The trait behind `#[derive(OutlierPart)]`, and reads of parts of parents.
+
+use serde::de::DeserializeOwned;
+
+use super::{
+    Outlier,
+    read::{Find, Reading},
+    stream::FindStream,
+};
+use crate::Result;
+
+/// Some fields of a parent, for reads that need no others: the server sends only these.
+///
+/// Derive it beside serde's `Deserialize`, and read with [`Find::parts`](crate::action::Find::parts).
+/// The compiler compares each field with the parent's struct: it must have the same name, the same type
+/// and the same serde name.
+///
+/// ```no_run
+/// use bucket_runtime::{Outlier, OutlierPart};
+/// use futures_util::TryStreamExt;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize, Outlier)]
+/// #[outlier(collection = "books", reference = "book_id", threshold = 50)]
+/// struct Book {
+///     _id: i64,
+///     title: String,
+///     year: i32,
+///     #[outlier(items)]
+///     buyers: Vec<String>,
+/// }
+///
+/// #[derive(Deserialize, OutlierPart)]
+/// #[part(of = Book)]
+/// struct Title {
+///     _id: i64,
+///     title: String,
+/// }
+///
+/// # async fn example(db: bucket_runtime::mongodb::Database) -> bucket_runtime::Result<()> {
+/// let books = Book::outliers(&db).await?;
+/// let mut titles = books.find(Book::FIELDS.year.gte(2020)).parts::<Title>().await?;
+/// while let Some(title) = titles.try_next().await? {
+///     println!("{} {}", title.document.title, if title.has_extras { "…" } else { "" });
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a part of a parent",
+    label = "`OutlierPart` is not implemented for this type",
+    note = "help: add `#[derive(OutlierPart)]` and `#[part(of = …)]` to the struct"
+)]
+pub trait OutlierPart: DeserializeOwned + Send + 'static {
+    /// The struct that it is a part of.
+    type Of: Outlier;
+
+    /// The stored names of its fields.
+    const NAMES: &'static [&'static str];
+}
+
+/// Builder of a find of some fields of parents: await it; see [`Find::parts`]. The output is a
+/// [`FindStream`] of [`Parent`](crate::Parent)s, each with a part as its document.
+#[must_use = "nothing is read until this is awaited"]
+pub struct FindParts<'s, P: OutlierPart>(Find<'s, P::Of>);
+
+impl<'s, P: OutlierPart> FindParts<'s, P> {
+    pub(super) fn new(find: Find<'s, P::Of>) -> Self {
+        Self(find.only(P::NAMES))
+    }
+
+    pub(crate) async fn execute(self) -> Result<FindStream<'s, P>> {
+        self.0.read(Reading::PART).await
+    }
+}

@@ -1,0 +1,68 @@
+//! What a read makes of each element: the whole item, or a part of it.
+
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+
+use super::{ItemStream, Items};
+use crate::{Bucket, BucketPart, Result};
+
+/// What a read makes of each element.
+pub(super) trait Element: 'static {
+    type Of: Bucket;
+
+    /// What a stored element is read into.
+    type Stored: DeserializeOwned + Send + 'static;
+
+    type Item: Send + 'static;
+
+    /// The stored names of the fields to read, if not all.
+    const NAMES: Option<&'static [&'static str]>;
+
+    fn item(key: &<Self::Of as Bucket>::Key, stored: Self::Stored) -> Self::Item;
+}
+
+/// Whole items.
+pub(super) struct Whole<T>(PhantomData<T>);
+
+impl<T: Bucket> Element for Whole<T> {
+    type Of = T;
+    type Stored = T::Element;
+    type Item = T;
+
+    const NAMES: Option<&'static [&'static str]> = None;
+
+    fn item(key: &T::Key, stored: T::Element) -> T {
+        T::from_parts(key.clone(), stored)
+    }
+}
+
+/// Parts of items.
+pub(super) struct Part<P>(PhantomData<P>);
+
+impl<P: BucketPart> Element for Part<P> {
+    type Of = P::Of;
+    type Stored = P::Element;
+    type Item = P;
+
+    const NAMES: Option<&'static [&'static str]> = Some(P::NAMES);
+
+    fn item(key: &<P::Of as Bucket>::Key, stored: P::Element) -> P {
+        P::from_parts(key, stored)
+    }
+}
+
+/// Builder of a read of some fields of items: await it; see [`Items::parts`]. The output is an
+/// [`ItemStream`].
+#[must_use = "nothing is read until this is awaited"]
+pub struct Parts<'s, P: BucketPart>(Items<'s, P::Of>);
+
+impl<'s, P: BucketPart> Parts<'s, P> {
+    pub(super) fn new(items: Items<'s, P::Of>) -> Self {
+        Self(items)
+    }
+
+    pub(crate) async fn execute(self) -> Result<ItemStream<'s, P>> {
+        self.0.read::<Part<P>>().await
+    }
+}
