@@ -8,5 +8,6 @@ pub(crate) mod page;
 pub(crate) mod pages;
 pub(crate) mod reader;
 pub(crate) mod rollup;
+pub(crate) mod settings;
 pub(crate) mod view;
 pub(crate) mod watch;

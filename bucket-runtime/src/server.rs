@@ -23,7 +23,7 @@ use mongodb::{
     ClientSession, Collection,
     bson::Document,
     error::Error as DriverError,
-    options::{ReadPreference, SelectionCriteria},
+    options::{CollectionOptions, ReadConcern, ReadPreference, SelectionCriteria},
 };
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
@@ -71,6 +71,27 @@ impl Server {
             deployment: Arc::clone(&self.deployment),
             ..Self::new(collection)
         }
+    }
+
+    /// Reads from these members.
+    pub(crate) fn prefer(&mut self, preference: ReadPreference) {
+        self.set(|options| options.selection_criteria = Some(preference.into()));
+    }
+
+    /// Reads data of this kind.
+    pub(crate) fn read_by(&mut self, concern: ReadConcern) {
+        self.set(|options| options.read_concern = Some(concern));
+    }
+
+    /// The driver sets these options only for a new handle of the collection.
+    fn set(&mut self, change: impl FnOnce(&mut CollectionOptions)) {
+        let mut options = CollectionOptions::default();
+        options.selection_criteria = self.collection.selection_criteria().cloned();
+        options.read_concern = self.collection.read_concern().cloned();
+        options.write_concern = self.collection.write_concern().cloned();
+        change(&mut options);
+        let database = self.database();
+        self.collection = database.collection_with_options(self.collection.name(), options);
     }
 
     pub(crate) fn collection(&self) -> &Collection<Document> {

@@ -21,5 +21,7 @@ pub(crate) mod query_reads;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod rollups;
 pub(crate) mod rollups_limits;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod settings;
 pub(crate) mod unreadable;
 pub(crate) mod watch;

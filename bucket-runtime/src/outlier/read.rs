@@ -26,6 +26,7 @@ use crate::{
         unreadable::sift_parent,
     },
     protocol::{command::each_one, range::Range},
+    read::settings::read_settings,
     server::cursor::{CursorError, DocumentCursor},
     value::unreadable::Tell,
 };
@@ -206,6 +207,11 @@ impl<'s, T: Outlier> Get<'s, T> {
         }
     }
 
+    read_settings!(
+        |reads| reads.collections.parents,
+        reads.collections.extras.server
+    );
+
     /// Reads in this session.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
@@ -240,6 +246,11 @@ impl<'s, T: Outlier> GetAll<'s, T> {
     pub(crate) fn new(collections: &Collections, scope: ParentScope) -> Self {
         Self(Get::new(collections, scope))
     }
+
+    read_settings!(
+        |reads| reads.0.collections.parents,
+        reads.0.collections.extras.server
+    );
 
     /// Reads in this session.
     pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
@@ -289,6 +300,11 @@ impl<'s> CountValues<'s> {
             session: None,
         }
     }
+
+    read_settings!(
+        |reads| reads.collections.parents,
+        reads.collections.extras.server
+    );
 
     /// Counts in this session.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
@@ -363,6 +379,8 @@ impl<'s, T: Outlier> Find<'s, T> {
         self.range.limit = Some(parents);
         self
     }
+
+    read_settings!(|reads| reads.collections.parents);
 
     /// Reads in this session, which the stream borrows.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {

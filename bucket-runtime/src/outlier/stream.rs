@@ -21,7 +21,7 @@ use crate::{
     Error, Result,
     outlier::{IdRef, Outlier, Parent},
     protocol::range::Range,
-    read::reader::next_bucket,
+    read::{reader::next_bucket, settings::read_settings},
     server::{context::ErrorContext, cursor::DocumentCursor},
     value::{stored_bucket::StoredBucket, unreadable::Tell},
 };
@@ -153,6 +153,11 @@ impl<'s, T: Outlier> Extras<'s, T> {
         }
     }
 
+    read_settings!(
+        |reads| reads.collections.parents,
+        reads.collections.extras.server
+    );
+
     /// Reads in this session, which the stream borrows.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
@@ -180,6 +185,11 @@ impl<'s, T: Outlier> Values<'s, T> {
     pub(crate) fn new(collections: &Collections, scope: ParentScope) -> Self {
         Self(Extras::new(collections, scope))
     }
+
+    read_settings!(
+        |reads| reads.0.collections.parents,
+        reads.0.collections.extras.server
+    );
 
     /// Reads in this session, which the stream borrows.
     pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {

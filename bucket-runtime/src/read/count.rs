@@ -2,7 +2,11 @@
 
 use mongodb::ClientSession;
 
-use crate::{Bucket, Buckets, KeyRef, Result, protocol::command, read::reader::Reader};
+use crate::{
+    Bucket, Buckets, KeyRef, Result,
+    protocol::command,
+    read::{reader::Reader, settings::read_settings},
+};
 
 impl<T: Bucket> Buckets<T> {
     /// Counts the pages of a key, on the `_id` index alone. One round trip.
@@ -38,6 +42,8 @@ impl<'s> Count<'s> {
             session: None,
         }
     }
+
+    read_settings!(|reads| reads.reader.server);
 
     /// Counts in this session.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {

@@ -13,6 +13,7 @@ use crate::{
     read::{
         page::{Page, PageToken},
         reader::Reader,
+        settings::read_settings,
     },
     schema::id,
     value::unreadable::Tell,
@@ -97,6 +98,8 @@ impl<'s, T: Bucket> FindPage<'s, T> {
             item: PhantomData,
         }
     }
+
+    read_settings!(|reads| reads.reader.server);
 
     /// Reads in this session.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {

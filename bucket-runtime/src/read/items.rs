@@ -21,6 +21,7 @@ use crate::{
     read::{
         offset::seek,
         reader::{Reader, next_bucket},
+        settings::read_settings,
     },
     schema::spec::BucketSpec,
     server::{
@@ -177,6 +178,8 @@ impl<'s, T: Bucket> Items<'s, T> {
         self
     }
 
+    read_settings!(|reads| reads.source.server_mut());
+
     /// Reads in this session, which the stream borrows.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
         self.session = Some(session.into());
@@ -305,6 +308,13 @@ impl Source {
     fn server(&self) -> &Server {
         match self {
             Self::Key(reader, _) => &reader.server,
+            Self::All(server) => server,
+        }
+    }
+
+    fn server_mut(&mut self) -> &mut Server {
+        match self {
+            Self::Key(reader, _) => &mut reader.server,
             Self::All(server) => server,
         }
     }

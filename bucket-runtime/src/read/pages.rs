@@ -12,7 +12,7 @@ use mongodb::ClientSession;
 use crate::{
     Bucket, Buckets, Error, KeyRef, Result,
     protocol::range::Range,
-    read::{page::Page, reader::Reader},
+    read::{page::Page, reader::Reader, settings::read_settings},
     value::unreadable::Tell,
 };
 
@@ -41,6 +41,8 @@ impl<'s, T: Bucket> Pages<'s, T> {
             item: PhantomData,
         }
     }
+
+    read_settings!(|reads| reads.reader.server);
 
     /// Reads in this session, which the stream borrows.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {

@@ -14,6 +14,7 @@ use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
     protocol::{command::KeyScope, time_bounds::TimeBounds},
+    read::settings::read_settings,
     schema::spec::BucketSpec,
     server::Server,
     value::{
@@ -108,6 +109,8 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         }
         self
     }
+
+    read_settings!(|reads| reads.server);
 
     /// Reads in this session.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
