@@ -91,6 +91,28 @@ async fn main() -> Result<(), Box<dyn Error>> {
         departures.rollup(AIRPORT).windows(day..next_day).await?
     );
     print(AIRPORT, of_day.count(), &of_day.delay);
+
+    story.step(
+        "The delays of a day, hour by hour",
+        "One rollup for each document's hour, also for those without a departure.",
+    );
+    let of_day = departures.rollup(AIRPORT).windows(day..next_day);
+    let hours = show!(story, of_day.per_window().with_gaps().await?);
+    println!("\n   from   departures   minutes late on average");
+    for hour in hours.try_collect::<Vec<_>>().await? {
+        let (start, mean) = (moment(hour.start), hour.rollup.delay.mean());
+        let mean = mean.map_or(String::new(), |mean| format!("{mean:.1}"));
+        println!(
+            "   {}  {:>10}   {mean:>5}",
+            &start[11..16],
+            hour.rollup.count()
+        );
+    }
+
+    story.step(
+        "The delays of three months",
+        "The same for all airports at once.",
+    );
     let everywhere = show!(story, departures.rollup_all().await?);
     print(
         "all airports, in three months",

@@ -6,7 +6,7 @@ use std::future::IntoFuture;
 use futures_util::future::BoxFuture;
 
 use crate::{
-    Bucket, BucketPart, Buckets, Result,
+    Bucket, BucketPart, Buckets, Result, Windowed,
     bson::Bson,
     maintain::{
         change_capacity::CapacityProgress, import_flat::ImportProgress, verify::BucketProblem,
@@ -15,7 +15,9 @@ use crate::{
         Advice, ExtrasStream, FindStream, Outlier, OutlierPart, OutlierProblem, Outliers, Parent,
         PushManyError, SplitProgress, ValueStream,
     },
-    read::{items::ItemStream, page::Page, pages::PageStream, watch::WatchStream},
+    read::{
+        items::ItemStream, page::Page, pages::PageStream, rollup::RollupStream, watch::WatchStream,
+    },
     value::rollup::Rollup,
     write::{appended::Appended, bulk::AppendManyError},
 };
@@ -32,11 +34,11 @@ pub use crate::{
         Push, PushMany, Remove, RepairOutliers, SplitExisting, Values, VerifyOutliers,
     },
     read::{
-        count::Count,
+        count::{Count, CountPages},
         find_page::FindPage,
         items::{Items, Parts},
         pages::Pages,
-        rollup::ReadRollup,
+        rollup::{ReadRollup, RollupSeries},
         view::CreateView,
         watch::Watch,
     },
@@ -101,7 +103,8 @@ actions! {
     'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
     'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
     'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
-    'c ['c] Count<'c> => Result<u64>;
+    'c ['c, T: Bucket] Count<'c, T> => Result<u64>;
+    'c ['c] CountPages<'c> => Result<u64>;
     'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
     'c ['c, T: Bucket] RemoveItem<'c, T> => Result<Option<T>>;
     'c ['c, T: Bucket] RemoveStored<'c, T> => Result<Option<Bson>>;
@@ -133,6 +136,7 @@ streams! {
     'c ['c, P: BucketPart] Parts<'c, P> => ItemStream<'c, P>;
     'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
     'static [T: Bucket] Watch<T> => WatchStream<T>;
+    'c ['c, T: Windowed] RollupSeries<'c, T> => RollupStream<'c, T>;
     'c ['c, T: Outlier] Values<'c, T> => ValueStream<'c, T::Item>;
     'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
     'c ['c, T: Outlier] Find<'c, T> => FindStream<'c, T>;

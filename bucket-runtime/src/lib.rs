@@ -95,6 +95,7 @@ pub use crate::{
         items::ItemStream,
         page::{InvalidToken, Page, PageToken},
         pages::PageStream,
+        rollup::{RollupStream, WindowRollup},
         watch::{WatchStream, WatchToken},
     },
     schema::{

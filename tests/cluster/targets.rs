@@ -165,6 +165,11 @@ async fn each_call_for_a_key_asks_one_shard() {
         .asks(ONE, "count", async || trades.count(&7).await.unwrap())
         .await;
     profiled
+        .asks(ONE, "count filtered", async || {
+            trades.count(&7).filter(large()).await.unwrap()
+        })
+        .await;
+    profiled
         .asks(ONE, "page_count", async || {
             trades.page_count(&7).await.unwrap()
         })

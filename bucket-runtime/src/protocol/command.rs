@@ -260,14 +260,6 @@ pub(crate) fn equality(value: &Bson) -> Bson {
     }
 }
 
-/// The sum of the counts of the matching buckets.
-pub(crate) fn count_items(spec: &BucketSpec, filter: Document) -> [Document; 2] {
-    [
-        doc! { "$match": filter },
-        doc! { "$group": { "_id": null, "items": { "$sum": format!("${}", spec.count) } } },
-    ]
-}
-
 /// Each name with a 1: the keys of an index, or a projection.
 pub(crate) fn each_one<'n>(names: impl Iterator<Item = &'n str>) -> Document {
     names

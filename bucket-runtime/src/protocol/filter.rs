@@ -140,6 +140,11 @@ impl Node {
         matches!(self, Self::And(all) if all.is_empty())
     }
 
+    /// Whether items of one bucket can differ in it.
+    pub(crate) fn is_on_items(&self) -> bool {
+        self.mentions(false)
+    }
+
     /// The condition in the match language. Fields other than key fields are below `path`.
     pub(crate) fn flat(&self, path: &str) -> Document {
         let all = |nodes: &[Self]| Vec::from_iter(nodes.iter().map(|node| node.flat(path)));

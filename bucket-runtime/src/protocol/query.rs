@@ -122,6 +122,26 @@ impl Query {
         stages
     }
 
+    /// How many items match, as a document with the field `items`.
+    ///
+    /// A condition on key fields holds for all items of a bucket or for none, so the counts of buckets are
+    /// added up.
+    pub(crate) fn count(&self, spec: &BucketSpec, scope: Option<&KeyScope>) -> Vec<Document> {
+        let buckets = self.buckets(spec, scope, None);
+        let mut stages = vec![doc! { "$match": buckets }];
+        let number = match self.filter.is_on_items() {
+            false => Bson::String(format!("${}", spec.count)),
+            true => {
+                let path = format!("{}.", spec.items);
+                stages.push(doc! { "$unwind": format!("${}", spec.items) });
+                stages.push(doc! { "$match": self.filter.flat(&path) });
+                Bson::Int32(1)
+            }
+        };
+        stages.push(doc! { "$group": { "_id": null, "items": { "$sum": number } } });
+        stages
+    }
+
     /// The buckets that can hold matching items.
     pub(crate) fn buckets(
         &self,

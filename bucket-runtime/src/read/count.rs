@@ -1,48 +1,59 @@
-//! How many pages and items a key has.
+//! How many pages and items there are.
+
+use std::marker::PhantomData;
 
 use mongodb::ClientSession;
 
 use crate::{
     Bucket, Buckets, KeyRef, Result,
-    protocol::command,
+    protocol::{command::KeyScope, filter::Filter, query::Query},
     read::{reader::Reader, settings::read_settings},
+    server::Server,
 };
 
 impl<T: Bucket> Buckets<T> {
     /// Counts the pages of a key, on the `_id` index alone. One round trip.
-    pub fn page_count(&self, key: KeyRef<'_, T>) -> Count<'static> {
-        Count::new(self.reader(key), Counted::Pages)
-    }
-
-    /// Counts the items of a key: the server adds up the counts of its buckets. One round trip.
-    pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static> {
-        Count::new(self.reader(key), Counted::Items)
-    }
-}
-
-/// Builder of [`page_count`](crate::Buckets::page_count) and [`count`](crate::Buckets::count): await it.
-#[must_use = "nothing is counted until this is awaited"]
-pub struct Count<'s> {
-    reader: Reader,
-    what: Counted,
-    session: Option<&'s mut ClientSession>,
-}
-
-/// What a [`Count`] counts.
-pub(crate) enum Counted {
-    Items,
-    Pages,
-}
-
-impl<'s> Count<'s> {
-    pub(crate) fn new(reader: Reader, what: Counted) -> Self {
-        Self {
-            reader,
-            what,
+    pub fn page_count(&self, key: KeyRef<'_, T>) -> CountPages<'static> {
+        CountPages {
+            reader: self.reader(key),
             session: None,
         }
     }
 
+    /// Counts the items of a key: the server adds up the counts of its buckets. One round trip.
+    /// [`Count::filter`](crate::action::Count::filter) counts only those that match a condition.
+    pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static, T> {
+        Count::new(&self.writer.engine.server, Some(self.scope(key).key))
+    }
+
+    /// Counts the items of all keys. One round trip, in which the server reads all buckets, or with a
+    /// filter those that an index bounds.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String }
+    /// # async fn example(trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let all = trades.count_all().await?;
+    /// let of_mongo = trades.count_all().filter(Trade::FIELDS.ticker.eq("MDB")).await?;
+    /// println!("{of_mongo} of {all} trades");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn count_all(&self) -> Count<'static, T> {
+        Count::new(&self.writer.engine.server, None)
+    }
+}
+
+/// Builder of a count of pages: await it; see [`Buckets::page_count`](crate::Buckets::page_count).
+#[must_use = "nothing is counted until this is awaited"]
+pub struct CountPages<'s> {
+    reader: Reader,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl<'s> CountPages<'s> {
     read_settings!(|reads| reads.reader.server);
 
     /// Counts in this session.
@@ -53,16 +64,76 @@ impl<'s> Count<'s> {
 
     pub(crate) async fn execute(self) -> Result<u64> {
         let Reader { server, scope } = &self.reader;
-        let count = match self.what {
-            Counted::Items => {
-                let sum = command::count_items(scope.spec, scope.all());
-                server.sum(sum, self.session).await
-            }
-            Counted::Pages => {
-                let pages = server.by_ids(scope, scope.ids());
-                server.count_documents(pages, self.session).await
-            }
-        };
+        let pages = server.by_ids(scope, scope.ids());
+        let count = server.count_documents(pages, self.session).await;
         count.map_err(|error| self.reader.context().read(error))
+    }
+}
+
+/// Builder of a count of items: await it; see [`Buckets::count`](crate::Buckets::count) and
+/// [`Buckets::count_all`](crate::Buckets::count_all).
+#[must_use = "nothing is counted until this is awaited"]
+pub struct Count<'s, T> {
+    server: Server,
+    scope: Option<KeyScope>,
+    query: Query,
+    session: Option<&'s mut ClientSession>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<'s, T: Bucket> Count<'s, T> {
+    fn new(server: &Server, scope: Option<KeyScope>) -> Self {
+        Self {
+            server: server.clone(),
+            scope,
+            query: Query::everything(),
+            session: None,
+            item: PhantomData,
+        }
+    }
+
+    /// Counts only the items that match; called again, those that match both conditions.
+    ///
+    /// The server visits the buckets that a [read of items](crate::action::Items::filter) with this
+    /// filter would visit, and sends a single number. If the conditions name key fields alone, it adds up
+    /// the counts of the buckets; otherwise it looks at each of their items.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, quantity: i32 }
+    /// # async fn example(trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let large = trades.count(&123).filter(Trade::FIELDS.quantity.gte(100)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn filter(mut self, filter: Filter<T>) -> Self {
+        self.query.filter = self.query.filter.and(filter.node);
+        self
+    }
+
+    read_settings!(|reads| reads.server);
+
+    /// Counts in this session.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    pub(crate) async fn execute(self) -> Result<u64> {
+        let Self {
+            server,
+            scope,
+            query,
+            session,
+            ..
+        } = self;
+        let pipeline = query.count(&T::SPEC, scope.as_ref());
+        let count = server.sum(pipeline, session).await;
+        count.map_err(|error| match &scope {
+            Some(scope) => server.context_of(scope).read(error),
+            None => server.context().read(error),
+        })
     }
 }

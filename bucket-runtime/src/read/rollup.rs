@@ -1,5 +1,7 @@
 //! Adds up the rollups of buckets, on the server.
 
+mod series;
+
 use std::{
     marker::PhantomData,
     ops::{Bound, RangeBounds},
@@ -7,9 +9,10 @@ use std::{
 
 use mongodb::{
     ClientSession,
-    bson::{DateTime, Document},
+    bson::{Bson, DateTime, Document},
 };
 
+pub use self::series::{RollupSeries, RollupStream, WindowRollup};
 use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
@@ -131,23 +134,30 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
             None => server.context(),
         };
         let filter = filter(&T::SPEC, scope.as_ref(), windows);
-        let pipeline = totals::pipeline(&T::SPEC, filter);
+        let pipeline = totals::pipeline(&T::SPEC, filter, Bson::Null);
         let found = server.aggregate::<Document>(pipeline, session).await;
         let found = found.map_err(|error| context.read(error))?;
-        let found = found.into_iter().next().unwrap_or_default();
-        let number = |name| found.get(name).and_then(whole).unwrap_or(0);
-        let incomplete = number("incomplete");
-        let items = u64::try_from(number("items")).unwrap_or(0);
-        let stored = found.get_document("rollup").ok();
-        let totals = match stored {
-            Some(stored) => Totals::read(&T::SPEC, stored, items),
-            None => Some(Totals::new(&T::SPEC)),
+        let rollup = match found.first() {
+            Some(row) => read(row),
+            None => Rollup::empty(),
         };
-        totals
-            .filter(|_| incomplete == 0)
-            .and_then(|totals| Rollup::read(items, totals))
-            .ok_or_else(|| context.kind(Kind::IncompleteRollup))
+        rollup.ok_or_else(|| context.kind(Kind::IncompleteRollup))
     }
+}
+
+/// The rollup in a row; `None` if it does not cover all items.
+fn read<T: Bucket>(row: &Document) -> Option<Rollup<T>> {
+    let number = |name| row.get(name).and_then(whole).unwrap_or(0);
+    if number("incomplete") > 0 {
+        return None;
+    }
+    let items = u64::try_from(number("items")).unwrap_or(0);
+    let totals = match row.get_document("rollup") {
+        Ok(stored) => Totals::read(&T::SPEC, stored, items)?,
+        // The struct keeps nothing but the count.
+        Err(_) => Totals::new(&T::SPEC),
+    };
+    Rollup::read(items, totals)
 }
 
 /// The buckets whose rollups are added up.

@@ -37,6 +37,11 @@ impl<T: Bucket> Rollup<T> {
         self.count
     }
 
+    /// The rollup of no items.
+    pub(crate) fn empty() -> Option<Self> {
+        Self::read(0, Totals::new(&T::SPEC))
+    }
+
     /// `None` if the totals do not fit the fields' types.
     pub(crate) fn read(items: u64, totals: Totals) -> Option<Self> {
         let mut fields = RollupReader(totals.into_fields().into_iter());

@@ -110,6 +110,7 @@ impl<T: Event> Twice<T> {
             items = items.limit(limit);
         }
         let read: Vec<T> = items.await.unwrap().try_collect().await.unwrap();
+        self.agree_in_number(query).await;
 
         let expected = self.expected(query).await;
         let numbers: Vec<_> = read.iter().map(T::n).collect();
@@ -120,11 +121,32 @@ impl<T: Event> Twice<T> {
         }
     }
 
-    async fn expected(&self, query: &Query) -> Vec<i32> {
-        let mut filter = query.test.as_ref().map_or(doc! {}, |test| test.by_hand());
-        if let Some((region, user)) = query.key {
-            filter = doc! { "$and": [{ "region": region, "userId": user }, filter] };
+    async fn agree_in_number(&self, query: &Query) {
+        let count = match query.key {
+            Some((region, user)) => self.buckets.count((region, &user)),
+            None => self.buckets.count_all(),
+        };
+        let count = match &query.test {
+            Some(test) => count.filter(T::filter(test)),
+            None => count,
+        };
+        let expected = self.flat.count_documents(Self::by_hand(query));
+        assert_eq!(count.await.unwrap(), expected.await.unwrap(), "{query:?}");
+    }
+
+    /// The filter of the flat collection.
+    fn by_hand(query: &Query) -> Document {
+        let filter = query.test.as_ref().map_or(doc! {}, |test| test.by_hand());
+        match query.key {
+            Some((region, user)) => {
+                doc! { "$and": [{ "region": region, "userId": user }, filter] }
+            }
+            None => filter,
         }
+    }
+
+    async fn expected(&self, query: &Query) -> Vec<i32> {
+        let filter = Self::by_hand(query);
         let direction = if query.newest_first { -1 } else { 1 };
         let mut find = self.flat.find(filter).sort(doc! { "_id": direction });
         find = find.skip(query.skip.unwrap_or(0));

@@ -71,6 +71,7 @@ macro_rules! each_read {
         assert_eq!(done!($readings.before(&1, &first.token())), None);
         assert_eq!(done!($readings.latest(&1)).unwrap().items[0].value, 6);
         assert_eq!(done!($readings.count(&1)), 7);
+        assert_eq!(done!($readings.count_all()), 7);
         assert_eq!(done!($readings.page_count(&1)), 3);
         assert_eq!(done!($readings.rollup(&1)).value.sum(), 21);
         assert_eq!(done!($readings.rollup_all()).value.sum(), 21);

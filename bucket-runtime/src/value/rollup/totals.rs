@@ -167,14 +167,15 @@ impl FieldTotals {
     }
 }
 
-/// The stages that add up the rollups of all matching buckets. The result is one document with a
-/// bucket's field names, the number of items, and the number of buckets whose rollup is incomplete.
+/// The stages that add up the rollups of all matching buckets, for each value of an expression. Each result
+/// has that value as `_id`, a rollup with a bucket's field names, the number of items, and the number of
+/// buckets whose rollup is incomplete.
 ///
 /// Whole numbers are added as decimals, which hold any sum of them: with integers, the server would
 /// silently change to floats beyond 64 bits.
-pub(crate) fn pipeline(spec: &BucketSpec, filter: Document) -> [Document; 3] {
+pub(crate) fn pipeline(spec: &BucketSpec, filter: Document, by: Bson) -> Vec<Document> {
     let count = format!("${}", spec.count);
-    let mut group = doc! { "_id": null, "items": { "$sum": &count } };
+    let mut group = doc! { "_id": by, "items": { "$sum": &count } };
     let mut incomplete = Vec::new();
     let mut rollup = Document::new();
     for (n, field) in spec.rollups.iter().enumerate() {
@@ -200,9 +201,14 @@ pub(crate) fn pipeline(spec: &BucketSpec, filter: Document) -> [Document; 3] {
     }
     let incomplete = doc! { "$cond": [{ "$or": incomplete }, 1, 0] };
     group.insert("incomplete", doc! { "$sum": incomplete });
-    [
+    let mut told = doc! { "items": 1, "incomplete": 1 };
+    // The server refuses an empty one.
+    if !rollup.is_empty() {
+        told.insert("rollup", rollup);
+    }
+    vec![
         doc! { "$match": filter },
         doc! { "$group": group },
-        doc! { "$project": { "_id": 0, "items": 1, "incomplete": 1, "rollup": rollup } },
+        doc! { "$project": told },
     ]
 }

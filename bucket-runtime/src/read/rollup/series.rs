@@ -1,0 +1,209 @@
+//! Rollups of one time window after the other.
+
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+use mongodb::bson::{Bson, DateTime, Document, doc};
+
+use super::{ReadRollup, read};
+use crate::{
+    Bucket, Result, Windowed,
+    error::Kind,
+    schema::spec::{BucketSpec, Ordinal},
+    server::cursor::DocumentCursor,
+    value::rollup::{Rollup, totals},
+};
+
+impl<'s, T: Windowed> ReadRollup<'s, T> {
+    /// Reads a rollup of each time window, in the order of time.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "readings", id = "{sensor}_{at/1h}", capacity = 3600)]
+    /// # struct Reading { sensor: i64, at: DateTime, #[bucket(sum, min, max)] celsius: f64 }
+    /// # async fn example(db: &Database, midnight: DateTime) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let readings = Reading::buckets(db).await?;
+    /// let mut hours = readings.rollup(&7).windows(midnight..).per_window().await?;
+    /// while let Some(hour) = hours.try_next().await? {
+    ///     println!("{}: {:?} °C on average", hour.start, hour.rollup.celsius.mean());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn per_window(self) -> RollupSeries<'s, T> {
+        self.per_windows(1)
+    }
+
+    /// Reads a rollup of each group of this many time windows: with windows of an hour,
+    /// `per_windows(24)` reads one for each day of UTC. Groups are counted from 1970 on. 0 is taken for 1.
+    pub fn per_windows(self, windows: u32) -> RollupSeries<'s, T> {
+        RollupSeries {
+            rollup: self,
+            windows: windows.max(1),
+            gaps: false,
+        }
+    }
+}
+
+/// Builder of a read of a rollup for each time window: await it; see [`ReadRollup::per_window`]. The output
+/// is a [`RollupStream`].
+///
+/// One round trip per batch. The server adds up what the buckets keep, and reads no items.
+#[must_use = "nothing is added up until this is awaited"]
+pub struct RollupSeries<'s, T> {
+    rollup: ReadRollup<'s, T>,
+    windows: u32,
+    gaps: bool,
+}
+
+/// The rollup of a time window, or of several.
+#[non_exhaustive]
+pub struct WindowRollup<T: Bucket> {
+    /// When the first of the windows starts.
+    pub start: DateTime,
+    /// What their items have added up to.
+    pub rollup: Rollup<T>,
+}
+
+impl<T: Bucket> Clone for WindowRollup<T> {
+    fn clone(&self) -> Self {
+        Self {
+            start: self.start,
+            rollup: self.rollup.clone(),
+        }
+    }
+}
+
+impl<T: Bucket> fmt::Debug for WindowRollup<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WindowRollup")
+            .field("start", &self.start)
+            .field("rollup", &self.rollup)
+            .finish()
+    }
+}
+
+impl<'s, T: Windowed> RollupSeries<'s, T> {
+    /// Gives an empty rollup for each window without items between two that have some, as a chart needs
+    /// it. Otherwise such windows are left out.
+    pub fn with_gaps(mut self) -> Self {
+        self.gaps = true;
+        self
+    }
+
+    pub(crate) async fn execute(self) -> Result<RollupStream<'s, T>> {
+        let ReadRollup {
+            server,
+            scope,
+            windows,
+            session,
+            ..
+        } = self.rollup;
+        let step = step(&T::SPEC, self.windows);
+        let filter = super::filter(&T::SPEC, scope.as_ref(), windows);
+        let mut pipeline = totals::pipeline(&T::SPEC, filter, group(&T::SPEC, self.windows));
+        pipeline.push(doc! { "$sort": { "_id": 1 } });
+        let rows = server.stream::<Document>(pipeline, None, session).await;
+        let rows = rows.map_err(|error| server.context().read(error))?;
+        let state = Series {
+            rows,
+            found: None,
+            // Only then is there a next window before another one is found.
+            next: None,
+            step: self.gaps.then_some(step),
+        };
+        let series = try_unfold(
+            (state, server, scope),
+            async |(mut state, server, scope)| {
+                let context = match &scope {
+                    Some(scope) => server.context_of(scope),
+                    None => server.context(),
+                };
+                if state.found.is_none() {
+                    if !(state.rows.advance().await).map_err(|error| context.read(error))? {
+                        return Ok(None);
+                    }
+                    let row = state.rows.decode().map_err(|error| context.read(error))?;
+                    let rollup =
+                        read::<T>(&row).ok_or_else(|| context.kind(Kind::IncompleteRollup))?;
+                    let start = row.get_datetime("_id").copied().unwrap_or(DateTime::MIN);
+                    state.found = Some(WindowRollup { start, rollup });
+                }
+                let next = state.next_rollup();
+                Ok(next.map(|next| (next, (state, server, scope))))
+            },
+        );
+        Ok(RollupStream(series.boxed()))
+    }
+}
+
+/// The milliseconds of a group of windows.
+fn step(spec: &BucketSpec, windows: u32) -> i64 {
+    match spec.id.ordinal {
+        Ordinal::Window { seconds } => i64::from(seconds) * 1000 * i64::from(windows),
+        // Without windows this does not compile.
+        _ => 1,
+    }
+}
+
+/// The start of the group that a bucket's window belongs to. The server's remainder has the sign of the
+/// dividend, so times before 1970 need a second one.
+fn group(spec: &BucketSpec, windows: u32) -> Bson {
+    let window = format!("${}", spec.window_name().unwrap_or_default());
+    if windows == 1 {
+        return window.into();
+    }
+    let step = step(spec, windows);
+    let remainder = doc! { "$mod": [{ "$toLong": &window }, step] };
+    let remainder = doc! { "$mod": [{ "$add": [remainder, step] }, step] };
+    doc! { "$subtract": [window, remainder] }.into()
+}
+
+/// A series on its way.
+struct Series<'s, T: Bucket> {
+    rows: DocumentCursor<'s, Document>,
+    /// A rollup that was read and not given yet.
+    found: Option<WindowRollup<T>>,
+    /// The start of the group after the last one that was given.
+    next: Option<DateTime>,
+    /// The milliseconds of a group, if empty ones are given.
+    step: Option<i64>,
+}
+
+impl<T: Bucket> Series<'_, T> {
+    /// The found rollup, or an empty one if there is a gap before it.
+    fn next_rollup(&mut self) -> Option<WindowRollup<T>> {
+        let found = self.found.as_ref()?;
+        let gap = self.next.filter(|next| *next < found.start);
+        let rollup = match gap {
+            Some(start) => WindowRollup {
+                start,
+                rollup: Rollup::empty()?,
+            },
+            None => self.found.take()?,
+        };
+        let after = |step| DateTime::from_millis(rollup.start.timestamp_millis() + step);
+        self.next = self.step.map(after);
+        Some(rollup)
+    }
+}
+
+/// Rollups of time windows, in the order of time.
+///
+/// It holds one batch of the driver at a time. Dropping it closes the server's cursor.
+pub struct RollupStream<'s, T: Bucket>(BoxStream<'s, Result<WindowRollup<T>>>);
+
+impl<T: Bucket> Stream for RollupStream<'_, T> {
+    type Item = Result<WindowRollup<T>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_next_unpin(cx)
+    }
+}

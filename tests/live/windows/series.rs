@@ -1,0 +1,176 @@
+//! Rollups of one time window after the other are those of these windows' items.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{
+    Bucket, Buckets,
+    action::{ReadRollup, RollupSeries},
+    mongodb::bson::{DateTime, doc},
+};
+use futures_util::TryStreamExt;
+use proptest::prelude::*;
+
+use crate::support::{database::database, scale::scaled};
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "readings", id = "{sensor}_{at/1m}", capacity = 3)]
+struct Reading {
+    sensor: i64,
+    at: DateTime,
+    #[bucket(sum, min, max)]
+    value: i32,
+}
+
+const MINUTE: i64 = 60_000;
+
+/// Of two sensors, over ten minutes around the beginning of 1970.
+fn readings() -> impl Strategy<Value = Vec<Reading>> {
+    let reading = (0..2_i64, -5 * MINUTE..5 * MINUTE, -100..100);
+    let reading = reading.prop_map(|(sensor, millis, value)| Reading {
+        sensor,
+        at: DateTime::from_millis(millis),
+        value,
+    });
+    prop::collection::vec(reading, 0..30)
+}
+
+/// The start of a group of windows, and its count, sum, minimum and maximum.
+type Row = (i64, u64, i128, Option<i32>, Option<i32>);
+
+async fn told(series: RollupSeries<'_, Reading>) -> Vec<Row> {
+    let series = series.await.unwrap().map_ok(|window| {
+        let value = &window.rollup.value;
+        (
+            window.start.timestamp_millis(),
+            window.rollup.count(),
+            value.sum(),
+            value.min(),
+            value.max(),
+        )
+    });
+    series.try_collect().await.unwrap()
+}
+
+/// The same, by a `Vec` of the items.
+fn expected<'r>(readings: impl Iterator<Item = &'r Reading>, step: i64) -> Vec<Row> {
+    let mut windows = BTreeMap::<i64, Vec<i32>>::new();
+    for reading in readings {
+        let group = reading.at.timestamp_millis().div_euclid(step);
+        windows.entry(group).or_default().push(reading.value);
+    }
+    let row = |(group, values): (i64, Vec<i32>)| {
+        let sum = values.iter().copied().map(i128::from).sum();
+        let (min, max) = (values.iter().min().copied(), values.iter().max().copied());
+        (group * step, values.len() as u64, sum, min, max)
+    };
+    windows.into_iter().map(row).collect()
+}
+
+fn filled(rows: Vec<Row>, step: i64) -> Vec<Row> {
+    let mut all = Vec::<Row>::new();
+    for row in rows {
+        while let Some(last) = all
+            .last()
+            .map(|last| last.0)
+            .filter(|last| last + step < row.0)
+        {
+            all.push((last + step, 0, 0, None, None));
+        }
+        all.push(row);
+    }
+    all
+}
+
+async fn agrees(buckets: &Buckets<Reading>, readings: &[Reading], from: i64, windows: u32) {
+    let step = MINUTE * i64::from(windows);
+    // The range takes the windows that start in it.
+    let is_later =
+        |reading: &&Reading| reading.at.timestamp_millis().div_euclid(MINUTE) * MINUTE >= from;
+    let later =
+        |rollup: ReadRollup<'static, Reading>| rollup.windows(DateTime::from_millis(from)..);
+    for sensor in 0..3 {
+        let own = readings.iter().filter(|reading| reading.sensor == sensor);
+        let rows = expected(own.clone(), step);
+        let rollup = || buckets.rollup(&sensor);
+        assert_eq!(told(rollup().per_windows(windows)).await, rows);
+        let with_gaps = told(rollup().per_windows(windows).with_gaps()).await;
+        assert_eq!(with_gaps, filled(rows, step));
+        let rows = expected(own.filter(is_later), step);
+        assert_eq!(told(later(rollup()).per_windows(windows)).await, rows);
+    }
+    let all = told(buckets.rollup_all().per_windows(windows)).await;
+    assert_eq!(all, expected(readings.iter(), step));
+}
+
+#[test]
+fn a_series_of_rollups_is_that_of_the_items() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let db = runtime.block_on(database("series"));
+    let config = ProptestConfig {
+        cases: scaled(40),
+        failure_persistence: None,
+        max_shrink_iters: 50,
+        ..Default::default()
+    };
+    let start = -6..6_i64;
+    proptest!(config, |(readings in readings(), start in start, windows in 1..8_u32)| {
+        runtime.block_on(async {
+            let _ = db.collection::<Reading>("readings").drop().await;
+            let buckets = Reading::buckets(&db).await.unwrap();
+            buckets.append_many(readings.clone()).await.unwrap();
+            agrees(&buckets, &readings, start * MINUTE, windows).await;
+        });
+    });
+}
+
+/// Buckets that keep nothing but their count.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "visits", id = "{page}_{at/1m}", capacity = 3)]
+struct Visit {
+    page: i64,
+    at: DateTime,
+}
+
+#[tokio::test]
+async fn a_rollup_without_fields_counts() {
+    let db = database("series_bare").await;
+    let visits = Visit::buckets(&db).await.unwrap();
+    for minute in [0, 0, 2] {
+        let at = DateTime::from_millis(minute * MINUTE);
+        visits.append(&Visit { page: 1, at }).await.unwrap();
+    }
+    assert_eq!(visits.rollup(&1).await.unwrap().count(), 3);
+    assert_eq!(visits.rollup(&2).await.unwrap().count(), 0);
+    let series = visits.rollup_all().per_window().with_gaps().await.unwrap();
+    let counts = series.map_ok(|window| window.rollup.count());
+    assert_eq!(counts.try_collect::<Vec<_>>().await.unwrap(), [2, 0, 1]);
+}
+
+#[tokio::test]
+async fn a_series_ends_at_a_rollup_that_does_not_cover_its_items() {
+    let db = database("series_incomplete").await;
+    let buckets = Reading::buckets(&db).await.unwrap();
+    for minute in 0..3 {
+        let at = DateTime::from_millis(minute * MINUTE);
+        let reading = Reading {
+            sensor: 1,
+            at,
+            value: 1,
+        };
+        buckets.append(&reading).await.unwrap();
+    }
+    let lost = doc! { "$unset": { "rollup": 1 } };
+    let of_second = doc! { "window": DateTime::from_millis(MINUTE) };
+    buckets
+        .collection()
+        .update_one(of_second, lost)
+        .await
+        .unwrap();
+    let mut series = buckets.rollup(&1).per_window().with_gaps().await.unwrap();
+    assert_eq!(series.try_next().await.unwrap().unwrap().rollup.count(), 1);
+    let error = series.try_next().await.unwrap_err();
+    assert!(error.is_incomplete_rollup(), "{error}");
+    // 0 is taken for 1, and a group that ends before the damage is read.
+    let series = buckets.rollup(&1).windows(..DateTime::from_millis(MINUTE));
+    assert_eq!(told(series.per_windows(0)).await.len(), 1);
+}
