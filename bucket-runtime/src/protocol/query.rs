@@ -5,8 +5,16 @@ mod place;
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    protocol::{command::KeyScope, filter::Node, range::Range, time_bounds::TimeBounds},
-    schema::{id, spec::BucketSpec},
+    protocol::{
+        command::{KeyScope, each_one},
+        filter::Node,
+        range::Range,
+        time_bounds::TimeBounds,
+    },
+    schema::{
+        id,
+        spec::{BucketSpec, KeyName},
+    },
 };
 
 /// Which items a read returns, in which order.
@@ -194,11 +202,8 @@ fn projection(spec: &BucketSpec, item: Bson) -> Document {
 
 /// The id and the key of a bucket.
 fn key_projection(spec: &BucketSpec) -> Document {
-    let key = spec.key.iter().flat_map(|key| {
-        let names = std::iter::once(&key.name).chain(key.aliases);
-        names.map(|name| ((*name).to_owned(), Bson::Int32(1)))
-    });
-    key.collect()
+    let names = |key: &'static KeyName| std::iter::once(&key.name).chain(key.aliases);
+    each_one(spec.key.iter().flat_map(names).copied())
 }
 
 /// The stage `$limit`; `None` if there cannot be that many items.

@@ -131,9 +131,6 @@ impl<'s, T: Bucket> Count<'s, T> {
         } = self;
         let pipeline = query.count(&T::SPEC, scope.as_ref());
         let count = server.sum(pipeline, session).await;
-        count.map_err(|error| match &scope {
-            Some(scope) => server.context_of(scope).read(error),
-            None => server.context().read(error),
-        })
+        count.map_err(|error| server.context_of_any(scope.as_ref()).read(error))
     }
 }

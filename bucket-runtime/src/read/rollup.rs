@@ -129,10 +129,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
             session,
             ..
         } = self;
-        let context = match &scope {
-            Some(scope) => server.context_of(scope),
-            None => server.context(),
-        };
+        let context = server.context_of_any(scope.as_ref());
         let filter = filter(&T::SPEC, scope.as_ref(), windows);
         let pipeline = totals::pipeline(&T::SPEC, filter, Bson::Null);
         let found = server.aggregate::<Document>(pipeline, session).await;

@@ -56,6 +56,9 @@ impl<'s, T: Windowed> ReadRollup<'s, T> {
 /// is a [`RollupStream`].
 ///
 /// One round trip per batch. The server adds up what the buckets keep, and reads no items.
+///
+/// A window whose buckets do not keep the rollup of all their items ends the stream with
+/// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup).
 #[must_use = "nothing is added up until this is awaited"]
 pub struct RollupSeries<'s, T> {
     rollup: ReadRollup<'s, T>,
@@ -70,6 +73,17 @@ pub struct WindowRollup<T: Bucket> {
     pub start: DateTime,
     /// What their items have added up to.
     pub rollup: Rollup<T>,
+}
+
+impl<T: Bucket> WindowRollup<T> {
+    /// The rollup in a row; `None` if it does not cover all items, or if another program has stored a
+    /// window that is no date.
+    fn of(row: &Document) -> Option<Self> {
+        Some(Self {
+            start: *row.get_datetime("_id").ok()?,
+            rollup: read(row)?,
+        })
+    }
 }
 
 impl<T: Bucket> Clone for WindowRollup<T> {
@@ -111,30 +125,24 @@ impl<'s, T: Windowed> RollupSeries<'s, T> {
         let mut pipeline = totals::pipeline(&T::SPEC, filter, group(&T::SPEC, self.windows));
         pipeline.push(doc! { "$sort": { "_id": 1 } });
         let rows = server.stream::<Document>(pipeline, None, session).await;
-        let rows = rows.map_err(|error| server.context().read(error))?;
+        let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;
         let state = Series {
             rows,
             found: None,
-            // Only then is there a next window before another one is found.
             next: None,
             step: self.gaps.then_some(step),
         };
         let series = try_unfold(
             (state, server, scope),
             async |(mut state, server, scope)| {
-                let context = match &scope {
-                    Some(scope) => server.context_of(scope),
-                    None => server.context(),
-                };
+                let context = server.context_of_any(scope.as_ref());
                 if state.found.is_none() {
                     if !(state.rows.advance().await).map_err(|error| context.read(error))? {
                         return Ok(None);
                     }
                     let row = state.rows.decode().map_err(|error| context.read(error))?;
-                    let rollup =
-                        read::<T>(&row).ok_or_else(|| context.kind(Kind::IncompleteRollup))?;
-                    let start = row.get_datetime("_id").copied().unwrap_or(DateTime::MIN);
-                    state.found = Some(WindowRollup { start, rollup });
+                    let found = WindowRollup::of(&row);
+                    state.found = Some(found.ok_or_else(|| context.kind(Kind::IncompleteRollup))?);
                 }
                 let next = state.next_rollup();
                 Ok(next.map(|next| (next, (state, server, scope))))
@@ -144,13 +152,14 @@ impl<'s, T: Windowed> RollupSeries<'s, T> {
     }
 }
 
-/// The milliseconds of a group of windows.
+/// The milliseconds of a group of windows: at most half of what fits, since the server adds two.
 fn step(spec: &BucketSpec, windows: u32) -> i64 {
-    match spec.id.ordinal {
-        Ordinal::Window { seconds } => i64::from(seconds) * 1000 * i64::from(windows),
-        // Without windows this does not compile.
-        _ => 1,
-    }
+    let Ordinal::Window { seconds } = spec.id.ordinal else {
+        // Without windows a series does not compile.
+        return 1;
+    };
+    let window = i64::from(seconds) * 1000;
+    window.saturating_mul(windows.into()).min(i64::MAX / 2)
 }
 
 /// The start of the group that a bucket's window belongs to. The server's remainder has the sign of the
@@ -189,7 +198,8 @@ impl<T: Bucket> Series<'_, T> {
             },
             None => self.found.take()?,
         };
-        let after = |step| DateTime::from_millis(rollup.start.timestamp_millis() + step);
+        let start = rollup.start.timestamp_millis();
+        let after = |step| DateTime::from_millis(start.saturating_add(step));
         self.next = self.step.map(after);
         Some(rollup)
     }
