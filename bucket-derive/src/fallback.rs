@@ -5,8 +5,4 @@ mod outlier;
 mod part;
 mod unsent;
 
-pub(crate) use self::{
-    bucket::bucket,
-    outlier::outlier,
-    part::{bucket_part, outlier_part},
-};
+pub(crate) use self::{bucket::bucket, outlier::outlier, part::part};

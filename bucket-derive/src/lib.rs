@@ -26,10 +26,7 @@ use proc_macro::TokenStream;
 use proc_macro2::TokenStream as TokenStream2;
 use syn::DeriveInput;
 
-use crate::{
-    errors::Errors,
-    parse::attr::{BUCKET_PART, Derive, OUTLIER_PART},
-};
+use crate::{errors::Errors, model::part::Pattern};
 
 /// Stores a struct in buckets: see `bucket_runtime::Bucket`, which re-exports this derive.
 #[cfg(not(fuzzing))]
@@ -83,27 +80,20 @@ fn outlier(input: TokenStream2) -> TokenStream2 {
 }
 
 fn bucket_part(input: TokenStream2) -> TokenStream2 {
-    let (expand, fall_back) = (expand::part::bucket, fallback::bucket_part);
-    part(input, &BUCKET_PART, expand, fall_back)
+    part(input, Pattern::Bucket)
 }
 
 fn outlier_part(input: TokenStream2) -> TokenStream2 {
-    let (expand, fall_back) = (expand::part::outlier, fallback::outlier_part);
-    part(input, &OUTLIER_PART, expand, fall_back)
+    part(input, Pattern::Outlier)
 }
 
-fn part(
-    input: TokenStream2,
-    derive: &'static Derive,
-    expand: impl Fn(&check::part::Checked<'_>) -> TokenStream2,
-    fall_back: impl Fn(&model::part::Model<'_>, syn::Error) -> TokenStream2,
-) -> TokenStream2 {
+fn part(input: TokenStream2, pattern: Pattern) -> TokenStream2 {
     parsed(input, |input| {
         let mut errors = Errors::new();
-        let model = model::part::Model::read(input, derive, &mut errors);
+        let model = model::part::Model::read(input, pattern, &mut errors);
         match check::part::check(&model, errors) {
-            Ok(checked) => expand(&checked),
-            Err(error) => fall_back(&model, error),
+            Ok(checked) => expand::part::expand(&checked),
+            Err(error) => fallback::part(&model, error),
         }
     })
 }

@@ -8,7 +8,10 @@ use super::{
     serde_words::{check_field_words, check_struct_words},
     values::check_required,
 };
-use crate::{errors::Errors, model::part::Model};
+use crate::{
+    errors::Errors,
+    model::part::{Model, Pattern},
+};
 
 /// A model that keeps all rules, with the value that is then present.
 pub(crate) struct Checked<'a> {
@@ -18,7 +21,7 @@ pub(crate) struct Checked<'a> {
 
 /// Checks all rules, and returns the model, or every error found so far.
 pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
-    let derive = model.derive;
+    let derive = model.pattern.derive();
     let is_struct = check_is_struct(model.input, derive, &mut errors);
     check_generics(model, &mut errors);
     check_references(&model.fields, derive, &mut errors);
@@ -51,7 +54,7 @@ fn check_generics(model: &Model<'_>, errors: &mut Errors) {
     if generics.params.is_empty() {
         return;
     }
-    let message = format!("`{}` takes no parameters", model.derive.name);
+    let message = format!("`{}` takes no parameters", model.pattern.derive().name);
     errors.push(
         &generics.params,
         message,
@@ -61,7 +64,7 @@ fn check_generics(model: &Model<'_>, errors: &mut Errors) {
 
 fn check_serde(model: &Model<'_>, errors: &mut Errors) {
     check_struct_words(&model.serde.entries, errors);
-    check_struct(&model.serde, model.derive, errors);
+    check_struct(&model.serde, model.pattern.derive(), errors);
     check_rename_rule(&model.serde, errors);
     for field in &model.fields {
         check_field_words(&field.serde.entries, errors);
@@ -81,7 +84,7 @@ fn check_serde(model: &Model<'_>, errors: &mut Errors) {
 
 /// The element's struct is another one, and lacks the key fields.
 fn check_default(model: &Model<'_>, errors: &mut Errors) {
-    if model.derive.name == "BucketPart"
+    if model.pattern == Pattern::Bucket
         && let Some(entry) = model.serde.find("default")
     {
         let message = "a part of an item has no default as a whole";

@@ -14,10 +14,20 @@ use crate::{
         generics,
         spans::{last_span, located_at},
     },
-    model::{Field, part::Model},
+    model::{
+        Field,
+        part::{Model, Pattern},
+    },
 };
 
-pub(crate) fn bucket(checked: &Checked<'_>) -> TokenStream {
+pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
+    match checked.model.pattern {
+        Pattern::Bucket => bucket(checked),
+        Pattern::Outlier => outlier(checked),
+    }
+}
+
+fn bucket(checked: &Checked<'_>) -> TokenStream {
     let (model, of) = (checked.model, checked.of);
     let (krate, import) = (model.attr.krate(), model.attr.import());
     let (ident, names) = (&model.input.ident, names(model));
@@ -26,8 +36,8 @@ pub(crate) fn bucket(checked: &Checked<'_>) -> TokenStream {
         .fields
         .iter()
         .map(|field| match is_read_plainly(field) {
-            true => form(model, field, "Bucket", "form", &constant(field)),
-            false => form(model, field, "Bucket", "own_form", &unnamed()),
+            true => form(model, field, "form", &constant(field)),
+            false => form(model, field, "own_form", &quote!(_)),
         });
     let serde = serde_path(&model.serde, &krate);
     let container = model.serde.entries.iter().map(|entry| &entry.tokens);
@@ -76,13 +86,13 @@ pub(crate) fn bucket(checked: &Checked<'_>) -> TokenStream {
     }
 }
 
-pub(crate) fn outlier(checked: &Checked<'_>) -> TokenStream {
+fn outlier(checked: &Checked<'_>) -> TokenStream {
     let (model, of) = (checked.model, checked.of);
     let (krate, import) = (model.attr.krate(), model.attr.import());
     let (ident, names) = (&model.input.ident, names(model));
     let whole = whole(of, &krate, "outlier");
     let forms = model.fields.iter();
-    let forms = forms.map(|field| form(model, field, "Outlier", "form", &unnamed()));
+    let forms = forms.map(|field| form(model, field, "form", &quote!(_)));
     quote! {
         #[allow(deprecated)]
         const _: () = {
@@ -116,16 +126,17 @@ fn names<'m>(model: &'m Model<'_>) -> Vec<&'m String> {
 fn form(
     model: &Model<'_>,
     field: &Field<'_, ()>,
-    pattern: &str,
     function: &str,
     constant: &impl ToTokens,
 ) -> TokenStream {
     let (at, krate) = (field.ident.span(), model.attr.krate());
     let (ident, ty, name) = (field.ident, ty(model, field), field.serde.read.first());
-    let pattern = Ident::new(pattern, Span::call_site());
+    let whole = match model.pattern {
+        Pattern::Bucket => quote!(<__Of as #krate::Bucket>),
+        Pattern::Outlier => quote!(<__Of as #krate::Outlier>),
+    };
     let function = Ident::new(function, at);
-    let original =
-        quote!(#krate::__private::part::original(&<__Of as #krate::#pattern>::FIELDS.#ident));
+    let original = quote!(#krate::__private::part::original(&#whole::FIELDS.#ident));
     let original = located_at(&original, at);
     let form = quote_spanned!(at=> #original.#function::<#ty>(#name));
     quote!(const #constant: ::core::primitive::u8 = #form;)
@@ -143,8 +154,4 @@ fn is_read_plainly(field: &Field<'_, ()>) -> bool {
 
 fn constant(field: &Field<'_, ()>) -> Ident {
     format_ident!("__form_of_{}", field.name, span = Span::call_site())
-}
-
-fn unnamed() -> TokenStream {
-    quote!(_)
 }

@@ -6,15 +6,31 @@ use super::{Field, fields};
 use crate::{
     errors::Errors,
     parse::{
-        attr::{Derive, PartAttr},
+        attr::{BUCKET_PART, Derive, OUTLIER_PART, PartAttr},
         serde_attr,
     },
 };
 
+/// How the whole struct is stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    Bucket,
+    Outlier,
+}
+
+impl Pattern {
+    pub(crate) fn derive(self) -> &'static Derive {
+        match self {
+            Self::Bucket => &BUCKET_PART,
+            Self::Outlier => &OUTLIER_PART,
+        }
+    }
+}
+
 /// A struct that derives `BucketPart` or `OutlierPart`, with its syntax nodes for their spans.
 pub(crate) struct Model<'a> {
     pub(crate) input: &'a DeriveInput,
-    pub(crate) derive: &'static Derive,
+    pub(crate) pattern: Pattern,
     pub(crate) attr: PartAttr,
     pub(crate) serde: serde_attr::Container,
     /// Empty unless the input is a struct with named fields.
@@ -22,17 +38,13 @@ pub(crate) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    pub(crate) fn read(
-        input: &'a DeriveInput,
-        derive: &'static Derive,
-        errors: &mut Errors,
-    ) -> Self {
+    pub(crate) fn read(input: &'a DeriveInput, pattern: Pattern, errors: &mut Errors) -> Self {
         let attr = PartAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);
-        let fields = fields(input, derive, &serde, errors, |_, _| ());
+        let fields = fields(input, pattern.derive(), &serde, errors, |_, _| ());
         Self {
             input,
-            derive,
+            pattern,
             attr,
             serde,
             fields,

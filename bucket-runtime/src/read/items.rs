@@ -327,10 +327,7 @@ impl Source {
     }
 
     fn context(&self) -> ErrorContext<'_> {
-        match self {
-            Self::Key(reader, _) => reader.context(),
-            Self::All(server) => server.context(),
-        }
+        self.server().context_of_any(self.scope())
     }
 }
 

@@ -27,8 +27,8 @@ use crate::{
 /// How many commands of one handle may be in flight for whatever waits.
 const WORKERS: usize = 4;
 
-/// How many may be in flight if for each further one at least [`SHARED`] keys are ready. The driver's pool has ten
-/// connections by default, so some are left for other calls.
+/// How many may be in flight if for each further one at least [`SHARED`] keys are ready. The driver's pool
+/// has ten connections by default, so some are left for other calls.
 const MOST_WORKERS: usize = 8;
 
 /// How many keys must be ready for a further command.

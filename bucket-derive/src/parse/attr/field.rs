@@ -26,6 +26,11 @@ impl FieldAttr {
         let mut parsed = Self::default();
         let own = |attr: &&Attribute| attr.path().is_ident(derive.attribute);
         for attr in field.attrs.iter().filter(own) {
+            if derive.words.is_empty() {
+                let message = format!("`{}` belongs to the struct", derive.attribute);
+                errors.push(attr, message, "remove it: fields are read by their names");
+                continue;
+            }
             let entries = list::of_attributes(std::slice::from_ref(attr), derive.attribute);
             // `#[outlier]`, `#[outlier()]` and `#[outlier = …]` mark nothing.
             if entries.is_empty() {
@@ -38,11 +43,6 @@ impl FieldAttr {
                 errors.push(at, message, derive.mark());
             }
             for entry in entries {
-                if derive.words.is_empty() {
-                    let message = format!("`{}` belongs to the struct", derive.attribute);
-                    errors.push(attr, message, "remove it: fields are read by their names");
-                    break;
-                }
                 parsed.add(field, &entry, derive, errors);
             }
         }

@@ -95,10 +95,8 @@ impl<T: Bucket> Load<T> {
         }
         let scopes: Vec<_> = numbered.iter().map(|at| &keys[*at].scope).collect();
         let last = self.engine.server.last_buckets(&scopes).await;
-        for (at, last) in numbered
-            .iter()
-            .zip(last.map_err(|error| self.failed(error))?)
-        {
+        let last = last.map_err(|error| self.failed(error))?;
+        for (at, last) in numbered.iter().zip(last) {
             keys[*at].newest_bucket = NewestBucket::by_last(last);
         }
         Ok(())
