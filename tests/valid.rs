@@ -65,6 +65,7 @@ fixtures! {
         millis
         minimal
         names
+        nested
         newtype_key
         numbered
         only_keys

@@ -5,6 +5,7 @@
 
 pub(crate) mod bucket;
 pub(crate) mod names;
+pub(crate) mod nested;
 pub(crate) mod outlier;
 pub(crate) mod part;
 mod readback;

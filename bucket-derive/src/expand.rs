@@ -7,6 +7,7 @@ pub(crate) mod fields;
 pub(crate) mod fit;
 pub(crate) mod generics;
 pub(crate) mod limit;
+pub(crate) mod nested;
 pub(crate) mod outlier;
 pub(crate) mod part;
 pub(crate) mod rollup;

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::{bucket, bucket_part, outlier, outlier_part};
+use crate::{bucket, bucket_part, nested, outlier, outlier_part};
 
 /// Puts each line of the input in the place of an attribute: the derives write items and never panic.
 pub fn derives(input: &[u8]) {
@@ -50,6 +50,20 @@ pub fn derives(input: &[u8]) {
             struct Part { #[serde(#field)] a: i64, #[part(#word)] r#b: String }
         }));
     }
+    items(nested(quote! {
+        #[fields(#list)]
+        #[serde(#serde)]
+        struct Inside { #[serde(#field)] a: i64, #[fields(#word)] r#b: Option<Other> }
+    }));
+    items(nested(quote! {
+        #[fields(#list)]
+        #[serde(#serde)]
+        enum Inside {
+            #[serde(#field)] One { #[serde(#field)] a: i64 },
+            #[serde(#field)] Two(#[fields(#word)] Other),
+            Three,
+        }
+    }));
 }
 
 /// The output of `Bucket`.

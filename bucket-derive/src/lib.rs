@@ -57,6 +57,13 @@ pub fn derive_outlier_part(input: TokenStream) -> TokenStream {
     outlier_part(input.into()).into()
 }
 
+/// Names the fields inside a value: see `bucket_runtime::Fields`, which re-exports this derive.
+#[cfg(not(fuzzing))]
+#[proc_macro_derive(Fields, attributes(fields, serde))]
+pub fn derive_fields(input: TokenStream) -> TokenStream {
+    nested(input.into()).into()
+}
+
 fn bucket(input: TokenStream2) -> TokenStream2 {
     parsed(input, |input| {
         let mut errors = Errors::new();
@@ -94,6 +101,17 @@ fn part(input: TokenStream2, pattern: Pattern) -> TokenStream2 {
         match check::part::check(&model, errors) {
             Ok(checked) => expand::part::expand(&checked),
             Err(error) => fallback::part(&model, error),
+        }
+    })
+}
+
+fn nested(input: TokenStream2) -> TokenStream2 {
+    parsed(input, |input| {
+        let mut errors = Errors::new();
+        let model = model::nested::Model::read(input, &mut errors);
+        match check::nested::check(&model, errors) {
+            Ok(()) => expand::nested::expand(&model),
+            Err(error) => fallback::nested(&model, error),
         }
     })
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod bucket;
 pub(crate) mod guess;
+pub(crate) mod nested;
 pub(crate) mod outlier;
 pub(crate) mod part;
 
@@ -38,14 +39,21 @@ fn fields<'a, Part>(
     errors: &mut Errors,
     part: impl Fn(&str, &serde_attr::Field) -> Part,
 ) -> Vec<Field<'a, Part>> {
-    let fields = match &input.data {
-        Data::Struct(data) => match &data.fields {
-            Fields::Named(fields) => Some(&fields.named),
-            _ => None,
-        },
-        _ => None,
-    };
-    let nodes = fields.into_iter().flatten();
+    match &input.data {
+        Data::Struct(data) => named(&data.fields, derive, container, errors, part),
+        _ => Vec::new(),
+    }
+}
+
+/// The fields that have names.
+fn named<'a, Part>(
+    fields: &'a Fields,
+    derive: &Derive,
+    container: &serde_attr::Container,
+    errors: &mut Errors,
+    part: impl Fn(&str, &serde_attr::Field) -> Part,
+) -> Vec<Field<'a, Part>> {
+    let nodes = fields.iter();
     nodes
         .filter_map(|node| {
             let ident = node.ident.as_ref()?;

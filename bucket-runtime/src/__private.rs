@@ -80,7 +80,7 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static> ItemsField
 pub type Serialized<S> = Result<<S as Serializer>::Ok, <S as Serializer>::Error>;
 
 /// Stands for a field after a mistake, so that conditions on it cause no further messages.
-pub const fn no_field<T, V, S>() -> Field<T, V, S> {
+pub const fn no_field<T, V, S, P>() -> Field<T, V, S, P> {
     Field::nothing()
 }
 

@@ -90,7 +90,10 @@ pub use crate::{
         OutlierProblem, Outliers, Parent, ParentFilter, PushManyError, SplitProgress, ValueStream,
     },
     part::BucketPart,
-    protocol::{field::Field, filter::Filter},
+    protocol::{
+        field::{Field, Fields},
+        filter::Filter,
+    },
     read::{
         items::ItemStream,
         page::{InvalidToken, Page, PageToken},
@@ -123,4 +126,4 @@ pub use bucket_derive::Bucket;
 #[doc = include_str!("docs/outlier.md")]
 pub use bucket_derive::Outlier;
 
-pub use bucket_derive::{BucketPart, OutlierPart};
+pub use bucket_derive::{BucketPart, Fields, OutlierPart};

@@ -4,6 +4,7 @@
 pub(crate) mod blocking;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod flat_view;
+pub(crate) mod nested;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod paging;
 #[cfg(not(feature = "bson-3"))]

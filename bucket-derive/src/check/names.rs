@@ -3,7 +3,11 @@
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
-use crate::{errors::Errors, model::Field, parse::attr::Derive};
+use crate::{
+    errors::Errors,
+    model::{Field, guess},
+    parse::attr::Derive,
+};
 
 /// What is wrong with a field's name (MongoDB manual, "Field Names"). In an update, a dot or a leading
 /// dollar sign would also have another meaning.
@@ -71,6 +75,11 @@ pub(super) fn check_indexes<Part>(
         let Some(at) = field.attr.word(word) else {
             continue;
         };
+        if !field.attr.indexes.is_empty() && !guess::may_have_fields(&field.node.ty) {
+            let message = format_args!("`{}` is no struct with fields inside", field.name);
+            errors.push(at, message, format_args!("#[{}({word})]", derive.attribute));
+            continue;
+        }
         let wrong = match field.serde.write.as_deref() {
             None if field.serde.has("flatten") => {
                 "is flattened, so nothing is stored under its name"
@@ -98,7 +107,11 @@ pub(super) fn check_index_count<Part>(
     errors: &mut Errors,
 ) {
     let most = 64 - taken;
-    let marked = fields.iter().filter_map(|field| field.attr.word("index"));
+    let marked = fields.iter().flat_map(|field| {
+        let indexes = field.attr.indexes.len().max(1);
+        let word = field.attr.word("index");
+        word.into_iter().flat_map(move |word| vec![word; indexes])
+    });
     for word in marked.skip(most) {
         errors.push(
             word,

@@ -189,8 +189,8 @@ fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
     let rollups = &rollups.spec;
     let time = model.time().map(|time| &time.serde.write);
     let time = time.map(|name| quote!(.time(#name)));
-    let indexes = fields::indexed(&model.fields);
-    let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
+    let this = generics::self_type(model.input);
+    let indexes = fields::indexes(&model.fields, &quote!(<#this as #krate::Bucket>));
     let unique = model
         .unique()
         .and_then(|unique| unique.serde.write.as_ref());

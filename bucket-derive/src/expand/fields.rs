@@ -2,12 +2,14 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{DeriveInput, ExprPath, Path, Type, ext::IdentExt, spanned::Spanned};
+use syn::{
+    Attribute, DeriveInput, ExprPath, Path, Type, Visibility, ext::IdentExt, spanned::Spanned,
+};
 
 use crate::{
     check::names::not_a_field_name,
     expand::{bounds, fit::Types, generics, spans::located_at},
-    model::Field,
+    model::{Field, guess},
     parse::list::Entry,
 };
 
@@ -55,29 +57,44 @@ pub(crate) fn fields<Part>(
     let (parameters, arguments, _) = input.generics.split_for_impl();
     let clause = generics::where_clause(&generics::of_struct(input));
     let visibility = &input.vis;
-    let definitions = named.iter().map(|(field, _)| {
-        let (visibility, ident) = (&field.node.vis, field.ident);
+    let place = Place {
+        krate,
+        of: &this,
+        within: &quote!(#krate::field::Root),
+        names: &quote!(#ident #arguments),
+    };
+    let definitions = named.iter().enumerate().map(|(n, (field, _))| {
         let ty = types.of(input, field);
-        let stored = stored(field, form(field)).map(|marker| quote!(, #krate::field::#marker));
-        let docs = field.node.attrs.iter();
-        let docs = docs.filter(|attr| attr.path().is_ident("doc"));
-        quote!(#(#docs)* #visibility #ident: #krate::Field<#this, #ty #stored>)
+        place.definition(field, &field.node.vis, &ty, form(field), n)
     });
     let values = named.iter().map(|(field, name)| {
         let ident = field.ident;
-        let value = value(krate, field, name, form(field));
+        let value = value(krate, field, &quote!(#name), form(field));
         quote!(#ident: #value)
     });
     let nothing = named.iter().map(|(field, _)| {
         let ident = field.ident;
         quote!(#ident: #krate::__private::no_field())
     });
+    let nested = named
+        .iter()
+        .any(|(field, _)| has_path(field, form(field)))
+        .then(|| {
+            let names = named.iter().map(|(_, name)| name);
+            quote! {
+                #[automatically_derived]
+                impl #parameters #krate::field::Names for #ident #arguments #clause {
+                    const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
+                }
+            }
+        });
     Fields {
         definition: quote! {
             #[allow(dead_code, non_camel_case_types, non_snake_case)]
             #visibility struct #ident #parameters #clause {
                 #(#definitions),*
             }
+            #nested
         },
         members: quote! {
             type Fields = #ident #arguments;
@@ -90,6 +107,57 @@ pub(crate) fn fields<Part>(
     }
 }
 
+/// Where fields stand.
+pub(crate) struct Place<'t> {
+    pub(crate) krate: &'t Path,
+    /// The struct that conditions on them are for.
+    pub(crate) of: &'t TokenStream,
+    /// The path of the document that they are in.
+    pub(crate) within: &'t TokenStream,
+    /// The type that has their names.
+    pub(crate) names: &'t TokenStream,
+}
+
+impl Place<'_> {
+    /// The typed field, as a field of the struct behind `FIELDS`; its name is the `n`th.
+    pub(crate) fn definition<Part>(
+        &self,
+        field: &Field<'_, Part>,
+        visibility: &Visibility,
+        ty: &TokenStream,
+        form: Form,
+        n: usize,
+    ) -> TokenStream {
+        let (krate, of, ident) = (self.krate, self.of, field.ident);
+        let stored = match (stored(field, form), has_path(field, form)) {
+            (Some(marker), _) => Some(quote!(, #krate::field::#marker)),
+            (None, true) => {
+                let at = self.path(n);
+                Some(quote!(, #krate::field::Plain, #at))
+            }
+            (None, false) => None,
+        };
+        let docs = docs(&field.node.attrs);
+        quote!(#(#docs)* #visibility #ident: #krate::Field<#of, #ty #stored>)
+    }
+
+    /// The path of the `n`th name.
+    pub(crate) fn path(&self, n: usize) -> TokenStream {
+        let (krate, within, names) = (self.krate, self.within, self.names);
+        quote!(#krate::field::At<#within, #names, #n>)
+    }
+}
+
+/// The attributes that hold docs.
+pub(crate) fn docs(attrs: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attrs.iter().filter(|attr| attr.path().is_ident("doc"))
+}
+
+/// Whether the typed field leads to fields inside.
+fn has_path<Part>(field: &Field<'_, Part>, form: Form) -> bool {
+    form == Form::Serde && writer(field).is_none() && guess::may_have_fields(&field.node.ty)
+}
+
 /// The stored names of these fields; `None` if there may be others, too.
 pub(crate) fn all_names<'f, Part: 'f>(
     fields: impl Iterator<Item = &'f Field<'f, Part>>,
@@ -98,16 +166,34 @@ pub(crate) fn all_names<'f, Part: 'f>(
     stored.map(name).collect()
 }
 
-/// The stored names of the indexed fields.
-pub(crate) fn indexed<'f, Part>(fields: &'f [Field<'f, Part>]) -> Vec<&'f str> {
+/// The call that names the indexed fields in a spec, if there are any. `whole` is the struct as one of the
+/// trait that has `FIELDS`.
+pub(crate) fn indexes<Part>(
+    fields: &[Field<'_, Part>],
+    whole: &TokenStream,
+) -> Option<TokenStream> {
     let marked = fields
         .iter()
         .filter(|field| field.attr.word("index").is_some());
-    marked.filter_map(name).collect()
+    let names = marked.flat_map(|field| {
+        let whole_field = name(field).filter(|_| field.attr.indexes.is_empty());
+        let nested = field.attr.indexes.iter().map(|path| {
+            let ident = field.ident;
+            let inside = path
+                .iter()
+                .map(|step| quote_spanned!(step.span()=> .inside().#step));
+            // The compiler keeps the value of a constant, and not that of a call.
+            quote!(const { #whole::FIELDS.#ident #(#inside)*.name() })
+        });
+        let whole_field = whole_field.map(|name| quote!(#name));
+        whole_field.into_iter().chain(nested).collect::<Vec<_>>()
+    });
+    let names = Vec::from_iter(names);
+    (!names.is_empty()).then(|| quote!(.indexes(&[#(#names),*])))
 }
 
 /// The stored name, if the field has one that a query can spell.
-fn name<'f, Part>(field: &'f Field<'_, Part>) -> Option<&'f str> {
+pub(crate) fn name<'f, Part>(field: &'f Field<'_, Part>) -> Option<&'f str> {
     let name = field.serde.write.as_deref()?;
     not_a_field_name(name).is_none().then_some(name)
 }
@@ -144,7 +230,13 @@ fn stored<Part>(field: &Field<'_, Part>, form: Form) -> Option<Ident> {
     }
 }
 
-fn value<Part>(krate: &Path, field: &Field<'_, Part>, name: &str, form: Form) -> TokenStream {
+/// The typed field of this name.
+pub(crate) fn value<Part>(
+    krate: &Path,
+    field: &Field<'_, Part>,
+    name: &TokenStream,
+    form: Form,
+) -> TokenStream {
     let value = match (writer(field), form) {
         (Some(write), _) => {
             // A closure, since the function may take a slice where the field is a `Vec`.
@@ -156,12 +248,15 @@ fn value<Part>(krate: &Path, field: &Field<'_, Part>, name: &str, form: Form) ->
         (None, Form::Date) => quote!(#krate::Field::date(#name)),
         (None, Form::Serde) => quote!(#krate::Field::new(#name)),
     };
-    let left_out = left_out_if(field).map(|path| {
-        let argument = located_at(&quote!(__value), path.span());
-        let test = quote_spanned!(path.span()=> #path(#argument));
-        quote!(.left_out_if(|__value| #test))
-    });
-    quote!(#value #left_out)
+    // Not as a method: the compiler would look for fields inside before it knows the types.
+    match left_out_if(field) {
+        Some(path) => {
+            let argument = located_at(&quote!(__value), path.span());
+            let test = quote_spanned!(path.span()=> #path(#argument));
+            quote!(#krate::Field::left_out_if(#value, |__value| #test))
+        }
+        None => value,
+    }
 }
 
 /// The function that says whether a value is left out, if there is one.

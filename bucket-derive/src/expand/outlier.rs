@@ -143,8 +143,8 @@ fn spec(checked: &Checked<'_>, types: &Types) -> Spec {
     let extras_capacity = extras_capacity.map(|limit| quote!(.extras_capacity(#limit)));
     let max_bytes = attr.max_bytes.as_ref().map(limit::value);
     let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
-    let indexes = fields::indexed(&checked.model.fields);
-    let indexes = (!indexes.is_empty()).then(|| quote!(.indexes(&[#(#indexes),*])));
+    let this = generics::self_type(checked.model.input);
+    let indexes = fields::indexes(&checked.model.fields, &quote!(<#this as #krate::Outlier>));
     let spec = quote! {
         #krate::OutlierSpec::new(
             #collection,

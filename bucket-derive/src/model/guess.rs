@@ -31,6 +31,34 @@ pub(crate) fn is_time<Part>(field: &Field<'_, Part>) -> bool {
     is_one_of(&field.node.ty, &TIMES)
 }
 
+/// Whether a value of this type may be stored as a document, so that conditions may name fields in it.
+pub(crate) fn may_have_fields(ty: &Type) -> bool {
+    const VALUES: [&str; 7] = [
+        "f32",
+        "f64",
+        "char",
+        "Decimal128",
+        "Vec",
+        "Bson",
+        "Document",
+    ];
+    match ty {
+        Type::Group(group) => may_have_fields(&group.elem),
+        Type::Path(path) => {
+            let Some(last) = path.path.segments.last() else {
+                return true;
+            };
+            match inside("Option", last).or_else(|| inside("Box", last)) {
+                Some(ty) => may_have_fields(ty),
+                None => ![&KEYS[..], &TIMES, &VALUES]
+                    .iter()
+                    .any(|names| is_one_of(ty, names)),
+            }
+        }
+        _ => false,
+    }
+}
+
 /// The type with owned values in place of references and of `Rc`s.
 pub(crate) fn owned(ty: &Type) -> Type {
     match ty {

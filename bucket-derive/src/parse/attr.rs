@@ -3,6 +3,7 @@
 mod bucket;
 mod field;
 mod limit;
+mod nested;
 mod outlier;
 mod part;
 mod rollup;
@@ -15,6 +16,7 @@ pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
     field::FieldAttr,
     limit::Limit,
+    nested::{FIELDS, FieldsAttr},
     outlier::{OUTLIER, OutlierAttr},
     part::{BUCKET_PART, OUTLIER_PART, PartAttr},
     rollup::RollupAttr,

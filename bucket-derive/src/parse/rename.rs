@@ -54,6 +54,32 @@ impl Rule {
     }
 }
 
+/// The stored name of a variant, by the rule of this name, as serde applies it to variants.
+pub(crate) fn variant(rule: &str, variant: &str) -> String {
+    match rule {
+        "lowercase" => variant.to_ascii_lowercase(),
+        "UPPERCASE" => variant.to_ascii_uppercase(),
+        "camelCase" => with_first(variant, |c| c.to_ascii_lowercase()),
+        "snake_case" => snake(variant),
+        "SCREAMING_SNAKE_CASE" => snake(variant).to_ascii_uppercase(),
+        "kebab-case" => snake(variant).replace('_', "-"),
+        "SCREAMING-KEBAB-CASE" => snake(variant).to_ascii_uppercase().replace('_', "-"),
+        _ => variant.to_owned(),
+    }
+}
+
+/// `OverTheCounter` as `over_the_counter`.
+pub(crate) fn snake(variant: &str) -> String {
+    let mut snake = String::new();
+    for (at, letter) in variant.char_indices() {
+        if letter.is_uppercase() && at > 0 {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    snake
+}
+
 fn pascal(field: &str) -> String {
     field
         .split('_')

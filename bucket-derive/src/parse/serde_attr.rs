@@ -7,7 +7,7 @@ use syn::{Attribute, LitStr};
 
 use crate::parse::{
     list::{self, Entry, Value},
-    rename::Rule,
+    rename::{self, Rule},
 };
 
 /// The attributes of the struct.
@@ -52,6 +52,41 @@ impl Container {
     /// Whether there are no other attributes than these.
     pub(crate) fn has_only(&self, keys: &[&str]) -> bool {
         has_only(&self.entries, keys)
+    }
+}
+
+/// The attributes of a variant.
+pub(crate) struct Variant {
+    /// The name that it is written under, unless serde does not write it.
+    pub(crate) name: Option<String>,
+    /// What holds for its fields.
+    pub(crate) fields: Container,
+    /// Whether the user's own functions write its content.
+    pub(crate) has_own_format: bool,
+}
+
+impl Variant {
+    pub(crate) fn read(attrs: &[Attribute], name: &str, of: &Container) -> Self {
+        let mut fields = Container::read(attrs);
+        if !fields.has("rename_all") {
+            let (write, _) = names(&of.entries, "rename_all_fields");
+            let rule = write.and_then(|name| Rule::named(&name.value()));
+            fields.write = rule.unwrap_or(Rule::Unchanged);
+        }
+        let (write, _) = names(&fields.entries, "rename");
+        let is_written = !fields.has("skip") && !fields.has("skip_serializing");
+        let of_enum = || {
+            let (write, _) = names(&of.entries, "rename_all");
+            write.map_or_else(
+                || name.to_owned(),
+                |rule| rename::variant(&rule.value(), name),
+            )
+        };
+        Self {
+            name: is_written.then(|| write.map_or_else(of_enum, |name| name.value())),
+            has_own_format: fields.has("with") || fields.has("serialize_with"),
+            fields,
+        }
     }
 }
 

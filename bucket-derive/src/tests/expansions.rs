@@ -15,10 +15,22 @@ struct Expansions(Vec<String>);
 impl<'ast> Visit<'ast> for Expansions {
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
         let mut bare = item.clone();
-        // The compiler removes the `derive` before it calls one.
         bare.attrs.retain(|attr| !attr.path().is_ident("derive"));
-        for derive in derives(item) {
-            self.0.push(pretty((derive.1)(bare.to_token_stream())));
+        self.add(&item.attrs, &bare.to_token_stream());
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        let mut bare = item.clone();
+        bare.attrs.retain(|attr| !attr.path().is_ident("derive"));
+        self.add(&item.attrs, &bare.to_token_stream());
+    }
+}
+
+impl Expansions {
+    /// `bare` lacks the `derive`, since the compiler removes it before it calls one.
+    fn add(&mut self, attrs: &[syn::Attribute], bare: &TokenStream) {
+        for derive in derives(attrs) {
+            self.0.push(pretty((derive.1)(bare.clone())));
         }
     }
 }

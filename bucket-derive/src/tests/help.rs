@@ -12,7 +12,7 @@ use syn::{
     punctuated::Punctuated, spanned::Spanned, visit::Visit,
 };
 
-use crate::{bucket, bucket_part, outlier, outlier_part};
+use crate::{bucket, bucket_part, nested, outlier, outlier_part};
 
 /// A derive, by the name of its attribute.
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ fn help_lines_hold_when_pasted() {
         let mut structs = Structs::default();
         structs.visit_file(&file);
         for item in &structs.0 {
-            for derive in derives(item) {
+            for derive in derives(&item.attrs) {
                 let before = mistakes(item, derive);
                 for mistake in &before {
                     let Some(item) = paste(item, mistake, derive) else {
@@ -85,11 +85,8 @@ pub(super) fn fixtures(kind: &str) -> BTreeMap<String, syn::File> {
     fixtures
 }
 
-pub(super) fn derives(item: &ItemStruct) -> Vec<Derive> {
-    let names = item
-        .attrs
-        .iter()
-        .filter(|attr| attr.path().is_ident("derive"));
+pub(super) fn derives(attrs: &[Attribute]) -> Vec<Derive> {
+    let names = attrs.iter().filter(|attr| attr.path().is_ident("derive"));
     let names = names
         .map(|attr| attr.to_token_stream().to_string())
         .collect::<String>();
@@ -99,6 +96,7 @@ pub(super) fn derives(item: &ItemStruct) -> Vec<Derive> {
         ("Outlier", Derive("outlier", outlier)),
         ("BucketPart", Derive("part", bucket_part)),
         ("OutlierPart", Derive("part", outlier_part)),
+        ("Fields", Derive("fields", nested)),
     ];
     let named = known.into_iter();
     let named = named.filter(|(known, _)| names.clone().any(|name| name == *known));

@@ -1,4 +1,4 @@
-use crate::parse::rename::Rule;
+use crate::parse::rename::{self, Rule};
 
 /// Has serde write a struct with these fields under each rule, and compares.
 macro_rules! same_as_serde {
@@ -33,6 +33,34 @@ fn every_rule_names_fields_as_serde_does() {
             http_url, HTTPServer, camelCase, PascalCase, SCREAMING_CASE, r#type, r#fn, id2name, _1,
             groß_schreibung, a_über, naïve_Élan
         ]
+    );
+}
+
+/// Has serde write an enum with these variants under each rule, and compares.
+macro_rules! variants_same_as_serde {
+    ($($rule:literal),* ; $variants:tt) => {$(
+        variants_same_as_serde!(@one $rule $variants);
+    )*};
+    (@one $rule:literal [$($variant:ident),*]) => {{
+        #[derive(serde::Serialize)]
+        #[serde(rename_all = $rule)]
+        #[allow(non_camel_case_types)]
+        enum Variants {
+            $($variant,)*
+        }
+        $(
+            let name = rename::variant($rule, stringify!($variant).trim_start_matches("r#"));
+            assert_eq!(serde_json::to_value(Variants::$variant).unwrap(), name, "{}", $rule);
+        )*
+    }};
+}
+
+#[test]
+fn every_rule_names_variants_as_serde_does() {
+    variants_same_as_serde!(
+        "lowercase", "UPPERCASE", "PascalCase", "camelCase", "snake_case", "SCREAMING_SNAKE_CASE",
+        "kebab-case", "SCREAMING-KEBAB-CASE";
+        [A, Ab, OverTheCounter, HTTPServer, X1, X1Y, snake_name, _Leading, Loop, NaïveÉlan, r#type]
     );
 }
 

@@ -31,7 +31,7 @@ pub struct Original<F> {
 }
 
 /// What is to be compared with a field of a part.
-pub const fn original<T, F, S>(field: &Field<T, F, S>) -> Original<F> {
+pub const fn original<T, F, S, P>(field: &Field<T, F, S, P>) -> Original<F> {
     Original {
         name: field.name(),
         form: match (field.is_key(), field.is_date()) {

@@ -1,7 +1,9 @@
 //! Typed fields: a stored name, the Rust type behind it, and how its values are stored.
 
+mod nested;
 mod ordered;
 mod value;
+mod variant;
 
 use std::{fmt, marker::PhantomData};
 
@@ -9,8 +11,10 @@ use mongodb::bson::{Bson, Document, Serializer, doc};
 use serde::Serialize;
 
 pub use self::{
+    nested::{At, Fields, Inlined, Located, Names, Path, Root, Shape, Tag},
     ordered::{Custom, Date, Ordered, Plain},
     value::{List, Value},
+    variant::Variant,
 };
 use crate::{
     protocol::filter::{Filter, Leaf, Node},
@@ -23,7 +27,8 @@ use crate::{
 
 type SerializeError = <Serializer as serde::Serializer>::Error;
 
-/// A field of `T` with values of type `V`, which are stored in the form `S`.
+/// A field of `T` with values of type `V`, which are stored in the form `S`. With a path `P` it leads to
+/// the [fields inside](trait@Fields) of its values.
 ///
 /// The derives make one for each field: `Trade::FIELDS.quantity`. Its methods are conditions, with the
 /// meaning that the server's match language gives them:
@@ -57,15 +62,22 @@ type SerializeError = <Serializer as serde::Serializer>::Error;
 ///     doc! { "$and": [{ "ticker": { "$eq": "MDB" } }, { "qty": { "$gte": 100_i64 } }] },
 /// );
 /// ```
-pub struct Field<T, V, S = Plain> {
+pub struct Field<T, V, S = Plain, P = ()> {
     name: &'static str,
     write: Write<V>,
     left_out: fn(&V) -> bool,
     is_date: bool,
     /// The value's text in an `_id`; only key fields have one.
     id_text: Option<fn(&V) -> String>,
-    of: PhantomData<fn() -> (T, S)>,
+    /// The variant that the field is inside of.
+    variant: Option<&'static Tag>,
+    /// Whether the value is one of the items of an array.
+    is_any_item: bool,
+    of: Of<(T, S, P)>,
 }
+
+/// What is known at compile time alone.
+type Of<T> = PhantomData<fn() -> T>;
 
 /// How a value is stored.
 enum Write<V> {
@@ -91,21 +103,21 @@ impl<V> Write<V> {
     }
 }
 
-impl<T, V, S> Clone for Field<T, V, S> {
+impl<T, V, S, P> Clone for Field<T, V, S, P> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T, V, S> Copy for Field<T, V, S> {}
+impl<T, V, S, P> Copy for Field<T, V, S, P> {}
 
-impl<T, V, S> fmt::Debug for Field<T, V, S> {
+impl<T, V, S, P> fmt::Debug for Field<T, V, S, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Field").field(&self.name).finish()
     }
 }
 
-impl<T, V: Serialize> Field<T, V> {
+impl<T, V: Serialize, P> Field<T, V, Plain, P> {
     /// A field that serde stores under this name.
     pub const fn new(name: &'static str) -> Self {
         Self::written(name, Write::Plain(|value| element(value).ok()))
@@ -133,7 +145,7 @@ impl<T, V: TimeField> Field<T, V, Date> {
     }
 }
 
-impl<T, V, S> Field<T, V, S> {
+impl<T, V, S, P> Field<T, V, S, P> {
     /// A field that a function of its own stores under this name, in the form `S`. Values that this
     /// function writes differently for human-readable formats cannot be found.
     pub const fn with(
@@ -150,6 +162,8 @@ impl<T, V, S> Field<T, V, S> {
             left_out: |_| false,
             is_date: false,
             id_text: None,
+            variant: None,
+            is_any_item: false,
             of: PhantomData,
         }
     }
@@ -166,7 +180,14 @@ impl<T, V, S> Field<T, V, S> {
         self
     }
 
-    /// The stored name, as serde resolves it.
+    /// Sets the variant of an enum that the field is inside of ([`Path::VARIANT`]).
+    #[must_use]
+    pub const fn of_variant(mut self, variant: Option<&'static Tag>) -> Self {
+        self.variant = variant;
+        self
+    }
+
+    /// The stored name, as serde resolves it; of a nested field the whole path, such as `venue.city`.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -209,7 +230,7 @@ impl<T, V, S> Field<T, V, S> {
     /// let nasdaq: Filter<Trade> = Trade::FIELDS.ticker.is(doc! { "$regex": "^M" });
     /// ```
     pub fn is(self, operators: Document) -> Filter<T> {
-        Filter::of(Node::Leaf(self.leaf(operators)))
+        self.holds(Node::Leaf(self.leaf(operators)))
     }
 
     pub(crate) const fn is_key(&self) -> bool {
@@ -221,7 +242,16 @@ impl<T, V, S> Field<T, V, S> {
         self.is_date
     }
 
+    /// The condition, for the variant that the field is inside of.
+    fn holds(&self, node: Node) -> Filter<T> {
+        Filter::of(variant::tested(self.variant).and(node))
+    }
+
     fn leaf(&self, test: Document) -> Leaf {
+        let test = match self.is_any_item {
+            true => doc! { "$elemMatch": test },
+            false => test,
+        };
         Leaf {
             name: self.name,
             is_key: self.id_text.is_some(),
@@ -237,9 +267,9 @@ impl<T, V, S> Field<T, V, S> {
         if values.len() > 1 && values.iter().any(is_regex) {
             let each = values.into_iter();
             let each = each.map(|value| Node::Leaf(self.leaf(equals(vec![value]))));
-            return Filter::of(Node::Or(each.collect()));
+            return self.holds(Node::Or(each.collect()));
         }
-        Filter::of(Node::Leaf(self.leaf(equals(values))))
+        self.holds(Node::Leaf(self.leaf(equals(values))))
     }
 
     /// The forms that this value has in documents: none if it cannot be stored, and also `null` for a
@@ -253,7 +283,7 @@ impl<T, V, S> Field<T, V, S> {
 }
 
 /// Conditions on the items of an array.
-impl<T, V, S> Field<T, V, S> {
+impl<T, V, S, P> Field<T, V, S, P> {
     /// The array has an item that equals this value.
     ///
     /// ```
@@ -276,6 +306,53 @@ impl<T, V, S> Field<T, V, S> {
             Some(item) => self.is(doc! { "$elemMatch": { "$eq": item } }),
             None => self.one_of(Vec::new()),
         }
+    }
+}
+
+/// Conditions on the items of an array that serde stores.
+impl<T, V: List, P> Field<T, V, Plain, P> {
+    /// Any one of the array's items, for a condition on it. `ne` and `!` say that no item equals the
+    /// value, or satisfies the condition.
+    ///
+    /// ```
+    /// # use bucket_runtime::{Bucket, Filter};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, prices: Vec<f64> }
+    /// let around_ten: Filter<Trade> = Trade::FIELDS.prices.any_item().between(9.5..10.5);
+    /// ```
+    pub fn any_item(self) -> Field<T, V::Item>
+    where
+        V::Item: Serialize,
+    {
+        let mut item = Field::new(self.name);
+        item.variant = self.variant;
+        item.is_any_item = true;
+        item
+    }
+
+    /// One of the array's items satisfies the whole condition.
+    ///
+    /// ```
+    /// # use bucket_runtime::{Bucket, Fields, Filter};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, fees: Vec<Fee> }
+    /// #[derive(Serialize, Deserialize, Fields)]
+    /// struct Fee {
+    ///     payee: String,
+    ///     cents: i64,
+    /// }
+    ///
+    /// let large = Fee::FIELDS.payee.eq("NYSE").and(Fee::FIELDS.cents.gt(500));
+    /// let with_a_large_fee: Filter<Trade> = Trade::FIELDS.fees.any(large);
+    /// ```
+    pub fn any(self, condition: Filter<V::Item>) -> Filter<T>
+    where
+        V::Item: Fields,
+    {
+        self.is(doc! { "$elemMatch": condition.node.flat("") })
     }
 }
 

@@ -8,7 +8,8 @@ extern crate bucket_runtime as renamed;
 extern crate serde;
 
 mod items {
-    use bucket_runtime::{bson::DateTime, Bucket, BucketPart};
+    use bucket_runtime::{bson::DateTime, Bucket, BucketPart, Fields};
+    use serde::{Deserialize, Serialize};
 
     #[derive(Debug, Clone, Bucket)]
     #[serde(rename_all = "camelCase")]
@@ -22,6 +23,21 @@ mod items {
         pub quantity: Option<i64>,
         #[bucket(unique, max_len = 20)]
         pub number: String,
+        #[bucket(index(city))]
+        pub venue: Option<Venue>,
+    }
+
+    #[derive(Debug, Clone, Serialize, Deserialize, Fields)]
+    pub struct Venue {
+        pub city: String,
+        pub owner: Option<Owner>,
+    }
+
+    #[derive(Debug, Clone, Serialize, Deserialize, Fields)]
+    #[serde(tag = "kind")]
+    pub enum Owner {
+        Person { name: String },
+        Firm(Box<Venue>),
     }
 
     #[derive(BucketPart)]

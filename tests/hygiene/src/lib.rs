@@ -141,6 +141,57 @@ pub mod bare_path {
     }
 }
 
+pub mod nested {
+    use super::shadows::*;
+
+    #[derive(::persistence::Bucket)]
+    #[bucket(crate = ::persistence, collection = "readings", id = "{sensor}_{#}", capacity = 100)]
+    pub struct Reading {
+        pub sensor: i64,
+        #[bucket(index(city))]
+        pub place: ::core::option::Option<Place>,
+    }
+
+    #[derive(
+        ::persistence::Fields,
+        ::persistence::__private::serde::Serialize,
+        ::persistence::__private::serde::Deserialize,
+    )]
+    #[fields(crate = ::persistence)]
+    #[serde(crate = "::persistence::__private::serde")]
+    pub struct Place {
+        pub city: ::std::string::String,
+        pub owner: ::std::boxed::Box<Owner>,
+    }
+
+    #[derive(
+        ::persistence::Fields,
+        ::persistence::__private::serde::Serialize,
+        ::persistence::__private::serde::Deserialize,
+    )]
+    #[fields(crate = ::persistence)]
+    #[serde(crate = "::persistence::__private::serde", tag = "type")]
+    pub enum Owner {
+        Some { name: ::std::string::String },
+        Self_(Firm),
+        None,
+    }
+
+    #[derive(
+        ::persistence::Fields,
+        ::persistence::__private::serde::Serialize,
+        ::persistence::__private::serde::Deserialize,
+    )]
+    #[fields(crate = ::persistence)]
+    #[serde(crate = "::persistence::__private::serde")]
+    pub struct Firm {
+        pub name: ::std::string::String,
+    }
+
+    // Traits of these names are in scope only by glob, and the derive cannot use them.
+    fn shadowed(_: (Option, Result, DateTime)) {}
+}
+
 /// The derive finds the runtime's name in the manifest.
 pub mod by_manifest {
     #[derive(::persistence::Bucket)]

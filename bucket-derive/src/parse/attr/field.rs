@@ -2,7 +2,12 @@
 
 use proc_macro2::Ident;
 use quote::ToTokens;
-use syn::{Attribute, Meta, ext::IdentExt};
+use syn::{
+    Attribute, Meta, Token,
+    ext::IdentExt,
+    parse::{ParseStream, Parser},
+    punctuated::Punctuated,
+};
 
 use super::{Derive, Limit, Spanned};
 use crate::{
@@ -15,6 +20,8 @@ use crate::{
 pub(crate) struct FieldAttr {
     /// The words that mark the field: each as it is meant, and as it is written.
     words: Vec<(&'static str, Ident)>,
+    /// The paths in `index(…)`: fields inside of this one.
+    pub(crate) indexes: Vec<Vec<Ident>>,
     /// The limits, under the names of their keys; `None` if a value could not be read.
     limits: Vec<(&'static str, Option<Spanned<Limit>>)>,
     /// A part could not be read, so it may have meant any word.
@@ -94,7 +101,9 @@ impl FieldAttr {
             },
         };
         let usage = format!("#[{}({meant})]", derive.attribute);
-        if meant == name && !matches!(entry.value, Value::None) {
+        if let ("index", Value::List(paths)) = (meant, &entry.value) {
+            self.add_indexes(key, paths, errors);
+        } else if meant == name && !matches!(entry.value, Value::None) {
             let message = format!("`{name}` on a field takes no value");
             errors.push(&entry.tokens, message, &usage);
         }
@@ -103,6 +112,27 @@ impl FieldAttr {
             errors.push(key, message, format_args!("keep one `{usage}`"));
         } else {
             self.words.push((meant, key.clone()));
+        }
+    }
+
+    /// `index(city, dealer.home_city)`
+    fn add_indexes(&mut self, key: &Ident, paths: &[Entry], errors: &mut Errors) {
+        let help = "name fields inside of this one, as in `index(city, owner.name)`";
+        if paths.is_empty() {
+            self.unreadable = true;
+            errors.push(key, "`index()` names no field", help);
+        }
+        for path in paths {
+            let names = Punctuated::<Ident, Token![.]>::parse_separated_nonempty_with;
+            let names = (|input: ParseStream<'_>| names(input, Ident::parse_any))
+                .parse2(path.tokens.clone());
+            match names {
+                Ok(names) => self.indexes.push(names.into_iter().collect()),
+                Err(_) => {
+                    self.unreadable = true;
+                    errors.push(&path.tokens, "expected the name of a field", help);
+                }
+            }
         }
     }
 

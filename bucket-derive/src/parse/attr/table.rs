@@ -14,12 +14,12 @@ macro_rules! attribute {
         $(#[$docs:meta])*
         $attr:ident,
         $derive:ident { $($fact:ident: $what:expr,)+ }
-        $($key:ident: $value:ty = $usage:literal,)+
+        $($key:ident: $value:ty = $usage:literal,)*
     ) => {
         pub(crate) const $derive: $crate::parse::attr::Derive = $crate::parse::attr::Derive {
             $($fact: $what,)+
             keys: &[
-                $((stringify!($key), $usage),)+
+                $((stringify!($key), $usage),)*
                 ("crate", "crate = ::bucket_runtime"),
             ],
         };
@@ -28,7 +28,7 @@ macro_rules! attribute {
         #[derive(Default)]
         pub(crate) struct $attr {
             pub(crate) written: $crate::parse::attr::Written,
-            $(pub(crate) $key: Option<$crate::parse::attr::Spanned<$value>>,)+
+            $(pub(crate) $key: Option<$crate::parse::attr::Spanned<$value>>,)*
             runtime: Option<$crate::parse::attr::Spanned<syn::Path>>,
         }
 
@@ -40,7 +40,7 @@ macro_rules! attribute {
                 let mut parsed = Self::default();
                 parsed.written = $derive.read(&input.attrs, errors, |given, errors| {
                     match given.key.to_string().as_str() {
-                        $(stringify!($key) => parsed.$key = given.read(errors),)+
+                        $(stringify!($key) => parsed.$key = given.read(errors),)*
                         "crate" => parsed.runtime = given.read(errors),
                         // `Derive::read` hands on the keys of the table alone.
                         _ => {}

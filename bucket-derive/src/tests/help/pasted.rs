@@ -23,13 +23,18 @@ fn pasted_help_lines_are_written_down() {
     for (name, file) in fixtures("invalid") {
         let mut structs = Structs::default();
         structs.visit_file(&file);
-        let idents = Vec::from_iter(structs.0.iter().filter(|item| !derives(item).is_empty()));
+        let idents = Vec::from_iter(
+            structs
+                .0
+                .iter()
+                .filter(|item| !derives(&item.attrs).is_empty()),
+        );
         let idents = Vec::from_iter(idents.iter().map(|item| &item.ident));
         for item in &structs.0 {
             // A part cannot be compiled without the struct that it is a part of.
-            let mut whole = derives(item)
+            let mut whole = derives(&item.attrs)
                 .into_iter()
-                .filter(|derive| derive.0 != "part");
+                .filter(|derive| !["part", "fields"].contains(&derive.0));
             let Some(mended) = whole.find_map(|derive| mend(item, derive)) else {
                 continue;
             };

@@ -46,7 +46,7 @@ pub trait Ordered<S = Plain> {
 }
 
 /// Comparisons, for types whose values the server orders as Rust does.
-impl<T, V, S> Field<T, V, S> {
+impl<T, V, S, P> Field<T, V, S, P> {
     /// The field is greater than this value.
     pub fn gt(self, value: impl Value<V::Bound>) -> Filter<T>
     where

@@ -1,0 +1,69 @@
+//! The rules of `Fields`.
+
+use quote::ToTokens;
+use syn::{Data, Error};
+
+use super::{check_is_struct, serde::name};
+use crate::{
+    errors::Errors,
+    model::nested::{Content, Kind, Model},
+    parse::attr::FIELDS,
+};
+
+/// Checks all rules, and returns every error found so far.
+pub(crate) fn check(model: &Model<'_>, mut errors: Errors) -> Result<(), Error> {
+    match &model.input.data {
+        Data::Enum(_) => check_variants(model, &mut errors),
+        // Its one mistake is reported below.
+        Data::Struct(_) if model.serde.has("transparent") => {}
+        Data::Struct(_) | Data::Union(_) => {
+            check_is_struct(model.input, &FIELDS, &mut errors);
+        }
+    }
+    check_generics(model, &mut errors);
+    check_serde(model, &mut errors);
+    errors.finish(())
+}
+
+/// The paths of the fields are constants, which cannot depend on a parameter of the type.
+fn check_generics(model: &Model<'_>, errors: &mut Errors) {
+    let generics = &model.input.generics;
+    if !generics.params.is_empty() {
+        let message = "`Fields` cannot be derived for a type with parameters";
+        let help = "write the types of the fields out";
+        errors.push(&generics.params, message, help);
+    }
+}
+
+/// With these, other fields are stored than those of the type.
+fn check_serde(model: &Model<'_>, errors: &mut Errors) {
+    for entry in &model.serde.entries {
+        let name = name(entry);
+        let help = match name.as_str() {
+            "transparent" => "derive it for the type inside",
+            "from" | "try_from" | "into" => "derive it for the type that is stored",
+            "remote" => "derive it for the type itself",
+            "untagged" => "give the enum a tag: #[serde(tag = \"kind\")]",
+            _ => continue,
+        };
+        let message = format!("`Fields` knows no stored names beside `#[serde({name})]`");
+        errors.push(&entry.tokens, message, help);
+    }
+}
+
+/// An enum without a tag and without fields is stored as text.
+fn check_variants(model: &Model<'_>, errors: &mut Errors) {
+    let Kind::Enum(variants) = &model.kind else {
+        return;
+    };
+    let is_text = |content: &Content<'_>| matches!(content, Content::Nothing);
+    let has_names = variants.iter().any(|variant| !is_text(&variant.content));
+    if !has_names && !model.serde.has("tag") {
+        let message = format!(
+            "the variants of `{}` hold no fields",
+            model.input.ident.to_token_stream()
+        );
+        let help = "remove `Fields`: conditions compare such a value as a whole";
+        errors.push(&model.input.ident, message, help);
+    }
+}

@@ -1,0 +1,69 @@
+//! A variant of an enum inside of items and parents.
+
+use std::{fmt, marker::PhantomData, ops::Deref};
+
+use mongodb::bson::doc;
+
+use super::nested::{Path, Tag};
+use crate::protocol::filter::{Filter, Leaf, Node};
+
+/// A variant of an enum: [`matches`](Self::matches) is the condition that a value is of this variant, and
+/// conditions on its fields `F` include that.
+pub struct Variant<T, F> {
+    tag: Option<&'static Tag>,
+    fields: F,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T, F> Variant<T, F> {
+    /// The variant at the path `P`.
+    pub const fn new<P: Path>(fields: F) -> Self {
+        Self {
+            tag: P::VARIANT,
+            fields,
+            of: PhantomData,
+        }
+    }
+
+    /// The value is of this variant.
+    pub fn matches(&self) -> Filter<T> {
+        Filter::of(tested(self.tag))
+    }
+
+    /// The fields inside. They can be named directly, except in a `const`, which allows no `Deref`.
+    pub const fn inside(&self) -> &F {
+        &self.fields
+    }
+}
+
+impl<T, F> Deref for Variant<T, F> {
+    type Target = F;
+
+    fn deref(&self) -> &F {
+        &self.fields
+    }
+}
+
+impl<T, F> fmt::Debug for Variant<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Variant").field(&self.tag).finish()
+    }
+}
+
+/// The condition that the value is of this variant, and so is each value around it.
+pub(super) fn tested(tag: Option<&'static Tag>) -> Node {
+    let Some(tag) = tag else {
+        return Node::And(Vec::new());
+    };
+    let test = match tag.value {
+        Some(value) => doc! { "$eq": value },
+        None => doc! { "$exists": true },
+    };
+    tested(tag.outer).and(Node::Leaf(Leaf {
+        name: tag.path,
+        is_key: false,
+        is_date: false,
+        test,
+        id_text: None,
+    }))
+}
