@@ -19,7 +19,7 @@ use crate::{
         items::ItemStream, page::Page, pages::PageStream, rollup::RollupStream, watch::WatchStream,
     },
     value::rollup::Rollup,
-    write::{appended::Appended, bulk::AppendManyError},
+    write::{appended::Appended, bulk::AppendManyError, edit::many::EditManyError},
 };
 pub use crate::{
     maintain::{
@@ -45,7 +45,10 @@ pub use crate::{
     write::{
         append::Append,
         bulk::AppendMany,
-        edit::{RemoveItem, RemoveStored, UpdateItem},
+        edit::{
+            RemoveItem, RemoveStored, UpdateItem,
+            many::{RemoveItems, UpdateItems},
+        },
         remove::RemoveKey,
     },
 };
@@ -109,6 +112,8 @@ actions! {
     'c ['c, T: Bucket] RemoveItem<'c, T> => Result<Option<T>>;
     'c ['c, T: Bucket] RemoveStored<'c, T> => Result<Option<Bson>>;
     'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItem<'c, T, F> => Result<Option<T>>;
+    'c ['c, T: Bucket] RemoveItems<'c, T> => Result<u64, EditManyError>;
+    'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItems<'c, T, F> => Result<u64, EditManyError>;
     'c ['c] RemoveKey<'c> => Result<u64>;
     'c ['c] CreateView<'c> => Result<()>;
     'static [] CreateCollections => Result<()>;

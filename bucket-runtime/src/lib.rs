@@ -117,6 +117,7 @@ pub use crate::{
     write::{
         appended::Appended,
         bulk::{AppendManyError, FailedItem},
+        edit::many::{EditManyError, EditProgress},
     },
 };
 

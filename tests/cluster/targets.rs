@@ -189,6 +189,23 @@ async fn each_call_for_a_key_asks_one_shard() {
         })
         .await;
     profiled
+        .asks(ONE, "update_items", async || {
+            let up = |item: &mut Timed| item.n += 1;
+            trades.update_items(&7, large(), up).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "remove_items", async || {
+            let some = Timed::FIELDS.n.lt(15);
+            trades.remove_items(&7, some).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ALL, "count_all", async || {
+            trades.count_all().filter(large()).await.unwrap()
+        })
+        .await;
+    profiled
         .asks(ONE, "remove_key", async || {
             trades.remove_key(&9).await.unwrap()
         })
@@ -305,6 +322,11 @@ async fn each_call_for_a_key_with_windows_asks_one_shard() {
         .await;
     profiled
         .asks(ONE, "rollup", async || readings.rollup(&7).await.unwrap())
+        .await;
+    profiled
+        .asks(ONE, "rollup per window", async || {
+            drain(readings.rollup(&7).per_window().await.unwrap()).await
+        })
         .await;
     profiled
         .asks(ALL, "rollup_all", async || {

@@ -2,6 +2,8 @@
 
 pub(crate) mod edits;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod edits_many;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod edits_races;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod edits_sessions;

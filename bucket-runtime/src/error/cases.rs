@@ -78,7 +78,10 @@ impl Error {
     pub fn is_too_large(&self) -> bool {
         matches!(
             self.0.kind,
-            Kind::TooLarge | Kind::ItemTooLarge { .. } | Kind::NoRoom(_)
+            Kind::TooLarge
+                | Kind::ItemTooLarge { .. }
+                | Kind::NoRoom(_)
+                | Kind::EditTooLarge { .. }
         )
     }
 

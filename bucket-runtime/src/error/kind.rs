@@ -56,6 +56,9 @@ pub(crate) enum Kind {
     ItemTooLarge { bytes: usize, most: i64, max: u32 },
     /// An edit made the item this many bytes large, and its bucket has no room for it.
     NoRoom(usize),
+    /// The matching items of a bucket, before and after an edit, are more than a command can carry: how many
+    /// bytes they take, and how many a command can be.
+    EditTooLarge { bytes: usize, most: usize },
     /// The value of a field is longer than its `max_len`.
     TooLong(TooLong),
     /// The parent does not exist.
@@ -228,6 +231,12 @@ impl Kind {
                 f,
                 "the item would take {bytes} bytes and its bucket would exceed `max_bytes`; \
                  nothing was changed: remove the item and append the new one"
+            ),
+            Self::EditTooLarge { bytes, most } => write!(
+                f,
+                "the items of one bucket that match, as they are and as they would be, take {bytes} \
+                 bytes, and a command can be {most}; nothing of this bucket was changed: let the \
+                 filter match fewer items at a time"
             ),
             Self::TooLong(TooLong { field, len, max }) => write!(
                 f,

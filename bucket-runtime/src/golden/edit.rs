@@ -5,44 +5,65 @@ use mongodb::bson::doc;
 
 use super::{AT, Golden, entry, reading, trade};
 use crate::{
-    protocol::command::{KeptFields, Place, StoredItem},
+    protocol::command::{KeptFields, Places, StoredItems},
     value::rollup::Totals,
 };
 
 #[test]
 fn edit_of_an_item() {
     let (scope, entry) = entry(&trade());
-    let place = Place {
+    let places = Places {
         bucket: "123_1714979289".to_owned(),
-        at: 3,
-        stored: StoredItem::Element(entry.element),
+        at: vec![3],
+        stored: StoredItems::Elements(vec![entry.element]),
     };
     let mut shown = Golden::default();
     shown.document(
         "the bucket, if the item is still there",
-        &scope.unchanged(&place),
+        &scope.unchanged(&places),
     );
     let element = doc! { "date": AT, "ticker": "ACME" };
-    let replaced = scope.replace(&place, element.into(), KeptFields::default());
+    let replaced = scope.replace(&places, vec![element.into()], KeptFields::default());
     shown.pipeline("replace the item", &replaced);
-    let removed = scope.take_out(&place, true, KeptFields::default());
+    let removed = scope.take_out(&places, true, KeptFields::default());
     shown.pipeline("remove the item from an open bucket", &removed);
-    let removed = scope.take_out(&place, false, KeptFields::default());
+    let removed = scope.take_out(&places, false, KeptFields::default());
     shown.pipeline("remove the item from another bucket", &removed);
     shown.document(
         "the bucket, if it is empty for good",
-        &scope.emptied(&place.bucket),
+        &scope.emptied(&places.bucket),
     );
+    assert_snapshot!(shown.0);
+}
+
+#[test]
+fn edit_of_several_items() {
+    let (scope, entry) = entry(&trade());
+    let places = Places {
+        bucket: "123_1714979289".to_owned(),
+        at: vec![0, 1, 4],
+        stored: StoredItems::Elements(vec![entry.element; 3]),
+    };
+    let mut shown = Golden::default();
+    shown.document(
+        "the bucket, if the items are still there",
+        &scope.unchanged(&places),
+    );
+    let elements = ["ACME", "MDB", "ORCL"].map(|ticker| doc! { "ticker": ticker }.into());
+    let replaced = scope.replace(&places, elements.to_vec(), KeptFields::default());
+    shown.pipeline("replace the items", &replaced);
+    let removed = scope.take_out(&places, true, KeptFields::default());
+    shown.pipeline("remove the items from an open bucket", &removed);
     assert_snapshot!(shown.0);
 }
 
 #[test]
 fn edit_where_buckets_keep_rollups() {
     let (scope, entry) = entry(&reading());
-    let place = Place {
+    let places = Places {
         bucket: "5_1714953600".to_owned(),
-        at: 0,
-        stored: StoredItem::Array(vec![entry.element.clone()]),
+        at: vec![0],
+        stored: StoredItems::Array(vec![entry.element.clone()]),
     };
     let kept = KeptFields {
         grown: 0,
@@ -52,9 +73,9 @@ fn edit_where_buckets_keep_rollups() {
     let mut shown = Golden::default();
     shown.document(
         "the bucket, if all items are still the same",
-        &scope.unchanged(&place),
+        &scope.unchanged(&places),
     );
-    let replaced = scope.replace(&place, entry.element, kept);
+    let replaced = scope.replace(&places, vec![entry.element], kept);
     shown.pipeline("replace the item", &replaced);
     assert_snapshot!(shown.0);
 }

@@ -55,7 +55,7 @@ fn read_with_a_filter() {
     let later = query(Filter::<Trade>::default(), false);
     let later = later.pipeline(&Trade::SPEC, Some(&scope), Some(&start));
     shown.pipeline("from a place on, after a skip", &later);
-    let place = query(ticker(), false).place(&Trade::SPEC, &scope, false);
+    let place = query(ticker(), false).first_place(&Trade::SPEC, &scope, false);
     shown.pipeline("the place of one item, for an edit", &place);
     assert_snapshot!(shown.0);
 }

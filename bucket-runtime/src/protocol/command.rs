@@ -12,7 +12,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 pub(crate) use self::{
     append::{AppendedItems, size},
-    edit::{KeptFields, Place, StoredItem},
+    edit::{KeptFields, Places, StoredItems},
     identity::{has_twins, identity, identity_path},
     index::{
         before_all_windows, open_index_filter, open_index_keys, reference_index_keys,

@@ -7,7 +7,7 @@ use mongodb::bson::{Bson, Document, doc};
 use crate::{
     protocol::{
         command::{KeyScope, each_one},
-        filter::Node,
+        filter::{Filter, Node},
         range::Range,
         time_bounds::TimeBounds,
     },
@@ -47,6 +47,14 @@ impl Query {
             skip: 0,
             limit: None,
             names: None,
+        }
+    }
+
+    /// All items that match.
+    pub(crate) fn of<T>(filter: Filter<T>) -> Self {
+        Self {
+            filter: filter.node,
+            ..Self::everything()
         }
     }
 

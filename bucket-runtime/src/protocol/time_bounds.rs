@@ -4,7 +4,10 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 use crate::{
     protocol::{command::KeyScope, filter::Node},
-    schema::{id, spec::BucketSpec},
+    schema::{
+        id,
+        spec::{BucketSpec, Ordinal},
+    },
 };
 
 /// Two moments, both included, in milliseconds. An unbounded side is the limit of the number type.
@@ -102,6 +105,37 @@ impl TimeBounds {
         }
     }
 
+    /// The times that a condition allows, if it is about nothing else.
+    fn of_times_alone(node: &Node, time: &str) -> Option<Self> {
+        const BOUNDS: [&str; 4] = ["$gt", "$gte", "$lt", "$lte"];
+        match node {
+            Node::Leaf(leaf) if leaf.is_date && leaf.name == time => {
+                let is_bound = |(operator, operand): (&String, &Bson)| {
+                    BOUNDS.contains(&operator.as_str()) && operand.as_datetime().is_some()
+                };
+                (leaf.test.iter().all(is_bound)).then(|| Self::of_operators(&leaf.test))
+            }
+            Node::And(nodes) if !nodes.is_empty() => {
+                let each = nodes.iter().map(|node| Self::of_times_alone(node, time));
+                each.reduce(|a, b| Some(a?.both(b?)))?
+            }
+            _ => None,
+        }
+    }
+
+    /// A condition on the start of a bucket's window that holds only if all items of the window match;
+    /// `None` if the filter is about more than the time.
+    pub(crate) fn whole_windows(filter: &Node, spec: &BucketSpec) -> Option<Document> {
+        let (Ordinal::Window { seconds }, Some(time)) = (spec.id.ordinal, spec.time) else {
+            return None;
+        };
+        let Self { from, to } = Self::of_times_alone(filter, time)?;
+        let last = to.saturating_sub(i64::from(seconds) * 1000 - 1);
+        let bounds = [("$gte", from), ("$lte", last)];
+        let bounds = bounds.map(|(name, at)| (name.to_owned(), DateTime::from_millis(at).into()));
+        Some(doc! { spec.window: Document::from_iter(bounds) })
+    }
+
     /// A condition on the start of a bucket's window; `None` if any window will do.
     pub(crate) fn windows(self, spec: &BucketSpec) -> Option<Document> {
         let name = spec.window_name()?;
@@ -134,7 +168,7 @@ mod tests {
     use super::*;
     use crate::{
         protocol::{field::Field, filter::Filter},
-        schema::spec::{IdFormat, KeyName, Ordinal},
+        schema::spec::{IdFormat, KeyName},
     };
 
     const SPEC: BucketSpec = BucketSpec::new(

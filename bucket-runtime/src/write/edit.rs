@@ -1,12 +1,16 @@
-//! Edits and removals of single items.
+//! Edits and removals of single items; `many` has those of several.
 
 mod found;
+pub(crate) mod many;
 mod protocol;
 
 use mongodb::{ClientSession, bson::Bson};
 
-use self::protocol::Editor;
-use crate::{Bucket, Buckets, KeyRef, Result, protocol::filter::Filter};
+use self::protocol::{Editor, Which};
+use crate::{
+    Bucket, Buckets, KeyRef, Result,
+    protocol::{filter::Filter, query::Query},
+};
 
 impl<T: Bucket> Buckets<T> {
     /// Removes the first item of a key that matches, in the order of [`items`](Self::items), and returns
@@ -48,7 +52,12 @@ impl<T: Bucket> Buckets<T> {
     /// if the sum of the other items cannot be computed.
     pub fn remove_item(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItem<'static, T> {
         RemoveItem {
-            editor: Editor::new(self.engine(), self.reader(key), filter),
+            editor: Editor::new(
+                self.engine(),
+                self.reader(key),
+                Query::of(filter),
+                Which::First,
+            ),
             session: None,
         }
     }
@@ -99,7 +108,12 @@ impl<T: Bucket> Buckets<T> {
         F: FnMut(&mut T) + Send + 'f,
     {
         UpdateItem {
-            editor: Editor::new(self.engine(), self.reader(key), filter),
+            editor: Editor::new(
+                self.engine(),
+                self.reader(key),
+                Query::of(filter),
+                Which::First,
+            ),
             change,
             session: None,
         }
@@ -153,13 +167,15 @@ impl<'s, T: Bucket> RemoveStored<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<Option<Bson>> {
         let RemoveItem { editor, session } = self.0;
-        editor.change(Editor::without_reading, session).await
+        let removed = editor.change(Editor::without_reading, session).await?;
+        Ok(removed.into_iter().next())
     }
 }
 
 impl<'s, T: Bucket> RemoveItem<'s, T> {
     pub(crate) async fn execute(self) -> Result<Option<T>> {
-        self.editor.change(Editor::without, self.session).await
+        let removed = self.editor.change(Editor::without, self.session).await?;
+        Ok(removed.into_iter().next())
     }
 }
 
@@ -180,6 +196,7 @@ impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'s, T, F> {
 
     pub(crate) async fn execute(mut self) -> Result<Option<T>> {
         let change = |editor: &Editor<T>, found| editor.with(found, &mut self.change);
-        self.editor.change(change, self.session).await
+        let changed = self.editor.change(change, self.session).await?;
+        Ok(changed.into_iter().next().map(|(item, _)| item))
     }
 }

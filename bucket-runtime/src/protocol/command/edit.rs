@@ -1,4 +1,4 @@
-//! The change of a single item, as pure functions from facts to documents.
+//! The change of items of one bucket, as pure functions from facts to documents.
 
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
@@ -8,23 +8,37 @@ use crate::{
     value::rollup::Totals,
 };
 
-/// An item of a bucket, as it was read.
+/// Items of a bucket, as they were read.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Places {
     /// The bucket's id.
     pub(crate) bucket: String,
-    /// The number of items before it in the bucket.
-    pub(crate) at: usize,
-    pub(crate) stored: StoredItem,
+    /// For each item, the number of items before it in the bucket.
+    pub(crate) at: Vec<usize>,
+    pub(crate) stored: StoredItems,
 }
 
 /// What was read, and must still be the same when the change is carried out.
 #[derive(Debug)]
-pub(crate) enum StoredItem {
-    /// The element alone. Changes to other elements do not affect this one.
-    Element(Bson),
+pub(crate) enum StoredItems {
+    /// The elements alone. Changes to other elements do not affect these.
+    Elements(Vec<Bson>),
     /// All elements, since the bucket's rollup is computed from all of them.
     Array(Vec<Bson>),
+}
+
+impl Places {
+    /// The items that stand next to each other: the number of items before them, and how many they are.
+    fn runs(&self) -> Vec<(usize, usize)> {
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for &at in &self.at {
+            match runs.last_mut() {
+                Some((first, length)) if *first + *length == at => *length += 1,
+                _ => runs.push((at, 1)),
+            }
+        }
+        runs
+    }
 }
 
 /// The fields that a bucket stores about its items, as they are after the change.
@@ -42,37 +56,64 @@ impl KeyScope {
         self.with_key(doc! { "_id": id })
     }
 
-    /// The bucket of an item, provided that the item is still as it was read.
-    pub(crate) fn unchanged(&self, place: &Place) -> Document {
+    /// The bucket of the items, provided that they are still as they were read.
+    pub(crate) fn unchanged(&self, places: &Places) -> Document {
         let items = format!("${}", self.spec.items);
-        let (now, before) = match &place.stored {
-            StoredItem::Element(element) => {
-                let now = doc! { "$arrayElemAt": [items, number(place.at)] };
-                (now.into(), element.clone())
+        let mut tests = match &places.stored {
+            StoredItems::Array(elements) => vec![is(Bson::String(items), elements.clone().into())],
+            StoredItems::Elements(elements) => {
+                let mut elements = elements.iter().cloned();
+                let runs = places.runs().into_iter();
+                let tests = runs.map(|(at, length)| match length {
+                    1 => {
+                        let now = doc! { "$arrayElemAt": [&items, number(at)] };
+                        is(now.into(), elements.next().unwrap_or(Bson::Null))
+                    }
+                    _ => {
+                        let before = elements.by_ref().take(length).collect();
+                        is(slice(&items, at, length).into(), Bson::Array(before))
+                    }
+                });
+                tests.collect()
             }
-            StoredItem::Array(elements) => (Bson::String(items), Bson::Array(elements.clone())),
         };
-        let mut filter = self.bucket(&place.bucket);
-        filter.insert("$expr", doc! { "$eq": [now, { "$literal": before }] });
+        let mut filter = self.bucket(&places.bucket);
+        let test = match tests.len() {
+            1 => tests.remove(0),
+            _ => doc! { "$and": tests },
+        };
+        filter.insert("$expr", test);
         filter
     }
 
-    /// Replaces an item with this element.
-    pub(crate) fn replace(&self, place: &Place, element: Bson, kept: KeptFields) -> Vec<Document> {
-        vec![doc! { "$set": self.with(place, Some(element), kept) }]
+    /// Replaces the items with these elements.
+    pub(crate) fn replace(
+        &self,
+        places: &Places,
+        elements: Vec<Bson>,
+        kept: KeptFields,
+    ) -> Vec<Document> {
+        vec![doc! { "$set": self.with(places, elements, kept) }]
     }
 
-    /// The bucket's fields with this element in place of an item, or without the item.
-    fn with(&self, place: &Place, element: Option<Bson>, kept: KeptFields) -> Document {
+    /// The bucket's fields with these elements in place of the items, or without the items.
+    fn with(&self, places: &Places, elements: Vec<Bson>, kept: KeptFields) -> Document {
         let items = format!("${}", self.spec.items);
-        let mut parts = Vec::new();
-        // `$slice` cannot take zero elements.
-        if place.at > 0 {
-            parts.push(doc! { "$slice": [&items, number(place.at)] }.into());
+        let mut elements = elements.into_iter();
+        let (mut parts, mut end) = (Vec::new(), 0);
+        for (at, length) in places.runs() {
+            // `$slice` cannot take zero elements.
+            if at > end {
+                parts.push(slice(&items, end, at - end).into());
+            }
+            let new = elements.by_ref().take(length);
+            let new = Vec::from_iter(new.map(|element| doc! { "$literal": element }.into()));
+            if !new.is_empty() {
+                parts.push(Bson::Array(new));
+            }
+            end = at + length;
         }
-        let element = element.map(|element| doc! { "$literal": element });
-        parts.extend(element.map(|element| Bson::Array(vec![element.into()])));
-        parts.push(doc! { "$slice": [&items, number(place.at + 1), i32::MAX] }.into());
+        parts.push(doc! { "$slice": [&items, number(end), i32::MAX] }.into());
         let mut fields = doc! { self.spec.items: { "$concatArrays": parts } };
         if let Some(totals) = kept.totals {
             let totals = totals.document(self.spec);
@@ -99,12 +140,12 @@ impl KeyScope {
 }
 
 impl IndexedScope {
-    /// Removes an item, and seals the bucket if it was full, since there must be no second open one. A
+    /// Removes the items, and seals the bucket if it was full, since there must be no second open one. A
     /// bucket that was not open when it was read is sealed in any case: it may have been rewritten
     /// since, for another capacity.
     pub(crate) fn take_out(
         &self,
-        place: &Place,
+        places: &Places,
         was_open: bool,
         kept: KeptFields,
     ) -> Vec<Document> {
@@ -119,12 +160,25 @@ impl IndexedScope {
         // for the type of the count, which the append leaves unchanged.
         let new_count = doc! { "$cond": [{ "$eq": [&size, 0] }, 0_i64, &size] };
         vec![
-            doc! { "$set": self.with(place, None, kept) },
+            doc! { "$set": self.with(places, Vec::new(), kept) },
             doc! { "$set": {
                 self.spec.count: new_count,
                 SEALED: { "$cond": [was_full, "$_id", as_it_is] },
             } },
         ]
+    }
+}
+
+/// Whether the expression has this value.
+fn is(now: Bson, before: Bson) -> Document {
+    doc! { "$eq": [now, { "$literal": before }] }
+}
+
+/// The elements of an array from this one on.
+fn slice(array: &str, at: usize, length: usize) -> Document {
+    match at {
+        0 => doc! { "$slice": [array, number(length)] },
+        _ => doc! { "$slice": [array, number(at), number(length)] },
     }
 }
 

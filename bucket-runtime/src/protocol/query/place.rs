@@ -1,10 +1,10 @@
-//! Where the first item that satisfies a condition is.
+//! Where the items that satisfy a condition are.
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{Query, projection};
+use super::{Query, key_projection, projection};
 use crate::{
-    protocol::command::IndexedScope,
+    protocol::command::{IndexedScope, KeyScope},
     schema::{
         names::{OVERSIZE, SEALED},
         spec::BucketSpec,
@@ -15,13 +15,12 @@ impl Query {
     /// The first matching item of a key, as a bucket with this item alone, or with all items of its
     /// bucket. The count's field holds the number of items before it, and `sealed` says whether the
     /// bucket is open: no condition and no key field can have these two names.
-    pub(crate) fn place(
+    pub(crate) fn first_place(
         &self,
         spec: &BucketSpec,
         scope: &IndexedScope,
         with_all: bool,
     ) -> Vec<Document> {
-        let items = format!("${}", spec.items);
         let mut buckets = self.buckets(spec, Some(scope), None);
         if spec.unique.is_some() {
             // The unique index holds no other buckets, and serves only queries that state this
@@ -29,27 +28,92 @@ impl Query {
             buckets = doc! { "$and": [buckets, { spec.count: { "$gt": 0 } }] };
         }
         let mut stages = vec![doc! { "$match": buckets }, doc! { "$sort": { "_id": 1 } }];
+        stages.extend(self.matches(spec, scope, with_all));
+        stages.push(doc! { "$limit": 1 });
+        let mut place = projection(spec, Bson::String(format!("${}", spec.items)));
+        place.insert(spec.count, Bson::Int32(1));
+        place.insert(OVERSIZE, Bson::Int32(1));
+        place.insert(SEALED, format!("${SEALED}.open"));
+        if with_all {
+            place.insert(spec.items, format!("${SEALED}.items"));
+        }
+        stages.push(doc! { "$project": place });
+        stages
+    }
+
+    /// All matching items of the bucket with this id, in the same form; the count's field holds an array
+    /// with one number for each.
+    pub(crate) fn places(
+        &self,
+        spec: &BucketSpec,
+        scope: &IndexedScope,
+        bucket: &str,
+        with_all: bool,
+    ) -> Vec<Document> {
+        let mut stages = vec![doc! { "$match": scope.bucket(bucket) }];
+        stages.extend(self.matches(spec, scope, with_all));
+        stages.push(doc! { "$group": {
+            "_id": null,
+            "bucket": { "$first": "$$ROOT" },
+            "at": { "$push": format!("${}", spec.count) },
+            "elements": { "$push": format!("${}", spec.items) },
+        } });
+        let elements = match with_all {
+            true => format!("$bucket.{SEALED}.items"),
+            false => "$elements".to_owned(),
+        };
+        let place = doc! {
+            spec.count: "$at",
+            spec.items: elements,
+            SEALED: format!("$bucket.{SEALED}.open"),
+        };
+        stages.push(doc! { "$replaceWith": { "$mergeObjects": ["$bucket", place] } });
+        stages
+    }
+
+    /// The matching items, each as its bucket with this item alone: the number of items before it, and
+    /// what the whole bucket says.
+    fn matches(&self, spec: &BucketSpec, scope: &IndexedScope, with_all: bool) -> Vec<Document> {
+        let items = format!("${}", spec.items);
         let is_unsealed = doc! { "$eq": [{ "$type": format!("${SEALED}") }, "missing"] };
         let has_room = doc! { "$lt": [{ "$size": &items }, scope.open.bound()] };
         let mut kept = doc! { "open": { "$and": [is_unsealed, has_room] } };
         if with_all {
             kept.insert("items", &items);
         }
-        stages.push(doc! { "$set": { SEALED: kept } });
-        stages.push(doc! { "$unwind": { "path": items, "includeArrayIndex": spec.count } });
+        let mut stages = vec![
+            doc! { "$set": { SEALED: kept } },
+            doc! { "$unwind": { "path": items, "includeArrayIndex": spec.count } },
+        ];
         if !self.filter.is_everything() {
             let path = format!("{}.", spec.items);
             stages.push(doc! { "$match": self.filter.flat(&path) });
         }
-        let mut projection = projection(spec, Bson::String(format!("${}", spec.items)));
-        projection.insert(spec.count, Bson::Int32(1));
-        projection.insert(OVERSIZE, Bson::Int32(1));
-        projection.insert(SEALED, format!("${SEALED}.open"));
-        if with_all {
-            projection.insert(spec.items, format!("${SEALED}.items"));
-        }
-        stages.push(doc! { "$limit": 1 });
-        stages.push(doc! { "$project": projection });
         stages
+    }
+
+    /// The ids and keys of buckets that may hold matching items and satisfy further conditions, in the
+    /// order of their ids.
+    pub(crate) fn next_buckets(
+        &self,
+        spec: &BucketSpec,
+        scope: Option<&KeyScope>,
+        further: &[Document],
+        limit: i64,
+    ) -> Vec<Document> {
+        let mut buckets = vec![self.buckets(spec, scope, None)];
+        buckets.extend_from_slice(further);
+        let buckets = match buckets.len() {
+            1 => buckets.remove(0),
+            _ => doc! { "$and": buckets },
+        };
+        let mut projection = key_projection(spec);
+        projection.insert(spec.items, doc! { "$literal": [] });
+        vec![
+            doc! { "$match": buckets },
+            doc! { "$sort": { "_id": 1 } },
+            doc! { "$limit": limit },
+            doc! { "$project": projection },
+        ]
     }
 }

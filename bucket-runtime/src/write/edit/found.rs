@@ -1,4 +1,4 @@
-//! The found item, and what was read with it.
+//! Items of one bucket that match, and what was read with them.
 
 use mongodb::{
     bson::{Bson, DateTime, Document, RawDocumentBuf},
@@ -8,7 +8,7 @@ use mongodb::{
 use crate::{
     Bucket, Error, Result,
     error::Kind,
-    protocol::command::{Place, StoredItem},
+    protocol::command::{Places, StoredItems},
     read::reader::Reader,
     schema::names::{OVERSIZE, SEALED},
     value::{
@@ -18,16 +18,14 @@ use crate::{
     },
 };
 
-/// The found item, and what was read with it.
-pub(super) struct FoundItem<T: Bucket> {
-    pub(super) place: Place,
+/// Items of one bucket that match, and what was read with them.
+pub(super) struct FoundItems<T: Bucket> {
+    pub(super) places: Places,
     /// The bytes that the bucket's items take beyond their shares.
     pub(super) oversize: i64,
     pub(super) key: T::Key,
-    /// The items of its bucket, or the item alone.
+    /// All items of the bucket, or those that match alone.
     pub(super) items: Vec<Result<T, Unread>>,
-    /// The index of the item among these.
-    pub(super) at: usize,
     /// Whether the bucket is open, judged by the last known capacity.
     pub(super) open: bool,
 }
@@ -39,8 +37,8 @@ pub(super) struct Unread {
     pub(super) time: Option<DateTime>,
 }
 
-impl<T: Bucket> FoundItem<T> {
-    /// Reads a bucket with the item, and the others only if the bucket stores totals of all items.
+impl<T: Bucket> FoundItems<T> {
+    /// Reads a bucket with the items, and the others only if the bucket stores totals of all items.
     pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps: bool) -> Result<Self> {
         let mut stored: Document =
             bytes::read(row.as_bytes()).map_err(|error| reader.context().read(error))?;
@@ -51,11 +49,14 @@ impl<T: Bucket> FoundItem<T> {
         if !reader.scope.holds(&read) {
             return Err(reader.context().kind(Kind::ForeignId(bucket)));
         }
-        let before = stored.get(T::SPEC.count).and_then(whole).unwrap_or(0);
-        let before = usize::try_from(before).unwrap_or(0);
+        let at = match stored.get(T::SPEC.count) {
+            Some(Bson::Array(several)) => several.iter().filter_map(whole).collect(),
+            one => Vec::from_iter(one.and_then(whole)),
+        };
+        let at = at.into_iter().filter_map(|at| usize::try_from(at).ok());
         let open = stored.get_bool(SEALED).unwrap_or(false);
         let oversize = stored.get(OVERSIZE).and_then(whole).unwrap_or(0);
-        let mut elements = match stored.remove(T::SPEC.items) {
+        let elements = match stored.remove(T::SPEC.items) {
             Some(Bson::Array(elements)) => elements,
             _ => Vec::new(),
         };
@@ -68,48 +69,73 @@ impl<T: Bucket> FoundItem<T> {
             }),
         });
         let items = items.collect();
-        let (at, stored) = match keeps {
-            true => (before, StoredItem::Array(elements)),
-            // The pipeline has made an array of the item alone.
-            false => (0, StoredItem::Element(elements.pop().unwrap_or(Bson::Null))),
-        };
         Ok(Self {
             open,
             oversize,
-            place: Place {
+            places: Places {
                 bucket,
-                at: before,
-                stored,
+                at: at.collect(),
+                stored: match keeps {
+                    true => StoredItems::Array(elements),
+                    false => StoredItems::Elements(elements),
+                },
             },
             key: read.key,
             items,
-            at,
         })
     }
 
-    /// The item as it is stored.
-    pub(super) fn element(&self) -> &Bson {
-        match &self.place.stored {
-            StoredItem::Element(element) => element,
-            StoredItem::Array(elements) => elements.get(self.place.at).unwrap_or(&Bson::Null),
+    /// The number of items that match.
+    pub(super) fn len(&self) -> usize {
+        self.places.at.len()
+    }
+
+    /// The index of the nth match among the items.
+    fn index(&self, n: usize) -> usize {
+        match &self.places.stored {
+            StoredItems::Elements(_) => n,
+            StoredItems::Array(_) => self.places.at[n],
         }
     }
 
-    /// The item's own time.
-    pub(super) fn time(&self) -> Option<DateTime> {
-        moment(self.items.get(self.at)?)
+    /// The nth match as it is stored.
+    pub(super) fn element(&self, n: usize) -> &Bson {
+        let (StoredItems::Elements(elements) | StoredItems::Array(elements)) = &self.places.stored;
+        elements.get(self.index(n)).unwrap_or(&Bson::Null)
+    }
+
+    /// The time of the nth match.
+    pub(super) fn time(&self, n: usize) -> Option<DateTime> {
+        moment(self.items.get(self.index(n))?)
+    }
+
+    /// The nth match, or why it cannot be read.
+    pub(super) fn item(&mut self, reader: &Reader, n: usize) -> Result<&mut T> {
+        let index = self.index(n);
+        let item = self.items[index].as_mut();
+        item.map_err(|unread| unreadable(reader, &self.places.bucket, unread.error.clone()))
+    }
+
+    /// Takes the matches out of the list, which then holds what the bucket keeps.
+    pub(super) fn take(&mut self) -> Vec<Result<T, Unread>> {
+        let items = std::mem::take(&mut self.items);
+        if let StoredItems::Elements(_) = self.places.stored {
+            return items;
+        }
+        let mut at = self.places.at.iter().peekable();
+        let mut taken = Vec::new();
+        for (index, item) in items.into_iter().enumerate() {
+            match at.next_if(|at| **at == index) {
+                Some(_) => taken.push(item),
+                None => self.items.push(item),
+            }
+        }
+        taken
     }
 
     /// The item, or why it cannot be read.
-    pub(super) fn item(&mut self, reader: &Reader) -> Result<&mut T> {
-        let item = self.items[self.at].as_mut();
-        item.map_err(|unread| unreadable(reader, &self.place.bucket, unread.error.clone()))
-    }
-
-    /// Takes the item out of the list.
-    pub(super) fn take(&mut self, reader: &Reader) -> Result<T> {
-        let item = self.items.remove(self.at);
-        item.map_err(|unread| unreadable(reader, &self.place.bucket, unread.error))
+    pub(super) fn readable(&self, reader: &Reader, item: Result<T, Unread>) -> Result<T> {
+        item.map_err(|unread| unreadable(reader, &self.places.bucket, unread.error))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The protocol of an edit: read the item, compute its bucket's new fields, and write them unless
+//! The protocol of an edit: read the items, compute their bucket's new fields, and write them unless
 //! another writer was faster.
 
 use std::marker::PhantomData;
@@ -8,14 +8,13 @@ use mongodb::{
     bson::{Bson, DateTime, Document, doc},
 };
 
-use super::found::{FoundItem, Unread, moment};
+use super::found::{FoundItems, Unread, moment};
 use crate::{
     Bucket, Result,
     error::Kind,
     protocol::{
         budget::Budget,
         command::{IndexedScope, KeptFields, before_all_windows},
-        filter::Filter,
         query::Query,
     },
     read::reader::Reader,
@@ -26,7 +25,7 @@ use crate::{
     server::current_index::IndexDeadline,
     value::{
         bytes,
-        element::{value_size, whole},
+        element::{document_size, value_size, whole},
         rollup::Totals,
     },
     write::{
@@ -35,16 +34,29 @@ use crate::{
     },
 };
 
+/// The most bytes of an edit's command (`maxBsonObjectSize` of the server).
+const MOST_BYTES: usize = 16 << 20;
+
 /// One key of one collection, and which of its items to change.
 #[derive(Debug)]
 pub(super) struct Editor<T> {
     engine: Engine,
     reader: Reader,
     query: Query,
+    which: Which,
     item: PhantomData<fn() -> T>,
 }
 
-/// The update that changes the item.
+/// Which of the matching items to change.
+#[derive(Debug)]
+pub(super) enum Which {
+    /// The first one of the key.
+    First,
+    /// All in the bucket with this id.
+    OfBucket(String),
+}
+
+/// The update that changes the items.
 pub(super) struct Step {
     /// The filter: the bucket, provided that it is still as it was read.
     unchanged: Document,
@@ -53,6 +65,9 @@ pub(super) struct Step {
     hint: Option<&'static str>,
 }
 
+/// The step, unless there is nothing to change, and a value for each of the items.
+pub(super) type Planned<O> = (Option<Step>, Vec<O>);
+
 impl<T: Bucket> Editor<T> {
     /// The spec as a `static`: in generic code, promotion alone does not provide one.
     const SPEC: &'static BucketSpec = &T::SPEC;
@@ -60,38 +75,41 @@ impl<T: Bucket> Editor<T> {
     /// Whether a bucket has fields that are computed from all of its items.
     const KEEPS: bool = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
 
-    pub(super) fn new(engine: Engine, reader: Reader, filter: Filter<T>) -> Self {
+    pub(super) fn new(engine: Engine, reader: Reader, query: Query, which: Which) -> Self {
         Self {
             engine,
             reader,
-            query: Query {
-                filter: filter.node,
-                ..Query::everything()
-            },
+            query,
+            which,
             item: PhantomData,
         }
     }
 
-    /// Changes the first item that matches, and returns the value that the step to that produces.
+    /// Changes the matching items, and returns the values that the step to that produces, one for each
+    /// changed item.
     pub(super) async fn change<O>(
         mut self,
-        mut step: impl FnMut(&Self, FoundItem<T>) -> Result<(Step, O)>,
+        mut step: impl FnMut(&Self, FoundItems<T>) -> Result<Planned<O>>,
         mut session: Option<&mut ClientSession>,
-    ) -> Result<Option<O>> {
+    ) -> Result<Vec<O>> {
         let mut deadline = IndexDeadline::default();
         for tries in 0..TRIES {
             pause(tries).await;
             self.reader.scope.open = self.engine.index.get();
             let Some(found) = self.find(session.as_deref_mut()).await? else {
-                return Ok(None);
+                return Ok(Vec::new());
             };
-            let bucket = found.place.bucket.clone();
+            let bucket = found.places.bucket.clone();
             let (step, output) = step(&self, found)?;
-            let Step {
+            let Some(Step {
                 unchanged,
                 pipeline,
                 hint,
-            } = step;
+            }) = step
+            else {
+                return Ok(output);
+            };
+            self.check_size(&unchanged, &pipeline)?;
             let Reader { server, scope } = &self.reader;
             let fields = doc! { "_id": 0, scope.spec.count: 1, SEALED: 1 };
             let changed = server
@@ -112,105 +130,158 @@ impl<T: Bucket> Editor<T> {
             };
             if Self::is_to_be_deleted(&left) {
                 let deleted = server.delete_one(scope.emptied(&bucket), session).await;
-                // The item is gone all the same.
+                // The items are gone all the same.
                 deleted.map_err(|error| self.reader.context().write(error).in_doubt())?;
             }
-            return Ok(Some(output));
+            return Ok(output);
         }
         Err(self.reader.context().kind(Kind::Contended(TRIES)))
     }
 
-    async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<FoundItem<T>>> {
-        let Reader { server, scope } = &self.reader;
-        let pipeline = self.query.place(Self::SPEC, scope, Self::KEEPS);
+    /// The server would refuse a larger command, with an error that says nothing of the items.
+    fn check_size(&self, unchanged: &Document, pipeline: &[Document]) -> Result<()> {
+        let stages = pipeline.iter().map(document_size);
+        let bytes = document_size(unchanged) + stages.sum::<usize>();
+        match bytes > MOST_BYTES {
+            true => {
+                let most = MOST_BYTES;
+                Err(self
+                    .reader
+                    .context()
+                    .kind(Kind::EditTooLarge { bytes, most }))
+            }
+            false => Ok(()),
+        }
+    }
+
+    async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<FoundItems<T>>> {
+        let (Reader { server, scope }, query) = (&self.reader, &self.query);
+        let pipeline = match &self.which {
+            Which::First => query.first_place(Self::SPEC, scope, Self::KEEPS),
+            Which::OfBucket(id) => query.places(Self::SPEC, scope, id, Self::KEEPS),
+        };
         let found = server.first(pipeline, session).await;
         match found.map_err(|error| self.reader.context().read(error))? {
-            Some(row) => FoundItem::read(&self.reader, &row, Self::KEEPS).map(Some),
+            Some(row) => FoundItems::read(&self.reader, &row, Self::KEEPS).map(Some),
             None => Ok(None),
         }
     }
 
-    /// The step that removes the item from its bucket, and the item.
-    pub(super) fn without(&self, mut found: FoundItem<T>) -> Result<(Step, T)> {
-        let time = found.time();
-        let item = found.take(&self.reader)?;
-        Ok((self.taking_out(found, time)?, item))
+    /// The step that removes the items from their bucket, and the items.
+    pub(super) fn without(&self, found: FoundItems<T>) -> Result<Planned<T>> {
+        let reader = &self.reader;
+        let (step, items) = self.taking_out(found, |found| {
+            let items = found.take().into_iter();
+            let items = items.map(|item| found.readable(reader, item));
+            items.collect::<Result<Vec<_>>>()
+        })?;
+        Ok((Some(step), items?))
     }
 
-    /// The step that removes the item from its bucket, and the item as it is stored.
-    pub(super) fn without_reading(&self, mut found: FoundItem<T>) -> Result<(Step, Bson)> {
-        let (time, element) = (found.time(), found.element().clone());
-        drop(found.items.remove(found.at));
-        Ok((self.taking_out(found, time)?, element))
+    /// The step that removes the items from their bucket, and the items as they are stored.
+    pub(super) fn without_reading(&self, found: FoundItems<T>) -> Result<Planned<Bson>> {
+        let (step, elements) = self.taking_out(found, |found| {
+            let elements = (0..found.len()).map(|n| found.element(n).clone());
+            let elements = elements.collect();
+            drop(found.take());
+            elements
+        })?;
+        Ok((Some(step), elements))
     }
 
-    /// Removes an item whose time is `time`; `found` holds the remaining items.
-    fn taking_out(&self, found: FoundItem<T>, time: Option<DateTime>) -> Result<Step> {
-        let grown = (self.budget(time)).map_or(0, |budget| -taken(&budget, &found));
+    /// Removes the items that `take` takes out of what was found.
+    fn taking_out<O>(
+        &self,
+        mut found: FoundItems<T>,
+        take: impl FnOnce(&mut FoundItems<T>) -> O,
+    ) -> Result<(Step, O)> {
+        let freed = (0..found.len()).filter_map(|n| {
+            let budget = self.budget(found.time(n))?;
+            Some(taken(&budget, &found, n))
+        });
+        let grown = -freed.sum::<i64>();
+        let taken = take(&mut found);
         let kept = self.kept(&found.items, grown)?;
         let Reader { scope, .. } = &self.reader;
-        let mut unchanged = scope.unchanged(&found.place);
+        let mut unchanged = scope.unchanged(&found.places);
         // A writer that does not know of a changed capacity would take a full bucket for an open one and
         // not seal it. So an open bucket is found by the index whose name contains the capacity.
         let hint = (found.open && !T::SPEC.has_aliases()).then_some(scope.open.name);
         if hint.is_some() {
             unchanged.extend(scope.open_bucket_anywhere());
         }
-        Ok(Step {
+        let step = Step {
             unchanged,
-            pipeline: scope.take_out(&found.place, found.open, kept),
+            pipeline: scope.take_out(&found.places, found.open, kept),
             hint,
-        })
+        };
+        Ok((step, taken))
     }
 
-    /// The step that replaces the item with the changed one, and the item as it will be read.
+    /// The step that replaces the items with changed ones, and each of them as it will be read, with
+    /// whether it differs from what is stored. There is no step if none does.
     pub(super) fn with(
         &self,
-        mut found: FoundItem<T>,
+        mut found: FoundItems<T>,
         change: &mut (impl FnMut(&mut T) + Send),
-    ) -> Result<(Step, T)> {
+    ) -> Result<Planned<(T, bool)>> {
         let Reader { scope, .. } = &self.reader;
-        let item = found.item(&self.reader)?;
+        let (mut elements, mut items) = (Vec::new(), Vec::new());
+        let (mut grown, mut largest, mut budget) = (0, 0, None);
+        for n in 0..found.len() {
+            let element = self.changed(found.item(&self.reader, n)?, change)?;
+            if let Some(of_item) = self.budget(found.time(n)) {
+                let bytes = value_size(&element);
+                largest = largest.max(bytes);
+                grown += of_item.oversize(bytes) - taken(&of_item, &found, n);
+                budget = Some(of_item);
+            }
+            let differs = element != *found.element(n);
+            items.push((self.read_back(found.key.clone(), &element)?, differs));
+            elements.push(element);
+        }
+        // The fields that the bucket keeps may be incomplete, and are written anew.
+        if !Self::KEEPS && items.iter().all(|(_, differs)| !differs) {
+            return Ok((None, items));
+        }
+        let mut unchanged = scope.unchanged(&found.places);
+        if let Some(budget) = budget.filter(|_| grown > 0) {
+            if !budget.takes(found.oversize, grown) {
+                return Err(self.reader.context().kind(Kind::NoRoom(largest)));
+            }
+            unchanged.insert(OVERSIZE, budget.leaves(grown));
+        }
+        let kept = self.kept(&found.items, grown)?;
+        let step = Step {
+            unchanged,
+            hint: None,
+            pipeline: scope.replace(&found.places, elements, kept),
+        };
+        Ok((Some(step), items))
+    }
+
+    /// Changes the item, and returns its element, unless the change takes it out of its place.
+    fn changed(&self, item: &mut T, change: &mut (impl FnMut(&mut T) + Send)) -> Result<Bson> {
+        let Reader { scope, .. } = &self.reader;
+        let fail = |kind| self.reader.context().kind(kind);
         let before = item::scope(item);
         let identity = |item: &T| item::identity(item, T::SPEC.unique?);
         let identity_before = identity(item);
         change(item);
         let after = item::scope(item);
-        item::opening_id(&after, item.time()).map_err(|kind| self.reader.context().kind(kind))?;
-        item::check_lengths(item).map_err(|kind| self.reader.context().kind(kind))?;
+        item::opening_id(&after, item.time()).map_err(fail)?;
+        item::check_lengths(item).map_err(fail)?;
         if after.prefix != before.prefix {
             let what = match after.parts == before.parts {
                 true => "time window",
                 false => "key",
             };
-            return Err(self.reader.context().kind(Kind::Moved(what)));
+            return Err(fail(Kind::Moved(what)));
         }
         if identity(item) != identity_before {
-            return Err(self.reader.context().kind(Kind::Moved("identity")));
+            return Err(fail(Kind::Moved("identity")));
         }
-        let after = after.by(scope.open);
-        let element = item::stored(item, &after, |kind| self.reader.context().kind(kind))?;
-        let time = item.time();
-        let mut unchanged = scope.unchanged(&found.place);
-        let mut grown = 0;
-        if let Some(budget) = self.budget(time) {
-            let bytes = value_size(&element);
-            grown = budget.oversize(bytes) - taken(&budget, &found);
-            if grown > 0 {
-                if !budget.takes(found.oversize, grown) {
-                    return Err(self.reader.context().kind(Kind::NoRoom(bytes)));
-                }
-                unchanged.insert(OVERSIZE, budget.leaves(grown));
-            }
-        }
-        let kept = self.kept(&found.items, grown)?;
-        let item = self.read_back(found.key, &element)?;
-        let step = Step {
-            unchanged,
-            hint: None,
-            pipeline: scope.replace(&found.place, element, kept),
-        };
-        Ok((step, item))
+        item::stored(item, &after.by(scope.open), fail)
     }
 
     /// The byte budget of the bucket for an item of this time, if it has to be checked.
@@ -257,7 +328,7 @@ impl<T: Bucket> Editor<T> {
     }
 }
 
-/// How many bytes the item takes beyond its share.
-fn taken<T: Bucket>(budget: &Budget, found: &FoundItem<T>) -> i64 {
-    budget.oversize(value_size(found.element()))
+/// How many bytes the nth of the items takes beyond its share.
+fn taken<T: Bucket>(budget: &Budget, found: &FoundItems<T>, n: usize) -> i64 {
+    budget.oversize(value_size(found.element(n)))
 }

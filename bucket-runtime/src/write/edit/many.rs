@@ -1,0 +1,383 @@
+//! Edits and removals of all items that match, of one key or of all keys.
+
+use std::{error::Error as StdError, fmt, marker::PhantomData};
+
+use mongodb::{
+    ClientSession,
+    bson::{Document, doc},
+};
+use serde::de::IgnoredAny;
+
+use super::{
+    found::FoundItems,
+    protocol::{Editor, Planned, Which},
+};
+use crate::{
+    Bucket, Buckets, Error, KeyRef, Result,
+    error::Kind,
+    protocol::{
+        command::{IndexedScope, KeyScope},
+        filter::Filter,
+        query::Query,
+        time_bounds::TimeBounds,
+    },
+    read::reader::Reader,
+    schema::{key::Key, spec::BucketSpec},
+    server::context::ErrorContext,
+    value::{element::whole, stored_bucket::StoredBucket},
+    write::engine::Engine,
+};
+
+/// How many buckets are listed at a time.
+const LISTED: i64 = 500;
+
+impl<T: Bucket> Buckets<T> {
+    /// Changes all items of a key that match: reads those of a bucket, calls the closure for each, writes
+    /// them back by one update, and goes on with the next bucket. Returns how many items differ from
+    /// before.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, ticker: String, quantity: i32 }
+    /// # async fn example(trades: bucket_runtime::Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let renamed = Trade::FIELDS.ticker.eq("FB");
+    /// let changed = trades.update_items(&123, renamed, |trade| trade.ticker = "META".into()).await?;
+    /// println!("{changed} trades of Meta");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// For each bucket all of [`update_item`](Self::update_item) holds: items are written back as a whole
+    /// and keep their places, and if another writer changes one of them in between, those of this bucket
+    /// are read again, and the closure runs again for each. Items that are appended meanwhile are changed
+    /// or not.
+    ///
+    /// Round trips: one for 500 buckets that may hold a match, and two for each of these buckets. After an
+    /// error, a panic of the closure, or a dropped future, the items of some buckets are changed, and
+    /// those of each other bucket are not. Call it again to go on; let the filter exclude items that are
+    /// changed already, or the closure gets them again.
+    ///
+    /// # Errors
+    ///
+    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
+    /// [`update_item`](Self::update_item), at the first bucket that has one; items of one bucket that are
+    /// more than a command can carry are [`is_too_large`](crate::Error::is_too_large).
+    pub fn update_items<'f, F>(
+        &self,
+        key: KeyRef<'_, T>,
+        filter: Filter<T>,
+        change: F,
+    ) -> UpdateItems<'f, T, F>
+    where
+        F: FnMut(&mut T) + Send + 'f,
+    {
+        UpdateItems {
+            sweep: Sweep::new(self.engine(), Some(self.scope(key).key), filter),
+            change,
+        }
+    }
+
+    /// Changes all items that match, of all keys, in the order of the buckets' ids. Otherwise like
+    /// [`update_items`](Self::update_items); like [`all_items`](Self::all_items) it visits the buckets of
+    /// all keys unless the filter or an index bounds it.
+    pub fn update_all_items<'f, F>(&self, filter: Filter<T>, change: F) -> UpdateItems<'f, T, F>
+    where
+        F: FnMut(&mut T) + Send + 'f,
+    {
+        UpdateItems {
+            sweep: Sweep::new(self.engine(), None, filter),
+            change,
+        }
+    }
+
+    /// Removes all items of a key that match, and returns how many. Items that the struct cannot read are
+    /// removed, too.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, bson::DateTime};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "readings", id = "{sensor}_{at/1d}", capacity = 1440)]
+    /// # struct Reading { sensor: i64, at: DateTime, celsius: f64 }
+    /// # async fn example(readings: bucket_runtime::Buckets<Reading>, limit: DateTime) -> bucket_runtime::Result<()> {
+    /// // Keeps what this sensor measured since the limit.
+    /// let removed = readings.remove_items(&7, Reading::FIELDS.at.lt(limit)).await?;
+    /// println!("{removed} readings are gone");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// For each bucket all of [`remove_item`](Self::remove_item) holds: one update removes the items and
+    /// corrects what the bucket keeps; a bucket that was full is sealed; an empty sealed one is deleted
+    /// with the ordinals `{date}` and `{date:millis}`. With time windows, if the filter is a range of
+    /// times alone, buckets whose whole window lies in the range are deleted without a look at their
+    /// items.
+    ///
+    /// Round trips: one for 500 buckets that may hold a match, and two for each of these buckets, three if
+    /// it becomes empty; one for a bucket that is deleted as a whole. After an error or a dropped future,
+    /// some buckets are done: call it again to go on.
+    ///
+    /// # Errors
+    ///
+    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
+    /// [`remove_item`](Self::remove_item) except [`is_deserialize`](crate::Error::is_deserialize), at the
+    /// first bucket that has one.
+    pub fn remove_items(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItems<'static, T> {
+        RemoveItems {
+            sweep: Sweep::new(self.engine(), Some(self.scope(key).key), filter),
+        }
+    }
+
+    /// Removes all items that match, of all keys, in the order of the buckets' ids. Otherwise like
+    /// [`remove_items`](Self::remove_items).
+    pub fn remove_all_items(&self, filter: Filter<T>) -> RemoveItems<'static, T> {
+        RemoveItems {
+            sweep: Sweep::new(self.engine(), None, filter),
+        }
+    }
+}
+
+/// The progress of an edit or a removal of many items.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EditProgress {
+    /// How many buckets were visited.
+    pub buckets: u64,
+    /// How many items were changed or removed.
+    pub items: u64,
+}
+
+/// An edit or a removal of many items that ended at a bucket. What it did before stands, except in a
+/// transaction.
+#[derive(Debug, Clone)]
+pub struct EditManyError {
+    so_far: EditProgress,
+    error: Error,
+}
+
+impl EditManyError {
+    /// How far it came.
+    pub fn so_far(&self) -> EditProgress {
+        self.so_far
+    }
+
+    /// Why it ended. [`Error::is_maybe_stored`] is about the items of the bucket at which it ended.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+}
+
+impl fmt::Display for EditManyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EditProgress { buckets, items } = self.so_far;
+        let error = &self.error;
+        write!(
+            f,
+            "after {items} items in {buckets} buckets, at the next bucket: {error}"
+        )
+    }
+}
+
+impl StdError for EditManyError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl From<EditManyError> for Error {
+    fn from(error: EditManyError) -> Self {
+        error.error
+    }
+}
+
+/// Builder of an edit of all items that match: await it; see
+/// [`Buckets::update_items`](crate::Buckets::update_items). The output is the number of changed items.
+#[must_use = "nothing is changed until this is awaited"]
+pub struct UpdateItems<'s, T, F> {
+    sweep: Sweep<'s, T>,
+    change: F,
+}
+
+impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItems<'s, T, F> {
+    /// Reads and writes in this session; in a transaction, all buckets are changed at one moment, or none.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.sweep.session = Some(session.into());
+        self
+    }
+
+    /// Calls this after each bucket.
+    pub fn on_progress(mut self, progress: impl FnMut(EditProgress) + Send + 's) -> Self {
+        self.sweep.progress = Box::new(progress);
+        self
+    }
+
+    pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
+        let step = |editor: &Editor<T>, found: FoundItems<T>| {
+            let (step, items) = editor.with(found, &mut self.change)?;
+            let changed = items.iter().filter(|(_, differs)| *differs);
+            Ok((step, vec![(); changed.count()]))
+        };
+        let done = self.sweep.run(step).await;
+        self.sweep.end(done)
+    }
+}
+
+/// Builder of a removal of all items that match: await it; see
+/// [`Buckets::remove_items`](crate::Buckets::remove_items). The output is the number of removed items.
+#[must_use = "nothing is removed until this is awaited"]
+pub struct RemoveItems<'s, T> {
+    sweep: Sweep<'s, T>,
+}
+
+impl<'s, T: Bucket> RemoveItems<'s, T> {
+    /// Removes in this session; in a transaction, all items are removed at one moment, or none.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.sweep.session = Some(session.into());
+        self
+    }
+
+    /// Calls this after each bucket.
+    pub fn on_progress(mut self, progress: impl FnMut(EditProgress) + Send + 's) -> Self {
+        self.sweep.progress = Box::new(progress);
+        self
+    }
+
+    pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
+        let done = self.remove().await;
+        self.sweep.end(done)
+    }
+
+    async fn remove(&mut self) -> Result<()> {
+        self.sweep.drop_whole_windows().await?;
+        let step = |editor: &Editor<T>, found| editor.without_reading(found);
+        self.sweep.run(step).await
+    }
+}
+
+/// One bucket after the other.
+struct Sweep<'s, T> {
+    engine: Engine,
+    /// The key, unless all keys are meant.
+    scope: Option<KeyScope>,
+    query: Query,
+    session: Option<&'s mut ClientSession>,
+    progress: Box<dyn FnMut(EditProgress) + Send + 's>,
+    so_far: EditProgress,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T: Bucket> Sweep<'_, T> {
+    /// The spec as a `static`: in generic code, promotion alone does not provide one.
+    const SPEC: &'static BucketSpec = &T::SPEC;
+
+    fn new(engine: Engine, scope: Option<KeyScope>, filter: Filter<T>) -> Self {
+        Self {
+            engine,
+            scope,
+            query: Query::of(filter),
+            session: None,
+            progress: Box::new(|_| ()),
+            so_far: EditProgress::default(),
+            item: PhantomData,
+        }
+    }
+
+    /// Makes this step for each bucket that holds a match.
+    async fn run<O>(
+        &mut self,
+        mut step: impl FnMut(&Editor<T>, FoundItems<T>) -> Result<Planned<O>>,
+    ) -> Result<()> {
+        let mut after = None;
+        loop {
+            let listed = self.list(after.as_deref(), &[]).await?;
+            let Some((last, _)) = listed.last() else {
+                return Ok(());
+            };
+            after = Some(last.clone());
+            for (id, scope) in listed {
+                let reader = Reader {
+                    server: self.engine.server.clone(),
+                    scope,
+                };
+                let which = Which::OfBucket(id);
+                let editor = Editor::new(self.engine.clone(), reader, self.query.clone(), which);
+                let done = editor.change(&mut step, self.session.as_deref_mut());
+                let items = done.await?.len();
+                self.report(items as u64);
+            }
+        }
+    }
+
+    /// Deletes the buckets of windows in which every item matches, if the filter says so much.
+    async fn drop_whole_windows(&mut self) -> Result<()> {
+        let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Self::SPEC) else {
+            return Ok(());
+        };
+        let mut after = None;
+        loop {
+            let listed = self
+                .list(after.as_deref(), std::slice::from_ref(&windows))
+                .await?;
+            let Some((last, _)) = listed.last() else {
+                return Ok(());
+            };
+            after = Some(last.clone());
+            for (id, scope) in listed {
+                let fields = doc! { "_id": 0, T::SPEC.count: 1 };
+                let session = self.session.as_deref_mut();
+                let taken = self.engine.server.take(scope.bucket(&id), fields, session);
+                let context = self.engine.server.context_of(&scope);
+                let taken = taken.await.map_err(|error| context.write(error))?;
+                let count = taken.and_then(|taken| whole(taken.get(T::SPEC.count)?));
+                self.report(count.and_then(|count| count.try_into().ok()).unwrap_or(0));
+            }
+        }
+    }
+
+    /// The next buckets that may hold a match: their ids, and the keys that they belong to.
+    async fn list(
+        &mut self,
+        after: Option<&str>,
+        further: &[Document],
+    ) -> Result<Vec<(String, IndexedScope)>> {
+        let after = after.map(|after| doc! { "_id": { "$gt": after } });
+        let further = Vec::from_iter(further.iter().cloned().chain(after));
+        let (query, scope) = (&self.query, self.scope.as_ref());
+        let pipeline = query.next_buckets(Self::SPEC, scope, &further, LISTED);
+        let found = self
+            .engine
+            .server
+            .some(pipeline, self.session.as_deref_mut());
+        let found = found.await.map_err(|error| self.context().read(error))?;
+        let open = self.engine.index.get();
+        let found = found
+            .into_iter()
+            .map(|bucket: StoredBucket<T, IgnoredAny>| {
+                let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
+                let asked = self.scope.as_ref().unwrap_or(&scope);
+                match asked.holds(&bucket) {
+                    true => Ok((bucket.id, scope.by(open))),
+                    false => Err(self.context().kind(Kind::ForeignId(bucket.id))),
+                }
+            });
+        found.collect()
+    }
+
+    /// The output of the call.
+    fn end(&self, done: Result<()>) -> Result<u64, EditManyError> {
+        let so_far = self.so_far;
+        done.map_err(|error| EditManyError { so_far, error })?;
+        Ok(so_far.items)
+    }
+
+    fn report(&mut self, items: u64) {
+        self.so_far.buckets += 1;
+        self.so_far.items += items;
+        (self.progress)(self.so_far);
+    }
+
+    fn context(&self) -> ErrorContext<'_> {
+        self.engine.server.context_of_any(self.scope.as_ref())
+    }
+}

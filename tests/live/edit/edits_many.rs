@@ -1,0 +1,532 @@
+//! Edits and removals of all items that match: what is left is what a `Vec` says, beside writers, in sessions,
+//! and after calls that ended in the middle.
+
+use std::{
+    collections::BTreeMap,
+    future::IntoFuture,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bucket_runtime::{
+    Bucket, Buckets, Filter,
+    mongodb::{
+        Database,
+        bson::{DateTime, doc},
+    },
+};
+use futures_util::FutureExt;
+use rand::Rng;
+use tokio::{task::JoinSet, time::timeout};
+
+use crate::{
+    edit::edits_support::{Note, Seconds, Windows, checked, created, for_all_notes, moment},
+    support::{
+        database::{database, documents, recorded, server},
+        proxy::{Fate, Proxy},
+    },
+};
+
+/// The number and the value of each item, by owner.
+type Stored = BTreeMap<i64, Vec<(i64, i32)>>;
+
+async fn filled<T: Note>(db: &Database, items: i64) -> (Buckets<T>, Stored) {
+    let notes = created::<T>(db).await;
+    let mut stored = Stored::new();
+    for n in 0..items {
+        let (owner, value) = (n % 2, (n % 5) as i32);
+        notes.append(&T::new(owner, n, value)).await.unwrap();
+        stored.entry(owner).or_default().push((n, value));
+    }
+    (notes, stored)
+}
+
+/// Changes the values of the model as a call does, and counts them.
+fn update(stored: &mut Stored, owner: Option<i64>, value: i32, by: i32) -> u64 {
+    let of_owner = stored
+        .iter_mut()
+        .filter(|(key, _)| owner.is_none_or(|owner| owner == **key));
+    let items = of_owner.flat_map(|(_, items)| items);
+    let matching = items.filter(|(_, stored)| *stored == value);
+    matching.map(|(_, stored)| *stored += by).count() as u64
+}
+
+fn remove(stored: &mut Stored, owner: Option<i64>, value: i32) -> u64 {
+    let mut removed = 0;
+    for (key, items) in &mut *stored {
+        if owner.is_none_or(|owner| owner == *key) {
+            let before = items.len();
+            items.retain(|(_, stored)| *stored != value);
+            removed += (before - items.len()) as u64;
+        }
+    }
+    stored.retain(|_, items| !items.is_empty());
+    removed
+}
+
+async fn as_in_a_vec<T: Note>(db: &Database) {
+    let (notes, mut stored) = filled::<T>(db, 31).await;
+    let up = |by| move |note: &mut T| *note.value() += by;
+
+    let changed = notes
+        .update_items(&0, T::value_is(3), up(10))
+        .await
+        .unwrap();
+    assert_eq!(changed, update(&mut stored, Some(0), 3, 10));
+    assert_eq!(checked(&notes).await, stored);
+
+    let removed = notes.remove_items(&1, T::value_is(2)).await.unwrap();
+    assert_eq!(removed, remove(&mut stored, Some(1), 2));
+    assert_eq!(checked(&notes).await, stored);
+
+    let changed = notes
+        .update_all_items(T::value_is(4), up(-3))
+        .await
+        .unwrap();
+    assert_eq!(changed, update(&mut stored, None, 4, -3));
+    assert_eq!(checked(&notes).await, stored);
+
+    // Some buckets of each key become empty.
+    let all = T::value_is(1).or(T::value_is(0));
+    let mut seen = Vec::new();
+    let removed = notes
+        .remove_all_items(all)
+        .on_progress(|at| seen.push((at.buckets, at.items)));
+    let removed = removed.await.unwrap();
+    assert_eq!(
+        removed,
+        remove(&mut stored, None, 1) + remove(&mut stored, None, 0)
+    );
+    assert_eq!(checked(&notes).await, stored);
+    assert_eq!(seen.last().map(|(_, items)| *items), Some(removed));
+    assert!(
+        seen.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0),
+        "{seen:?}"
+    );
+
+    // Nothing matches, or nothing changes.
+    assert_eq!(
+        notes
+            .update_items(&0, T::value_is(99), up(1))
+            .await
+            .unwrap(),
+        0
+    );
+    assert_eq!(
+        notes
+            .update_items(&7, Filter::default(), up(1))
+            .await
+            .unwrap(),
+        0
+    );
+    assert_eq!(
+        notes
+            .update_all_items(Filter::default(), up(0))
+            .await
+            .unwrap(),
+        0
+    );
+    assert_eq!(notes.remove_all_items(T::value_is(99)).await.unwrap(), 0);
+    assert_eq!(checked(&notes).await, stored);
+
+    // Later items come after those that are left.
+    for n in 31..36 {
+        notes.append(&T::new(0, n, 7)).await.unwrap();
+        stored.entry(0).or_default().push((n, 7));
+    }
+    assert_eq!(checked(&notes).await, stored);
+
+    let all: usize = stored.values().map(Vec::len).sum();
+    let removed = notes.remove_all_items(Filter::default()).await.unwrap();
+    assert_eq!(removed, all as u64);
+    assert_eq!(checked(&notes).await, Stored::new());
+    let problems = T::verify_in(notes.collection().clone()).await;
+    assert_eq!(problems.unwrap(), []);
+}
+
+#[tokio::test]
+async fn all_matches_are_edited_and_removed() {
+    let db = database("edits_many").await;
+    for_all_notes!(as_in_a_vec(&db));
+}
+
+macro_rules! wide {
+    ($($name:ident($($kept:tt)*))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "wide", id = "{owner}_{#}", capacity = 40)]
+        struct $name {
+            owner: i64,
+            n: i32,
+            $($kept)*
+            value: i32,
+            text: String,
+        }
+
+        impl $name {
+            /// Takes any of the items of a bucket at once: first, last, next to each other, alone.
+            async fn any_subset(db: &Database) {
+                let _ = db.collection::<Self>("wide").drop().await;
+                let all = Self::buckets(db).await.unwrap();
+                let mut model = Vec::from_iter((0..100).map(|n| Self {
+                    owner: 1,
+                    n,
+                    value: 0,
+                    text: "x".repeat(n as usize % 7),
+                }));
+                all.append_many(model.clone()).await.unwrap();
+                for round in 1..=25 {
+                    let chosen = |n: &i32| rand::rng().random_bool(if n % 2 == 0 { 0.7 } else { 0.1 });
+                    let chosen = Vec::from_iter((0..100).filter(chosen));
+                    let filter = Self::FIELDS.n.is_in(chosen.clone());
+                    let changed = all.update_items(&1, filter, |item| {
+                        item.value += round;
+                        item.text = "y".repeat(round as usize);
+                    });
+                    let changed = changed.await.unwrap();
+                    let mut expected = 0;
+                    for item in model.iter_mut().filter(|item| chosen.contains(&item.n)) {
+                        item.value += round;
+                        item.text = "y".repeat(round as usize);
+                        expected += 1;
+                    }
+                    assert_eq!(changed, expected);
+                    let gone = Vec::from_iter((0..3).map(|_| rand::rng().random_range(0..100)));
+                    let filter = Self::FIELDS.n.is_in(gone.clone());
+                    let removed = all.remove_all_items(filter).await.unwrap();
+                    let before = model.len();
+                    model.retain(|item| !gone.contains(&item.n));
+                    assert_eq!(removed, (before - model.len()) as u64);
+                    assert_eq!(crate::support::database::items(&all, &1).await, model);
+                }
+                let problems = Self::verify_in(all.collection().clone()).await;
+                assert_eq!(problems.unwrap(), []);
+            }
+        }
+    )+};
+}
+
+wide! {
+    Wide()
+    WideSum(#[bucket(sum, min, max)])
+}
+
+#[tokio::test]
+async fn any_items_of_a_bucket_are_changed_by_one_update() {
+    let db = database("edits_many_subsets").await;
+    Wide::any_subset(&db).await;
+    WideSum::any_subset(&db).await;
+}
+
+/// Each item is appended with 5, raised to 6 once, and removed once, by whoever is first.
+async fn beside_writers<T: Note>(db: &Database) {
+    const ITEMS: i64 = 150;
+    let notes = created::<T>(db).await;
+    let done = Arc::new(AtomicBool::new(false));
+    let mut sweeps = JoinSet::new();
+    for sweep in 0..4 {
+        let (notes, done) = (notes.clone(), done.clone());
+        sweeps.spawn(async move {
+            let (mut raised, mut removed) = (0, 0);
+            let up = |note: &mut T| *note.value() += 1;
+            loop {
+                let is_last = done.load(Ordering::Relaxed);
+                let owner = sweep % 2;
+                raised += match sweep {
+                    0 => notes.update_all_items(T::value_is(5), up).await.unwrap(),
+                    _ => notes
+                        .update_items(&owner, T::value_is(5), up)
+                        .await
+                        .unwrap(),
+                };
+                removed += match sweep {
+                    1 => notes.remove_all_items(T::value_is(6)).await.unwrap(),
+                    _ => notes.remove_items(&owner, T::value_is(6)).await.unwrap(),
+                };
+                if is_last {
+                    return (raised, removed);
+                }
+            }
+        });
+    }
+    for n in 0..ITEMS {
+        notes.append(&T::new(n % 2, n, 5)).await.unwrap();
+    }
+    done.store(true, Ordering::Relaxed);
+    let counts = sweeps.join_all().await;
+    let (raised, removed) = counts
+        .into_iter()
+        .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    assert_eq!(checked(&notes).await, Stored::new());
+    assert_eq!((raised, removed), (ITEMS as u64, ITEMS as u64));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g1_each_item_is_changed_once_beside_other_writers() {
+    let db = database("edits_many_beside").await;
+    for_all_notes!(beside_writers(&db));
+}
+
+/// A call that is dropped anywhere has changed whole buckets, and another one goes on.
+async fn dropped<T: Note>(db: &Database) {
+    let (notes, mut stored) = filled::<T>(db, 40).await;
+    let up = |note: &mut T| *note.value() += 10;
+    for _ in 0..15 {
+        let micros = rand::rng().random_range(0..15_000);
+        let call = notes.update_all_items(T::value_is(1), up).into_future();
+        let _ = timeout(Duration::from_micros(micros), call).await;
+        let call = notes.remove_all_items(T::value_is(2)).into_future();
+        let _ = timeout(Duration::from_micros(micros), call).await;
+    }
+    notes.update_all_items(T::value_is(1), up).await.unwrap();
+    notes.remove_all_items(T::value_is(2)).await.unwrap();
+    // A command that was on its way when its call was dropped.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    update(&mut stored, None, 1, 10);
+    remove(&mut stored, None, 2);
+    let documents = documents(notes.collection()).await;
+    let left = crate::edit::edits_support::checked_documents::<T>(documents);
+    assert_eq!(left, stored);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn g6_calls_dropped_at_any_point_change_whole_buckets() {
+    let db = database("edits_many_dropped").await;
+    for_all_notes!(dropped(&db));
+}
+
+#[tokio::test]
+async fn a_closure_that_panics_or_moves_an_item_leaves_its_bucket_alone() {
+    let db = database("edits_many_panics").await;
+    let (notes, mut stored) = filled::<Seconds>(&db, 24).await;
+    // Each bucket of an owner has three items: this is in the middle of the third one.
+    let panics = |note: &mut Seconds| {
+        assert_ne!(note.n(), 14);
+        *note.value() += 10;
+    };
+    let call = notes.update_items(&0, Filter::default(), panics);
+    let call = AssertUnwindSafe(call.into_future()).catch_unwind().await;
+    assert!(call.is_err());
+    for (n, value) in stored.get_mut(&0).unwrap() {
+        *value += if *n < 12 { 10 } else { 0 };
+    }
+    assert_eq!(checked(&notes).await, stored);
+
+    let moves = |note: &mut Seconds| match note.n() {
+        14 => *note.owner() += 1,
+        _ => *note.value() += 1,
+    };
+    let error = notes
+        .update_items(&0, Filter::default(), moves)
+        .await
+        .unwrap_err();
+    let so_far = error.so_far();
+    assert_eq!((so_far.buckets, so_far.items), (2, 6), "{error}");
+    let error = error.error();
+    assert!(error.is_item_moved() && !error.is_maybe_stored(), "{error}");
+    for (n, value) in stored.get_mut(&0).unwrap() {
+        *value += if *n < 12 { 1 } else { 0 };
+    }
+    assert_eq!(checked(&notes).await, stored);
+}
+
+#[tokio::test]
+async fn items_that_cannot_be_read_are_removed_and_not_edited() {
+    let db = database("edits_many_unreadable").await;
+    let (notes, mut stored) = filled::<Seconds>(&db, 18).await;
+    let (filter, broken) = (
+        doc! { "items.n": 8 },
+        doc! { "$set": { "items.$.val": "?" } },
+    );
+    notes.collection().update_one(filter, broken).await.unwrap();
+    let up = |note: &mut Seconds| *note.value() += 10;
+    let error = notes
+        .update_all_items(Filter::default(), up)
+        .await
+        .unwrap_err();
+    assert!(error.error().is_deserialize(), "{error}");
+    assert!(error.to_string().contains("0_"), "{error}");
+    // The other items of its bucket are as they were.
+    let removed = notes.remove_items(&0, Seconds::n_is(8)).await.unwrap();
+    assert_eq!(removed, 1);
+    for (n, value) in stored.get_mut(&0).unwrap() {
+        *value += if *n < 6 { 10 } else { 0 };
+    }
+    stored.get_mut(&0).unwrap().retain(|(n, _)| *n != 8);
+    assert_eq!(checked(&notes).await, stored);
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(
+    collection = "large",
+    id = "{owner}_{#}",
+    capacity = 20,
+    max_bytes = 15_728_640
+)]
+struct Large {
+    owner: i64,
+    n: i32,
+    text: String,
+}
+
+/// The old items and the new ones together are more than a command can be.
+#[tokio::test]
+async fn items_that_no_command_can_carry_are_refused() {
+    let db = database("edits_many_large").await;
+    let large = Large::buckets(&db).await.unwrap();
+    let text = "x".repeat(1 << 20);
+    for n in 0..16 {
+        let text = text.clone();
+        large.append(&Large { owner: 1, n, text }).await.unwrap();
+    }
+    let change = |item: &mut Large| item.text.replace_range(0..1, "y");
+    let error = large
+        .update_items(&1, Filter::default(), change)
+        .await
+        .unwrap_err();
+    assert!(
+        error.error().is_too_large() && !error.error().is_maybe_stored(),
+        "{error}"
+    );
+    // A few at a time they go.
+    for n in [0..4, 4..8, 8..12, 12..16] {
+        let few = Large::FIELDS.n.between(n);
+        assert_eq!(large.update_items(&1, few, change).await.unwrap(), 4);
+    }
+    let some = Large::FIELDS.n.ne(7);
+    assert_eq!(large.remove_items(&1, some).await.unwrap(), 15);
+}
+
+async fn all_or_nothing<T: Note>(db: &Database) {
+    let (notes, mut stored) = filled::<T>(db, 20).await;
+    let mut session = db.client().start_session().await.unwrap();
+    let before = documents(notes.collection()).await;
+    for commit in [false, true] {
+        session.start_transaction().await.unwrap();
+        let up = |note: &mut T| *note.value() += 10;
+        let update = notes
+            .update_all_items(T::value_is(1), up)
+            .session(&mut session);
+        assert_eq!(update.await.unwrap(), 4);
+        let remove = notes
+            .remove_items(&0, T::value_is(11))
+            .session(&mut session);
+        assert_eq!(remove.await.unwrap(), 2);
+        assert_eq!(documents(notes.collection()).await, before);
+        match commit {
+            true => session.commit_transaction().await.unwrap(),
+            false => session.abort_transaction().await.unwrap(),
+        }
+    }
+    update(&mut stored, None, 1, 10);
+    remove(&mut stored, Some(0), 11);
+    assert_eq!(checked(&notes).await, stored);
+}
+
+#[tokio::test]
+async fn a_transaction_edits_and_removes_many_or_none() {
+    let db = database("edits_many_transactions").await;
+    for_all_notes!(all_or_nothing(&db));
+}
+
+#[tokio::test]
+async fn an_edit_of_many_is_carried_out_once_although_the_connection_breaks() {
+    let proxy = Proxy::start(server().await.uri()).await;
+    let direct = database("edits_many_lost").await;
+    let db = proxy.database(direct.name());
+    let (notes, mut stored) = filled::<Windows>(&db, 12).await;
+    for fate in [Fate::CutBefore, Fate::CutAfter] {
+        proxy.next("findAndModify", [fate]);
+        let up = |note: &mut Windows| *note.value() += 10;
+        let changed = notes
+            .update_all_items(Windows::value_is(1), up)
+            .await
+            .unwrap();
+        assert_eq!(changed, update(&mut stored, None, 1, 10));
+        let up = |note: &mut Windows| *note.value() -= 10;
+        notes
+            .update_all_items(Windows::value_is(11), up)
+            .await
+            .unwrap();
+        update(&mut stored, None, 11, -10);
+        assert!(proxy.is_done());
+    }
+    assert_eq!(checked(&notes).await, stored);
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "readings", id = "{sensor}_{at/1m}", capacity = 4)]
+struct Reading {
+    sensor: i64,
+    at: DateTime,
+    n: i64,
+}
+
+/// A bucket whose window is over before the limit is deleted by its id, whatever it holds; of the window
+/// around the limit only the items before it go.
+#[tokio::test]
+async fn retention_deletes_whole_windows_without_their_items() {
+    let (db, record) = recorded("edits_many_windows").await;
+    let readings = Reading::buckets(&db).await.unwrap();
+    // Nine items a window, so three buckets in each.
+    let all = (0..60).flat_map(|n| [1, 2].map(|sensor| (sensor, n)));
+    let all = Vec::from_iter(all.map(|(sensor, n)| Reading {
+        sensor,
+        at: moment(n),
+        n,
+    }));
+    readings.append_many(all.clone()).await.unwrap();
+    let limit = moment(40);
+    record.take();
+    let removed = readings
+        .remove_items(&1, Reading::FIELDS.at.lt(limit))
+        .await
+        .unwrap();
+    assert_eq!(removed, 40);
+    let commands = record.take();
+    let deletions = commands
+        .iter()
+        .filter(|command| command.contains_key("remove"));
+    let window = limit.timestamp_millis() / 60_000 * 60_000;
+    let whole = all
+        .iter()
+        .filter(|reading| reading.sensor == 1 && reading.at.timestamp_millis() < window);
+    let whole = BTreeMap::from_iter(whole.map(|reading| {
+        let window = reading.at.timestamp_millis() / 60_000;
+        (window, ())
+    }));
+    // In some windows there are ten items.
+    assert!(deletions.count() >= whole.len() * 2, "{commands:#?}");
+    let updates = commands
+        .iter()
+        .filter(|command| command.contains_key("update"));
+    assert!(updates.count() <= 3, "{commands:#?}");
+    let left = crate::support::database::items(&readings, &1).await;
+    let expected = all
+        .iter()
+        .filter(|reading| reading.sensor == 1 && reading.at >= limit);
+    assert_eq!(left, Vec::from_iter(expected.cloned()));
+    let other = crate::support::database::items(&readings, &2).await;
+    assert_eq!(other.len(), 60);
+
+    // A range of all keys, and a filter that is not about the time alone.
+    let (from, to) = (moment(45), moment(58));
+    let times = Reading::FIELDS.at.between(from..=to);
+    let removed = readings.remove_all_items(times).await.unwrap();
+    assert_eq!(removed, 28);
+    let none = Reading::FIELDS
+        .at
+        .lt(moment(99))
+        .and(Reading::FIELDS.n.lt(0));
+    assert_eq!(readings.remove_all_items(none).await.unwrap(), 0);
+    let left = readings.count_all().await.unwrap();
+    assert_eq!(left, 80 - 28);
+    let problems = Reading::verify_in(readings.collection().clone()).await;
+    assert_eq!(problems.unwrap(), []);
+    // The window takes items again.
+    readings.append(&all[2 * 46]).await.unwrap();
+    assert_eq!(readings.count_all().await.unwrap(), 53);
+}
