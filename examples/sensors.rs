@@ -8,11 +8,11 @@
 //! It starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
 //! yours, in `bucket_examples.departures`, which it drops first and leaves there afterwards.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, fs, time::Duration};
 
 use bucket_examples::{Story, moment, show, thousands};
 use bucket_runtime::mongodb::bson::{DateTime, doc};
-use bucket_runtime::{Bucket, FieldRollup};
+use bucket_runtime::{Bucket, FieldRollup, WindowRollup};
 use futures_util::TryStreamExt;
 
 /// A departure, and how many minutes it was late. An hour with more than a hundred departures would
@@ -99,7 +99,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let of_day = departures.rollup(AIRPORT).windows(day..next_day);
     let hours = show!(story, of_day.per_window().with_gaps().await?);
     println!("\n   from   departures   minutes late on average");
-    for hour in hours.try_collect::<Vec<_>>().await? {
+    let hours: Vec<_> = hours.try_collect().await?;
+    for hour in &hours {
         let (start, mean) = (moment(hour.start), hour.rollup.delay.mean());
         let mean = mean.map_or(String::new(), |mean| format!("{mean:.1}"));
         println!(
@@ -108,6 +109,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
             hour.rollup.count()
         );
     }
+    let drawing = std::env::temp_dir().join("departures.svg");
+    fs::write(&drawing, curve(&hours))?;
+    println!(
+        "\n   The curve of the day, for the browser: file://{}",
+        drawing.display()
+    );
 
     story.step(
         "The delays of three months",
@@ -122,6 +129,43 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.end();
     Ok(())
+}
+
+/// The mean delay of each hour as a line, over bars for the number of departures. Hours without a departure
+/// have no mean, and interrupt the line.
+fn curve(hours: &[WindowRollup<Departure>]) -> String {
+    /// In the units of the drawing.
+    const HOUR: f64 = 30.0;
+    const HEIGHT: f64 = 300.0;
+    let width = HOUR * hours.len() as f64;
+    let most = hours.iter().map(|hour| hour.rollup.count()).max();
+    let latest = hours
+        .iter()
+        .filter_map(|hour| hour.rollup.delay.mean())
+        .fold(1.0, f64::max);
+    let (mut bars, mut line, mut is_drawing) = (String::new(), String::new(), false);
+    for (n, hour) in hours.iter().enumerate() {
+        let (x, count) = (n as f64 * HOUR, hour.rollup.count());
+        let height = HEIGHT * count as f64 / most.unwrap_or(1).max(1) as f64;
+        let title = &moment(hour.start)[11..16];
+        bars += &format!(
+            r##"<rect x="{x}" y="{}" width="{}" height="{height}" fill="#cde"><title>{title}: {count} departures</title></rect>"##,
+            HEIGHT - height,
+            HOUR - 2.0,
+        );
+        is_drawing = match hour.rollup.delay.mean() {
+            Some(mean) => {
+                let command = if is_drawing { 'L' } else { 'M' };
+                let y = HEIGHT * (1.0 - mean.max(0.0) / latest);
+                line += &format!("{command}{} {y} ", x + HOUR / 2.0);
+                true
+            }
+            None => false,
+        };
+    }
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT}">{bars}<path d="{line}" fill="none" stroke="#a33" stroke-width="2"/></svg>"##
+    )
 }
 
 fn print(of: &str, departures: u64, delay: &FieldRollup<i32, true, true, true>) {

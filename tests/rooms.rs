@@ -14,13 +14,14 @@ const RUNTIME: [&str; 9] = [
 ];
 
 /// Names beside the rooms that every room may use: each call is a method of its handle.
-const BESIDE: [&str; 7] = [
+const BESIDE: [&str; 8] = [
     "Bucket",
     "BucketPart",
     "Buckets",
     "Error",
     "KeyRef",
     "Result",
+    "Identified",
     "Windowed",
 ];
 

@@ -16,10 +16,18 @@ use crate::{
         PushManyError, SplitProgress, ValueStream,
     },
     read::{
-        items::ItemStream, page::Page, pages::PageStream, rollup::RollupStream, watch::WatchStream,
+        items::ItemStream,
+        page::Page,
+        pages::PageStream,
+        rollup::{GroupStream, RollupStream},
+        watch::WatchStream,
     },
     value::rollup::Rollup,
-    write::{appended::Appended, bulk::AppendManyError, edit::many::EditManyError},
+    write::{
+        appended::Appended,
+        bulk::AppendManyError,
+        edit::{many::EditManyError, upsert::Upserted},
+    },
 };
 pub use crate::{
     maintain::{
@@ -38,7 +46,7 @@ pub use crate::{
         find_page::FindPage,
         items::{Items, Parts},
         pages::Pages,
-        rollup::{ReadRollup, RollupSeries},
+        rollup::{ReadRollup, RollupGroups, RollupSeries},
         view::CreateView,
         watch::Watch,
     },
@@ -48,6 +56,7 @@ pub use crate::{
         edit::{
             RemoveItem, RemoveStored, UpdateItem,
             many::{RemoveItems, UpdateItems},
+            upsert::UpsertItem,
         },
         remove::RemoveKey,
     },
@@ -114,6 +123,7 @@ actions! {
     'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItem<'c, T, F> => Result<Option<T>>;
     'c ['c, T: Bucket] RemoveItems<'c, T> => Result<u64, EditManyError>;
     'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItems<'c, T, F> => Result<u64, EditManyError>;
+    'c ['c, T: Bucket] UpsertItem<'c, T> => Result<Upserted>;
     'c ['c] RemoveKey<'c> => Result<u64>;
     'c ['c] CreateView<'c> => Result<()>;
     'static [] CreateCollections => Result<()>;
@@ -142,6 +152,7 @@ streams! {
     'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
     'static [T: Bucket] Watch<T> => WatchStream<T>;
     'c ['c, T: Windowed] RollupSeries<'c, T> => RollupStream<'c, T>;
+    'c ['c, T: Bucket, V: Send + 'static] RollupGroups<'c, T, V> => GroupStream<'c, T, V>;
     'c ['c, T: Outlier] Values<'c, T> => ValueStream<'c, T::Item>;
     'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
     'c ['c, T: Outlier] Find<'c, T> => FindStream<'c, T>;

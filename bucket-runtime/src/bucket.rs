@@ -30,6 +30,15 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 )]
 pub trait Windowed: Bucket {}
 
+/// An item with a field that identifies it within its key. The derive implements it for a struct with a
+/// field that is marked with `#[bucket(unique)]`.
+#[diagnostic::on_unimplemented(
+    message = "no field of `{Self}` identifies an item",
+    label = "none of its fields is `unique`",
+    note = "help: mark the field that identifies an item within its key: `#[bucket(unique)]`"
+)]
+pub trait Identified: Bucket {}
+
 /// An item that is stored in buckets.
 ///
 /// Derive it. You can also write by hand what the derive writes:

@@ -79,7 +79,7 @@ pub use mongodb;
 pub use mongodb::bson;
 
 pub use crate::{
-    bucket::{Bucket, KeyRef, Windowed},
+    bucket::{Bucket, Identified, KeyRef, Windowed},
     buckets::Buckets,
     error::{Error, Result},
     maintain::{
@@ -98,7 +98,7 @@ pub use crate::{
         items::ItemStream,
         page::{InvalidToken, Page, PageToken},
         pages::PageStream,
-        rollup::{RollupStream, WindowRollup},
+        rollup::{GroupRollup, GroupStream, GroupValue, RollupStream, WindowRollup},
         watch::{WatchStream, WatchToken},
     },
     schema::{
@@ -117,7 +117,10 @@ pub use crate::{
     write::{
         appended::Appended,
         bulk::{AppendManyError, FailedItem},
-        edit::many::{EditManyError, EditProgress},
+        edit::{
+            many::{EditManyError, EditProgress},
+            upsert::Upserted,
+        },
     },
 };
 

@@ -12,3 +12,5 @@ pub(crate) mod edits_support;
 pub(crate) mod edits_unique;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod remove_key;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod upsert;

@@ -20,6 +20,8 @@ pub(crate) mod query_plans;
 pub(crate) mod query_random;
 pub(crate) mod query_reads;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod rollup_groups;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod rollups;
 pub(crate) mod rollups_limits;
 #[cfg(not(feature = "bson-3"))]

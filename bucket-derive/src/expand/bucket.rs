@@ -113,8 +113,10 @@ fn bucket_impl(
     let write = &writer.body;
     let (fields, rollup_members) = (&fields.members, &rollups.members);
     let windowed = windowed(model, &clause);
+    let identified = identified(model, &clause);
     quote! {
         #windowed
+        #identified
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
             const SPEC: #krate::BucketSpec = #spec;
@@ -151,6 +153,18 @@ pub(crate) fn windowed(model: &Model<'_>, clause: &TokenStream) -> Option<TokenS
     Some(quote! {
         #[automatically_derived]
         impl #parameters #krate::Windowed for #ident #arguments #clause {}
+    })
+}
+
+/// The `impl Identified`, if a field is `unique`.
+pub(crate) fn identified(model: &Model<'_>, clause: &TokenStream) -> Option<TokenStream> {
+    model.unique()?;
+    let krate = model.attr.krate();
+    let ident = &model.input.ident;
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    Some(quote! {
+        #[automatically_derived]
+        impl #parameters #krate::Identified for #ident #arguments #clause {}
     })
 }
 

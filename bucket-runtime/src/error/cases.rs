@@ -64,7 +64,10 @@ impl Error {
     pub fn is_deserialize(&self) -> bool {
         matches!(
             self.0.kind,
-            Kind::Deserialize(_) | Kind::ForeignId(_) | Kind::FlatDocument(_)
+            Kind::Deserialize(_)
+                | Kind::ForeignId(_)
+                | Kind::FlatDocument(_)
+                | Kind::GroupValue(..)
         )
     }
 

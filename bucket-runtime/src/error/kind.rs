@@ -50,6 +50,8 @@ pub(crate) enum Kind {
     Moved(&'static str),
     /// A bucket's rollup is missing or does not cover all its items.
     IncompleteRollup,
+    /// This value of this field cannot be read for groups.
+    GroupValue(&'static str, String),
     /// The item does not fit into a document.
     TooLarge,
     /// The item alone exceeds the byte limit of a bucket.
@@ -215,6 +217,11 @@ impl Kind {
                 "the rollup of some buckets does not cover all their items: they were written \
                  before the fields were marked, or by another program; move their items into \
                  another collection with `append_stream`",
+            ),
+            Self::GroupValue(field, value) => write!(
+                f,
+                "the field `{field}` of some items is {value}, which its type cannot be; group by it \
+                 where it `exists`, or find the items with a filter and mend them"
             ),
             Self::TooLarge => f.write_str(
                 "the document would exceed 16 MB with this item; if the item alone is smaller, \

@@ -233,6 +233,11 @@ impl<T, V, S, P> Field<T, V, S, P> {
         self.holds(Node::Leaf(self.leaf(operators)))
     }
 
+    /// The condition that its values are those of the variant that it is inside of, if it is inside of one.
+    pub(crate) fn exists_in_variant(&self) -> Node {
+        variant::tested(self.variant)
+    }
+
     pub(crate) const fn is_key(&self) -> bool {
         self.id_text.is_some()
     }

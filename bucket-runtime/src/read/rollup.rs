@@ -1,5 +1,6 @@
 //! Adds up the rollups of buckets, on the server.
 
+mod groups;
 mod series;
 
 use std::{
@@ -9,14 +10,17 @@ use std::{
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, DateTime, Document},
+    bson::{Bson, DateTime, Document, doc},
 };
 
-pub use self::series::{RollupSeries, RollupStream, WindowRollup};
+pub use self::{
+    groups::{GroupRollup, GroupStream, GroupValue, RollupGroups},
+    series::{RollupSeries, RollupStream, WindowRollup},
+};
 use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
-    protocol::{command::KeyScope, time_bounds::TimeBounds},
+    protocol::{command::KeyScope, filter::Filter, query::Query, time_bounds::TimeBounds},
     read::settings::read_settings,
     schema::spec::BucketSpec,
     server::Server,
@@ -70,6 +74,7 @@ pub struct ReadRollup<'s, T> {
     server: Server,
     scope: Option<KeyScope>,
     windows: Document,
+    query: Query,
     session: Option<&'s mut ClientSession>,
     item: PhantomData<fn() -> T>,
 }
@@ -80,6 +85,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
             server: server.clone(),
             scope,
             windows: Document::new(),
+            query: Query::everything(),
             session: None,
             item: PhantomData,
         }
@@ -113,6 +119,30 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         self
     }
 
+    /// Adds up only the items that match; called again, those that match both conditions.
+    ///
+    /// Conditions on key fields alone choose buckets, and the server still adds up what these keep. With
+    /// other conditions it reads the items of the buckets that may hold a match, and adds up their values:
+    /// a value that serde left out then counts as none. A marked field that is stored neither as a number
+    /// nor as a date, such as a time of another crate without `bson_date`, is
+    /// [`is_incomplete_rollup`](crate::Error::is_incomplete_rollup).
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String, #[bucket(sum)] quantity: i64 }
+    /// # async fn example(trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// let of_mongo = trades.rollup(&123).filter(Trade::FIELDS.ticker.eq("MDB")).await?;
+    /// println!("{} shares in {} trades", of_mongo.quantity.sum(), of_mongo.count());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn filter(mut self, filter: Filter<T>) -> Self {
+        self.query.filter = self.query.filter.and(filter.node);
+        self
+    }
+
     read_settings!(|reads| reads.server);
 
     /// Reads in this session.
@@ -122,16 +152,14 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<Rollup<T>> {
+        let pipeline = self.pipeline(Bson::Null, false);
         let Self {
             server,
             scope,
-            windows,
             session,
             ..
         } = self;
         let context = server.context_of_any(scope.as_ref());
-        let filter = filter(&T::SPEC, scope.as_ref(), windows);
-        let pipeline = totals::pipeline(&T::SPEC, filter, Bson::Null);
         let found = server.aggregate::<Document>(pipeline, session).await;
         let found = found.map_err(|error| context.read(error))?;
         let rollup = match found.first() {
@@ -139,6 +167,26 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
             None => Rollup::empty(),
         };
         rollup.ok_or_else(|| context.kind(Kind::IncompleteRollup))
+    }
+}
+
+impl<T: Bucket> ReadRollup<'_, T> {
+    /// The stages that add up what is asked for, for each value of an expression, which may be on `items`.
+    fn pipeline(&self, by: Bson, is_on_items: bool) -> Vec<Document> {
+        let (spec, scope) = (&T::SPEC, self.scope.as_ref());
+        let mut buckets = filter(spec, scope, self.windows.clone());
+        if !self.query.filter.is_everything() {
+            buckets = doc! { "$and": [buckets, self.query.buckets(spec, scope, None)] };
+        }
+        let mut stages = vec![doc! { "$match": buckets }];
+        if is_on_items || self.query.filter.is_on_items() {
+            let path = format!("{}.", spec.items);
+            stages.push(doc! { "$unwind": format!("${}", spec.items) });
+            stages.push(doc! { "$match": self.query.filter.flat(&path) });
+            stages.push(totals::of_item(spec));
+        }
+        stages.extend(totals::added_up(spec, by));
+        stages
     }
 }
 

@@ -3,6 +3,7 @@
 mod found;
 pub(crate) mod many;
 mod protocol;
+pub(crate) mod upsert;
 
 use mongodb::{ClientSession, bson::Bson};
 
@@ -87,7 +88,8 @@ impl<T: Bucket> Buckets<T> {
     /// again. The rollups and the time of the newest item are computed from the items as they were read
     /// and the changed one.
     ///
-    /// Round trips: two, and two more for each such repetition. A dropped future leaves the item either
+    /// Round trips: two, and two more for each such repetition; one if the closure changes nothing, unless
+    /// buckets keep rollups or expire. A dropped future leaves the item either
     /// unchanged or changed.
     ///
     /// # Errors

@@ -45,6 +45,11 @@ pub(crate) struct Book {
     pub(crate) buyers: Vec<i64>,
 }
 
+/// A change within the window.
+fn later(mark: &mut Mark) {
+    mark.at = DateTime::from_millis(mark.at.timestamp_millis() + 1);
+}
+
 /// The test's own server, which has fail points. `None` if it is the user's, or a cluster, where each
 /// `mongos` and each shard has its own fail points.
 pub(crate) async fn failing_server() -> Option<Server> {
@@ -94,7 +99,7 @@ type Answer<'h> = Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'h>>;
 pub(crate) type Call = (&'static str, fn(&Handles, i64) -> Answer<'_>);
 
 /// Each kind of write.
-pub(crate) const CALLS: [Call; 14] = [
+pub(crate) const CALLS: [Call; 15] = [
     ("append", |on, n| {
         Box::pin(async move { on.combined.append(&Mark::new(1, n)).await.map(drop) })
     }),
@@ -118,8 +123,14 @@ pub(crate) const CALLS: [Call; 14] = [
     ("update item", |on, _| {
         Box::pin(async move {
             let seventh = Mark::FIELDS.n.eq(7);
-            let edit = on.alone.update_item(&9, seventh, |mark| mark.n = 7);
-            edit.await.map(drop)
+            on.alone.update_item(&9, seventh, later).await.map(drop)
+        })
+    }),
+    ("update items", |on, _| {
+        Box::pin(async move {
+            let seventh = Mark::FIELDS.n.eq(7);
+            let edit = on.alone.update_items(&9, seventh, later).await;
+            edit.map(drop).map_err(Error::from)
         })
     }),
     ("remove item", |on, _| {

@@ -157,7 +157,7 @@ impl IndexedScope {
 }
 
 /// Makes the server refuse the update instead of inserting: a new document could not have such an id.
-fn or_be_refused(mut update: Update) -> Update {
+pub(super) fn or_be_refused(mut update: Update) -> Update {
     let impossible = Bson::Array(Vec::new());
     (update.update).insert("$setOnInsert", doc! { "_id": impossible });
     update.upsert = true;

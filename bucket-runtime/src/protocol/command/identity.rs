@@ -2,8 +2,11 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{KeyScope, conditions};
-use crate::schema::spec::BucketSpec;
+use super::{IndexedScope, KeyScope, Update, append::or_be_refused, conditions};
+use crate::schema::{
+    names::{OVERSIZE, UNIQUE_INDEX},
+    spec::BucketSpec,
+};
 
 impl KeyScope {
     /// The identities of all items in those of the key's buckets that hold an item with one of these
@@ -17,6 +20,31 @@ impl KeyScope {
             doc! { "$match": filter },
             doc! { "$project": { "_id": 0, "identities": format!("${path}") } },
         ]
+    }
+}
+
+impl IndexedScope {
+    /// Replaces the element that has the same identity, in a bucket whose other fields do not depend on
+    /// it: one that keeps no totals and no large items. If there is none, the server refuses the update.
+    pub(crate) fn replace_by_identity_or_be_refused(
+        &self,
+        field: &str,
+        identity: &Bson,
+        element: Bson,
+    ) -> Update {
+        let mut filter = conditions(self.key_fields());
+        filter.insert(identity_path(self.spec, field), identity.clone());
+        filter.insert(self.spec.count, doc! { "$gt": 0 });
+        filter.insert(OVERSIZE, doc! { "$not": { "$gt": 0 } });
+        if let Some((name, start)) = self.spec.window_name().zip(self.window) {
+            filter.insert(name, start);
+        }
+        or_be_refused(Update {
+            filter,
+            update: doc! { "$set": { format!("{}.$", self.spec.items): element } },
+            upsert: false,
+            hint: Some(UNIQUE_INDEX),
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     error::Kind,
     schema::spec::{BucketSpec, Ordinal},
     server::cursor::DocumentCursor,
-    value::rollup::{Rollup, totals},
+    value::rollup::Rollup,
 };
 
 impl<'s, T: Windowed> ReadRollup<'s, T> {
@@ -113,16 +113,14 @@ impl<'s, T: Windowed> RollupSeries<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<RollupStream<'s, T>> {
+        let step = step(&T::SPEC, self.windows);
+        let mut pipeline = (self.rollup).pipeline(group(&T::SPEC, self.windows), false);
         let ReadRollup {
             server,
             scope,
-            windows,
             session,
             ..
         } = self.rollup;
-        let step = step(&T::SPEC, self.windows);
-        let filter = super::filter(&T::SPEC, scope.as_ref(), windows);
-        let mut pipeline = totals::pipeline(&T::SPEC, filter, group(&T::SPEC, self.windows));
         pipeline.push(doc! { "$sort": { "_id": 1 } });
         let rows = server.stream::<Document>(pipeline, None, session).await;
         let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;

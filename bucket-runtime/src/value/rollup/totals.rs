@@ -167,13 +167,43 @@ impl FieldTotals {
     }
 }
 
-/// The stages that add up the rollups of all matching buckets, for each value of an expression. Each result
+/// The types of what [`to_rollup`](crate::RollupField::to_rollup) gives.
+const TOTALLED: [&str; 5] = ["int", "long", "double", "decimal", "date"];
+
+/// The stage that makes a whole bucket of each item, where `$unwind` has left one item in each: one whose
+/// rollup is of this item. A value that is stored neither as a number nor as a date cannot be in a rollup, so
+/// the rollup is then incomplete.
+pub(crate) fn of_item(spec: &BucketSpec) -> Document {
+    let fields = spec.rollups.iter().map(|field| {
+        let value = format!("${}.{}", spec.items, field.name);
+        let kind = doc! { "$type": &value };
+        let is_none = doc! { "$in": [&kind, ["missing", "null", "undefined"]] };
+        let is_value = doc! { "$in": [kind, TOTALLED.to_vec()] };
+        let mut of_item = doc! {
+            COUNT: { "$cond": [{ "$or": [&is_none, is_value] }, 1, 0] },
+            MISSING: { "$cond": [is_none, 1, 0] },
+        };
+        let kept = [(field.sum, "sum"), (field.min, "min"), (field.max, "max")];
+        let kept = kept.into_iter().filter(|(keeps, _)| *keeps);
+        of_item.extend(kept.map(|(_, name)| (name.to_owned(), Bson::String(value.clone()))));
+        (field.name.to_owned(), Bson::Document(of_item))
+    });
+    let rollup: Document = fields.collect();
+    let mut bucket = doc! { spec.count: 1 };
+    // The server refuses an empty one.
+    if !rollup.is_empty() {
+        bucket.insert(spec.rollup, rollup);
+    }
+    doc! { "$set": bucket }
+}
+
+/// The stages that add up the rollups of buckets, for each value of an expression. Each result
 /// has that value as `_id`, a rollup with a bucket's field names, the number of items, and the number of
 /// buckets whose rollup is incomplete.
 ///
 /// Whole numbers are added as decimals, which hold any sum of them: with integers, the server would
 /// silently change to floats beyond 64 bits.
-pub(crate) fn pipeline(spec: &BucketSpec, filter: Document, by: Bson) -> Vec<Document> {
+pub(crate) fn added_up(spec: &BucketSpec, by: Bson) -> [Document; 2] {
     let count = format!("${}", spec.count);
     let mut group = doc! { "_id": by, "items": { "$sum": &count } };
     let mut incomplete = Vec::new();
@@ -206,9 +236,5 @@ pub(crate) fn pipeline(spec: &BucketSpec, filter: Document, by: Bson) -> Vec<Doc
     if !rollup.is_empty() {
         told.insert("rollup", rollup);
     }
-    vec![
-        doc! { "$match": filter },
-        doc! { "$group": group },
-        doc! { "$project": told },
-    ]
+    [doc! { "$group": group }, doc! { "$project": told }]
 }

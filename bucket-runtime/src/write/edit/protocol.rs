@@ -260,6 +260,17 @@ impl<T: Bucket> Editor<T> {
         Ok((Some(step), items))
     }
 
+    /// The step that replaces the items with the one that this element is read as.
+    pub(super) fn by(&self, found: FoundItems<T>, element: &Bson) -> Result<Planned<(T, bool)>> {
+        let key = found.key.clone();
+        let mut new = Some(self.read_back(key.clone(), element)?);
+        self.with(found, &mut |item| {
+            if let Some(new) = new.take() {
+                *item = new;
+            }
+        })
+    }
+
     /// Changes the item, and returns its element, unless the change takes it out of its place.
     fn changed(&self, item: &mut T, change: &mut (impl FnMut(&mut T) + Send)) -> Result<Bson> {
         let Reader { scope, .. } = &self.reader;

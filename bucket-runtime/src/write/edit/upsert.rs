@@ -1,0 +1,219 @@
+//! Stores an item whether or not one with its identity is there.
+
+use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
+
+use super::{
+    found::FoundItems,
+    protocol::{Editor, Which},
+};
+use crate::{
+    Bucket, Buckets, Identified, Result,
+    error::{Kind, duplicate_index, is_impossible_id, is_missing_index, is_repeatable},
+    protocol::{
+        budget::Budget,
+        command::{AppendedItems, IndexedScope, Update, identity},
+        filter::{Leaf, Node},
+        query::Query,
+    },
+    read::reader::Reader,
+    schema::names::{OPEN_INDEX, UNIQUE_INDEX},
+    value::element::value_size,
+    write::{
+        appended::Appended,
+        engine::{Engine, Entry, TRIES, pause},
+        item,
+    },
+};
+
+/// What [`upsert_item`](crate::Buckets::upsert_item) did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Upserted {
+    /// No item of the key had this identity: the item was appended.
+    Appended,
+    /// The item was put in the place of the one with this identity. If the connection broke, from server 8.0
+    /// on, that may be one that this call had appended before.
+    Replaced,
+}
+
+impl<T: Bucket> Buckets<T> {
+    /// Puts the item in the place of the one of its key with the same identity (`#[bucket(unique)]`), or
+    /// appends it if there is none.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Upserted};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "orders", id = "{customer_id}_{#}", capacity = 10)]
+    /// # struct Order { customer_id: i64, #[bucket(unique)] number: i64, state: i32 }
+    /// # async fn example(orders: bucket_runtime::Buckets<Order>) -> bucket_runtime::Result<()> {
+    /// let order = Order { customer_id: 123, number: 7, state: 2 };
+    /// match orders.upsert_item(&order).await? {
+    ///     Upserted::Replaced => println!("it has another state now"),
+    ///     Upserted::Appended => println!("it is new"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The whole item is written, and keeps its place and its bucket, as by
+    /// [`update_item`](Self::update_item). Of calls at the same time one appends the item, and the others
+    /// replace it, in some order: it is never stored twice.
+    ///
+    /// Round trips: one if the item is there or its bucket is open, otherwise as many as
+    /// [`append`](Self::append) takes and two more. In a session, where buckets keep rollups or expire,
+    /// and for an item that is larger than its share of `max_bytes`, two if it is there and three if not.
+    /// On a standalone server, and behind a `mongos` before 8.0, each statement is a command of its own.
+    ///
+    /// A dropped future leaves the item stored, replaced or neither, never a broken bucket.
+    ///
+    /// # Errors
+    ///
+    /// [`is_item_moved`](crate::Error::is_item_moved) if the item with this identity lies in another time
+    /// window. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been
+    /// stored anyway; the call can be repeated without a check. Others: those of [`append`](Self::append)
+    /// and of [`update_item`](Self::update_item).
+    pub fn upsert_item(&self, item: &T) -> UpsertItem<'static, T>
+    where
+        T: Identified,
+    {
+        let engine = self.engine();
+        let scope = item::scope(item).by(engine.index.get());
+        UpsertItem {
+            reader: self.reader(item.key()),
+            entry: item::entry(item, &scope, |kind| engine.context_of(&scope).kind(kind)),
+            engine,
+            scope,
+            session: None,
+            item: std::marker::PhantomData,
+        }
+    }
+}
+
+/// Builder of an upsert of an item: await it; see [`Buckets::upsert_item`](crate::Buckets::upsert_item).
+#[must_use = "nothing is stored until this is awaited"]
+pub struct UpsertItem<'s, T> {
+    engine: Engine,
+    reader: Reader,
+    scope: IndexedScope,
+    entry: Result<Entry>,
+    session: Option<&'s mut ClientSession>,
+    item: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<'s, T: Bucket> UpsertItem<'s, T> {
+    /// Reads and writes in this session; in a transaction, all steps are part of it.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    pub(crate) async fn execute(mut self) -> Result<Upserted> {
+        let entry = self.entry.clone()?;
+        let by = T::SPEC.unique.and_then(|field| {
+            let identity = identity(field, &entry.element)?;
+            Some((field, identity.clone()))
+        });
+        // Making the entry has checked that there is an identity.
+        let Some((field, identity)) = by else {
+            return Err(self.reader.context().kind(Kind::Serialize));
+        };
+        if let Some(updates) = self.at_once(field, &identity, &entry)
+            && let Some(done) = self.send(updates).await?
+        {
+            return Ok(done);
+        }
+        for tries in 0..TRIES {
+            pause(tries).await;
+            if self.replace(field, &identity, &entry).await? {
+                return Ok(Upserted::Replaced);
+            }
+            let (scope, session) = (self.scope.clone(), self.session.as_deref_mut());
+            match self
+                .engine
+                .append_one(scope, entry.clone(), session)
+                .await?
+            {
+                Appended::Stored => return Ok(Upserted::Appended),
+                // Somebody has appended it meanwhile.
+                Appended::AlreadyThere => {}
+            }
+        }
+        Err(self.reader.context().kind(Kind::Contended(TRIES)))
+    }
+
+    /// The statements of which one replaces the item if it is there, and the other one appends it if it is
+    /// not; `None` if a bucket's other fields depend on its items, or in a session, where the refusal of
+    /// one of them would abort a transaction.
+    fn at_once(&self, field: &str, identity: &Bson, entry: &Entry) -> Option<Vec<Update>> {
+        let scope = &self.scope;
+        let keeps = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
+        let budget = Budget::of(scope);
+        let oversize = budget.map_or(0, |budget| budget.oversize(value_size(&entry.element)));
+        if keeps || oversize > 0 || self.session.is_some() {
+            return None;
+        }
+        let element = entry.element.clone();
+        let items = AppendedItems {
+            elements: vec![element.clone()],
+            totals: None,
+            oversize,
+        };
+        let append = match entry.opening_id.as_deref() {
+            Some(opening_id) => scope.append_or_open(items, opening_id),
+            None => scope.append_to_open_or_be_refused(items),
+        };
+        let replace = scope.replace_by_identity_or_be_refused(field, identity, element);
+        Some(vec![replace, append])
+    }
+
+    /// Sends both; `None` if both were refused, and nothing says that a further attempt will be.
+    async fn send(&self, updates: Vec<Update>) -> Result<Option<Upserted>> {
+        let context = self.engine.context_of(&self.scope);
+        let results = self.engine.server.update_all(updates, false).await;
+        let mut results = match results {
+            Ok(results) => results.into_iter(),
+            // The driver repeats a broken `bulkWrite`, but gives up if one of its statements is refused, as
+            // one of these always is. Whatever it has stored, the next steps find it.
+            Err(error) if is_repeatable(&error) => return Ok(None),
+            Err(error) => return Err(context.write(error)),
+        };
+        let (replaced, appended) = (results.next(), results.next());
+        match (replaced, appended) {
+            // After a lost answer the command is sent again, and then the item is there to be replaced.
+            (_, Some(Ok(()))) => Ok(Some(Upserted::Appended)),
+            (Some(Ok(())), _) => Ok(Some(Upserted::Replaced)),
+            (_, Some(Err(error))) if !is_lost_race(&error) => Err(context.write(error)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Replaces the item, if it is there.
+    async fn replace(
+        &mut self,
+        field: &'static str,
+        identity: &Bson,
+        entry: &Entry,
+    ) -> Result<bool> {
+        let query = Query {
+            filter: Node::Leaf(Leaf {
+                name: field,
+                is_key: false,
+                is_date: false,
+                test: mongodb::bson::doc! { "$eq": identity },
+                id_text: None,
+            }),
+            ..Query::everything()
+        };
+        let (engine, reader) = (self.engine.clone(), self.reader.clone());
+        let editor = Editor::<T>::new(engine, reader, query, Which::First);
+        let step = |editor: &Editor<T>, found: FoundItems<T>| editor.by(found, &entry.element);
+        let replaced = editor.change(step, self.session.as_deref_mut()).await?;
+        Ok(!replaced.is_empty())
+    }
+}
+
+/// Whether the append may succeed in another way: another bucket has the id or is open, the item is there, no
+/// bucket is open, or an index is missing for now.
+fn is_lost_race(error: &DriverError) -> bool {
+    let indexes = [Some("_id_"), Some(OPEN_INDEX), Some(UNIQUE_INDEX)];
+    is_impossible_id(error) || is_missing_index(error) || indexes.contains(&duplicate_index(error))
+}
