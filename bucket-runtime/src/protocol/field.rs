@@ -1,5 +1,6 @@
 //! Typed fields: a stored name, the Rust type behind it, and how its values are stored.
 
+mod list;
 mod nested;
 mod ordered;
 mod value;
@@ -284,80 +285,6 @@ impl<T, V, S, P> Field<T, V, S, P> {
         let missing = (self.left_out)(value).then_some(Bson::Null);
         let missing = missing.filter(|_| written != Some(Bson::Null));
         written.into_iter().chain(missing).collect()
-    }
-}
-
-/// Conditions on the items of an array.
-impl<T, V, S, P> Field<T, V, S, P> {
-    /// The array has an item that equals this value.
-    ///
-    /// ```
-    /// # use bucket_runtime::{Bucket, Filter};
-    /// # #[derive(Bucket)]
-    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
-    /// # struct Trade { customer: i64, tags: Vec<String> }
-    /// let urgent: Filter<Trade> = Trade::FIELDS.tags.contains("urgent");
-    /// ```
-    pub fn contains(self, item: impl Value<V::Item>) -> Filter<T>
-    where
-        V: List,
-    {
-        let list = V::of(item.into_value());
-        let item = match self.write.stored(&list) {
-            Some(Bson::Array(mut items)) if items.len() == 1 => items.pop(),
-            _ => None,
-        };
-        match item {
-            Some(item) => self.is(doc! { "$elemMatch": { "$eq": item } }),
-            None => self.one_of(Vec::new()),
-        }
-    }
-}
-
-/// Conditions on the items of an array that serde stores.
-impl<T, V: List, P> Field<T, V, Plain, P> {
-    /// Any one of the array's items, for a condition on it. `ne` and `!` say that no item equals the
-    /// value, or satisfies the condition.
-    ///
-    /// ```
-    /// # use bucket_runtime::{Bucket, Filter};
-    /// # #[derive(Bucket)]
-    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
-    /// # struct Trade { customer: i64, prices: Vec<f64> }
-    /// let around_ten: Filter<Trade> = Trade::FIELDS.prices.any_item().between(9.5..10.5);
-    /// ```
-    pub fn any_item(self) -> Field<T, V::Item>
-    where
-        V::Item: Serialize,
-    {
-        let mut item = Field::new(self.name);
-        item.variant = self.variant;
-        item.is_any_item = true;
-        item
-    }
-
-    /// One of the array's items satisfies the whole condition.
-    ///
-    /// ```
-    /// # use bucket_runtime::{Bucket, Fields, Filter};
-    /// # use serde::{Deserialize, Serialize};
-    /// # #[derive(Bucket)]
-    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
-    /// # struct Trade { customer: i64, fees: Vec<Fee> }
-    /// #[derive(Serialize, Deserialize, Fields)]
-    /// struct Fee {
-    ///     payee: String,
-    ///     cents: i64,
-    /// }
-    ///
-    /// let large = Fee::FIELDS.payee.eq("NYSE").and(Fee::FIELDS.cents.gt(500));
-    /// let with_a_large_fee: Filter<Trade> = Trade::FIELDS.fees.any(large);
-    /// ```
-    pub fn any(self, condition: Filter<V::Item>) -> Filter<T>
-    where
-        V::Item: Fields,
-    {
-        self.is(doc! { "$elemMatch": condition.node.flat("") })
     }
 }
 

@@ -3,6 +3,7 @@
 mod found;
 pub(crate) mod many;
 mod protocol;
+mod sweep;
 pub(crate) mod upsert;
 
 use mongodb::{ClientSession, bson::Bson};
