@@ -109,8 +109,8 @@ pub(super) fn check_index_count<Part>(
     let most = 64 - taken;
     let marked = fields.iter().flat_map(|field| {
         let indexes = field.attr.indexes.len().max(1);
-        let word = field.attr.word("index");
-        word.into_iter().flat_map(move |word| vec![word; indexes])
+        let word = field.attr.word("index").into_iter();
+        word.flat_map(move |word| std::iter::repeat_n(word, indexes))
     });
     for word in marked.skip(most) {
         errors.push(

@@ -112,11 +112,9 @@ fn bucket_impl(
     });
     let write = &writer.body;
     let (fields, rollup_members) = (&fields.members, &rollups.members);
-    let windowed = windowed(model, &clause);
-    let identified = identified(model, &clause);
+    let markers = markers(model, &clause);
     quote! {
-        #windowed
-        #identified
+        #markers
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
             const SPEC: #krate::BucketSpec = #spec;
@@ -144,28 +142,20 @@ fn bucket_impl(
     }
 }
 
-/// The `impl Windowed`, if the buckets are time windows.
-pub(crate) fn windowed(model: &Model<'_>, clause: &TokenStream) -> Option<TokenStream> {
-    model.window_name()?;
+/// The `impl`s of the traits that say what the struct has: time windows, and an identity of its items.
+pub(crate) fn markers(model: &Model<'_>, clause: &TokenStream) -> TokenStream {
     let krate = model.attr.krate();
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    Some(quote! {
-        #[automatically_derived]
-        impl #parameters #krate::Windowed for #ident #arguments #clause {}
-    })
-}
-
-/// The `impl Identified`, if a field is `unique`.
-pub(crate) fn identified(model: &Model<'_>, clause: &TokenStream) -> Option<TokenStream> {
-    model.unique()?;
-    let krate = model.attr.krate();
-    let ident = &model.input.ident;
-    let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    Some(quote! {
-        #[automatically_derived]
-        impl #parameters #krate::Identified for #ident #arguments #clause {}
-    })
+    let windowed = model.window_name().map(|_| quote!(Windowed));
+    let identified = model.unique().map(|_| quote!(Identified));
+    let implemented = windowed.into_iter().chain(identified).map(|name| {
+        quote! {
+            #[automatically_derived]
+            impl #parameters #krate::#name for #ident #arguments #clause {}
+        }
+    });
+    implemented.collect()
 }
 
 fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {

@@ -59,9 +59,9 @@ pub(crate) fn fields<Part>(
     let visibility = &input.vis;
     let place = Place {
         krate,
-        of: &this,
-        within: &quote!(#krate::field::Root),
-        names: &quote!(#ident #arguments),
+        of: this.clone(),
+        within: quote!(#krate::field::Root),
+        names: quote!(#ident #arguments),
     };
     let definitions = named.iter().enumerate().map(|(n, (field, _))| {
         let ty = types.of(input, field);
@@ -111,11 +111,11 @@ pub(crate) fn fields<Part>(
 pub(crate) struct Place<'t> {
     pub(crate) krate: &'t Path,
     /// The struct that conditions on them are for.
-    pub(crate) of: &'t TokenStream,
+    pub(crate) of: TokenStream,
     /// The path of the document that they are in.
-    pub(crate) within: &'t TokenStream,
+    pub(crate) within: TokenStream,
     /// The type that has their names.
-    pub(crate) names: &'t TokenStream,
+    pub(crate) names: TokenStream,
 }
 
 impl Place<'_> {
@@ -128,7 +128,7 @@ impl Place<'_> {
         form: Form,
         n: usize,
     ) -> TokenStream {
-        let (krate, of, ident) = (self.krate, self.of, field.ident);
+        let (krate, of, ident) = (self.krate, &self.of, field.ident);
         let stored = match (stored(field, form), has_path(field, form)) {
             (Some(marker), _) => Some(quote!(, #krate::field::#marker)),
             (None, true) => {
@@ -143,7 +143,7 @@ impl Place<'_> {
 
     /// The path of the `n`th name.
     pub(crate) fn path(&self, n: usize) -> TokenStream {
-        let (krate, within, names) = (self.krate, self.within, self.names);
+        let (krate, within, names) = (self.krate, &self.within, &self.names);
         quote!(#krate::field::At<#within, #names, #n>)
     }
 }

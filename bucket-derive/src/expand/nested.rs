@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
-use syn::ext::IdentExt;
+use syn::{Path, ext::IdentExt};
 
 use crate::{
     expand::{
@@ -71,13 +71,7 @@ impl Writer<'_> {
         let variants = Vec::from_iter(variants);
         let names = variants.iter().map(|variant| &variant.name);
         let names = self.names(&ident, names, self.shape_value());
-        let own = quote!(#ident<__T, __P>);
-        let place = Place {
-            krate: &krate,
-            of: &quote!(__T),
-            within: &quote!(__P),
-            names: &own,
-        };
+        let place = self.place(&krate, &ident, &quote!(__P));
         let written = variants.iter().enumerate().map(|(n, variant)| {
             let path = place.path(n);
             self.variant(variant, shape, &path)
@@ -151,13 +145,7 @@ impl Writer<'_> {
     /// The struct with the typed fields, and their names.
     fn definition(&self, ident: &Ident, fields: &[Field<'_, ()>]) -> TokenStream {
         let krate = self.model.attr.krate();
-        let own = quote!(#ident<__T, __P>);
-        let place = Place {
-            krate: &krate,
-            of: &quote!(__T),
-            within: &quote!(__P),
-            names: &own,
-        };
+        let place = self.place(&krate, ident, &quote!(__P));
         let definitions = named(fields).enumerate().map(|(n, (field, _))| {
             let ty = generics::without_self(field.node.ty.to_token_stream(), &self.this());
             // The fields of a variant are as visible as the enum.
@@ -181,13 +169,8 @@ impl Writer<'_> {
     /// The typed fields in a document at this path.
     fn value(&self, ident: &Ident, fields: &[Field<'_, ()>], within: &TokenStream) -> TokenStream {
         let krate = self.model.attr.krate();
+        let place = self.place(&krate, ident, within);
         let values = named(fields).enumerate().map(|(n, (field, _))| {
-            let place = Place {
-                krate: &krate,
-                of: &quote!(__T),
-                within,
-                names: &quote!(#ident<__T, #within>),
-            };
             let (ident, path) = (field.ident, place.path(n));
             let name = quote!(<#path as #krate::field::Path>::PATH);
             let value = value(&krate, field, &name, Form::Serde);
@@ -195,6 +178,16 @@ impl Writer<'_> {
             quote!(#ident: #krate::Field::of_variant(#value, #variant))
         });
         quote!(#ident { #(#values,)* __of: ::core::marker::PhantomData })
+    }
+
+    /// Where the fields with the names of this struct stand.
+    fn place<'k>(&self, krate: &'k Path, names: &Ident, within: &TokenStream) -> Place<'k> {
+        Place {
+            krate,
+            of: quote!(__T),
+            within: within.clone(),
+            names: quote!(#names<__T, #within>),
+        }
     }
 
     fn names<'n>(

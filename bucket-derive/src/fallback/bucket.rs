@@ -51,7 +51,7 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
     }
     let clause = generics::where_clause(&predicates);
     let import = model.attr.import();
-    let windowed = crate::expand::bucket::windowed(model, &clause);
+    let markers = crate::expand::bucket::markers(model, &clause);
     let Fields {
         definition, stubs, ..
     } = crate::expand::bucket::fields(model, &Types::default());
@@ -68,7 +68,7 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
             #import
             #definition
             #rollups
-            #windowed
+            #markers
             #[automatically_derived]
             impl #parameters #krate::Bucket for #ident #arguments #clause {
                 const SPEC: #krate::BucketSpec = ::core::panic!();

@@ -9,7 +9,7 @@ use crate::{
     errors::Errors,
     parse::{
         attr::{FIELDS, FieldsAttr},
-        serde_attr,
+        rename, serde_attr,
     },
 };
 
@@ -106,7 +106,7 @@ fn variant<'a>(
 
 /// `OverTheCounter` as `over_the_counter`.
 fn as_field(variant: &str, span: Span) -> Ident {
-    let name = crate::parse::rename::snake(variant);
+    let name = rename::snake(variant);
     // A variant can have the name of a keyword: `Loop`.
     match syn::parse_str::<Ident>(&name) {
         Ok(_) => Ident::new(&name, span),

@@ -234,8 +234,8 @@ impl<T, V, S, P> Field<T, V, S, P> {
         self.holds(Node::Leaf(self.leaf(operators)))
     }
 
-    /// The condition that its values are those of the variant that it is inside of, if it is inside of one.
-    pub(crate) fn exists_in_variant(&self) -> Node {
+    /// The condition that the value is of the variant that the field is inside of, if it is inside of one.
+    pub(crate) fn is_of_variant(&self) -> Node {
         variant::tested(self.variant)
     }
 
@@ -250,7 +250,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
 
     /// The condition, for the variant that the field is inside of.
     fn holds(&self, node: Node) -> Filter<T> {
-        Filter::of(variant::tested(self.variant).and(node))
+        Filter::of(self.is_of_variant().and(node))
     }
 
     fn leaf(&self, test: Document) -> Leaf {

@@ -119,6 +119,18 @@ impl<T> From<Filter<T>> for Document {
 }
 
 impl Node {
+    /// That a field satisfies these operators: a field of the items, under its stored name or path, that is
+    /// not taken for a time.
+    pub(crate) fn on(name: &'static str, test: Document) -> Self {
+        Self::Leaf(Leaf {
+            name,
+            is_key: false,
+            is_date: false,
+            test,
+            id_text: None,
+        })
+    }
+
     /// Both conditions, without one `And` inside another.
     pub(crate) fn and(self, other: Self) -> Self {
         let mut all = self.conjuncts();

@@ -116,11 +116,7 @@ impl Query {
         if self.newest_first {
             stages.push(doc! { "$set": { spec.items: { "$reverseArray": &items } } });
         }
-        stages.push(doc! { "$unwind": &items });
-        if !self.filter.is_everything() {
-            let path = format!("{}.", spec.items);
-            stages.push(doc! { "$match": self.filter.flat(&path) });
-        }
+        stages.extend(self.unwound(spec));
         let skip = start.map_or(self.skip, |start| start.skip);
         if skip > 0 {
             stages.push(doc! { "$skip": clamped(skip) });
@@ -138,6 +134,18 @@ impl Query {
         stages
     }
 
+    /// The stages that make a bucket of each matching item.
+    pub(crate) fn unwound(&self, spec: &BucketSpec) -> impl Iterator<Item = Document> {
+        let unwind = doc! { "$unwind": format!("${}", spec.items) };
+        std::iter::once(unwind).chain(self.matching_items(spec))
+    }
+
+    /// The stage that leaves the matching ones of unwound items.
+    fn matching_items(&self, spec: &BucketSpec) -> Option<Document> {
+        let filter = self.filter.flat(&format!("{}.", spec.items));
+        (!self.filter.is_everything()).then(|| doc! { "$match": filter })
+    }
+
     /// How many items match, as a document with the field `items`.
     ///
     /// A condition on key fields holds for all items of a bucket or for none, so the counts of buckets are
@@ -148,9 +156,7 @@ impl Query {
         let number = match self.filter.is_on_items() {
             false => Bson::String(format!("${}", spec.count)),
             true => {
-                let path = format!("{}.", spec.items);
-                stages.push(doc! { "$unwind": format!("${}", spec.items) });
-                stages.push(doc! { "$match": self.filter.flat(&path) });
+                stages.extend(self.unwound(spec));
                 Bson::Int32(1)
             }
         };

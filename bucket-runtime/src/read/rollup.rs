@@ -18,12 +18,12 @@ pub use self::{
     series::{RollupSeries, RollupStream, WindowRollup},
 };
 use crate::{
-    Bucket, Buckets, KeyRef, Result, Windowed,
+    Bucket, Buckets, Error, KeyRef, Result, Windowed,
     error::Kind,
     protocol::{command::KeyScope, filter::Filter, query::Query, time_bounds::TimeBounds},
     read::settings::read_settings,
     schema::spec::BucketSpec,
-    server::Server,
+    server::{Server, cursor::DocumentCursor},
     value::{
         element::whole,
         rollup::{Rollup, Totals, totals},
@@ -180,13 +180,55 @@ impl<T: Bucket> ReadRollup<'_, T> {
         }
         let mut stages = vec![doc! { "$match": buckets }];
         if is_on_items || self.query.filter.is_on_items() {
-            let path = format!("{}.", spec.items);
-            stages.push(doc! { "$unwind": format!("${}", spec.items) });
-            stages.push(doc! { "$match": self.query.filter.flat(&path) });
+            stages.extend(self.query.unwound(spec));
             stages.push(totals::of_item(spec));
         }
         stages.extend(totals::added_up(spec, by));
         stages
+    }
+}
+
+impl<'s, T: Bucket> ReadRollup<'s, T> {
+    /// The same rollups one by one, in the order of the values.
+    async fn rows(self, by: Bson, is_on_items: bool) -> Result<Rows<'s>> {
+        let mut pipeline = self.pipeline(by, is_on_items);
+        pipeline.push(doc! { "$sort": { "_id": 1 } });
+        let Self {
+            server,
+            scope,
+            session,
+            ..
+        } = self;
+        let rows = server.stream(pipeline, None, session).await;
+        let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;
+        Ok(Rows {
+            rows,
+            server,
+            scope,
+        })
+    }
+}
+
+/// Rollups on their way, each with the value that it is for.
+struct Rows<'s> {
+    rows: DocumentCursor<'s, Document>,
+    server: Server,
+    scope: Option<KeyScope>,
+}
+
+impl Rows<'_> {
+    async fn next(&mut self) -> Result<Option<Document>> {
+        let context = self.server.context_of_any(self.scope.as_ref());
+        match self.rows.advance().await {
+            Ok(true) => self.rows.decode().map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        }
+        .map_err(|error| context.read(error))
+    }
+
+    fn fail(&self, kind: Kind) -> Error {
+        self.server.context_of_any(self.scope.as_ref()).kind(kind)
     }
 }
 

@@ -63,6 +63,15 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
         }
     }
 
+    /// All further rows, for reads of few rows.
+    pub(crate) async fn rest(mut self) -> Result<Vec<R>, DriverError> {
+        let mut found = Vec::new();
+        while self.advance().await? {
+            found.push(self.decode()?);
+        }
+        Ok(found)
+    }
+
     /// Moves to the next row, if there is one.
     pub(crate) async fn advance(&mut self) -> Result<bool, DriverError> {
         match &mut self.cursor {

@@ -2,7 +2,7 @@
 
 use mongodb::{
     ClientSession,
-    bson::{Document, RawDocumentBuf},
+    bson::Document,
     error::Error as DriverError,
     options::{Hint, ReadConcern, ReturnDocument},
 };
@@ -13,8 +13,9 @@ use super::{Server, primary};
 use crate::server::cursor::DocumentCursor;
 
 impl Server {
-    /// All results of a pipeline, which are few, as the primary has them.
-    pub(crate) async fn some<R: DeserializeOwned>(
+    /// All results of a pipeline, which are few, as the primary has them, for a write that is about to
+    /// change what they say.
+    pub(crate) async fn latest<R: DeserializeOwned>(
         &self,
         pipeline: Vec<Document>,
         session: Option<&mut ClientSession>,
@@ -22,42 +23,19 @@ impl Server {
         let action = (self.collection)
             .aggregate(pipeline)
             .selection_criteria(primary());
-        let mut rows = match session {
+        match session {
+            // A transaction has its own read concern; elsewhere this one reads the latest state.
             None => {
                 let rows = action.read_concern(ReadConcern::local()).await?;
-                DocumentCursor::<R>::from(rows.with_type())
+                DocumentCursor::from(rows.with_type()).rest().await
             }
             Some(session) => {
                 let rows = action.session(&mut *session).await?;
                 DocumentCursor::from((rows.with_type(), session))
+                    .rest()
+                    .await
             }
-        };
-        let mut found = Vec::new();
-        while rows.advance().await? {
-            found.push(rows.decode()?);
         }
-        Ok(found)
-    }
-
-    /// The first result of a pipeline, as the primary has it, for a write that is about to change that
-    /// document.
-    pub(crate) async fn first(
-        &self,
-        pipeline: Vec<Document>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<RawDocumentBuf>, DriverError> {
-        let action = (self.collection)
-            .aggregate(pipeline)
-            .selection_criteria(primary());
-        let Some(session) = session else {
-            // A transaction has its own read concern; elsewhere this one reads the latest state.
-            let mut found = action.read_concern(ReadConcern::local()).await?;
-            let is_there = found.advance().await?;
-            return Ok(is_there.then(|| found.current().to_owned()));
-        };
-        let mut found = action.session(&mut *session).await?;
-        let is_there = found.advance(session).await?;
-        Ok(is_there.then(|| found.current().to_owned()))
     }
 
     /// Deletes the matching document, if there is one, and returns these fields of it. One round trip,

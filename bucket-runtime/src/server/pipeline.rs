@@ -60,12 +60,7 @@ impl Server {
         hint: Option<&'static str>,
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<R>, DriverError> {
-        let mut rows = self.stream(pipeline, hint, session).await?;
-        let mut found = Vec::new();
-        while rows.advance().await? {
-            found.push(rows.decode()?);
-        }
-        Ok(found)
+        self.stream(pipeline, hint, session).await?.rest().await
     }
 
     /// The values of the array `identities` in all results of a pipeline, found by the unique index as
@@ -78,17 +73,16 @@ impl Server {
         let action = (self.collection.aggregate(pipeline))
             .hint(Hint::Name(UNIQUE_INDEX.to_owned()))
             .selection_criteria(primary());
-        let mut rows = match session {
+        let rows = match session {
             None => DocumentCursor::<Document>::from(action.await?),
             Some(session) => DocumentCursor::from((action.session(&mut *session).await?, session)),
         };
-        let mut found = Vec::new();
-        while rows.advance().await? {
-            if let Some(Bson::Array(identities)) = rows.decode()?.remove("identities") {
-                found.extend(identities);
-            }
-        }
-        Ok(found)
+        let rows = rows.rest().await?.into_iter();
+        let identities = rows.filter_map(|mut row| match row.remove("identities") {
+            Some(Bson::Array(identities)) => Some(identities),
+            _ => None,
+        });
+        Ok(identities.flatten().collect())
     }
 
     /// Creates a view of the collection.

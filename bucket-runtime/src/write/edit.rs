@@ -3,6 +3,7 @@
 mod found;
 pub(crate) mod many;
 mod protocol;
+mod step;
 mod sweep;
 pub(crate) mod upsert;
 

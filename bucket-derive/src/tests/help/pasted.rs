@@ -31,7 +31,8 @@ fn pasted_help_lines_are_written_down() {
         );
         let idents = Vec::from_iter(idents.iter().map(|item| &item.ident));
         for item in &structs.0 {
-            // A part cannot be compiled without the struct that it is a part of.
+            // A part cannot be compiled without the struct that it is a part of, and `Fields` not without
+            // serde's derives.
             let mut whole = derives(&item.attrs)
                 .into_iter()
                 .filter(|derive| !["part", "fields"].contains(&derive.0));

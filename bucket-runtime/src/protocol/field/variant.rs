@@ -5,7 +5,7 @@ use std::{fmt, marker::PhantomData, ops::Deref};
 use mongodb::bson::doc;
 
 use super::nested::{Path, Tag};
-use crate::protocol::filter::{Filter, Leaf, Node};
+use crate::protocol::filter::{Filter, Node};
 
 /// A variant of an enum: [`matches`](Self::matches) is the condition that a value is of this variant, and
 /// conditions on its fields `F` include that.
@@ -59,11 +59,5 @@ pub(super) fn tested(tag: Option<&'static Tag>) -> Node {
         Some(value) => doc! { "$eq": value },
         None => doc! { "$exists": true },
     };
-    tested(tag.outer).and(Node::Leaf(Leaf {
-        name: tag.path,
-        is_key: false,
-        is_date: false,
-        test,
-        id_text: None,
-    }))
+    tested(tag.outer).and(Node::on(tag.path, test))
 }

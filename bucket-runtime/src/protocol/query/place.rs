@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{Query, key_projection, projection};
+use super::{Query, clamped, key_projection, projection};
 use crate::{
     protocol::command::{IndexedScope, KeyScope},
     schema::{
@@ -85,10 +85,7 @@ impl Query {
             doc! { "$set": { SEALED: kept } },
             doc! { "$unwind": { "path": items, "includeArrayIndex": spec.count } },
         ];
-        if !self.filter.is_everything() {
-            let path = format!("{}.", spec.items);
-            stages.push(doc! { "$match": self.filter.flat(&path) });
-        }
+        stages.extend(self.matching_items(spec));
         stages
     }
 
@@ -99,7 +96,7 @@ impl Query {
         spec: &BucketSpec,
         scope: Option<&KeyScope>,
         further: &[Document],
-        limit: i64,
+        most: usize,
     ) -> Vec<Document> {
         let mut buckets = vec![self.buckets(spec, scope, None)];
         buckets.extend_from_slice(further);
@@ -112,7 +109,7 @@ impl Query {
         vec![
             doc! { "$match": buckets },
             doc! { "$sort": { "_id": 1 } },
-            doc! { "$limit": limit },
+            doc! { "$limit": clamped(most as u64) },
             doc! { "$project": projection },
         ]
     }

@@ -2,13 +2,12 @@
 
 use std::{
     fmt,
-    marker::PhantomData,
     pin::Pin,
     task::{Context, Poll},
 };
 
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::bson::{Bson, doc};
 use serde::de::DeserializeOwned;
 
 use super::{ReadRollup, read};
@@ -17,7 +16,6 @@ use crate::{
     error::Kind,
     protocol::field::{Date, Field, Plain},
     schema::time::TimeField,
-    server::context::ErrorContext,
     value::{rollup::Rollup, unreadable::read_value},
 };
 
@@ -74,12 +72,13 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn by<V: GroupValue<S>, S, P>(self, field: Field<T, V, S, P>) -> RollupGroups<'s, T, V> {
-        let mut rollup = self;
-        let of_variant = field.exists_in_variant();
-        rollup.query.filter = rollup.query.filter.and(of_variant);
+    pub fn by<V: GroupValue<S>, S, P>(
+        mut self,
+        field: Field<T, V, S, P>,
+    ) -> RollupGroups<'s, T, V> {
+        self.query.filter = self.query.filter.and(field.is_of_variant());
         RollupGroups {
-            rollup,
+            rollup: self,
             name: field.name(),
             is_key: field.is_key(),
             read: V::of_stored,
@@ -132,53 +131,37 @@ impl<'s, T: Bucket, V: Send + 'static> RollupGroups<'s, T, V> {
         };
         // A missing field and a null are one group.
         let by = doc! { "$ifNull": [path, Bson::Null] };
-        let mut pipeline = self.rollup.pipeline(by.into(), !self.is_key);
-        pipeline.push(doc! { "$sort": { "_id": 1 } });
-        let ReadRollup {
-            server,
-            scope,
-            session,
-            ..
-        } = self.rollup;
-        let rows = server.stream::<Document>(pipeline, None, session).await;
-        let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;
-        let (name, read_stored) = (self.name, self.read);
-        let group = move |context: ErrorContext<'_>, mut row: Document| -> Result<_> {
+        let state = (
+            self.rollup.rows(by.into(), !self.is_key).await?,
+            self.name,
+            self.read,
+        );
+        let groups = try_unfold(state, async |(mut rows, name, of_stored)| {
+            let Some(mut row) = rows.next().await? else {
+                return Ok(None);
+            };
             let stored = row.remove("_id").unwrap_or(Bson::Null);
             let unreadable = Kind::GroupValue(name, stored.to_string());
-            let value = read_stored(stored).ok_or_else(|| context.kind(unreadable))?;
-            let rollup = read(&row).ok_or_else(|| context.kind(Kind::IncompleteRollup))?;
-            Ok(GroupRollup { value, rollup })
-        };
-        let state = (rows, server, scope, group);
-        let groups = try_unfold(state, async |(mut rows, server, scope, group)| {
-            let context = server.context_of_any(scope.as_ref());
-            if !rows.advance().await.map_err(|error| context.read(error))? {
-                return Ok(None);
-            }
-            let row = rows.decode().map_err(|error| context.read(error))?;
-            let next = group(context, row)?;
-            Ok(Some((next, (rows, server, scope, group))))
+            let value = of_stored(stored).ok_or_else(|| rows.fail(unreadable))?;
+            let rollup = read(&row).ok_or_else(|| rows.fail(Kind::IncompleteRollup))?;
+            Ok(Some((
+                GroupRollup { value, rollup },
+                (rows, name, of_stored),
+            )))
         });
-        Ok(GroupStream {
-            groups: groups.boxed(),
-            of: PhantomData,
-        })
+        Ok(GroupStream(groups.boxed()))
     }
 }
 
 /// Rollups for the values of a field, in the order of the values.
 ///
 /// It holds one batch of the driver at a time. Dropping it closes the server's cursor.
-pub struct GroupStream<'s, T: Bucket, V> {
-    groups: BoxStream<'s, Result<GroupRollup<T, V>>>,
-    of: PhantomData<fn() -> V>,
-}
+pub struct GroupStream<'s, T: Bucket, V>(BoxStream<'s, Result<GroupRollup<T, V>>>);
 
 impl<T: Bucket, V> Stream for GroupStream<'_, T, V> {
     type Item = Result<GroupRollup<T, V>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.groups.poll_next_unpin(cx)
+        self.0.poll_next_unpin(cx)
     }
 }

@@ -9,12 +9,11 @@ use std::{
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::{ReadRollup, read};
+use super::{ReadRollup, Rows, read};
 use crate::{
     Bucket, Result, Windowed,
     error::Kind,
     schema::spec::{BucketSpec, Ordinal},
-    server::cursor::DocumentCursor,
     value::rollup::Rollup,
 };
 
@@ -114,38 +113,24 @@ impl<'s, T: Windowed> RollupSeries<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<RollupStream<'s, T>> {
         let step = step(&T::SPEC, self.windows);
-        let mut pipeline = (self.rollup).pipeline(group(&T::SPEC, self.windows), false);
-        let ReadRollup {
-            server,
-            scope,
-            session,
-            ..
-        } = self.rollup;
-        pipeline.push(doc! { "$sort": { "_id": 1 } });
-        let rows = server.stream::<Document>(pipeline, None, session).await;
-        let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;
+        let by = group(&T::SPEC, self.windows);
         let state = Series {
-            rows,
+            rows: self.rollup.rows(by, false).await?,
             found: None,
             next: None,
             step: self.gaps.then_some(step),
         };
-        let series = try_unfold(
-            (state, server, scope),
-            async |(mut state, server, scope)| {
-                let context = server.context_of_any(scope.as_ref());
-                if state.found.is_none() {
-                    if !(state.rows.advance().await).map_err(|error| context.read(error))? {
-                        return Ok(None);
-                    }
-                    let row = state.rows.decode().map_err(|error| context.read(error))?;
-                    let found = WindowRollup::of(&row);
-                    state.found = Some(found.ok_or_else(|| context.kind(Kind::IncompleteRollup))?);
-                }
-                let next = state.next_rollup();
-                Ok(next.map(|next| (next, (state, server, scope))))
-            },
-        );
+        let series = try_unfold(state, async |mut state| {
+            if state.found.is_none() {
+                let Some(row) = state.rows.next().await? else {
+                    return Ok(None);
+                };
+                let found = WindowRollup::of(&row);
+                let incomplete = || state.rows.fail(Kind::IncompleteRollup);
+                state.found = Some(found.ok_or_else(incomplete)?);
+            }
+            Ok(state.next_rollup().map(|next| (next, state)))
+        });
         Ok(RollupStream(series.boxed()))
     }
 }
@@ -175,7 +160,7 @@ fn group(spec: &BucketSpec, windows: u32) -> Bson {
 
 /// A series on its way.
 struct Series<'s, T: Bucket> {
-    rows: DocumentCursor<'s, Document>,
+    rows: Rows<'s>,
     /// A rollup that was read and not given yet.
     found: Option<WindowRollup<T>>,
     /// The start of the group after the last one that was given.

@@ -1,5 +1,7 @@
 //! Items of one bucket that match, and what was read with them.
 
+use std::mem::take;
+
 use mongodb::{
     bson::{Bson, DateTime, Document, RawDocumentBuf},
     error::Error as DriverError,
@@ -117,26 +119,33 @@ impl<T: Bucket> FoundItems<T> {
     }
 
     /// Takes the matches out of the list, which then holds what the bucket keeps.
-    pub(super) fn take(&mut self) -> Vec<Result<T, Unread>> {
-        let items = std::mem::take(&mut self.items);
-        if let StoredItems::Elements(_) = self.places.stored {
-            return items;
-        }
-        let mut at = self.places.at.iter().peekable();
-        let mut taken = Vec::new();
-        for (index, item) in items.into_iter().enumerate() {
-            match at.next_if(|at| **at == index) {
-                Some(_) => taken.push(item),
-                None => self.items.push(item),
-            }
-        }
-        taken
+    pub(super) fn take(&mut self, reader: &Reader) -> Result<Vec<T>> {
+        let bucket = &self.places.bucket;
+        let read = |item: Result<T, Unread>| {
+            item.map_err(|unread| unreadable(reader, bucket, unread.error))
+        };
+        let (taken, kept) = split(take(&mut self.items), &self.places);
+        self.items = kept;
+        taken.into_iter().map(read).collect()
     }
 
-    /// The item, or why it cannot be read.
-    pub(super) fn readable(&self, reader: &Reader, item: Result<T, Unread>) -> Result<T> {
-        item.map_err(|unread| unreadable(reader, &self.places.bucket, unread.error))
+    /// Takes the matches out of the list, readable or not.
+    pub(super) fn drop_matches(&mut self) {
+        self.items = split(take(&mut self.items), &self.places).1;
     }
+}
+
+/// The matches, and the other items.
+fn split<I>(items: Vec<I>, places: &Places) -> (Vec<I>, Vec<I>) {
+    if let StoredItems::Elements(_) = places.stored {
+        return (items, Vec::new());
+    }
+    let mut at = places.at.iter().peekable();
+    let numbered = items.into_iter().enumerate();
+    let (taken, kept): (Vec<_>, Vec<_>) =
+        numbered.partition(|(index, _)| at.next_if(|at| *at == index).is_some());
+    let bare = |items: Vec<(usize, I)>| items.into_iter().map(|(_, item)| item).collect();
+    (bare(taken), bare(kept))
 }
 
 /// The time of an item; for an unreadable one, as it is stored.

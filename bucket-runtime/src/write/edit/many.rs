@@ -114,6 +114,23 @@ impl<T: Bucket> Buckets<T> {
     }
 }
 
+/// The setters that both builders have.
+macro_rules! sweep_settings {
+    () => {
+        /// Reads and writes in this session; in a transaction, all buckets change at one moment, or none.
+        pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+            self.sweep.session = Some(session.into());
+            self
+        }
+
+        /// Calls this after each bucket.
+        pub fn on_progress(mut self, progress: impl FnMut(EditProgress) + Send + 's) -> Self {
+            self.sweep.progress = Box::new(progress);
+            self
+        }
+    };
+}
+
 /// The progress of an edit or a removal of many items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -176,17 +193,7 @@ pub struct UpdateItems<'s, T, F> {
 }
 
 impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItems<'s, T, F> {
-    /// Reads and writes in this session; in a transaction, all buckets are changed at one moment, or none.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.sweep.session = Some(session.into());
-        self
-    }
-
-    /// Calls this after each bucket.
-    pub fn on_progress(mut self, progress: impl FnMut(EditProgress) + Send + 's) -> Self {
-        self.sweep.progress = Box::new(progress);
-        self
-    }
+    sweep_settings!();
 
     pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
         let step = |editor: &Editor<T>, found: FoundItems<T>| {
@@ -207,17 +214,7 @@ pub struct RemoveItems<'s, T> {
 }
 
 impl<'s, T: Bucket> RemoveItems<'s, T> {
-    /// Removes in this session; in a transaction, all items are removed at one moment, or none.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.sweep.session = Some(session.into());
-        self
-    }
-
-    /// Calls this after each bucket.
-    pub fn on_progress(mut self, progress: impl FnMut(EditProgress) + Send + 's) -> Self {
-        self.sweep.progress = Box::new(progress);
-        self
-    }
+    sweep_settings!();
 
     pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
         let done = self.remove().await;

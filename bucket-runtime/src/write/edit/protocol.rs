@@ -1,37 +1,29 @@
-//! The protocol of an edit: read the items, compute their bucket's new fields, and write them unless
-//! another writer was faster.
+//! The protocol of an edit: read the items, plan the update of their bucket, and send it, until no other
+//! writer was faster.
 
 use std::marker::PhantomData;
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, DateTime, Document, doc},
+    bson::{Document, RawDocumentBuf, doc},
 };
 
-use super::found::{FoundItems, Unread, moment};
+use super::{
+    found::FoundItems,
+    step::{Planned, Step},
+};
 use crate::{
     Bucket, Result,
     error::Kind,
-    protocol::{
-        budget::Budget,
-        command::{IndexedScope, KeptFields, before_all_windows},
-        query::Query,
-    },
+    protocol::query::Query,
     read::reader::Reader,
     schema::{
-        names::{OVERSIZE, SEALED},
+        names::SEALED,
         spec::{BucketSpec, Ordinal},
     },
     server::current_index::IndexDeadline,
-    value::{
-        bytes,
-        element::{document_size, value_size, whole},
-        rollup::Totals,
-    },
-    write::{
-        engine::{Engine, TRIES, pause},
-        item,
-    },
+    value::element::{document_size, whole},
+    write::engine::{Engine, TRIES, pause},
 };
 
 /// The most bytes of an edit's command (`maxBsonObjectSize` of the server).
@@ -41,7 +33,7 @@ const MOST_BYTES: usize = 16 << 20;
 #[derive(Debug)]
 pub(super) struct Editor<T> {
     engine: Engine,
-    reader: Reader,
+    pub(super) reader: Reader,
     query: Query,
     which: Which,
     item: PhantomData<fn() -> T>,
@@ -56,24 +48,12 @@ pub(super) enum Which {
     OfBucket(String),
 }
 
-/// The update that changes the items.
-pub(super) struct Step {
-    /// The filter: the bucket, provided that it is still as it was read.
-    unchanged: Document,
-    pipeline: Vec<Document>,
-    /// The index for the filter, if it matters which one.
-    hint: Option<&'static str>,
-}
-
-/// The step, unless there is nothing to change, and a value for each of the items.
-pub(super) type Planned<O> = (Option<Step>, Vec<O>);
-
 impl<T: Bucket> Editor<T> {
     /// The spec as a `static`: in generic code, promotion alone does not provide one.
-    const SPEC: &'static BucketSpec = &T::SPEC;
+    pub(super) const SPEC: &'static BucketSpec = &T::SPEC;
 
     /// Whether a bucket has fields that are computed from all of its items.
-    const KEEPS: bool = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
+    pub(super) const KEEPS: bool = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
 
     pub(super) fn new(engine: Engine, reader: Reader, query: Query, which: Which) -> Self {
         Self {
@@ -142,16 +122,12 @@ impl<T: Bucket> Editor<T> {
     fn check_size(&self, unchanged: &Document, pipeline: &[Document]) -> Result<()> {
         let stages = pipeline.iter().map(document_size);
         let bytes = document_size(unchanged) + stages.sum::<usize>();
-        match bytes > MOST_BYTES {
-            true => {
-                let most = MOST_BYTES;
-                Err(self
-                    .reader
-                    .context()
-                    .kind(Kind::EditTooLarge { bytes, most }))
-            }
-            false => Ok(()),
+        if bytes <= MOST_BYTES {
+            return Ok(());
         }
+        let most = MOST_BYTES;
+        let too_large = Kind::EditTooLarge { bytes, most };
+        Err(self.reader.context().kind(too_large))
     }
 
     async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<FoundItems<T>>> {
@@ -160,174 +136,11 @@ impl<T: Bucket> Editor<T> {
             Which::First => query.first_place(Self::SPEC, scope, Self::KEEPS),
             Which::OfBucket(id) => query.places(Self::SPEC, scope, id, Self::KEEPS),
         };
-        let found = server.first(pipeline, session).await;
-        match found.map_err(|error| self.reader.context().read(error))? {
-            Some(row) => FoundItems::read(&self.reader, &row, Self::KEEPS).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// The step that removes the items from their bucket, and the items.
-    pub(super) fn without(&self, found: FoundItems<T>) -> Result<Planned<T>> {
-        let reader = &self.reader;
-        let (step, items) = self.taking_out(found, |found| {
-            let items = found.take().into_iter();
-            let items = items.map(|item| found.readable(reader, item));
-            items.collect::<Result<Vec<_>>>()
-        })?;
-        Ok((Some(step), items?))
-    }
-
-    /// The step that removes the items from their bucket, and the items as they are stored.
-    pub(super) fn without_reading(&self, found: FoundItems<T>) -> Result<Planned<Bson>> {
-        let (step, elements) = self.taking_out(found, |found| {
-            let elements = (0..found.len()).map(|n| found.element(n).clone());
-            let elements = elements.collect();
-            drop(found.take());
-            elements
-        })?;
-        Ok((Some(step), elements))
-    }
-
-    /// Removes the items that `take` takes out of what was found.
-    fn taking_out<O>(
-        &self,
-        mut found: FoundItems<T>,
-        take: impl FnOnce(&mut FoundItems<T>) -> O,
-    ) -> Result<(Step, O)> {
-        let freed = (0..found.len()).filter_map(|n| {
-            let budget = self.budget(found.time(n))?;
-            Some(taken(&budget, &found, n))
-        });
-        let grown = -freed.sum::<i64>();
-        let taken = take(&mut found);
-        let kept = self.kept(&found.items, grown)?;
-        let Reader { scope, .. } = &self.reader;
-        let mut unchanged = scope.unchanged(&found.places);
-        // A writer that does not know of a changed capacity would take a full bucket for an open one and
-        // not seal it. So an open bucket is found by the index whose name contains the capacity.
-        let hint = (found.open && !T::SPEC.has_aliases()).then_some(scope.open.name);
-        if hint.is_some() {
-            unchanged.extend(scope.open_bucket_anywhere());
-        }
-        let step = Step {
-            unchanged,
-            pipeline: scope.take_out(&found.places, found.open, kept),
-            hint,
-        };
-        Ok((step, taken))
-    }
-
-    /// The step that replaces the items with changed ones, and each of them as it will be read, with
-    /// whether it differs from what is stored. There is no step if none does.
-    pub(super) fn with(
-        &self,
-        mut found: FoundItems<T>,
-        change: &mut (impl FnMut(&mut T) + Send),
-    ) -> Result<Planned<(T, bool)>> {
-        let Reader { scope, .. } = &self.reader;
-        let (mut elements, mut items) = (Vec::new(), Vec::new());
-        let (mut grown, mut largest, mut budget) = (0, 0, None);
-        for n in 0..found.len() {
-            let element = self.changed(found.item(&self.reader, n)?, change)?;
-            if let Some(of_item) = self.budget(found.time(n)) {
-                let bytes = value_size(&element);
-                largest = largest.max(bytes);
-                grown += of_item.oversize(bytes) - taken(&of_item, &found, n);
-                budget = Some(of_item);
-            }
-            let differs = element != *found.element(n);
-            items.push((self.read_back(found.key.clone(), &element)?, differs));
-            elements.push(element);
-        }
-        // The fields that the bucket keeps may be incomplete, and are written anew.
-        if !Self::KEEPS && items.iter().all(|(_, differs)| !differs) {
-            return Ok((None, items));
-        }
-        let mut unchanged = scope.unchanged(&found.places);
-        if let Some(budget) = budget.filter(|_| grown > 0) {
-            if !budget.takes(found.oversize, grown) {
-                return Err(self.reader.context().kind(Kind::NoRoom(largest)));
-            }
-            unchanged.insert(OVERSIZE, budget.leaves(grown));
-        }
-        let kept = self.kept(&found.items, grown)?;
-        let step = Step {
-            unchanged,
-            hint: None,
-            pipeline: scope.replace(&found.places, elements, kept),
-        };
-        Ok((Some(step), items))
-    }
-
-    /// The step that replaces the items with the one that this element is read as.
-    pub(super) fn by(&self, found: FoundItems<T>, element: &Bson) -> Result<Planned<(T, bool)>> {
-        let key = found.key.clone();
-        let mut new = Some(self.read_back(key.clone(), element)?);
-        self.with(found, &mut |item| {
-            if let Some(new) = new.take() {
-                *item = new;
-            }
-        })
-    }
-
-    /// Changes the item, and returns its element, unless the change takes it out of its place.
-    fn changed(&self, item: &mut T, change: &mut (impl FnMut(&mut T) + Send)) -> Result<Bson> {
-        let Reader { scope, .. } = &self.reader;
-        let fail = |kind| self.reader.context().kind(kind);
-        let before = item::scope(item);
-        let identity = |item: &T| item::identity(item, T::SPEC.unique?);
-        let identity_before = identity(item);
-        change(item);
-        let after = item::scope(item);
-        item::opening_id(&after, item.time()).map_err(fail)?;
-        item::check_lengths(item).map_err(fail)?;
-        if after.prefix != before.prefix {
-            let what = match after.parts == before.parts {
-                true => "time window",
-                false => "key",
-            };
-            return Err(fail(Kind::Moved(what)));
-        }
-        if identity(item) != identity_before {
-            return Err(fail(Kind::Moved("identity")));
-        }
-        item::stored(item, &after.by(scope.open), fail)
-    }
-
-    /// The byte budget of the bucket for an item of this time, if it has to be checked.
-    fn budget(&self, time: Option<DateTime>) -> Option<Budget> {
-        let IndexedScope { key, open } = self.reader.scope.clone();
-        Budget::of(&key.at(time).by(open))
-    }
-
-    /// The item with this element, as it will be read.
-    fn read_back(&self, key: T::Key, element: &Bson) -> Result<T> {
-        let unreadable = || self.reader.context().kind(Kind::Serialize);
-        let element = bytes::write(element).map_err(|error| unreadable().with_source(error))?;
-        let element = bytes::read(&element).map_err(|error| unreadable().with_driver(error))?;
-        Ok(T::from_parts(key, element))
-    }
-
-    /// The fields that the bucket stores about these items, which are all that it will hold. If one of
-    /// them is unreadable there is no rollup, which marks the bucket's rollup as incomplete.
-    fn kept(&self, items: &[Result<T, Unread>], grown: i64) -> Result<KeptFields> {
-        let mut kept = KeptFields {
-            grown,
-            ..KeptFields::default()
-        };
-        if !T::SPEC.rollups.is_empty() {
-            let totals = Totals::of(Self::SPEC, items.iter().flatten().map(T::rollup_values));
-            let overflow = || self.reader.context().kind(Kind::SumOverflow);
-            kept.totals = Some(totals.ok_or_else(overflow)?);
-        }
-        if T::SPEC.expire_after.is_some() {
-            // Without items, a time that any item will be newer than. Until then the server may remove
-            // the bucket.
-            let newest = items.iter().filter_map(moment).max();
-            kept.newest = Some(newest.unwrap_or_else(|| before_all_windows(0)));
-        }
-        Ok(kept)
+        let found = server.latest::<RawDocumentBuf>(pipeline, session).await;
+        let found = found.map_err(|error| self.reader.context().read(error))?;
+        let found = found.first();
+        let found = found.map(|row| FoundItems::read(&self.reader, row, Self::KEEPS));
+        found.transpose()
     }
 
     /// Whether a bucket with these remaining fields may be deleted: it takes no further items, and a new
@@ -337,9 +150,4 @@ impl<T: Bucket> Editor<T> {
         let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
         is_empty && by_moment && left.contains_key(SEALED)
     }
-}
-
-/// How many bytes the nth of the items takes beyond its share.
-fn taken<T: Bucket>(budget: &Budget, found: &FoundItems<T>, n: usize) -> i64 {
-    budget.oversize(value_size(found.element(n)))
 }

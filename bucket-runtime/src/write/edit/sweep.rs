@@ -11,7 +11,8 @@ use serde::de::IgnoredAny;
 use super::{
     found::FoundItems,
     many::{EditManyError, EditProgress},
-    protocol::{Editor, Planned, Which},
+    protocol::{Editor, Which},
+    step::Planned,
 };
 use crate::{
     Bucket, Result,
@@ -30,7 +31,7 @@ use crate::{
 };
 
 /// How many buckets are listed at a time.
-const LISTED: i64 = 500;
+const LISTED: usize = 500;
 
 /// One bucket after the other.
 pub(super) struct Sweep<'s, T> {
@@ -65,13 +66,8 @@ impl<T: Bucket> Sweep<'_, T> {
         &mut self,
         mut step: impl FnMut(&Editor<T>, FoundItems<T>) -> Result<Planned<O>>,
     ) -> Result<()> {
-        let mut after = None;
-        loop {
-            let listed = self.list(after.as_deref(), &[]).await?;
-            let Some((last, _)) = listed.last() else {
-                return Ok(());
-            };
-            after = Some(last.clone());
+        let mut listing = Listing::default();
+        while let Some(listed) = self.list(&mut listing).await? {
             for (id, scope) in listed {
                 let reader = Reader {
                     server: self.engine.server.clone(),
@@ -84,6 +80,7 @@ impl<T: Bucket> Sweep<'_, T> {
                 self.report(items as u64);
             }
         }
+        Ok(())
     }
 
     /// Deletes the buckets of windows in which every item matches, if the filter says so much.
@@ -91,15 +88,11 @@ impl<T: Bucket> Sweep<'_, T> {
         let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Self::SPEC) else {
             return Ok(());
         };
-        let mut after = None;
-        loop {
-            let listed = self
-                .list(after.as_deref(), std::slice::from_ref(&windows))
-                .await?;
-            let Some((last, _)) = listed.last() else {
-                return Ok(());
-            };
-            after = Some(last.clone());
+        let mut listing = Listing {
+            only: Some(windows),
+            ..Listing::default()
+        };
+        while let Some(listed) = self.list(&mut listing).await? {
             for (id, scope) in listed {
                 let fields = doc! { "_id": 0, T::SPEC.count: 1 };
                 let session = self.session.as_deref_mut();
@@ -110,35 +103,34 @@ impl<T: Bucket> Sweep<'_, T> {
                 self.report(count.and_then(|count| count.try_into().ok()).unwrap_or(0));
             }
         }
+        Ok(())
     }
 
-    /// The next buckets that may hold a match: their ids, and the keys that they belong to.
-    async fn list(
-        &mut self,
-        after: Option<&str>,
-        further: &[Document],
-    ) -> Result<Vec<(String, IndexedScope)>> {
-        let after = after.map(|after| doc! { "_id": { "$gt": after } });
-        let further = Vec::from_iter(further.iter().cloned().chain(after));
+    /// The next buckets that may hold a match: their ids, and the keys that they belong to. `None` after the
+    /// last ones.
+    async fn list(&mut self, listing: &mut Listing) -> Result<Option<Vec<(String, IndexedScope)>>> {
+        if listing.is_done {
+            return Ok(None);
+        }
+        let further = listing.conditions();
         let (query, scope) = (&self.query, self.scope.as_ref());
         let pipeline = query.next_buckets(Self::SPEC, scope, &further, LISTED);
-        let found = self
-            .engine
-            .server
-            .some(pipeline, self.session.as_deref_mut());
-        let found = found.await.map_err(|error| self.context().read(error))?;
+        let server = &self.engine.server;
+        let found = server.latest(pipeline, self.session.as_deref_mut()).await;
+        let found: Vec<StoredBucket<T, IgnoredAny>> =
+            found.map_err(|error| self.context().read(error))?;
+        listing.is_done = found.len() < LISTED;
+        listing.after = found.last().map(|bucket| bucket.id.clone());
         let open = self.engine.index.get();
-        let found = found
-            .into_iter()
-            .map(|bucket: StoredBucket<T, IgnoredAny>| {
-                let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
-                let asked = self.scope.as_ref().unwrap_or(&scope);
-                match asked.holds(&bucket) {
-                    true => Ok((bucket.id, scope.by(open))),
-                    false => Err(self.context().kind(Kind::ForeignId(bucket.id))),
-                }
-            });
-        found.collect()
+        let found = found.into_iter().map(|bucket| {
+            let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
+            let asked = self.scope.as_ref().unwrap_or(&scope);
+            match asked.holds(&bucket) {
+                true => Ok((bucket.id, scope.by(open))),
+                false => Err(self.context().kind(Kind::ForeignId(bucket.id))),
+            }
+        });
+        found.collect::<Result<_>>().map(Some)
     }
 
     /// The output of the call.
@@ -156,5 +148,24 @@ impl<T: Bucket> Sweep<'_, T> {
 
     fn context(&self) -> ErrorContext<'_> {
         self.engine.server.context_of_any(self.scope.as_ref())
+    }
+}
+
+/// How far the buckets are listed.
+#[derive(Default)]
+struct Listing {
+    /// A condition beside the query's.
+    only: Option<Document>,
+    /// The last id.
+    after: Option<String>,
+    is_done: bool,
+}
+
+impl Listing {
+    /// The conditions beside the query's for the next buckets.
+    fn conditions(&self) -> Vec<Document> {
+        let after = self.after.as_ref();
+        let after = after.map(|after| doc! { "_id": { "$gt": after } });
+        self.only.clone().into_iter().chain(after).collect()
     }
 }

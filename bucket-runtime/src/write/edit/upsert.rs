@@ -1,6 +1,11 @@
 //! Stores an item whether or not one with its identity is there.
 
-use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
+use std::marker::PhantomData;
+
+use mongodb::{
+    ClientSession,
+    bson::{Bson, doc},
+};
 
 use super::{
     found::FoundItems,
@@ -8,19 +13,19 @@ use super::{
 };
 use crate::{
     Bucket, Buckets, Identified, Result,
-    error::{Kind, duplicate_index, is_impossible_id, is_missing_index, is_repeatable},
+    error::{Kind, is_repeatable},
     protocol::{
         budget::Budget,
-        command::{AppendedItems, IndexedScope, Update, identity},
-        filter::{Leaf, Node},
+        command::{IndexedScope, Update, identity},
+        filter::Node,
+        next::Answer,
         query::Query,
     },
     read::reader::Reader,
-    schema::names::{OPEN_INDEX, UNIQUE_INDEX},
     value::element::value_size,
     write::{
         appended::Appended,
-        engine::{Engine, Entry, TRIES, pause},
+        engine::{Batch, Engine, Entry, SendMode, TRIES, pause},
         item,
     },
 };
@@ -83,7 +88,7 @@ impl<T: Bucket> Buckets<T> {
             engine,
             scope,
             session: None,
-            item: std::marker::PhantomData,
+            item: PhantomData,
         }
     }
 }
@@ -96,7 +101,7 @@ pub struct UpsertItem<'s, T> {
     scope: IndexedScope,
     entry: Result<Entry>,
     session: Option<&'s mut ClientSession>,
-    item: std::marker::PhantomData<fn() -> T>,
+    item: PhantomData<fn() -> T>,
 }
 
 impl<'s, T: Bucket> UpsertItem<'s, T> {
@@ -144,44 +149,37 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
     /// not; `None` if a bucket's other fields depend on its items, or in a session, where the refusal of
     /// one of them would abort a transaction.
     fn at_once(&self, field: &str, identity: &Bson, entry: &Entry) -> Option<Vec<Update>> {
-        let scope = &self.scope;
-        let keeps = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
-        let budget = Budget::of(scope);
-        let oversize = budget.map_or(0, |budget| budget.oversize(value_size(&entry.element)));
-        if keeps || oversize > 0 || self.session.is_some() {
+        let budget = Budget::of(&self.scope);
+        let is_large = budget.is_some_and(|it| it.oversize(value_size(&entry.element)) > 0);
+        if Editor::<T>::KEEPS || is_large || self.session.is_some() {
             return None;
         }
+        let batch = Batch::new(self.scope.clone(), [entry.clone()]);
+        let (append, _) = batch.statements(SendMode::WithOthers).ok()?.pop()?;
         let element = entry.element.clone();
-        let items = AppendedItems {
-            elements: vec![element.clone()],
-            totals: None,
-            oversize,
-        };
-        let append = match entry.opening_id.as_deref() {
-            Some(opening_id) => scope.append_or_open(items, opening_id),
-            None => scope.append_to_open_or_be_refused(items),
-        };
-        let replace = scope.replace_by_identity_or_be_refused(field, identity, element);
+        let replace = (self.scope).replace_by_identity_or_be_refused(field, identity, element);
         Some(vec![replace, append])
     }
 
-    /// Sends both; `None` if both were refused, and nothing says that a further attempt will be.
+    /// Sends both; `None` if both were refused and the item may be stored in another way, or if it is not
+    /// known what was stored.
     async fn send(&self, updates: Vec<Update>) -> Result<Option<Upserted>> {
         let context = self.engine.context_of(&self.scope);
-        let results = self.engine.server.update_all(updates, false).await;
-        let mut results = match results {
-            Ok(results) => results.into_iter(),
+        let mut results = match self.engine.server.update_all(updates, false).await {
+            Ok(results) => results.into_iter().map(|result| result.map(|()| true)),
             // The driver repeats a broken `bulkWrite`, but gives up if one of its statements is refused, as
             // one of these always is. Whatever it has stored, the next steps find it.
             Err(error) if is_repeatable(&error) => return Ok(None),
             Err(error) => return Err(context.write(error)),
         };
-        let (replaced, appended) = (results.next(), results.next());
-        match (replaced, appended) {
+        let (Some(replaced), Some(appended)) = (results.next(), results.next()) else {
+            return Ok(None);
+        };
+        match (replaced, self.engine.answer(&appended), appended) {
             // After a lost answer the command is sent again, and then the item is there to be replaced.
-            (_, Some(Ok(()))) => Ok(Some(Upserted::Appended)),
-            (Some(Ok(())), _) => Ok(Some(Upserted::Replaced)),
-            (_, Some(Err(error))) if !is_lost_race(&error) => Err(context.write(error)),
+            (_, Answer::Stored, _) => Ok(Some(Upserted::Appended)),
+            (Ok(_), _, _) => Ok(Some(Upserted::Replaced)),
+            (_, Answer::Refused, Err(error)) => Err(context.write(error)),
             _ => Ok(None),
         }
     }
@@ -194,13 +192,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         entry: &Entry,
     ) -> Result<bool> {
         let query = Query {
-            filter: Node::Leaf(Leaf {
-                name: field,
-                is_key: false,
-                is_date: false,
-                test: mongodb::bson::doc! { "$eq": identity },
-                id_text: None,
-            }),
+            filter: Node::on(field, doc! { "$eq": identity }),
             ..Query::everything()
         };
         let (engine, reader) = (self.engine.clone(), self.reader.clone());
@@ -209,11 +201,4 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         let replaced = editor.change(step, self.session.as_deref_mut()).await?;
         Ok(!replaced.is_empty())
     }
-}
-
-/// Whether the append may succeed in another way: another bucket has the id or is open, the item is there, no
-/// bucket is open, or an index is missing for now.
-fn is_lost_race(error: &DriverError) -> bool {
-    let indexes = [Some("_id_"), Some(OPEN_INDEX), Some(UNIQUE_INDEX)];
-    is_impossible_id(error) || is_missing_index(error) || indexes.contains(&duplicate_index(error))
 }

@@ -41,7 +41,8 @@ impl Engine {
         Ok(())
     }
 
-    fn answer(&self, result: &Result<bool, DriverError>) -> Answer {
+    /// What the answer to a statement means.
+    pub(crate) fn answer(&self, result: &Result<bool, DriverError>) -> Answer {
         let error = match result {
             Ok(true) => return Answer::Stored,
             Ok(false) => return Answer::NoMatch,

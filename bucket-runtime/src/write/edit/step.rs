@@ -1,0 +1,189 @@
+//! The update that changes items of a bucket, planned from what was read.
+
+use mongodb::bson::{Bson, Document};
+
+use super::{
+    found::{FoundItems, Unread, moment},
+    protocol::Editor,
+};
+use crate::{
+    Bucket, Result,
+    error::Kind,
+    protocol::{
+        budget::Budget,
+        command::{IndexedScope, KeptFields, before_all_windows},
+    },
+    read::reader::Reader,
+    schema::names::OVERSIZE,
+    value::{bytes, element::value_size, rollup::Totals},
+    write::item,
+};
+
+/// The update that changes the items.
+pub(super) struct Step {
+    /// The filter: the bucket, provided that it is still as it was read.
+    pub(super) unchanged: Document,
+    pub(super) pipeline: Vec<Document>,
+    /// The index for the filter, if it matters which one.
+    pub(super) hint: Option<&'static str>,
+}
+
+/// The step, unless there is nothing to change, and a value for each of the items.
+pub(super) type Planned<O> = (Option<Step>, Vec<O>);
+
+impl<T: Bucket> Editor<T> {
+    /// The step that removes the items from their bucket, and the items.
+    pub(super) fn without(&self, mut found: FoundItems<T>) -> Result<Planned<T>> {
+        let freed = self.taken(&found);
+        let items = found.take(&self.reader)?;
+        Ok((Some(self.taking_out(&found, freed)?), items))
+    }
+
+    /// The step that removes the items from their bucket, and the items as they are stored.
+    pub(super) fn without_reading(&self, mut found: FoundItems<T>) -> Result<Planned<Bson>> {
+        let freed = self.taken(&found);
+        let elements = (0..found.len()).map(|n| found.element(n).clone());
+        let elements = elements.collect();
+        found.drop_matches();
+        Ok((Some(self.taking_out(&found, freed)?), elements))
+    }
+
+    /// Removes the items, which take `freed` bytes beyond their shares; what was found holds the others.
+    fn taking_out(&self, found: &FoundItems<T>, freed: i64) -> Result<Step> {
+        let kept = self.kept(&found.items, -freed)?;
+        let Reader { scope, .. } = &self.reader;
+        let mut unchanged = scope.unchanged(&found.places);
+        // A writer that does not know of a changed capacity would take a full bucket for an open one and
+        // not seal it. So an open bucket is found by the index whose name contains the capacity.
+        let hint = (found.open && !T::SPEC.has_aliases()).then_some(scope.open.name);
+        if hint.is_some() {
+            unchanged.extend(scope.open_bucket_anywhere());
+        }
+        Ok(Step {
+            unchanged,
+            pipeline: scope.take_out(&found.places, found.open, kept),
+            hint,
+        })
+    }
+
+    /// The step that replaces the items with changed ones, and each of them as it will be read, with
+    /// whether it differs from what is stored. There is no step if none does.
+    pub(super) fn with(
+        &self,
+        mut found: FoundItems<T>,
+        change: &mut (impl FnMut(&mut T) + Send),
+    ) -> Result<Planned<(T, bool)>> {
+        let Reader { scope, .. } = &self.reader;
+        let (mut elements, mut items) = (Vec::new(), Vec::new());
+        let before = self.taken(&found);
+        for n in 0..found.len() {
+            let element = self.changed(found.item(&self.reader, n)?, change)?;
+            let differs = element != *found.element(n);
+            items.push((self.read_back(found.key.clone(), &element)?, differs));
+            elements.push(element);
+        }
+        // The fields that the bucket keeps may be incomplete, and are written anew.
+        if !Self::KEEPS && items.iter().all(|(_, differs)| !differs) {
+            return Ok((None, items));
+        }
+        let mut unchanged = scope.unchanged(&found.places);
+        let mut grown = 0;
+        if let Some(budget) = self.budget(&found) {
+            let sizes = Vec::from_iter(elements.iter().map(value_size));
+            grown = sizes.iter().map(|size| budget.oversize(*size)).sum::<i64>() - before;
+            if grown > 0 {
+                if !budget.takes(found.oversize, grown) {
+                    let largest = sizes.into_iter().max().unwrap_or_default();
+                    return Err(self.reader.context().kind(Kind::NoRoom(largest)));
+                }
+                unchanged.insert(OVERSIZE, budget.leaves(grown));
+            }
+        }
+        let kept = self.kept(&found.items, grown)?;
+        let step = Step {
+            unchanged,
+            hint: None,
+            pipeline: scope.replace(&found.places, elements, kept),
+        };
+        Ok((Some(step), items))
+    }
+
+    /// The step that replaces the items with the one that this element is read as.
+    pub(super) fn by(&self, found: FoundItems<T>, element: &Bson) -> Result<Planned<(T, bool)>> {
+        let mut new = Some(self.read_back(found.key.clone(), element)?);
+        self.with(found, &mut |item| {
+            if let Some(new) = new.take() {
+                *item = new;
+            }
+        })
+    }
+
+    /// Changes the item, and returns its element, unless the change takes it out of its place.
+    fn changed(&self, item: &mut T, change: &mut (impl FnMut(&mut T) + Send)) -> Result<Bson> {
+        let Reader { scope, .. } = &self.reader;
+        let fail = |kind| self.reader.context().kind(kind);
+        let before = item::scope(item);
+        let identity = |item: &T| item::identity(item, T::SPEC.unique?);
+        let identity_before = identity(item);
+        change(item);
+        let after = item::scope(item);
+        item::opening_id(&after, item.time()).map_err(fail)?;
+        item::check_lengths(item).map_err(fail)?;
+        if after.prefix != before.prefix {
+            let what = match after.parts == before.parts {
+                true => "time window",
+                false => "key",
+            };
+            return Err(fail(Kind::Moved(what)));
+        }
+        if identity(item) != identity_before {
+            return Err(fail(Kind::Moved("identity")));
+        }
+        item::stored(item, &after.by(scope.open), fail)
+    }
+
+    /// The byte budget of the bucket, if it has to be checked. All its items lie in one time window.
+    fn budget(&self, found: &FoundItems<T>) -> Option<Budget> {
+        let IndexedScope { key, open } = self.reader.scope.clone();
+        let time = (0..found.len()).find_map(|n| found.time(n));
+        Budget::of(&key.at(time).by(open))
+    }
+
+    /// How many bytes the items take beyond their shares.
+    fn taken(&self, found: &FoundItems<T>) -> i64 {
+        let taken = self.budget(found).map(|budget| {
+            let sizes = (0..found.len()).map(|n| value_size(found.element(n)));
+            sizes.map(|size| budget.oversize(size)).sum()
+        });
+        taken.unwrap_or_default()
+    }
+
+    /// The item with this element, as it will be read.
+    fn read_back(&self, key: T::Key, element: &Bson) -> Result<T> {
+        let unreadable = || self.reader.context().kind(Kind::Serialize);
+        let element = bytes::write(element).map_err(|error| unreadable().with_source(error))?;
+        let element = bytes::read(&element).map_err(|error| unreadable().with_driver(error))?;
+        Ok(T::from_parts(key, element))
+    }
+
+    /// The fields that the bucket stores about these items, which are all that it will hold. If one of
+    /// them is unreadable there is no rollup, which marks the bucket's rollup as incomplete.
+    fn kept(&self, items: &[Result<T, Unread>], grown: i64) -> Result<KeptFields> {
+        let mut kept = KeptFields {
+            grown,
+            ..KeptFields::default()
+        };
+        if !T::SPEC.rollups.is_empty() {
+            let totals = Totals::of(Self::SPEC, items.iter().flatten().map(T::rollup_values));
+            let overflow = || self.reader.context().kind(Kind::SumOverflow);
+            kept.totals = Some(totals.ok_or_else(overflow)?);
+        }
+        if T::SPEC.expire_after.is_some() {
+            // Without items, a time that any item will be newer than. Until then the server may remove
+            // the bucket.
+            let newest = items.iter().filter_map(moment).max();
+            kept.newest = Some(newest.unwrap_or_else(|| before_all_windows(0)));
+        }
+        Ok(kept)
+    }
+}
