@@ -16,7 +16,7 @@ use crate::{
         PushManyError, SplitProgress, ValueStream,
     },
     read::{
-        items::ItemStream,
+        items::{ItemPage, ItemStream},
         page::Page,
         pages::PageStream,
         rollup::{GroupStream, RollupStream},
@@ -44,7 +44,7 @@ pub use crate::{
     read::{
         count::{Count, CountPages},
         find_page::FindPage,
-        items::{Items, Parts},
+        items::{Items, PageOfItems, PageOfParts, Parts},
         pages::Pages,
         rollup::{ReadRollup, RollupGroups, RollupSeries},
         view::CreateView,
@@ -115,6 +115,8 @@ actions! {
     'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
     'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
     'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
+    'c ['c, T: Bucket] PageOfItems<'c, T> => Result<ItemPage<T>>;
+    'c ['c, P: BucketPart] PageOfParts<'c, P> => Result<ItemPage<P>>;
     'c ['c, T: Bucket] Count<'c, T> => Result<u64>;
     'c ['c] CountPages<'c> => Result<u64>;
     'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;

@@ -95,7 +95,7 @@ pub use crate::{
         filter::Filter,
     },
     read::{
-        items::ItemStream,
+        items::{ItemPage, ItemStream, ItemToken},
         page::{InvalidToken, Page, PageToken},
         pages::PageStream,
         rollup::{GroupRollup, GroupStream, GroupValue, RollupStream, WindowRollup},

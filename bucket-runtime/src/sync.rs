@@ -46,7 +46,10 @@ use futures_util::{Stream, StreamExt};
 use mongodb::{Client, ClientSession, error::Result};
 use tokio::runtime::Runtime;
 
-use crate::read::watch::{WatchStream, WatchToken};
+use crate::read::{
+    items::{ItemStream, ItemToken},
+    watch::{WatchStream, WatchToken},
+};
 
 /// Runs the tasks of the calls. Like the driver's own runtime it never shuts down, so a handle works as
 /// long as the program runs.
@@ -103,6 +106,13 @@ impl<S> Iter<S> {
 impl<T> Iter<WatchStream<T>> {
     /// The position after the last item that was given; see [`WatchStream::token`].
     pub fn token(&self) -> &WatchToken {
+        self.0.token()
+    }
+}
+
+impl<T> Iter<ItemStream<'_, T>> {
+    /// The position after the last item that was given; see [`ItemStream::token`].
+    pub fn token(&self) -> Option<ItemToken> {
         self.0.token()
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod bytes;
 pub(crate) mod element;
+pub(crate) mod fingerprint;
 pub(crate) mod rollup;
 pub(crate) mod stored_bucket;
 pub(crate) mod unreadable;

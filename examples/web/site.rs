@@ -1,6 +1,6 @@
 //! The site: what each URL asks for, and which reads answer it.
 
-use std::{error::Error, fmt, sync::Arc};
+use std::{error::Error, fmt, str::FromStr, sync::Arc};
 
 use axum::{
     Router,
@@ -10,7 +10,7 @@ use axum::{
     routing::get,
 };
 use bucket_runtime::{
-    Bucket, Buckets, Filter, PageToken,
+    Bucket, Buckets, Filter,
     mongodb::bson::{Document, doc},
 };
 use futures_util::{TryStreamExt, future::try_join};
@@ -37,11 +37,9 @@ pub(crate) struct Asked {
     pub(crate) late: String,
     /// Only flights to this airport.
     pub(crate) to: String,
-    /// The token of the page before.
+    /// The token of the page before, or of the page after.
     after: String,
     before: String,
-    /// With a filter: how many flights come before.
-    skip: String,
 }
 
 pub(crate) fn router(flights: Buckets<Flight>, airports: Airports) -> Router {
@@ -130,41 +128,45 @@ async fn by_token(
     })
 }
 
-/// The flights that match, from any bucket. It reads one more than it shows, to know whether there
-/// are others.
+/// The flights that match, from any bucket.
 async fn filtered(
     flights: &Buckets<Flight>,
     code: &str,
     asked: &Asked,
     filter: Filter<Flight>,
 ) -> Result<Listing, Failure> {
-    let skip: u64 = match asked.skip.as_str() {
-        "" => 0,
-        skip => number("The number of flights before", skip)?,
+    let page = flights.items(code).filter(filter).page_of_items(PER_PAGE);
+    let page = match (token(&asked.after)?, token(&asked.before)?) {
+        (Some(after), _) => page.after(&after),
+        (None, Some(before)) => page.before(&before),
+        (None, None) => page,
     };
-    let found = flights.items(code).filter(filter);
-    let found = found.skip(skip).limit(PER_PAGE + 1).await?;
-    let mut found: Vec<Flight> = found.try_collect().await?;
-    let more = found.len() as u64 > PER_PAGE;
-    found.truncate(PER_PAGE as usize);
+    let page = page
+        .await
+        .map_err(|error| match error.is_token_mismatch() {
+            true => no_place(&format!("{}{}", asked.after, asked.before)),
+            false => error.into(),
+        })?;
     Ok(Listing {
-        previous: (skip > 0).then(|| format!("skip={}", skip.saturating_sub(PER_PAGE))),
-        next: more.then(|| format!("skip={}", skip + PER_PAGE)),
-        flights: found,
+        previous: page.previous.map(|token| format!("before={token}")),
+        next: page.next.map(|token| format!("after={token}")),
+        flights: page.items,
     })
 }
 
-fn token(text: &str) -> Result<Option<PageToken>, Failure> {
-    if text.is_empty() {
-        return Ok(None);
+/// The token of a page, or of a position between flights.
+fn token<T: FromStr>(text: &str) -> Result<Option<T>, Failure> {
+    match text {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| no_place(text)),
     }
-    let token = text.parse();
-    token.map(Some).map_err(|_| {
-        Failure::BadRequest(format!("“{text}” is not the place of a page in this list."))
-    })
 }
 
-fn number<N: std::str::FromStr>(what: &str, text: &str) -> Result<N, Failure> {
+fn no_place(text: &str) -> Failure {
+    Failure::BadRequest(format!("“{text}” is not the place of a page in this list."))
+}
+
+fn number<N: FromStr>(what: &str, text: &str) -> Result<N, Failure> {
     let wrong = |_| Failure::BadRequest(format!("{what} is a whole number, and “{text}” is not."));
     text.trim().parse().map_err(wrong)
 }

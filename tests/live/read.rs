@@ -4,6 +4,8 @@
 pub(crate) mod blocking;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod flat_view;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod item_tokens;
 pub(crate) mod nested;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod paging;

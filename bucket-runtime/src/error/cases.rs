@@ -164,6 +164,12 @@ impl Error {
         self.0.kind == Kind::HistoryLost
     }
 
+    /// Whether an [`ItemToken`](crate::ItemToken) belongs to another key, filter, struct or collection than
+    /// the read that it was given to.
+    pub fn is_token_mismatch(&self) -> bool {
+        self.0.kind == Kind::TokenMismatch
+    }
+
     /// Whether other writers were faster so often that the call gave up. Nothing was stored.
     pub fn is_contended(&self) -> bool {
         matches!(self.0.kind, Kind::Contended(_))

@@ -73,6 +73,8 @@ pub(crate) enum Kind {
     Dropped,
     /// The server's oplog no longer reaches back to the resume token.
     HistoryLost,
+    /// A token belongs to another list of items.
+    TokenMismatch,
     /// A flat document cannot be read as an item: its id.
     FlatDocument(String),
     /// A key to import already has buckets: the id of one.
@@ -314,6 +316,10 @@ impl Kind {
             Self::HistoryLost => f.write_str(
                 "the server's oplog no longer reaches back to that token; start a new watch \
                  without it, and read all items with `items`",
+            ),
+            Self::TokenMismatch => f.write_str(
+                "the token is of another read: of another key, filter, struct or collection; start \
+                 without a token, or take one of this read",
             ),
             Self::FlatDocument(id) => write!(
                 f,

@@ -47,14 +47,25 @@ fn read_with_a_filter() {
     let both = ticker().and(Trade::FIELDS.customer_id.eq(123));
     let of_all = query(both, false).pipeline(&Trade::SPEC, None, None);
     shown.pipeline("all keys' items, on a key field as well", &of_all);
+    let bucket = || Start::of_bucket("123_1714979289".to_owned());
     let start = Start {
-        id: "123_1714979289".to_owned(),
         skip: 4,
         buckets: Some(3),
+        ..bucket()
     };
     let later = query(Filter::<Trade>::default(), false);
     let later = later.pipeline(&Trade::SPEC, Some(&scope), Some(&start));
     shown.pipeline("from a place on, after a skip", &later);
+    let position = Start {
+        at: Some(7),
+        ..bucket()
+    };
+    for newest_first in [false, true] {
+        let on = query(ticker(), newest_first);
+        let on = on.pipeline(&Trade::SPEC, Some(&scope), Some(&position));
+        let order = if newest_first { "newest" } else { "oldest" };
+        shown.pipeline(&format!("from a token on, {order} first"), &on);
+    }
     let place = query(ticker(), false).first_place(&Trade::SPEC, &scope, false);
     shown.pipeline("the place of one item, for an edit", &place);
     assert_snapshot!(shown.0);

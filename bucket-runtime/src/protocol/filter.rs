@@ -175,14 +175,23 @@ impl Node {
     /// What a bucket has to satisfy to hold a matching item: conditions on key fields themselves, and
     /// that some element satisfies the conditions on other fields.
     ///
-    /// This is necessary but not sufficient: two conditions may be satisfied by different elements if
-    /// one of the two includes key fields.
+    /// This is necessary but not always sufficient: two conditions may be satisfied by different elements
+    /// if one of the two includes key fields.
     pub(crate) fn of_bucket(&self, items: &str) -> Document {
         match (self.mentions(true), self.mentions(false)) {
             // A condition that matches everything or nothing does so for buckets, too.
             (_, false) => self.flat(""),
             (false, true) => doc! { items: { "$elemMatch": self.flat("") } },
             (true, true) => self.of_bucket_by_parts(items),
+        }
+    }
+
+    /// Whether that is sufficient, too, for a bucket that has items.
+    pub(crate) fn is_decided_by_buckets(&self) -> bool {
+        let is_of_one_kind = |node: &Self| !(node.mentions(true) && node.mentions(false));
+        match self {
+            Self::And(nodes) => nodes.iter().all(is_of_one_kind),
+            node => is_of_one_kind(node),
         }
     }
 

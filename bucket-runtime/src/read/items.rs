@@ -1,36 +1,33 @@
 //! Streams of the items of one key or of all keys, with or without a condition.
 
+mod page;
 mod parts;
+mod source;
 mod stream;
+mod token;
+mod trail;
 
 use std::marker::PhantomData;
 
-use futures_util::stream::{empty, try_unfold};
 use mongodb::ClientSession;
 
-use self::parts::{Element, Whole};
-pub use self::{parts::Parts, stream::ItemStream};
+pub use self::{
+    page::{ItemPage, PageOfItems, PageOfParts},
+    parts::Parts,
+    stream::ItemStream,
+    token::ItemToken,
+};
+use self::{
+    parts::{Element, Whole},
+    source::Source,
+};
 use crate::{
     Bucket, BucketPart, Buckets, Error, KeyRef, Result,
-    error::Kind,
-    protocol::{
-        command::KeyScope,
-        filter::Filter,
-        query::{Query, Start},
-    },
-    read::{
-        offset::seek,
-        reader::{Reader, next_bucket},
-        settings::read_settings,
-    },
+    protocol::{filter::Filter, query::Query},
+    read::{reader::Reader, settings::read_settings},
     schema::spec::BucketSpec,
-    server::{
-        Server,
-        context::ErrorContext,
-        current_index::{CurrentIndex, IndexDeadline},
-        cursor::DocumentCursor,
-    },
-    value::{stored_bucket::StoredBucket, unreadable::Tell},
+    server::{Server, current_index::CurrentIndex},
+    value::unreadable::Tell,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -102,16 +99,10 @@ impl<T: Bucket> Buckets<T> {
 pub struct Items<'s, T> {
     source: Source,
     query: Query,
+    after: Option<ItemToken>,
     session: Option<&'s mut ClientSession>,
     tell: Option<Tell<'s>>,
     item: PhantomData<fn() -> T>,
-}
-
-/// The buckets whose items are read.
-enum Source {
-    /// The buckets of one key, with the current open index.
-    Key(Reader, CurrentIndex),
-    All(Server),
 }
 
 impl<'s, T: Bucket> Items<'s, T> {
@@ -127,6 +118,7 @@ impl<'s, T: Bucket> Items<'s, T> {
         Self {
             source,
             query: Query::everything(),
+            after: None,
             session: None,
             tell: None,
             item: PhantomData,
@@ -169,6 +161,25 @@ impl<'s, T: Bucket> Items<'s, T> {
     /// start a few items off.
     pub fn skip(mut self, items: u64) -> Self {
         self.query.skip = items;
+        self
+    }
+
+    /// Goes on after the position of a token: one of [`ItemStream::token`] or of an [`ItemPage`], from a
+    /// read of the same list. In reverse order it gives the items before that position, the nearest first.
+    ///
+    /// No item is given that the read before it gave, and none is left out, even if items were appended or
+    /// removed since; [`ItemToken`] says what it takes for that. It visits only the buckets from there on,
+    /// so the last page of a list is as fast as the first.
+    ///
+    /// With a filter or a limit, it takes two more round trips if items before the position were removed
+    /// from its bucket, or the item next to it was changed.
+    ///
+    /// # Errors
+    ///
+    /// [`is_token_mismatch`](crate::Error::is_token_mismatch) if the token is of another key, filter, struct
+    /// or collection. Nothing is read then.
+    pub fn after(mut self, token: &ItemToken) -> Self {
+        self.after = Some(token.clone());
         self
     }
 
@@ -221,6 +232,32 @@ impl<'s, T: Bucket> Items<'s, T> {
         Parts::new(self)
     }
 
+    /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
+    /// page or in an API needs. Call it last.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, ItemToken};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer}_{#}", capacity = 10)]
+    /// # struct Trade { customer: i64, ticker: String }
+    /// # async fn example(trades: Buckets<Trade>, query: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
+    /// let mongo = trades.items(&123).filter(Trade::FIELDS.ticker.eq("MDB"));
+    /// let mut page = mongo.page_of_items(20);
+    /// if let Some(token) = query { // …?after=AXa…
+    ///     page = page.after(&token.parse()?);
+    /// }
+    /// let page = page.await?;
+    /// println!("{} trades", page.items.len());
+    /// if let Some(token) = page.next {
+    ///     println!("next: ?after={token}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn page_of_items(self, limit: u64) -> PageOfItems<'s, T> {
+        PageOfItems::new(self, limit)
+    }
+
     pub(crate) async fn execute(self) -> Result<ItemStream<'s, T>> {
         self.read::<Whole<T>>().await
     }
@@ -230,148 +267,12 @@ impl<'s, T: Bucket> Items<'s, T> {
         let Self {
             source,
             query,
+            after,
             session,
             tell,
             ..
         } = self;
-        source.read::<E>(Self::SPEC, query, session, tell).await
-    }
-}
-
-impl Source {
-    async fn read<'s, E: Element>(
-        mut self,
-        spec: &'static BucketSpec,
-        query: Query,
-        mut session: Option<&'s mut ClientSession>,
-        tell: Option<Tell<'s>>,
-    ) -> Result<ItemStream<'s, E::Item>> {
-        if query.limit == Some(0) {
-            return Ok(ItemStream::new(empty()));
-        }
-        let mut start = None;
-        if let Self::Key(reader, index) = &mut self
-            && query.skips_whole_buckets(spec)
-        {
-            start = seek_by(reader, index, &query, session.as_deref_mut()).await?;
-            if start.is_none() {
-                return Ok(ItemStream::new(empty()));
-            }
-        }
-        let skip = start.as_ref().map_or(query.skip, |start| start.skip);
-        // After unreadable items are left out, the first items could no longer be counted.
-        let counts_here = skip > 0 && tell.is_some();
-        let whole = query.takes_whole_buckets(spec, skip) && !counts_here;
-        let rows = match whole {
-            true => {
-                let filter = query.buckets(spec, self.scope(), start.as_ref());
-                (self.server().find(filter, query.range(spec), session)).await
-            }
-            false => {
-                let pipeline = query.pipeline(spec, self.scope(), start.as_ref());
-                self.server().stream(pipeline, None, session).await
-            }
-        };
-        let rows = rows.map_err(|error| self.context().read(error))?;
-        let rest = match whole {
-            true => Rest {
-                reversed: query.newest_first,
-                skip: usize::try_from(skip).unwrap_or(usize::MAX),
-            },
-            false => Rest::default(),
-        };
-        let state = (self, rows, rest, tell);
-        let items = try_unfold(state, async |(source, mut rows, mut rest, mut tell)| {
-            let items = source.next::<E>(&mut rows, tell.as_mut()).await?;
-            Ok(items.map(|items| (rest.of(items), (source, rows, rest, tell))))
-        });
-        Ok(ItemStream::new(items))
-    }
-
-    /// The items of the next row.
-    async fn next<E: Element>(
-        &self,
-        rows: &mut DocumentCursor<'_, StoredBucket<E::Of, E::Stored>>,
-        tell: Option<&mut Tell<'_>>,
-    ) -> Result<Option<Vec<E::Item>>> {
-        let Some(bucket) = next_bucket(self.context(), rows, tell).await? else {
-            return Ok(None);
-        };
-        if self.scope().is_some_and(|scope| !scope.holds(&bucket)) {
-            return Err(self.context().kind(Kind::ForeignId(bucket.id)));
-        }
-        let StoredBucket { key, elements, .. } = bucket;
-        let items = elements.into_iter();
-        Ok(Some(items.map(|stored| E::item(&key, stored)).collect()))
-    }
-
-    fn server(&self) -> &Server {
-        match self {
-            Self::Key(reader, _) => &reader.server,
-            Self::All(server) => server,
-        }
-    }
-
-    fn server_mut(&mut self) -> &mut Server {
-        match self {
-            Self::Key(reader, _) => &mut reader.server,
-            Self::All(server) => server,
-        }
-    }
-
-    fn scope(&self) -> Option<&KeyScope> {
-        match self {
-            Self::Key(reader, _) => Some(&reader.scope),
-            Self::All(_) => None,
-        }
-    }
-
-    fn context(&self) -> ErrorContext<'_> {
-        self.server().context_of_any(self.scope())
-    }
-}
-
-/// Finds where the items of a query start, with the collection's current open index.
-async fn seek_by(
-    reader: &mut Reader,
-    index: &CurrentIndex,
-    query: &Query,
-    mut session: Option<&mut ClientSession>,
-) -> Result<Option<Start>> {
-    let mut deadline = IndexDeadline::default();
-    loop {
-        // Another handle may have changed the capacity since this read was created.
-        reader.scope.open = index.get();
-        let found = seek(&reader.server, &reader.scope, query, session.as_deref_mut()).await;
-        match found.map_err(|error| reader.context().read(error)) {
-            Err(error) if error.is(&Kind::MissingIndex) => {
-                let spec = reader.scope.spec;
-                let is_in_session = session.is_some();
-                index
-                    .wait_unless_in_session(spec, &mut deadline, error, is_in_session)
-                    .await?;
-            }
-            found => return found,
-        }
-    }
-}
-
-/// The skip and the limit that remain to be applied to the items of whole buckets.
-#[derive(Default)]
-struct Rest {
-    reversed: bool,
-    skip: usize,
-}
-
-impl Rest {
-    fn of<T>(&mut self, mut items: Vec<T>) -> std::vec::IntoIter<T> {
-        if self.reversed {
-            items.reverse();
-        }
-        let skipped = self.skip.min(items.len());
-        self.skip -= skipped;
-        let mut items = items.into_iter();
-        items.by_ref().take(skipped).for_each(drop);
-        items
+        let read = source.read::<E>(Self::SPEC, query, after, session, tell);
+        read.await
     }
 }

@@ -134,9 +134,9 @@ fn start(
         let skip = query.skip - items_before;
         let wanted = query.limit.map(|limit| limit.saturating_add(skip));
         start = Some(Start {
-            id: id.to_owned(),
             skip,
             buckets: wanted.map(|wanted| wanted.saturating_add(room_left).div_ceil(capacity)),
+            ..Start::of_bucket(id.to_owned())
         });
     }
     start

@@ -89,8 +89,8 @@ impl<T: Bucket> Page<T> {
             totals,
         } = bucket;
         Ok(Self {
-            open: !sealed && elements.len() + left_out < scope.open.capacity as usize,
-            left_out,
+            open: !sealed && elements.len() + left_out.len() < scope.open.capacity as usize,
+            left_out: left_out.len(),
             items: (elements.into_iter())
                 .map(|element| T::from_parts(key.clone(), element))
                 .collect(),

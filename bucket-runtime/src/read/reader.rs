@@ -1,5 +1,8 @@
 //! The buckets of one key, for reading.
 
+use std::borrow::Cow;
+
+use mongodb::bson::RawDocument;
 use serde::de::DeserializeOwned;
 
 use crate::{
@@ -51,10 +54,23 @@ pub(crate) async fn next_bucket<T: Bucket, E: DeserializeOwned + Send + 'static>
     rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
     tell: Option<&mut Tell<'_>>,
 ) -> Result<Option<StoredBucket<T, E>>> {
-    match rows.next().await {
+    let next = next_bucket_and(context, rows, tell, |_| ()).await?;
+    Ok(next.map(|(bucket, ())| bucket))
+}
+
+/// The next bucket of a find, and what a function takes of its bytes. Unreadable elements are an error,
+/// unless a callback takes them.
+pub(crate) async fn next_bucket_and<T: Bucket, E: DeserializeOwned + Send + 'static, X>(
+    context: ErrorContext<'_>,
+    rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
+    tell: Option<&mut Tell<'_>>,
+    take: impl Fn(Cow<'_, RawDocument>) -> X,
+) -> Result<Option<(StoredBucket<T, E>, X)>> {
+    match rows.next_and(&take).await {
         Err(CursorError::Decode(row, error)) => {
             let fail = |error| context.unreadable(&row, error);
-            sift(&row, error, tell, fail).map(Some)
+            let bucket = sift(&row, error, tell, fail)?;
+            Ok(Some((bucket, take(Cow::Owned(row)))))
         }
         found => found.map_err(|error| context.row(error)),
     }

@@ -23,8 +23,8 @@ pub(crate) struct StoredBucket<T: Bucket, E = <T as Bucket>::Element> {
     pub(crate) key: T::Key,
     /// The stored values of the key fields, converted to the form that this library writes.
     pub(crate) elements: Vec<E>,
-    /// The number of elements that could not be read and were left out.
-    pub(crate) left_out: usize,
+    /// The elements that could not be read and were left out: the number of elements before each.
+    pub(crate) left_out: Vec<u64>,
     pub(crate) sealed: bool,
     /// The totals of the bucket's rollup, if they cover all its items.
     pub(crate) totals: Option<Totals>,
@@ -53,7 +53,7 @@ impl<T: Bucket, E> StoredBucket<T, Attempt<E>> {
         }
         let bucket = StoredBucket {
             elements,
-            left_out: unreadable.len(),
+            left_out: unreadable.iter().map(|element| element.place).collect(),
             id: self.id,
             key: self.key,
             sealed: self.sealed,
@@ -109,7 +109,7 @@ impl<'de, T: Bucket, E: Deserialize<'de>> Visitor<'de> for BucketVisitor<T, E> {
             id,
             key,
             elements,
-            left_out: 0,
+            left_out: Vec::new(),
             sealed,
             totals,
         })

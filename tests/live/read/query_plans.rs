@@ -326,7 +326,8 @@ async fn fields_of_the_bucket_that_nobody_reads_are_not_sent() {
     assert_eq!(sent.len(), 15);
     assert_eq!(
         sent[0],
-        doc! { "_id": "Oslo/1_0000000000", "site": "Oslo", "sensor": 1_i64, "items": [
+        // The count's field says how many elements are before the item.
+        doc! { "_id": "Oslo/1_0000000000", "site": "Oslo", "sensor": 1_i64, "count": 5_i64, "items": [
             { "at": DateTime::from_millis(0), "value": 5_i64 },
         ] },
     );

@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{Query, clamped, key_projection, projection};
+use super::{Query, clamped, key_projection, limit, projection};
 use crate::{
     protocol::command::{IndexedScope, KeyScope},
     schema::{
@@ -21,13 +21,18 @@ impl Query {
         scope: &IndexedScope,
         with_all: bool,
     ) -> Vec<Document> {
-        let mut buckets = self.buckets(spec, Some(scope), None);
+        let first = Self {
+            limit: Some(1),
+            ..self.clone()
+        };
+        let mut buckets = first.buckets(spec, Some(scope), None);
         if spec.unique.is_some() {
             // The unique index holds no other buckets, and serves only queries that state this
             // condition.
             buckets = doc! { "$and": [buckets, { spec.count: { "$gt": 0 } }] };
         }
         let mut stages = vec![doc! { "$match": buckets }, doc! { "$sort": { "_id": 1 } }];
+        stages.extend(first.most_buckets(None).and_then(limit));
         stages.extend(self.matches(spec, scope, with_all));
         stages.push(doc! { "$limit": 1 });
         let mut place = projection(spec, Bson::String(format!("${}", spec.items)));

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 
-use super::{ItemStream, Items};
+use super::{ItemStream, Items, PageOfParts};
 use crate::{Bucket, BucketPart, Result};
 
 /// What a read makes of each element.
@@ -60,6 +60,11 @@ pub struct Parts<'s, P: BucketPart>(Items<'s, P::Of>);
 impl<'s, P: BucketPart> Parts<'s, P> {
     pub(super) fn new(items: Items<'s, P::Of>) -> Self {
         Self(items)
+    }
+
+    /// Reads at most this many of them as one page; see [`Items::page_of_items`].
+    pub fn page_of_items(self, limit: u64) -> PageOfParts<'s, P> {
+        PageOfParts::new(self.0, limit)
     }
 
     pub(crate) async fn execute(self) -> Result<ItemStream<'s, P>> {

@@ -7,6 +7,10 @@ use std::{
 
 use futures_util::stream::{BoxStream, Stream, StreamExt};
 
+use super::{
+    token::ItemToken,
+    trail::{Passed, Trail},
+};
 use crate::Result;
 
 /// Items, in the order of their buckets' ids, and within a bucket in the order in which they were
@@ -14,18 +18,50 @@ use crate::Result;
 ///
 /// It holds one batch of the driver and one bucket at a time. Dropping it closes the server's cursor.
 pub struct ItemStream<'s, T> {
-    buckets: BoxStream<'s, Result<std::vec::IntoIter<T>>>,
+    pub(super) rows: BoxStream<'s, Result<Row<T>>>,
     items: std::vec::IntoIter<T>,
+    pub(super) trail: Trail,
+}
+
+/// What one row of a read gives.
+pub(super) struct Row<T> {
+    /// In the order of the read.
+    pub(super) items: std::vec::IntoIter<T>,
+    pub(super) passed: Passed,
 }
 
 impl<'s, T> ItemStream<'s, T> {
-    pub(super) fn new(
-        buckets: impl Stream<Item = Result<std::vec::IntoIter<T>>> + Send + 's,
-    ) -> Self {
+    pub(super) fn new(rows: impl Stream<Item = Result<Row<T>>> + Send + 's, trail: Trail) -> Self {
         Self {
-            buckets: buckets.boxed(),
+            rows: rows.boxed(),
             items: Vec::new().into_iter(),
+            trail,
         }
+    }
+
+    /// The position after the last item that was given, for [`after`](crate::action::Items::after);
+    /// before the first one, the token that the read started with.
+    ///
+    /// It needs no round trip, and hashes up to eight items.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, ItemToken, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut history = trades.items(alice).await?;
+    /// history.try_next().await?;
+    /// let token = history.token();
+    ///
+    /// // Later, perhaps in another process: the second item and all others.
+    /// if let Some(token) = token {
+    ///     let rest = trades.items(alice).after(&token).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn token(&self) -> Option<ItemToken> {
+        self.trail.token(self.items.len())
     }
 }
 
@@ -40,8 +76,11 @@ impl<T> Stream for ItemStream<'_, T> {
             if let Some(item) = self.items.next() {
                 return Poll::Ready(Some(Ok(item)));
             }
-            match ready!(self.buckets.poll_next_unpin(cx)) {
-                Some(Ok(items)) => self.items = items,
+            match ready!(self.rows.poll_next_unpin(cx)) {
+                Some(Ok(row)) => {
+                    self.items = row.items;
+                    self.trail.push(row.passed);
+                }
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }

@@ -2,9 +2,12 @@
 //!
 //! Turning a bucket of 1,000 items into structs takes longer than everything else in reading it.
 
-use std::collections::VecDeque;
+use std::{borrow::Cow, collections::VecDeque};
 
-use mongodb::bson::{RawDocument, RawDocumentBuf};
+use mongodb::{
+    bson::{RawDocument, RawDocumentBuf},
+    error::Error as DriverError,
+};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
@@ -31,7 +34,7 @@ enum Row<R> {
 }
 
 /// A row that is being decoded; dropping it stops the decoding.
-struct Task<R>(JoinHandle<Result<R, CursorError>>);
+struct Task<R>(JoinHandle<Result<(R, RawDocumentBuf), CursorError>>);
 
 impl<R> Default for Prefetch<R> {
     fn default() -> Self {
@@ -45,10 +48,22 @@ impl<R> Default for Prefetch<R> {
 impl<R: DeserializeOwned + Send + 'static> DocumentCursor<'_, R> {
     /// The next row, decoded straight from the bytes that the server sent.
     pub(crate) async fn next(&mut self) -> Result<Option<R>, CursorError> {
-        while !self.prefetch.is_last && self.prefetch.rows.len() < ROWS {
+        Ok(self.next_and(|_| ()).await?.map(|(row, ())| row))
+    }
+
+    /// The next row, and what a function takes of its bytes. Those of a large row are owned already.
+    pub(crate) async fn next_and<X>(
+        &mut self,
+        take: impl FnOnce(Cow<'_, RawDocument>) -> X,
+    ) -> Result<Option<(R, X)>, CursorError> {
+        // A small row that was peeked at needs no others beside it.
+        let first = self.prefetch.rows.front();
+        let is_small = matches!(first, Some(Row::Raw(row)) if !is_large(row));
+        while !is_small && !self.prefetch.is_last && self.prefetch.rows.len() < ROWS {
             match self.advance().await {
                 Ok(true) if self.prefetch.rows.is_empty() && !is_large(self.raw()) => {
-                    return decode(self.raw()).map(Some);
+                    let row = self.raw();
+                    return Ok(Some((decode(row)?, take(Cow::Borrowed(row)))));
                 }
                 Ok(true) => {
                     let row = self.raw().to_owned();
@@ -62,11 +77,31 @@ impl<R: DeserializeOwned + Send + 'static> DocumentCursor<'_, R> {
                 }
             }
         }
+        let (row, bytes) = match self.prefetch.rows.pop_front() {
+            Some(Row::Raw(row)) => (decode(&row)?, row),
+            Some(Row::Task(task)) => task.decoded().await?,
+            Some(Row::Failed(error)) => return Err(error),
+            None => return Ok(None),
+        };
+        Ok(Some((row, take(Cow::Owned(bytes)))))
+    }
+
+    /// The bytes of the first row, which stays the next one.
+    pub(crate) async fn peek(&mut self) -> Result<Option<&RawDocument>, DriverError> {
+        if !self.advance().await? {
+            self.prefetch.is_last = true;
+            return Ok(None);
+        }
+        let row = self.raw().to_owned();
+        self.prefetch.push(row);
+        Ok(Some(self.raw()))
+    }
+
+    /// Takes the row that was [peeked](Self::peek) at.
+    pub(crate) fn take_peeked(&mut self) -> Option<RawDocumentBuf> {
         match self.prefetch.rows.pop_front() {
-            Some(Row::Raw(row)) => decode(&row).map(Some),
-            Some(Row::Task(task)) => task.decoded().await.map(Some),
-            Some(Row::Failed(error)) => Err(error),
-            None => Ok(None),
+            Some(Row::Raw(row)) => Some(row),
+            _ => None,
         }
     }
 }
@@ -76,13 +111,13 @@ impl<R: DeserializeOwned + Send + 'static> Prefetch<R> {
     fn push(&mut self, row: RawDocumentBuf) {
         self.rows.push_back(match self.rows.is_empty() {
             true => Row::Raw(row),
-            false => Row::Task(Task(tokio::spawn(async move { decode(&row) }))),
+            false => Row::Task(Task(tokio::spawn(async move { Ok((decode(&row)?, row)) }))),
         });
     }
 }
 
 impl<R> Task<R> {
-    async fn decoded(mut self) -> Result<R, CursorError> {
+    async fn decoded(mut self) -> Result<(R, RawDocumentBuf), CursorError> {
         match (&mut self.0).await {
             Ok(decoded) => decoded,
             Err(error) => match error.try_into_panic() {

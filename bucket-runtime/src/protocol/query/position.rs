@@ -1,0 +1,186 @@
+//! A position between the items of a bucket, which is found again after appends, removals and changes.
+//!
+//! An append adds behind all items, and nothing else adds any. So wherever an item next to the position
+//! still stands, the position is beside it, however many items before it are gone.
+
+use super::{Query, Start};
+
+/// How many neighbours a position remembers: it is found again unless all of them are gone.
+pub(crate) const NEIGHBOURS: usize = 8;
+
+/// A position between the items of a bucket.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Position {
+    /// The bucket's id.
+    pub(crate) bucket: String,
+    /// The number of elements before it.
+    pub(crate) before: u32,
+    /// On which side the neighbours are.
+    pub(crate) side: Side,
+    /// The fingerprints of the elements next to it that the read gave, or would have given, the nearest
+    /// first.
+    pub(crate) neighbours: Vec<u32>,
+}
+
+/// A side of a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
+impl Side {
+    /// The side of the items that a read has given.
+    pub(crate) fn given(newest_first: bool) -> Self {
+        match newest_first {
+            true => Self::After,
+            false => Self::Before,
+        }
+    }
+}
+
+impl Position {
+    /// The nearest neighbour: how many elements were before it, and its fingerprint.
+    pub(crate) fn neighbour(&self) -> Option<(u32, u32)> {
+        let number = match self.side {
+            Side::Before => self.before.checked_sub(1)?,
+            Side::After => self.before,
+        };
+        Some((number, *self.neighbours.first()?))
+    }
+
+    /// The same position among the elements that the bucket has now, each as the number of elements
+    /// before it and its fingerprint.
+    ///
+    /// Of equal elements it takes the one whose number is nearest. If no neighbour is left, a read in
+    /// the order of ids starts with the bucket's first element, and may give some again; a read in
+    /// reverse starts where the position was, since removals only move items towards the front.
+    pub(crate) fn among(&self, elements: &[(u32, u32)], newest_first: bool) -> Self {
+        let Some((number, _)) = self.neighbour() else {
+            return self.clone();
+        };
+        for (nearer, neighbour) in self.neighbours.iter().enumerate() {
+            let equal = elements.iter().filter(|(_, element)| element == neighbour);
+            let numbers = equal.map(|(number, _)| *number);
+            if let Some(now) = numbers.min_by_key(|now| (now.abs_diff(number), *now)) {
+                return Self {
+                    before: match self.side {
+                        Side::Before => now + 1,
+                        Side::After => now,
+                    },
+                    neighbours: self.neighbours[nearer..].to_vec(),
+                    ..self.clone()
+                };
+            }
+        }
+        Self {
+            before: if newest_first { self.before } else { 0 },
+            neighbours: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Where a query for single items starts, so that the nearest neighbour comes first; without a
+    /// neighbour, right at the position.
+    pub(crate) fn start(&self, newest_first: bool) -> Start {
+        let at = match self.neighbour() {
+            None => self.before,
+            Some((number, _)) if newest_first => number.saturating_add(1),
+            Some((number, _)) => number,
+        };
+        Start {
+            at: Some(at.into()),
+            ..Start::of_bucket(self.bucket.clone())
+        }
+    }
+
+    /// Whether the nearest neighbour is one of the items that the read has passed.
+    pub(crate) fn is_passed(&self, newest_first: bool) -> bool {
+        self.neighbour().is_some() && self.side == Side::given(newest_first)
+    }
+}
+
+impl Query {
+    /// The same items from a position on, for the server: it sends the passed neighbour, too, and the
+    /// skipped items.
+    pub(crate) fn resumed_at(&self, position: &Position) -> Self {
+        let passed = u64::from(position.is_passed(self.newest_first));
+        let more = passed.saturating_add(self.skip);
+        Self {
+            skip: 0,
+            limit: self.limit.map(|limit| limit.saturating_add(more)),
+            ..self.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The elements with their numbers.
+    fn numbered(elements: &[u32]) -> Vec<(u32, u32)> {
+        (0..).zip(elements.iter().copied()).collect()
+    }
+
+    fn position(elements: &[u32], before: usize, side: Side) -> Position {
+        let neighbours = match side {
+            Side::Before => Vec::from_iter(elements[..before].iter().rev().copied()),
+            Side::After => elements[before..].to_vec(),
+        };
+        Position {
+            bucket: "1_0000000000".to_owned(),
+            before: before as u32,
+            side,
+            neighbours: neighbours.into_iter().take(NEIGHBOURS).collect(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_position_is_found_again_unless_all_neighbours_are_gone(
+            (elements, gone, before) in (1..30_usize).prop_flat_map(|size| (
+                Just(Vec::from_iter(0..size as u32)),
+                proptest::collection::vec(proptest::bool::weighted(0.4), size),
+                0..=size,
+            )),
+            appended in 0..5_u32,
+            is_after: bool,
+            newest_first: bool,
+        ) {
+            let side = if is_after { Side::After } else { Side::Before };
+            let position = position(&elements, before, side);
+            let left = |part: &[u32]| Vec::from_iter(
+                part.iter().copied().filter(|element| !gone[*element as usize]));
+            let mut now = left(&elements);
+            now.extend((0..appended).map(|n| 1000 + n));
+            let found = position.among(&numbered(&now), newest_first);
+            let survives = position.neighbours.iter().any(|neighbour| now.contains(neighbour));
+            let exact = left(&elements[..before]).len();
+            if survives {
+                prop_assert_eq!(found.before as usize, exact);
+                let (number, neighbour) = found.neighbour().unwrap();
+                prop_assert_eq!(now[number as usize], neighbour);
+            } else if !position.neighbours.is_empty() {
+                // Nothing is left out.
+                match newest_first {
+                    false => prop_assert!(found.before as usize <= exact),
+                    true => prop_assert!(found.before as usize >= exact),
+                }
+            }
+        }
+
+        #[test]
+        fn equal_elements_are_told_apart_by_their_numbers(
+            elements in proptest::collection::vec(0..3_u32, 0..40),
+            before in 0..40_usize,
+            is_after: bool,
+        ) {
+            let side = if is_after { Side::After } else { Side::Before };
+            let position = position(&elements, before.min(elements.len()), side);
+            prop_assert_eq!(&position.among(&numbered(&elements), false), &position);
+        }
+    }
+}

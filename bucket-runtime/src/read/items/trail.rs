@@ -1,0 +1,248 @@
+//! Where a read is: the last rows that it has given, and what makes a token of them.
+
+use std::collections::VecDeque;
+
+use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
+
+use super::token::ItemToken;
+use crate::{
+    protocol::{
+        command::KeyScope,
+        query::{NEIGHBOURS, Position, Query, Side},
+    },
+    schema::spec::BucketSpec,
+    value::{
+        bytes,
+        element::whole,
+        fingerprint::{fingerprint, of_element},
+    },
+};
+
+/// What a read lists. A token belongs to one list.
+#[derive(Debug, Clone)]
+pub(super) struct List {
+    spec: &'static BucketSpec,
+    /// What all ids in it begin with.
+    prefix: String,
+    fingerprint: u64,
+    /// The fields that tell its elements apart, if not all.
+    names: Option<&'static [&'static str]>,
+}
+
+impl List {
+    pub(super) fn new(
+        spec: &'static BucketSpec,
+        collection: &str,
+        scope: Option<&KeyScope>,
+        query: &Query,
+    ) -> Self {
+        let prefix = scope.map(|scope| scope.prefix.clone());
+        let list = doc! {
+            "collection": collection,
+            "items": spec.items,
+            "key": &prefix,
+            "filter": query.filter.flat(""),
+            "names": query.names.map(<[_]>::to_vec),
+        };
+        let unique = spec.unique.as_slice();
+        let is_read = |name| query.names.is_none_or(|names| names.contains(name));
+        Self {
+            spec,
+            prefix: prefix.unwrap_or_default(),
+            fingerprint: fingerprint(&list),
+            names: match !unique.is_empty() && unique.iter().all(is_read) {
+                true => Some(unique),
+                false => query.names,
+            },
+        }
+    }
+
+    /// The position of a token, if it is one of this list.
+    pub(super) fn position(&self, token: &ItemToken) -> Option<Position> {
+        (token.list == self.fingerprint).then(|| Position {
+            bucket: format!("{}{}", self.prefix, token.position.bucket),
+            ..token.position.clone()
+        })
+    }
+
+    fn token(&self, position: Position) -> Option<ItemToken> {
+        Some(ItemToken {
+            list: self.fingerprint,
+            position: Position {
+                bucket: position.bucket.strip_prefix(&self.prefix)?.to_owned(),
+                ..position
+            },
+        })
+    }
+
+    /// The only element of a single item's row: how many elements are before it, and its fingerprint.
+    pub(super) fn single(&self, row: &Document) -> Option<(u32, u32)> {
+        let number = u32::try_from(whole(row.get(self.spec.count)?)?).ok()?;
+        let element = row.get_array(self.spec.items).ok()?.first()?;
+        Some((number, of_element(element, self.names)))
+    }
+
+    /// The elements of a whole bucket, likewise.
+    pub(super) fn elements(&self, bucket: &RawDocument) -> Vec<(u32, u32)> {
+        let fingerprint = |element: &Bson| of_element(element, self.names);
+        let elements = self.slice(bucket, 0, usize::MAX);
+        (0..).zip(elements.iter().map(fingerprint)).collect()
+    }
+
+    /// Some elements of a whole bucket.
+    fn slice(&self, bucket: &RawDocument, skip: usize, take: usize) -> Vec<Bson> {
+        let Ok(array) = bucket.get_array(self.spec.items) else {
+            return Vec::new();
+        };
+        let elements = array.into_iter().skip(skip).take(take);
+        elements
+            .map(|element| {
+                element
+                    .ok()
+                    .and_then(|element| Bson::try_from(element).ok())
+            })
+            .map(|element| element.unwrap_or(Bson::Null))
+            .collect()
+    }
+}
+
+/// A row whose items were given, or are being given.
+pub(super) struct Passed {
+    pub(super) bytes: RawDocumentBuf,
+    /// The number of elements that could be read, and of elements before each of the others.
+    pub(super) readable: usize,
+    pub(super) left_out: Vec<u64>,
+}
+
+impl Passed {
+    /// A row whose item is not given.
+    pub(super) fn over(bytes: RawDocumentBuf) -> Self {
+        Self {
+            bytes,
+            readable: 0,
+            left_out: Vec::new(),
+        }
+    }
+
+    /// How many elements are before the readable one with this number.
+    fn before(&self, readable: usize) -> u64 {
+        let mut before = readable as u64;
+        for left_out in &self.left_out {
+            before += u64::from(*left_out <= before);
+        }
+        before
+    }
+
+    /// How many readable elements are before the element with this number.
+    pub(super) fn readable_before(&self, element: u32) -> usize {
+        let element = u64::from(element);
+        let left_out = (self.left_out.iter()).filter(|left_out| **left_out < element);
+        let readable = element.saturating_sub(left_out.count() as u64);
+        usize::try_from(readable).map_or(self.readable, |readable| readable.min(self.readable))
+    }
+}
+
+/// The last rows of a read.
+pub(super) struct Trail {
+    list: List,
+    newest_first: bool,
+    /// Whether rows are whole buckets; otherwise they are single items.
+    whole: bool,
+    /// Where the read started.
+    started: Option<Position>,
+    rows: VecDeque<Passed>,
+}
+
+impl Trail {
+    pub(super) fn new(list: List, query: &Query, whole: bool, started: Option<Position>) -> Self {
+        Self {
+            list,
+            newest_first: query.newest_first,
+            whole,
+            started,
+            rows: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, row: Passed) {
+        let most = if self.whole { 1 } else { NEIGHBOURS };
+        if self.rows.len() == most {
+            self.rows.pop_front();
+        }
+        self.rows.push_back(row);
+    }
+
+    /// The token of the position after the last given item, when this many items of the last row are
+    /// left.
+    pub(super) fn token(&self, left: usize) -> Option<ItemToken> {
+        let position = match self.rows.back() {
+            None => self.started.clone()?,
+            Some(last) if self.whole => self.in_bucket(last, left)?,
+            Some(_) => self.beside()?,
+        };
+        self.list.token(position)
+    }
+
+    /// A position in a whole bucket.
+    fn in_bucket(&self, row: &Passed, left: usize) -> Option<Position> {
+        let given = row.readable.saturating_sub(left);
+        let all = row.readable + row.left_out.len();
+        let (before, skip, take) = match self.newest_first {
+            false => {
+                let before = if left == 0 {
+                    all
+                } else {
+                    row.before(given) as usize
+                };
+                let take = before.min(NEIGHBOURS);
+                (before, before - take, take)
+            }
+            true => {
+                let before = left
+                    .checked_sub(1)
+                    .map_or(0, |last| row.before(last) as usize + 1);
+                (before, before, NEIGHBOURS)
+            }
+        };
+        let elements = self.list.slice(&row.bytes, skip, take);
+        let mut neighbours =
+            Vec::from_iter((elements.iter()).map(|element| of_element(element, self.list.names)));
+        if !self.newest_first {
+            neighbours.reverse();
+        }
+        self.position(row.bytes.get_str("_id").ok()?, before, neighbours)
+    }
+
+    /// The position beside the last one of single items.
+    fn beside(&self) -> Option<Position> {
+        let rows = self.rows.iter().rev();
+        let mut rows = rows.map_while(|row| bytes::read::<Document>(row.bytes.as_bytes()).ok());
+        let last = rows.next()?;
+        let bucket = last.get_str("_id").ok()?;
+        let (number, fingerprint) = self.list.single(&last)?;
+        let before = number as usize + usize::from(!self.newest_first);
+        let same = rows.take_while(|row| row.get_str("_id") == Ok(bucket));
+        let mut neighbours = vec![fingerprint];
+        neighbours.extend(same.filter_map(|row| Some(self.list.single(&row)?.1)));
+        self.position(bucket, before, neighbours)
+    }
+
+    fn position(&self, bucket: &str, before: usize, mut neighbours: Vec<u32>) -> Option<Position> {
+        let side = Side::given(self.newest_first);
+        // A read that started at a neighbour knows those that are farther, too.
+        if let Some(started) = &self.started
+            && started.bucket == bucket
+            && started.side == side
+            && neighbours.last() == started.neighbours.first()
+        {
+            neighbours.extend(started.neighbours.iter().skip(1));
+            neighbours.truncate(NEIGHBOURS);
+        }
+        Some(Position {
+            bucket: bucket.to_owned(),
+            before: u32::try_from(before).ok()?,
+            side,
+            neighbours,
+        })
+    }
+}
