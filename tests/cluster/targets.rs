@@ -161,6 +161,13 @@ async fn each_call_for_a_key_asks_one_shard() {
             drain(trades.items(&7).newest_first().limit(20).await.unwrap()).await;
         })
         .await;
+    let list = || trades.items(&7).filter(large()).page_of_items(3);
+    let token = list().await.unwrap().next.unwrap();
+    profiled
+        .asks(ONE, "page_of_items", async || {
+            list().after(&token).await.unwrap()
+        })
+        .await;
     profiled
         .asks(ONE, "count", async || trades.count(&7).await.unwrap())
         .await;
