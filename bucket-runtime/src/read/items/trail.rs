@@ -96,11 +96,7 @@ impl List {
         };
         let elements = array.into_iter().skip(skip).take(take);
         elements
-            .map(|element| {
-                element
-                    .ok()
-                    .and_then(|element| Bson::try_from(element).ok())
-            })
+            .map(|element| Bson::try_from(element.ok()?).ok())
             .map(|element| element.unwrap_or(Bson::Null))
             .collect()
     }
@@ -125,10 +121,10 @@ impl Passed {
     }
 
     /// How many elements are before the readable one with this number.
-    fn before(&self, readable: usize) -> u64 {
-        let mut before = readable as u64;
+    fn before(&self, readable: usize) -> usize {
+        let mut before = readable;
         for left_out in &self.left_out {
-            before += u64::from(*left_out <= before);
+            before += usize::from(*left_out <= before as u64);
         }
         before
     }
@@ -185,23 +181,17 @@ impl Trail {
 
     /// A position in a whole bucket.
     fn in_bucket(&self, row: &Passed, left: usize) -> Option<Position> {
-        let given = row.readable.saturating_sub(left);
-        let all = row.readable + row.left_out.len();
-        let (before, skip, take) = match self.newest_first {
+        let before = match (self.newest_first, left) {
+            (false, 0) => row.readable + row.left_out.len(),
+            (false, _) => row.before(row.readable.saturating_sub(left)),
+            (true, 0) => 0,
+            (true, _) => row.before(left - 1) + 1,
+        };
+        let (skip, take) = match self.newest_first {
+            true => (before, NEIGHBOURS),
             false => {
-                let before = if left == 0 {
-                    all
-                } else {
-                    row.before(given) as usize
-                };
                 let take = before.min(NEIGHBOURS);
-                (before, before - take, take)
-            }
-            true => {
-                let before = left
-                    .checked_sub(1)
-                    .map_or(0, |last| row.before(last) as usize + 1);
-                (before, before, NEIGHBOURS)
+                (before - take, take)
             }
         };
         let elements = self.list.slice(&row.bytes, skip, take);
