@@ -360,6 +360,34 @@ struct Color {
 }
 
 #[tokio::test]
+async fn late_items_come_after_the_last_one_even_if_an_empty_bucket_follows() {
+    let db = database("item_tokens_empty_bucket").await;
+    let lines = Windows::buckets(&db).await.unwrap();
+    let line = |n: i64, second: i64| Windows {
+        owner: 1,
+        at: DateTime::from_millis(second * 1000),
+        n,
+        color: 0,
+    };
+    lines.append(&line(1, 5)).await.unwrap();
+    lines.append(&line(2, 15)).await.unwrap();
+    Windows::remove(&lines, 1, vec![2]).await;
+    let mut stream = lines.items(&1).await.unwrap();
+    while stream.try_next().await.unwrap().is_some() {}
+    let token = stream.token().unwrap();
+    lines.append(&line(3, 7)).await.unwrap();
+    let rest: Vec<Windows> = lines
+        .items(&1)
+        .after(&token)
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(rest, [line(3, 7)]);
+}
+
+#[tokio::test]
 async fn g4_a_token_of_another_list_is_refused() {
     let db = database("item_tokens_refused").await;
     let lines = numbers(&db, 30).await;

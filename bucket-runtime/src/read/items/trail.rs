@@ -161,6 +161,10 @@ impl Trail {
     }
 
     pub(super) fn push(&mut self, row: Passed) {
+        // Behind an empty bucket, late items of those before it would be missed.
+        if self.whole && row.readable == 0 && row.left_out.is_empty() {
+            return;
+        }
         let most = if self.whole { 1 } else { NEIGHBOURS };
         if self.rows.len() == most {
             self.rows.pop_front();
