@@ -97,6 +97,7 @@ fixtures! {
         part
         private_types
         serde
+        total
         types
     }
 }

@@ -121,3 +121,14 @@ impl<T: KeyField> UniqueField for T {}
 pub trait FlagField {}
 
 impl FlagField for bool {}
+
+/// The type of a parent's total: `i64` or `u64`, under any name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the total of a parent",
+    label = "this type is neither `u64` nor `i64`",
+    note = "help: use `u64` for the field marked `#[outlier(total)]`"
+)]
+pub trait TotalField {}
+
+impl TotalField for i64 {}
+impl TotalField for u64 {}

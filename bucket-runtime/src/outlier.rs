@@ -18,6 +18,7 @@ mod read;
 mod split;
 mod state;
 mod stream;
+mod total;
 mod unreadable;
 mod verify;
 

@@ -34,6 +34,8 @@ pub(crate) mod split;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod steps;
 pub(crate) mod support;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod total;
 pub(crate) mod types;
 pub(crate) mod types_hostile;
 pub(crate) mod unreadable;

@@ -36,6 +36,7 @@ pub(crate) enum Rule {
     Items,
     ItemLen,
     Flag,
+    Total,
 }
 
 impl Rule {
@@ -54,6 +55,7 @@ impl Rule {
             Self::Items => (&["__private", "ItemsField"], "items_field"),
             Self::ItemLen => (&["LenField"], "item_len_field"),
             Self::Flag => (&["__private", "FlagField"], "flag_field"),
+            Self::Total => (&["__private", "TotalField"], "total_field"),
         }
     }
 
@@ -82,6 +84,7 @@ impl Rule {
             Self::Rollup => is_any(&INTEGERS) || is_any(&["f32", "f64", "DateTime"]),
             Self::Len => name == "String",
             Self::Flag => name == "bool",
+            Self::Total => is_any(&["i64", "u64"]),
             Self::Optional | Self::OptionalParts | Self::Items | Self::ItemLen => false,
         }
     }

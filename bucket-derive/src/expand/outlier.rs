@@ -64,6 +64,7 @@ fn types(model: &Model<'_>) -> Types {
             (field.part.is_id, Rule::Key),
             (is_items, Rule::Items),
             (field.attr.word("flag").is_some(), Rule::Flag),
+            (field.attr.word("total").is_some(), Rule::Total),
             (is_bounded && is_items, Rule::ItemLen),
             (is_bounded && !is_items, Rule::Len),
         ];
@@ -139,6 +140,9 @@ fn spec(checked: &Checked<'_>, types: &Types) -> Spec {
     let threshold = limit::value(checked.threshold);
     let flag = checked.model.own_flag_name();
     let flag = flag.map(|name| quote!(.flag(#name)));
+    let total = checked.model.total();
+    let total = total.and_then(|field| field.serde.write.as_ref());
+    let total = total.map(|name| quote!(.total(#name)));
     let extras_capacity = attr.extras_capacity.as_ref().map(limit::value);
     let extras_capacity = extras_capacity.map(|limit| quote!(.extras_capacity(#limit)));
     let max_bytes = attr.max_bytes.as_ref().map(limit::value);
@@ -153,7 +157,7 @@ fn spec(checked: &Checked<'_>, types: &Types) -> Spec {
             #items,
             #extra_items,
             #threshold,
-        ) #flag #extras_capacity #max_bytes #indexes
+        ) #flag #total #extras_capacity #max_bytes #indexes
     };
     let proved = size::outlier::proved(checked, types, &spec);
     Spec::new(&quote!(#krate::OutlierSpec), spec, proved)

@@ -58,6 +58,23 @@ impl<'a> Model<'a> {
         self.fields.iter().find(is_flag)
     }
 
+    /// The field that keeps the number of all items, if the struct has one.
+    pub(crate) fn total(&self) -> Option<&Field<'a, Marks>> {
+        let is_total = |field: &&Field<'a, Marks>| field.attr.word("total").is_some();
+        self.fields.iter().find(is_total)
+    }
+
+    /// The fields that the runtime itself writes, each with its word.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&Field<'a, Marks>, &'static str)> {
+        let written = [
+            (self.items(), "items"),
+            (self.flag(), "flag"),
+            (self.total(), "total"),
+        ];
+        let present = |(field, word): (Option<_>, _)| Some((field?, word));
+        written.into_iter().filter_map(present)
+    }
+
     /// The name of the array in the parent, if there is one.
     pub(crate) fn items_name(&self) -> Option<&str> {
         self.items()?.serde.write.as_deref()

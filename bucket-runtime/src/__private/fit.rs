@@ -1,7 +1,9 @@
 //! Whether the types of fields are fit. If one is not, the compiler reports it once, at a constant, and
 //! accepts everything that is made of its type.
 
-use super::{FlagField, ItemsField, OptionalField, OptionalParts, StoredField, UniqueField};
+use super::{
+    FlagField, ItemsField, OptionalField, OptionalParts, StoredField, TotalField, UniqueField,
+};
 use crate::{Bucket, KeyField, LenField, Outlier, RollupField, SumField, TimeField};
 
 /// `T`, if the check of its type compiles.
@@ -85,6 +87,11 @@ pub const fn items_field<T: ItemsField>() -> bool {
 
 /// Requires [`FlagField`].
 pub const fn flag_field<T: FlagField>() -> bool {
+    true
+}
+
+/// Requires [`TotalField`].
+pub const fn total_field<T: TotalField>() -> bool {
     true
 }
 

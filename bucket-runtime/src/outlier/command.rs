@@ -51,10 +51,65 @@ impl ParentScope {
         filter.insert("$expr", self.has_room(&elements));
         Update {
             filter,
-            update: doc! { "$push": { self.spec.items: { "$each": elements } } },
+            update: self.pushing(elements),
             upsert: false,
             hint: None,
         }
+    }
+
+    fn pushing(&self, elements: Vec<Bson>) -> Document {
+        let count = self.spec.total.map(|total| {
+            let count = doc! { total: elements.len() as i64 };
+            ("$inc".to_owned(), count.into())
+        });
+        let mut update = doc! { "$push": { self.spec.items: { "$each": elements } } };
+        update.extend(count);
+        update
+    }
+
+    /// Adds a number of extras to the total of a flagged parent.
+    pub(crate) fn count_extra(&self, items: i64) -> Update {
+        let mut filter = self.parent();
+        filter.insert(self.spec.flag, true);
+        let count = (self.spec.total).map(|total| doc! { "$inc": { total: items } });
+        Update {
+            filter,
+            update: count.unwrap_or_default(),
+            upsert: false,
+            hint: None,
+        }
+    }
+
+    /// Writes the total.
+    pub(crate) fn set_total(&self, items: u64) -> Update {
+        let items = i64::try_from(items).unwrap_or(i64::MAX);
+        let total = (self.spec.total).map(|total| doc! { "$set": { total: items } });
+        Update {
+            filter: self.parent(),
+            update: total.unwrap_or_default(),
+            upsert: false,
+            hint: None,
+        }
+    }
+
+    /// The parent's total, and the number of items in its own array.
+    pub(crate) fn own_items(&self) -> [Document; 2] {
+        let total = self.spec.total.map(|total| format!("${total}"));
+        [
+            doc! { "$match": self.parent() },
+            doc! { "$project": { "total": total, "items": array_length(self.spec.items) } },
+        ]
+    }
+
+    /// How many items of the extras equal a value.
+    pub(crate) fn count_equal(&self, value: &Bson) -> [Document; 2] {
+        let mut filter = self.all_extras();
+        filter.insert("$expr", holds(self.spec.extra_items, value));
+        let equal = doc! { "$size": filtered("$eq", self.spec.extra_items, value) };
+        [
+            doc! { "$match": filter },
+            doc! { "$group": { "_id": null, "items": { "$sum": equal } } },
+        ]
     }
 
     /// Flags the parent, if it has no room for this item or is flagged already.
@@ -100,7 +155,8 @@ impl ParentScope {
 
     /// How many bytes these add to a parent, which may have neither array nor flag yet.
     fn bytes(&self, elements: &[Bson]) -> i64 {
-        let fields = field(self.spec.items, 5) + field(self.spec.flag, 1);
+        let total = self.spec.total.map_or(0, |total| field(total, 8));
+        let fields = field(self.spec.items, 5) + field(self.spec.flag, 1) + total;
         let elements = elements.iter().map(|element| self.cost(element));
         fields as i64 + elements.sum::<i64>()
     }
@@ -143,7 +199,17 @@ impl ParentScope {
         let mut filter = self.parent();
         filter.insert("$expr", holds(self.spec.items, value));
         let keep = without(self.spec.items, value);
-        (filter, vec![doc! { "$set": { self.spec.items: keep } }])
+        let mut pipeline = vec![doc! { "$set": { self.spec.items: keep } }];
+        if let Some(total) = self.spec.total {
+            let equal = doc! { "$size": filtered("$eq", self.spec.items, value) };
+            let stored = format!("${total}");
+            let count = doc! { "$subtract": [&stored, equal] };
+            // A parent of another program's may have none.
+            let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
+            let count = doc! { "$cond": [{ "$isNumber": &stored }, count, none] };
+            pipeline.insert(0, doc! { "$set": { total: count } });
+        }
+        (filter, pipeline)
     }
 
     /// Removes a value from every extras document: a filter, and a pipeline that corrects the count and
@@ -231,8 +297,30 @@ fn holds(name: &str, value: &Bson) -> Document {
 
 /// An array without a value.
 fn without(name: &str, value: &Bson) -> Document {
-    let unequal = doc! { "$ne": ["$$this", { "$literal": value.clone() }] };
-    doc! { "$filter": { "input": format!("${name}"), "cond": unequal } }
+    filtered("$ne", name, value)
+}
+
+/// The elements of an array that compare so with a value.
+fn filtered(operator: &str, name: &str, value: &Bson) -> Document {
+    let compared = doc! { operator: ["$$this", { "$literal": value.clone() }] };
+    doc! { "$filter": { "input": format!("${name}"), "cond": compared } }
+}
+
+/// The parents whose total is not the number of their items, extras included.
+pub(crate) fn wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -> Vec<Document> {
+    let in_extras = doc! { "$sum": array_length(spec.extra_items) };
+    let items = doc! { "$add": [array_length(spec.items), { "$sum": "$extras.items" }] };
+    vec![
+        doc! { "$lookup": {
+            "from": extras,
+            "localField": "_id",
+            "foreignField": spec.reference,
+            "pipeline": [{ "$group": { "_id": null, "items": in_extras } }],
+            "as": "extras",
+        } },
+        doc! { "$match": { "$expr": { "$ne": [format!("${total}"), items] } } },
+        doc! { "$project": { "_id": 1 } },
+    ]
 }
 
 /// The length of an array, 0 where it is missing.

@@ -13,7 +13,8 @@ use crate::{
 
 impl<T: Outlier> Outliers<T> {
     /// Removes all items that equal this one from the parent and its extras; returns whether there were any.
-    /// Two round trips, three with extras. Empty extras documents stay, with their numbers.
+    /// Two round trips, three with extras; with a [total](macro@crate::Outlier#total) a transaction of four or
+    /// five. Empty extras documents stay, with their numbers.
     ///
     /// The parent keeps its flag and its free room: further items still go to the extras, which keeps their
     /// order. A dropped future may leave some of several equal items; repeat the call.
@@ -102,12 +103,24 @@ impl<'s> Delete<'s> {
 }
 
 impl Collections {
+    async fn remove(
+        &self,
+        scope: &ParentScope,
+        value: &Bson,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        match scope.spec.total {
+            Some(_) => self.remove_counted(scope, value, session).await,
+            None => self.pull(scope, value, session).await,
+        }
+    }
+
     /// Removes from the parent, then from every extras document: a value never moves between them.
     ///
     /// A page that becomes empty stays. If it were deleted, a writer that has read the last number and
     /// was then overtaken could use the number of a deleted page again, and its values would come before
     /// those of higher pages.
-    async fn remove(
+    pub(crate) async fn pull(
         &self,
         scope: &ParentScope,
         value: &Bson,

@@ -110,10 +110,13 @@ impl Collections {
         if !rest.is_empty() {
             parent.insert(scope.spec.flag, true);
         }
+        if let Some(total) = scope.spec.total {
+            parent.insert(total, kept as i64);
+        }
         let inserted = self.parents.insert(parent, session.as_deref_mut()).await;
         inserted.map_err(|error| self.context_of(scope).write(error))?;
         let all = rest.len();
-        self.append_extras(scope, &mut rest, session)
+        self.extend(scope, &mut rest, session)
             .await
             .map_err(|error| error.with_stored(kept + all - rest.len()))
     }

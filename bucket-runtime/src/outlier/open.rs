@@ -46,6 +46,9 @@ impl<T: Outlier> OpenOutliers<T> {
         }
         let parents = extras.beside(self.parents);
         check_shard_key(&parents).await?;
+        if T::SPEC.total.is_some() {
+            parents.needs_replica_set("#[outlier(total)]").await?;
+        }
         if !T::SPEC.indexes.is_empty() {
             let found = parents.indexes().await;
             let found = found.map_err(|error| parents.context().read(error))?;

@@ -18,7 +18,8 @@ impl<T: Outlier> Outliers<T> {
     /// Pushes one item: into the parent's array while it has room, then into its extras.
     ///
     /// Round trips: one to a parent with room, and one to a parent that this handle knows as an
-    /// outlier; three when it learns that, and up to six for an item that opens an extras document.
+    /// outlier; three when it learns that, and up to six for an item that opens an extras document. With a
+    /// [total](macro@crate::Outlier#total), two more for an item that goes to the extras.
     ///
     /// # Errors
     ///
@@ -209,11 +210,8 @@ impl Collections {
         elements: &mut Vec<Bson>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        if self
-            .push_to_known(scope, elements, session.as_deref_mut())
-            .await?
-        {
-            return self.append_extras(scope, elements, session).await;
+        if (self.push_to_known(scope, elements, session.as_deref_mut())).await? {
+            return self.extend(scope, elements, session).await;
         }
         // A parent whose state is unknown is treated as empty.
         let mut state = State::default();
@@ -237,7 +235,7 @@ impl Collections {
                 .await;
             if flagged.map_err(|error| self.context_of(scope).read(error))? {
                 self.known.remember(&scope.extras.prefix);
-                return self.append_extras(scope, elements, session).await;
+                return self.extend(scope, elements, session).await;
             }
             // The parent has room, but for fewer items; or it does not exist.
             let found = self.state(scope, true, session.as_deref_mut()).await?;
@@ -258,13 +256,20 @@ impl Collections {
         else {
             return Ok(false);
         };
-        let stored = self
-            .extras
-            .append_to_open(&scope.extras, first.clone(), session)
-            .await?;
-        if stored {
-            elements.remove(0);
-        } else {
+        let stored = match scope.spec.total {
+            None => {
+                let first = first.clone();
+                let stored = self.extras.append_to_open(&scope.extras, first, session);
+                let stored = stored.await?;
+                elements.drain(..usize::from(stored));
+                stored
+            }
+            Some(_) => match self.append_counted(scope, elements, session).await {
+                Err(error) if error.is(&Kind::NoParent) => false,
+                stored => stored.map(|()| true)?,
+            },
+        };
+        if !stored {
             self.known.forget(&scope.extras.prefix);
         }
         Ok(stored)
@@ -282,6 +287,19 @@ impl Collections {
         match elements.iter().enumerate().find_map(misfit) {
             Some((n, kind)) => (n, Some(self.context_of(scope).kind(kind))),
             None => (elements.len(), None),
+        }
+    }
+
+    /// Appends the remaining elements to the extras, and counts them if the parent has a total.
+    pub(crate) async fn extend(
+        &self,
+        scope: &ParentScope,
+        elements: &mut Vec<Bson>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        match scope.spec.total {
+            Some(_) => self.append_counted(scope, elements, session).await,
+            None => self.append_extras(scope, elements, session).await,
         }
     }
 

@@ -45,6 +45,16 @@ pub enum OutlierProblem {
         /// How many extras documents there are.
         documents: u64,
     },
+    /// O1: the total of a parent (`#[outlier(total)]`) is not the number of its items, extras included:
+    /// another program wrote some.
+    WrongTotal {
+        /// The parent's `_id`.
+        parent: Bson,
+        /// The stored total; `Null` if there is none.
+        total: Bson,
+        /// How many items it has.
+        items: u64,
+    },
     /// O4: what breaks a guarantee in an extras document, which is a bucket; or an item of it that cannot
     /// be read.
     Extras(BucketProblem),
@@ -71,6 +81,15 @@ impl fmt::Display for OutlierProblem {
                      exist; `repair` deletes them"
                 )
             }
+            Self::WrongTotal {
+                parent,
+                total,
+                items,
+            } => write!(
+                f,
+                "O1: the total of parent {parent} is {total}, but it has {items} items; `repair` \
+                 corrects it"
+            ),
             Self::Extras(BucketProblem::OverFull { bucket, items }) => write!(
                 f,
                 "O4: extras document {bucket} holds {items} items, more than extras_capacity; push them \
@@ -180,7 +199,36 @@ impl<T: Outlier> Checked<T> {
     }
 
     async fn of_parents(&self) -> Result<Vec<OutlierProblem>> {
-        of_parents(self.outliers.collections(), Self::SPEC).await
+        let mut problems = of_parents(self.outliers.collections(), Self::SPEC).await?;
+        problems.extend(self.wrong_totals().await?);
+        Ok(problems)
+    }
+
+    /// Each suspicious parent is counted again in a transaction: an item may have been pushed between the
+    /// two collections.
+    async fn wrong_totals(&self) -> Result<Vec<OutlierProblem>> {
+        let collections = self.outliers.collections();
+        let Some(total) = Self::SPEC.total else {
+            return Ok(Vec::new());
+        };
+        let extras = collections.extras.server.collection().name();
+        let found = (collections.parents)
+            .aggregate::<Document>(command::wrong_totals(Self::SPEC, extras, total), None);
+        let found = found.await;
+        let found = found.map_err(|error| collections.parents.context().read(error))?;
+        let mut problems = Vec::new();
+        for mut found in found {
+            let parent = found.remove("_id").unwrap_or(Bson::Null);
+            let scope = self.outliers.scope_of(&parent)?;
+            if let Some((total, items)) = collections.recount(&scope, false).await? {
+                problems.push(OutlierProblem::WrongTotal {
+                    parent,
+                    total,
+                    items,
+                });
+            }
+        }
+        Ok(problems)
     }
 }
 
@@ -248,6 +296,11 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> R
                     .await;
                 deleted.map_err(|error| collections.context_of(&scope).write_of_many(error))?;
             }
+        }
+        OutlierProblem::WrongTotal { parent, .. } => {
+            collections
+                .recount(&outliers.scope_of(parent)?, true)
+                .await?;
         }
         // The extras were repaired before.
         OutlierProblem::Extras(_) => {}

@@ -255,6 +255,8 @@ pub struct OutlierSpec {
     pub extra_items: &'static str,
     /// The field that says that a parent has extras.
     pub flag: &'static str,
+    /// The field that keeps the number of all items of a parent, if there is one.
+    pub total: Option<&'static str>,
     /// The maximum number of items in a parent.
     pub threshold: u32,
     /// The maximum number of items in an extras document.
@@ -311,6 +313,7 @@ impl OutlierSpec {
             items,
             extra_items,
             flag: "has_extras",
+            total: None,
             threshold,
             extras_capacity: 1000,
             indexes: &[],
@@ -347,6 +350,13 @@ impl OutlierSpec {
     #[must_use]
     pub const fn flag(mut self, name: &'static str) -> Self {
         self.flag = name;
+        self
+    }
+
+    /// Names the field that keeps the number of all items of a parent.
+    #[must_use]
+    pub const fn total(mut self, name: &'static str) -> Self {
+        self.total = Some(name);
         self
     }
 

@@ -49,16 +49,43 @@ pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Ou
     }
 }
 
+/// The same in a session of the caller's. If the session is in a transaction, the attempt becomes a part
+/// of it, and its end is the caller's.
+pub(crate) async fn run_in<A: Attempt>(
+    server: &Server,
+    attempt: A,
+    session: Option<&mut ClientSession>,
+) -> Result<A::Output> {
+    let Some(session) = session else {
+        return run(server, attempt).await;
+    };
+    // The driver refuses to begin a transaction within another one. (A session that reads from a snapshot
+    // cannot begin one, either: the server refuses its writes.)
+    match session.start_transaction().await {
+        Err(_) => attempt.attempt(session).await,
+        Ok(()) => until_done(server, &attempt, session).await,
+    }
+}
+
 async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A::Output> {
     let fail = |error: DriverError| server.context().read(error);
     let session = server.collection().client().start_session().await;
     let mut session = session.map_err(fail)?;
+    session.start_transaction().await.map_err(fail)?;
+    until_done(server, attempt, &mut session).await
+}
+
+/// Carries on a transaction that has begun until it commits.
+async fn until_done<A: Attempt>(
+    server: &Server,
+    attempt: &A,
+    session: &mut ClientSession,
+) -> Result<A::Output> {
     let end = Instant::now() + PATIENCE;
     let mut pause = Duration::from_millis(1);
     loop {
-        session.start_transaction().await.map_err(fail)?;
-        let error = match attempt.attempt(&mut session).await {
-            Ok(done) => match commit(&mut session).await {
+        let error = match attempt.attempt(session).await {
+            Ok(done) => match commit(session).await {
                 Ok(()) => return Ok(done),
                 Err(error) => server.context().write(error),
             },
@@ -76,6 +103,8 @@ async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A:
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE);
+        let again = session.start_transaction().await;
+        again.map_err(|error| server.context().read(error))?;
     }
 }
 

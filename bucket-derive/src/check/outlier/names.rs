@@ -107,12 +107,10 @@ fn check_unmarked_flag(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// Updates name the array and the flag.
+/// Updates name the array, the flag and the total.
 fn check_marked(model: &Model<'_>, errors: &mut Errors) {
-    for (field, what) in [(model.items(), "items"), (model.flag(), "flag")] {
-        let Some((field, name)) =
-            field.and_then(|field| Some((field, field.serde.write.as_ref()?)))
-        else {
+    for (field, what) in model.written() {
+        let Some(name) = &field.serde.write else {
             continue;
         };
         if let Some(wrong) = not_a_field_name(name) {

@@ -1,4 +1,5 @@
-//! The parts of a parent, each a field of its own: an id, one array, and perhaps a flag.
+//! The parts of a parent, each a field of its own: an id, one array, and perhaps a flag and a
+//! total.
 
 use crate::{
     errors::Errors,
@@ -12,7 +13,8 @@ use crate::{
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     check_id(model, errors);
     check_one_array(model, errors);
-    check_one_flag(model, errors);
+    check_one(model, "flag", errors);
+    check_one(model, "total", errors);
     check_one_flag_name(model, errors);
     for field in &model.fields {
         check_one_part(field, errors);
@@ -68,20 +70,20 @@ fn check_one_array(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// The runtime sets one flag.
-fn check_one_flag(model: &Model<'_>, errors: &mut Errors) {
-    let mut flags = marked(model, |field| field.attr.word("flag").is_some());
-    let Some(first) = flags.next() else {
+/// The runtime sets one flag, and keeps one total.
+fn check_one(model: &Model<'_>, word: &'static str, errors: &mut Errors) {
+    let mut marked = marked(model, |field| field.attr.word(word).is_some());
+    let Some(first) = marked.next() else {
         return;
     };
-    for again in flags {
+    for again in marked {
         errors.push(
-            again.attr.word("flag"),
+            again.attr.word(word),
             format_args!(
-                "`{}` and `{}` cannot both be the flag",
+                "`{}` and `{}` cannot both be the {word}",
                 first.name, again.name
             ),
-            "keep one `#[outlier(flag)]`",
+            format_args!("keep one `#[outlier({word})]`"),
         );
     }
 }
@@ -103,22 +105,24 @@ fn check_one_flag_name(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// The id never changes, the array grows, the flag is set: no field can do two of these.
+/// The id never changes, the array grows, the flag is set, the total counts: no field can do two of these.
 fn check_one_part(field: &Field<'_, Marks>, errors: &mut Errors) {
-    let (is_id, name) = (field.part.is_id, &field.name);
-    let (items, flag) = (field.attr.word("items"), field.attr.word("flag"));
-    if let (Some(_), Some(word)) = (items, flag) {
-        let help = "keep one of `items` and `flag`";
+    let name = &field.name;
+    let parts = ["items", "flag", "total"].into_iter();
+    let mut parts = parts.filter_map(|part| Some((part, field.attr.word(part)?)));
+    let Some((part, word)) = parts.next() else {
+        return;
+    };
+    if let Some((other, word)) = parts.next() {
         errors.push(
             word,
-            format_args!("`{name}` cannot be both the items and the flag"),
-            help,
+            format_args!("`{name}` cannot be both the {part} and the {other}"),
+            format_args!("keep one of `{part}` and `{other}`"),
         );
-    } else if let (true, Some(word)) = (is_id, items.as_ref().or(flag.as_ref())) {
-        let other = if items.is_some() { "items" } else { "flag" };
+    } else if field.part.is_id {
         errors.push(
             word,
-            format_args!("`{name}` is stored as `_id`: it cannot be the {other}"),
+            format_args!("`{name}` is stored as `_id`: it cannot be the {part}"),
             "remove it, or rename the field",
         );
     }

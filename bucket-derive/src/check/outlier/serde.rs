@@ -27,22 +27,19 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
         check_id(id, errors);
         check_id_name(id, errors);
     }
-    for (field, what) in [(model.items(), "items"), (model.flag(), "flag")] {
-        let Some(field) = field.filter(|field| !field.part.is_id) else {
+    for (field, what) in model.written() {
+        if field.part.is_id {
             continue;
-        };
+        }
         check_marked(field, what, errors);
         let help = |write: &str, _: &str| format!("#[serde(rename = \"{write}\")]");
         check_one_name(&model.serde, field, &format!("the {what}"), help, errors);
     }
     check_flag_default(model, errors);
     for field in model.fields.iter().filter(|field| !field.part.is_id) {
-        let is_marked = field
-            .attr
-            .word("items")
-            .or(field.attr.word("flag"))
-            .is_some();
-        // Of items and flag, `check_marked` and `check_one_name` have reported these mistakes.
+        let mut written = model.written();
+        let is_marked = written.any(|(written, _)| written.name == field.name);
+        // Of these, `check_marked` and `check_one_name` have reported these mistakes.
         if !is_marked {
             check_names(&model.serde, field, false, errors);
         }
@@ -99,8 +96,7 @@ fn check_id_name(id: &Field<'_, Marks>, errors: &mut Errors) {
     }
 }
 
-/// The runtime itself writes items and flag into the stored parent: under one name, and in their own
-/// form.
+/// The runtime itself writes these fields of the stored parent: under one name, and in their own form.
 fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
     for entry in &field.serde.entries {
         let name = name(entry);
@@ -109,7 +105,8 @@ fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
         } else if WITH.contains(&name.as_str()) {
             match what {
                 "items" => "remove it, or give the items a type that serde writes so".to_owned(),
-                _ => "remove it: the flag is stored as `true`".to_owned(),
+                "flag" => "remove it: the flag is stored as `true`".to_owned(),
+                _ => "remove it: the total is stored as a number".to_owned(),
             }
         } else if name == "alias" {
             "remove it, and rename the field in the stored documents".to_owned()

@@ -1,0 +1,359 @@
+//! `#[outlier(total)]`: the total is the number of a parent's items, extras included, at every moment.
+
+use std::{
+    collections::BTreeMap,
+    future::IntoFuture,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bucket_runtime::{
+    Outlier, OutlierProblem, Outliers,
+    mongodb::{
+        bson::{Bson, Document, doc},
+        error::Error,
+    },
+};
+use futures_util::TryStreamExt;
+use rand::Rng;
+use serde::{Deserialize, Serialize};
+use tokio::{task::JoinSet, time::timeout};
+
+use crate::support::database::{database, number, recorded};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[serde(rename_all = "camelCase")]
+#[outlier(
+    collection = "sales",
+    reference = "book_id",
+    threshold = 3,
+    extras_capacity = 4
+)]
+struct Book {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(items)]
+    buyers: Vec<String>,
+    #[outlier(total, index)]
+    times_sold: u64,
+}
+
+fn book(id: i64, buyers: usize) -> Book {
+    Book {
+        id,
+        buyers: (0..buyers).map(|n| format!("buyer{n}")).collect(),
+        // Whatever is in the struct, the number of items is stored.
+        times_sold: 77,
+    }
+}
+
+/// The lengths of these arrays, added up by the numbers of their parents.
+fn lengths(documents: &[Document], id: &str, items: &str) -> BTreeMap<i64, i64> {
+    let mut lengths = BTreeMap::new();
+    for document in documents {
+        let length = document.get_array(items).map_or(0, Vec::len);
+        *lengths.entry(number(document.get(id))).or_default() += length as i64;
+    }
+    lengths
+}
+
+/// Both collections at one moment, if the server still has it.
+async fn at_once(books: &Outliers<Book>) -> Result<(Vec<Document>, Vec<Document>), Error> {
+    let session = books.collection().client().start_session().snapshot(true);
+    let mut session = session.await?;
+    let mut both = Vec::new();
+    for collection in [books.collection(), books.extras_collection()] {
+        let collection = collection.clone_with_type::<Document>();
+        let mut found = collection.find(doc! {}).session(&mut session).await?;
+        both.push(found.stream(&mut session).try_collect().await?);
+    }
+    let extras = both.pop().unwrap_or_default();
+    Ok((both.pop().unwrap_or_default(), extras))
+}
+
+/// The total of each parent.
+async fn totals(books: &Outliers<Book>) -> BTreeMap<i64, i64> {
+    let (parents, extras) = loop {
+        if let Ok(both) = at_once(books).await {
+            break both;
+        }
+    };
+    let mut items = lengths(&parents, "_id", "buyers");
+    for (id, length) in lengths(&extras, "book_id", "buyers_extra") {
+        *items.entry(id).or_default() += length;
+    }
+    let total = |parent: &Document| {
+        let id = number(parent.get("_id"));
+        (id, number(parent.get("timesSold")))
+    };
+    let totals = parents.iter().map(total).collect();
+    assert_eq!(items, totals);
+    totals
+}
+
+/// One random call, which may be dropped before it is done.
+async fn call(books: &Outliers<Book>, n: usize) {
+    let (id, kind, patience) = {
+        let mut random = rand::rng();
+        (
+            random.random_range(0..2_i64),
+            random.random_range(0..10),
+            random.random_range(0..20_000),
+        )
+    };
+    let patience = match n % 3 {
+        0 => Duration::from_micros(patience),
+        _ => Duration::from_secs(600),
+    };
+    let buyer = format!("buyer{}", n % 7);
+    match kind {
+        0 => {
+            let many = (0..n % 9).map(|n| format!("buyer{n}"));
+            let pushed = books.push_many(&id, many).into_future();
+            if let Ok(pushed) = timeout(patience, pushed).await {
+                pushed.unwrap();
+            }
+        }
+        1 => {
+            let removed = books.remove(&id, buyer.as_str()).into_future();
+            if let Ok(removed) = timeout(patience, removed).await {
+                removed.unwrap();
+            }
+        }
+        _ => {
+            let pushed = books.push(&id, buyer).into_future();
+            if let Ok(pushed) = timeout(patience, pushed).await {
+                pushed.unwrap();
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn o1_the_total_is_true_at_every_moment() {
+    let db = database("outlier_total").await;
+    let books = Book::outliers(&db).await.unwrap();
+    books.insert(&book(0, 0)).await.unwrap();
+    books.insert(&book(1, 9)).await.unwrap();
+    assert_eq!(totals(&books).await, BTreeMap::from([(0, 0), (1, 9)]));
+    let done = Arc::new(AtomicBool::new(false));
+    let watcher = tokio::spawn({
+        let (books, done) = (books.clone(), Arc::clone(&done));
+        async move {
+            let mut seen = 0;
+            while !done.load(Ordering::SeqCst) {
+                totals(&books).await;
+                seen += 1;
+            }
+            seen
+        }
+    });
+    let mut writers = JoinSet::new();
+    for writer in 0..8 {
+        // As another process would have it.
+        let books = match writer % 2 {
+            0 => books.clone(),
+            _ => Book::outliers(&db).await.unwrap(),
+        };
+        writers.spawn(async move {
+            for n in 0..25 {
+                call(&books, writer * 25 + n).await;
+            }
+        });
+    }
+    writers.join_all().await;
+    done.store(true, Ordering::SeqCst);
+    assert!(watcher.await.unwrap() > 0);
+    for (id, total) in totals(&books).await {
+        let all = books.get_all(&id).await.unwrap().unwrap();
+        assert_eq!(all.buyers.len() as i64, total);
+        assert_eq!(all.times_sold as i64, total);
+        assert_eq!(books.count(&id).await.unwrap() as i64, total);
+    }
+    assert_eq!(Book::verify(&db).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn o1_calls_one_after_the_other_count_what_they_do() {
+    let db = database("outlier_total_calls").await;
+    let books = Book::outliers(&db).await.unwrap();
+    books.insert(&book(5, 2)).await.unwrap();
+    let total = async || books.get(&5).await.unwrap().unwrap().document.times_sold;
+    assert_eq!(total().await, 2);
+    for n in 2..12 {
+        books.push(&5, format!("buyer{n}")).await.unwrap();
+        assert_eq!(total().await, n + 1);
+    }
+    let many = (0..20).map(|n| format!("another{n}"));
+    books.push_many(&5, many).await.unwrap();
+    assert_eq!(total().await, 32);
+    // One in the parent, one in the extras, and one that is in both.
+    books.push(&5, "buyer0").await.unwrap();
+    assert!(books.remove(&5, "buyer1").await.unwrap());
+    assert!(books.remove(&5, "another7").await.unwrap());
+    assert_eq!(total().await, 31);
+    assert!(books.remove(&5, "buyer0").await.unwrap());
+    assert_eq!(total().await, 29);
+    assert!(!books.remove(&5, "nobody").await.unwrap());
+    assert_eq!(totals(&books).await, BTreeMap::from([(5, 29)]));
+
+    // A parent that is gone takes no extras, whoever knows it as an outlier.
+    let other = Book::outliers(&db).await.unwrap();
+    other.delete(&5).await.unwrap();
+    let error = books.push(&5, "late").await.unwrap_err();
+    assert!(error.is_not_found(), "{error}");
+    assert!(!error.is_maybe_stored());
+    let extras = books.extras_collection().count_documents(doc! {});
+    assert_eq!(extras.await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_list_of_parents_shows_totals_without_a_look_at_extras() {
+    let (db, record) = recorded("outlier_total_list").await;
+    let books = Book::outliers(&db).await.unwrap();
+    for id in 0..5 {
+        books.insert(&book(id, id as usize * 4)).await.unwrap();
+    }
+    record.take();
+    let bestsellers = books
+        .find(Book::FIELDS.times_sold.gte(8_u64))
+        .sort(doc! { "_id": 1 });
+    let found: Vec<_> = bestsellers.await.unwrap().try_collect().await.unwrap();
+    let found = found
+        .iter()
+        .map(|found| (found.document.id, found.document.times_sold));
+    assert_eq!(Vec::from_iter(found), [(2, 8), (3, 12), (4, 16)]);
+    assert_eq!(record.names(), ["find"]);
+
+    // A parent with room takes one command, as without a total; a known outlier one transaction.
+    books.push(&0, "buyer").await.unwrap();
+    assert_eq!(record.names(), ["update"]);
+    books.push(&4, "buyer").await.unwrap();
+    record.take();
+    books.push(&4, "buyer").await.unwrap();
+    assert_eq!(record.names(), ["update", "update", "commitTransaction"]);
+}
+
+#[tokio::test]
+async fn totals_follow_the_callers_transactions() {
+    let db = database("outlier_total_sessions").await;
+    let books = Book::outliers(&db).await.unwrap();
+    books.insert(&book(1, 5)).await.unwrap();
+    let mut session = db.client().start_session().await.unwrap();
+
+    // Outside of a transaction a call makes one of its own.
+    books.push(&1, "a").session(&mut session).await.unwrap();
+    assert_eq!(totals(&books).await[&1], 6);
+
+    session.start_transaction().await.unwrap();
+    books.push(&1, "b").session(&mut session).await.unwrap();
+    books
+        .remove(&1, "buyer0")
+        .session(&mut session)
+        .await
+        .unwrap();
+    books
+        .push_many(&1, ["c", "d", "e"])
+        .session(&mut session)
+        .await
+        .unwrap();
+    let within = books.get(&1).session(&mut session).await.unwrap().unwrap();
+    assert_eq!(within.document.times_sold, 9);
+    session.abort_transaction().await.unwrap();
+    assert_eq!(totals(&books).await[&1], 6);
+
+    session.start_transaction().await.unwrap();
+    books.push(&1, "b").session(&mut session).await.unwrap();
+    books
+        .insert(&book(2, 8))
+        .session(&mut session)
+        .await
+        .unwrap();
+    session.commit_transaction().await.unwrap();
+    assert_eq!(totals(&books).await, BTreeMap::from([(1, 7), (2, 8)]));
+}
+
+#[tokio::test]
+async fn o1_verify_finds_wrong_totals_and_repair_corrects_them() {
+    let db = database("outlier_total_verify").await;
+    let books = Book::outliers(&db).await.unwrap();
+    for id in 0..4 {
+        books.insert(&book(id, id as usize * 3)).await.unwrap();
+    }
+    let parents = books.collection().clone_with_type::<Document>();
+    let change = async |id: i64, change: Document| {
+        parents
+            .update_one(doc! { "_id": id }, change)
+            .await
+            .unwrap();
+    };
+    change(0, doc! { "$unset": { "timesSold": 1 } }).await;
+    change(1, doc! { "$push": { "buyers": "by hand" } }).await;
+    change(2, doc! { "$set": { "timesSold": "six" } }).await;
+    // A removal from the parent leaves a total alone that is none.
+    books.remove(&0, "buyer0").await.unwrap();
+    books.remove(&2, "buyer0").await.unwrap();
+
+    let mut problems = Book::verify(&db).await.unwrap();
+    let too_large = problems.remove(0);
+    assert!(
+        matches!(too_large, OutlierProblem::TooLarge { .. }),
+        "{too_large}"
+    );
+    let wrong = |id: i64, total: Bson, items| OutlierProblem::WrongTotal {
+        parent: id.into(),
+        total,
+        items,
+    };
+    let expected = [
+        wrong(0, Bson::Null, 0),
+        wrong(1, 3_i64.into(), 4),
+        wrong(2, "six".into(), 5),
+    ];
+    assert_eq!(problems, expected);
+    assert!(
+        problems[1].to_string().contains("is 3, but it has 4 items"),
+        "{}",
+        problems[1]
+    );
+    assert_eq!(Book::repair(&db).await.unwrap(), []);
+    assert_eq!(
+        totals(&books).await,
+        BTreeMap::from([(0, 0), (1, 4), (2, 5), (3, 9)])
+    );
+}
+
+/// The same documents with a lower threshold.
+#[derive(Debug, Serialize, Deserialize, Outlier)]
+#[serde(rename_all = "camelCase")]
+#[outlier(
+    collection = "sales",
+    reference = "book_id",
+    threshold = 1,
+    extras_capacity = 4
+)]
+struct Smaller {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(items)]
+    buyers: Vec<String>,
+    #[outlier(total)]
+    times_sold: u64,
+}
+
+#[tokio::test]
+async fn a_split_leaves_totals_as_they_are() {
+    let db = database("outlier_total_split").await;
+    let books = Book::outliers(&db).await.unwrap();
+    books.insert(&book(1, 3)).await.unwrap();
+    books.insert(&book(2, 9)).await.unwrap();
+    let smaller = Smaller::outliers(&db).await.unwrap();
+    let progress = smaller.split_existing().await.unwrap();
+    assert_eq!((progress.done, progress.moved), (2, 4));
+    assert_eq!(totals(&books).await, BTreeMap::from([(1, 3), (2, 9)]));
+    smaller.push(&1, "new").await.unwrap();
+    assert_eq!(totals(&books).await, BTreeMap::from([(1, 4), (2, 9)]));
+}
