@@ -242,10 +242,12 @@ fn in_order<T: Bucket>(list: Items<'static, T>, newest_first: bool) -> Items<'st
     }
 }
 
-fn cases() -> u64 {
+async fn cases() -> u64 {
     match std::env::var_os("BUCKET_TESTS_LONG") {
-        Some(_) => 60,
-        None => 20,
+        // Each case shards a collection.
+        _ if is_cluster().await => 5,
+        Some(_) => 40,
+        None => 15,
     }
 }
 
@@ -253,7 +255,7 @@ fn cases() -> u64 {
 async fn g1_a_read_goes_on_where_another_one_was() {
     let db = database("item_tokens").await;
     let start: u64 = rand::random();
-    for seed in (0..cases()).map(|n| start.wrapping_add(n)) {
+    for seed in (0..cases().await).map(|n| start.wrapping_add(n)) {
         go_on::<Seconds>(&db, seed).await;
         db.collection::<Document>("lines").drop().await.unwrap();
         go_on::<Numbers>(&db, seed).await;
