@@ -145,7 +145,8 @@ impl Source {
             let first = rows.peek().await.map_err(fail)?;
             let first = first.and_then(|row| Document::try_from(row).ok());
             let is_beside = first.is_some_and(|row| {
-                row.get_str("_id") == Ok(&position.bucket) && list.single(&row) == Some(neighbour)
+                row.get_str("_id").is_ok_and(|id| id == position.bucket)
+                    && list.single(&row) == Some(neighbour)
             });
             if is_beside {
                 let is_passed = position.is_passed(query.newest_first);
@@ -187,7 +188,7 @@ impl Source {
         // If the bucket is gone, these are of the next one.
         let of_bucket = found
             .iter()
-            .filter(|row| row.get_str("_id") == Ok(&position.bucket));
+            .filter(|row| row.get_str("_id").is_ok_and(|id| id == position.bucket));
         Ok(of_bucket.filter_map(|row| list.single(row)).collect())
     }
 
@@ -293,7 +294,11 @@ impl Rest {
         }
         let mut from = 0;
         if let Some(position) = self.cut.take()
-            && row.passed.bytes.get_str("_id") == Ok(&position.bucket)
+            && row
+                .passed
+                .bytes
+                .get_str("_id")
+                .is_ok_and(|id| id == position.bucket)
         {
             let elements = self.list.elements(&row.passed.bytes);
             let position = position.among(&elements, self.reversed);

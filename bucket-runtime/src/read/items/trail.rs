@@ -215,7 +215,7 @@ impl Trail {
         let bucket = last.get_str("_id").ok()?;
         let (number, fingerprint) = self.list.single(&last)?;
         let before = number as usize + usize::from(!self.newest_first);
-        let same = rows.take_while(|row| row.get_str("_id") == Ok(bucket));
+        let same = rows.take_while(|row| row.get_str("_id").is_ok_and(|id| id == bucket));
         let mut neighbours = vec![fingerprint];
         neighbours.extend(same.filter_map(|row| Some(self.list.single(&row)?.1)));
         self.position(bucket, before, neighbours)
