@@ -96,9 +96,10 @@ pub use crate::{
     },
     read::{
         items::{ItemPage, ItemStream, ItemToken},
-        page::{InvalidToken, Page, PageToken},
+        page::{Page, PageToken},
         pages::PageStream,
         rollup::{GroupRollup, GroupStream, GroupValue, RollupStream, WindowRollup},
+        token::InvalidToken,
         watch::{WatchStream, WatchToken},
     },
     schema::{

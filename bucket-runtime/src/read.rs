@@ -9,5 +9,6 @@ pub(crate) mod pages;
 pub(crate) mod reader;
 pub(crate) mod rollup;
 pub(crate) mod settings;
+pub(crate) mod token;
 pub(crate) mod view;
 pub(crate) mod watch;

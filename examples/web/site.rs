@@ -144,7 +144,8 @@ async fn filtered(
     let page = page
         .await
         .map_err(|error| match error.is_token_mismatch() {
-            true => no_place(&format!("{}{}", asked.after, asked.before)),
+            true if asked.after.is_empty() => no_place(&asked.before),
+            true => no_place(&asked.after),
             false => error.into(),
         })?;
     Ok(Listing {

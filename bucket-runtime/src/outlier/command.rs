@@ -49,12 +49,7 @@ impl ParentScope {
         let mut filter = self.parent();
         filter.insert(self.spec.flag, doc! { "$ne": true });
         filter.insert("$expr", self.has_room(&elements));
-        Update {
-            filter,
-            update: self.pushing(elements),
-            upsert: false,
-            hint: None,
-        }
+        Update::new(filter, self.pushing(elements))
     }
 
     fn pushing(&self, elements: Vec<Bson>) -> Document {
@@ -68,33 +63,21 @@ impl ParentScope {
     }
 
     /// Adds a number of extras to the total of a flagged parent.
-    pub(crate) fn count_extra(&self, items: i64) -> Update {
+    pub(crate) fn count_extra(&self, total: &str, items: i64) -> Update {
         let mut filter = self.parent();
         filter.insert(self.spec.flag, true);
-        let count = (self.spec.total).map(|total| doc! { "$inc": { total: items } });
-        Update {
-            filter,
-            update: count.unwrap_or_default(),
-            upsert: false,
-            hint: None,
-        }
+        Update::new(filter, doc! { "$inc": { total: items } })
     }
 
     /// Writes the total.
-    pub(crate) fn set_total(&self, items: u64) -> Update {
+    pub(crate) fn set_total(&self, total: &str, items: u64) -> Update {
         let items = i64::try_from(items).unwrap_or(i64::MAX);
-        let total = (self.spec.total).map(|total| doc! { "$set": { total: items } });
-        Update {
-            filter: self.parent(),
-            update: total.unwrap_or_default(),
-            upsert: false,
-            hint: None,
-        }
+        Update::new(self.parent(), doc! { "$set": { total: items } })
     }
 
     /// The parent's total, and the number of items in its own array.
-    pub(crate) fn own_items(&self) -> [Document; 2] {
-        let total = self.spec.total.map(|total| format!("${total}"));
+    pub(crate) fn own_items(&self, total: &str) -> [Document; 2] {
+        let total = format!("${total}");
         [
             doc! { "$match": self.parent() },
             doc! { "$project": { "total": total, "items": array_length(self.spec.items) } },
@@ -118,12 +101,7 @@ impl ParentScope {
         let has_room = self.has_room(std::slice::from_ref(element));
         let full = doc! { "$expr": { "$not": [has_room] } };
         filter.insert("$or", vec![doc! { self.spec.flag: true }, full]);
-        Update {
-            filter,
-            update: doc! { "$set": { self.spec.flag: true } },
-            upsert: false,
-            hint: None,
-        }
+        Update::new(filter, doc! { "$set": { self.spec.flag: true } })
     }
 
     /// The condition that the parent has room for these. It uses the length and not an index
@@ -237,12 +215,7 @@ impl ParentScope {
         let each = doc! { "$each": items, "$position": 0 };
         let mut filter = self.all_extras();
         filter.insert("_id", id);
-        Update {
-            filter,
-            update: doc! { "$push": { self.spec.extra_items: each } },
-            upsert: false,
-            hint: None,
-        }
+        Update::new(filter, doc! { "$push": { self.spec.extra_items: each } })
     }
 
     /// The lengths of the extras, added up.
@@ -258,22 +231,15 @@ impl ParentScope {
     pub(crate) fn cut(&self, length: usize) -> Update {
         let length = i32::try_from(length).unwrap_or(i32::MAX);
         let keep = doc! { "$each": [], "$slice": length };
-        Update {
-            filter: self.parent(),
-            update: doc! { "$push": { self.spec.items: keep }, "$set": { self.spec.flag: true } },
-            upsert: false,
-            hint: None,
-        }
+        Update::new(
+            self.parent(),
+            doc! { "$push": { self.spec.items: keep }, "$set": { self.spec.flag: true } },
+        )
     }
 
     /// Flags the parent, full or not.
     pub(crate) fn set_flag(&self) -> Update {
-        Update {
-            filter: self.parent(),
-            update: doc! { "$set": { self.spec.flag: true } },
-            upsert: false,
-            hint: None,
-        }
+        Update::new(self.parent(), doc! { "$set": { self.spec.flag: true } })
     }
 }
 

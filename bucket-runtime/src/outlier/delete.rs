@@ -110,7 +110,7 @@ impl Collections {
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         match scope.spec.total {
-            Some(_) => self.remove_counted(scope, value, session).await,
+            Some(total) => self.remove_counted(scope, total, value, session).await,
             None => self.pull(scope, value, session).await,
         }
     }

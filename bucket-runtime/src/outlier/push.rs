@@ -260,11 +260,9 @@ impl Collections {
             None => {
                 let first = first.clone();
                 let stored = self.extras.append_to_open(&scope.extras, first, session);
-                let stored = stored.await?;
-                elements.drain(..usize::from(stored));
-                stored
+                stored.await?.then(|| elements.remove(0)).is_some()
             }
-            Some(_) => match self.append_counted(scope, elements, session).await {
+            Some(total) => match self.append_counted(scope, total, elements, session).await {
                 Err(error) if error.is(&Kind::NoParent) => false,
                 stored => stored.map(|()| true)?,
             },
@@ -298,7 +296,7 @@ impl Collections {
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
         match scope.spec.total {
-            Some(_) => self.append_counted(scope, elements, session).await,
+            Some(total) => self.append_counted(scope, total, elements, session).await,
             None => self.append_extras(scope, elements, session).await,
         }
     }

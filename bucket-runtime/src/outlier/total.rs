@@ -24,6 +24,7 @@ impl Collections {
     pub(crate) async fn append_counted(
         &self,
         scope: &ParentScope,
+        total: &'static str,
         elements: &mut Vec<Bson>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
@@ -32,6 +33,7 @@ impl Collections {
             let append = Append {
                 collections: self.clone(),
                 scope: scope.clone(),
+                total,
                 elements: elements[..most].to_vec(),
             };
             transaction::run_in(&self.parents, append, session.as_deref_mut()).await?;
@@ -44,12 +46,14 @@ impl Collections {
     pub(crate) async fn remove_counted(
         &self,
         scope: &ParentScope,
+        total: &'static str,
         value: &Bson,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
         let remove = Remove {
             collections: self.clone(),
             scope: scope.clone(),
+            total,
             value: value.clone(),
         };
         transaction::run_in(&self.parents, remove, session).await
@@ -60,11 +64,13 @@ impl Collections {
     pub(crate) async fn recount(
         &self,
         scope: &ParentScope,
+        total: &'static str,
         correct: bool,
     ) -> Result<Option<(Bson, u64)>> {
         let recount = Recount {
             collections: self.clone(),
             scope: scope.clone(),
+            total,
             correct,
         };
         transaction::run(&self.parents, recount).await
@@ -74,6 +80,7 @@ impl Collections {
 struct Append {
     collections: Collections,
     scope: ParentScope,
+    total: &'static str,
     elements: Vec<Bson>,
 }
 
@@ -83,10 +90,13 @@ impl Attempt for Append {
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<()>> {
         Box::pin(async move {
             let Self {
-                collections, scope, ..
+                collections,
+                scope,
+                total,
+                ..
             } = self;
             // The parent first: of two transactions, one fails before it has done any work.
-            let count = scope.count_extra(self.elements.len() as i64);
+            let count = scope.count_extra(total, self.elements.len() as i64);
             let counted = collections.parents.modify(count, Some(&mut *session)).await;
             let counted = counted.map_err(|error| collections.context_of(scope).write(error))?;
             if !counted {
@@ -101,6 +111,7 @@ impl Attempt for Append {
 struct Remove {
     collections: Collections,
     scope: ParentScope,
+    total: &'static str,
     value: Bson,
 }
 
@@ -112,6 +123,7 @@ impl Attempt for Remove {
             let Self {
                 collections,
                 scope,
+                total,
                 value,
             } = self;
             let fail = |error: DriverError| collections.context_of(scope).write(error);
@@ -120,7 +132,7 @@ impl Attempt for Remove {
             let of_extras = count.await.map_err(fail)?;
             let removed = collections.pull(scope, value, Some(&mut *session)).await?;
             if of_extras > 0 {
-                let count = scope.count_extra(-i64::try_from(of_extras).unwrap_or(i64::MAX));
+                let count = scope.count_extra(total, -i64::try_from(of_extras).unwrap_or(i64::MAX));
                 let counted = collections.parents.modify(count, Some(session)).await;
                 counted.map_err(fail)?;
             }
@@ -132,6 +144,7 @@ impl Attempt for Remove {
 struct Recount {
     collections: Collections,
     scope: ParentScope,
+    total: &'static str,
     correct: bool,
 }
 
@@ -144,11 +157,14 @@ impl Attempt for Recount {
     ) -> BoxFuture<'s, Result<Option<(Bson, u64)>>> {
         Box::pin(async move {
             let Self {
-                collections, scope, ..
+                collections,
+                scope,
+                total,
+                ..
             } = self;
             let fail = |error: DriverError| collections.context_of(scope).write(error);
             let parents = &collections.parents;
-            let own = parents.aggregate::<Document>(scope.own_items(), Some(&mut *session));
+            let own = parents.aggregate::<Document>(scope.own_items(total), Some(&mut *session));
             let Some(mut parent) = own.await.map_err(fail)?.pop() else {
                 return Ok(None);
             };
@@ -156,15 +172,17 @@ impl Attempt for Recount {
             let extras = extras.sum(scope.count_extras(), Some(&mut *session));
             let own = parent.get("items").and_then(whole).unwrap_or(0);
             let items = u64::try_from(own).unwrap_or(0) + extras.await.map_err(fail)?;
-            let total = parent.remove("total").unwrap_or(Bson::Null);
-            if whole(&total) == i64::try_from(items).ok() {
+            let stored = parent.remove("total").unwrap_or(Bson::Null);
+            if whole(&stored) == i64::try_from(items).ok() {
                 return Ok(None);
             }
             if self.correct {
-                let corrected = parents.modify(scope.set_total(items), Some(session)).await;
+                let corrected = parents
+                    .modify(scope.set_total(total, items), Some(session))
+                    .await;
                 corrected.map_err(fail)?;
             }
-            Ok(Some((total, items)))
+            Ok(Some((stored, items)))
         })
     }
 }

@@ -220,7 +220,7 @@ impl<T: Outlier> Checked<T> {
         for mut found in found {
             let parent = found.remove("_id").unwrap_or(Bson::Null);
             let scope = self.outliers.scope_of(&parent)?;
-            if let Some((total, items)) = collections.recount(&scope, false).await? {
+            if let Some((total, items)) = collections.recount(&scope, total, false).await? {
                 problems.push(OutlierProblem::WrongTotal {
                     parent,
                     total,
@@ -298,9 +298,10 @@ async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> R
             }
         }
         OutlierProblem::WrongTotal { parent, .. } => {
-            collections
-                .recount(&outliers.scope_of(parent)?, true)
-                .await?;
+            let scope = outliers.scope_of(parent)?;
+            if let Some(total) = scope.spec.total {
+                collections.recount(&scope, total, true).await?;
+            }
         }
         // The extras were repaired before.
         OutlierProblem::Extras(_) => {}

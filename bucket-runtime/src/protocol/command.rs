@@ -69,6 +69,16 @@ pub(crate) struct Update {
 }
 
 impl Update {
+    /// An update of one document that is there.
+    pub(crate) fn new(filter: Document, update: Document) -> Self {
+        Self {
+            filter,
+            update,
+            upsert: false,
+            hint: None,
+        }
+    }
+
     /// The same update, with the time of the newest item in it.
     pub(crate) fn with_newest(mut self, newest: DateTime) -> Self {
         // An update can have only one `$max`, for all fields.

@@ -125,41 +125,21 @@ impl Query {
         scope: Option<&KeyScope>,
         start: Option<&Start>,
     ) -> Vec<Document> {
-        let items = format!("${}", spec.items);
         let mut stages = vec![
             doc! { "$match": self.buckets(spec, scope, start) },
             doc! { "$sort": { "_id": self.direction() } },
         ];
         let known = start.and_then(|start| start.buckets);
         stages.extend(known.or_else(|| self.most_buckets(start)).and_then(limit));
-        let cut = start.and_then(|start| start.at.map(|at| (&start.id, at)));
-        if self.newest_first {
-            let taken = match cut {
-                None => Bson::String(items.clone()),
-                Some((id, at)) => first_of(id, at, &items),
-            };
-            stages.push(doc! { "$set": {
-                spec.count: { "$size": { "$ifNull": [taken.clone(), []] } },
-                spec.items: { "$reverseArray": taken },
-            } });
-        }
-        // No condition and no key field can have these two names.
-        let number = if self.newest_first {
-            SEALED
-        } else {
-            spec.count
-        };
-        stages.push(doc! { "$unwind": { "path": &items, "includeArrayIndex": number } });
-        if let (false, Some((id, at))) = (self.newest_first, cut) {
-            let rest = doc! { spec.count: { "$gte": clamped(at) } };
-            stages.push(doc! { "$match": { "$or": [{ "_id": { "$ne": id } }, rest] } });
-        }
+        let cut = start.and_then(|start| Some((start.id.as_str(), start.at?)));
+        stages.extend(self.numbered_items(spec, cut));
         stages.extend(self.matching_items(spec));
         let skip = start.map_or(self.skip, |start| start.skip);
         if skip > 0 {
             stages.push(doc! { "$skip": clamped(skip) });
         }
         stages.extend(self.limit.and_then(limit));
+        let items = format!("${}", spec.items);
         let item = match self.names {
             None => Bson::String(items),
             Some(names) => {
@@ -172,6 +152,35 @@ impl Query {
         found.insert(spec.count, self.number(spec));
         stages.push(doc! { "$project": found });
         stages
+    }
+
+    /// The stages that make a bucket of each item, with the number of elements before it; of one bucket,
+    /// only those from an element on.
+    fn numbered_items(&self, spec: &BucketSpec, cut: Option<(&str, u64)>) -> Vec<Document> {
+        let items = format!("${}", spec.items);
+        // No condition and no key field can have these two names.
+        let number = if self.newest_first {
+            SEALED
+        } else {
+            spec.count
+        };
+        let unwind = doc! { "$unwind": { "path": &items, "includeArrayIndex": number } };
+        if self.newest_first {
+            let taken = match cut {
+                None => Bson::String(items),
+                Some((id, at)) => first_of(id, at, &items),
+            };
+            let reverse = doc! { "$set": {
+                spec.count: { "$size": { "$ifNull": [taken.clone(), []] } },
+                spec.items: { "$reverseArray": taken },
+            } };
+            return vec![reverse, unwind];
+        }
+        let rest = cut.map(|(id, at)| {
+            let rest = doc! { spec.count: { "$gte": clamped(at) } };
+            doc! { "$match": { "$or": [{ "_id": { "$ne": id } }, rest] } }
+        });
+        std::iter::once(unwind).chain(rest).collect()
     }
 
     /// How many buckets hold all requested items at most, if each one that satisfies

@@ -2,6 +2,7 @@
 
 mod page;
 mod parts;
+mod resume;
 mod source;
 mod stream;
 mod token;

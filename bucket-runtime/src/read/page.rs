@@ -2,11 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-
 use crate::{
     Bucket,
     protocol::command::IndexedScope,
+    read::token::{InvalidToken, serde_as_text},
     schema::id,
     value::{
         rollup::{Rollup, Totals},
@@ -143,36 +142,13 @@ impl FromStr for PageToken {
     type Err = InvalidToken;
 
     fn from_str(text: &str) -> Result<Self, InvalidToken> {
-        if id::is_ordinal(text) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(InvalidToken("`Page::token`"))
-        }
+        let is_ordinal = id::is_ordinal(text);
+        is_ordinal
+            .then(|| Self(text.to_owned()))
+            .ok_or(InvalidToken {
+                source: "`Page::token`",
+            })
     }
 }
 
-impl Serialize for PageToken {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for PageToken {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(D::Error::custom)
-    }
-}
-
-/// A text that is not a [`PageToken`], or not a [`WatchToken`](crate::WatchToken).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InvalidToken(pub(crate) &'static str);
-
-impl fmt::Display for InvalidToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not a valid token; take one from {}", self.0)
-    }
-}
-
-impl std::error::Error for InvalidToken {}
+serde_as_text!(PageToken);

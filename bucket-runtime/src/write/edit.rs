@@ -91,8 +91,7 @@ impl<T: Bucket> Buckets<T> {
     /// and the changed one.
     ///
     /// Round trips: two, and two more for each such repetition; one if the closure changes nothing, unless
-    /// buckets keep rollups or expire. A dropped future leaves the item either
-    /// unchanged or changed.
+    /// buckets keep rollups or expire. A dropped future leaves the item either unchanged or changed.
     ///
     /// # Errors
     ///

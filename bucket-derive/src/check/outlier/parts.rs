@@ -46,27 +46,15 @@ fn check_id(model: &Model<'_>, errors: &mut Errors) {
 
 /// A parent is full when its array is, so exactly one array counts.
 fn check_one_array(model: &Model<'_>, errors: &mut Errors) {
-    let mut arrays = marked(model, |field| field.attr.word("items").is_some());
-    let unreadable = |field: &Field<'_, Marks>| field.attr.unreadable;
-    match arrays.next() {
-        Some(first) => {
-            for again in arrays {
-                errors.push(
-                    again.attr.word("items"),
-                    format_args!(
-                        "`{}` and `{}` cannot both be the items",
-                        first.name, again.name
-                    ),
-                    "keep one `#[outlier(items)]`",
-                );
-            }
-        }
-        None if model.attr.written.has("items") || model.fields.iter().any(unreadable) => {}
-        None => errors.push(
+    check_one(model, "items", errors);
+    let is_meant =
+        |field: &Field<'_, Marks>| field.attr.word("items").is_some() || field.attr.unreadable;
+    if !model.attr.written.has("items") && !model.fields.iter().any(is_meant) {
+        errors.push(
             &model.input.ident,
             "no field holds the items",
             "put #[outlier(items)] on the `Vec` that may grow",
-        ),
+        );
     }
 }
 

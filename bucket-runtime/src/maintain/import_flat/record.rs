@@ -79,12 +79,9 @@ impl Record {
     /// The update that advances the record; it matches nothing if another import has advanced it.
     pub(super) fn advance(&self, items: u64, at: &[Bson], left_in: &str) -> Update {
         let int = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        Update {
-            filter: doc! { "_id": &self.id, "stored": int(self.stored) },
-            update: doc! { "$set": { "stored": int(self.stored + items), "at": at, "in": left_in } },
-            upsert: false,
-            hint: None,
-        }
+        let stored = doc! { "_id": &self.id, "stored": int(self.stored) };
+        let advanced = doc! { "stored": int(self.stored + items), "at": at, "in": left_in };
+        Update::new(stored, doc! { "$set": advanced })
     }
 
     /// Deletes the record of the finished import.

@@ -36,10 +36,8 @@ impl IndexedScope {
     /// The append into the open bucket, if there is one.
     pub(crate) fn append_to_open(&self, items: AppendedItems) -> Update {
         Update {
-            filter: self.open_bucket(&items),
-            update: self.push(items),
-            upsert: false,
             hint: Some(self.open.name),
+            ..Update::new(self.open_bucket(&items), self.push(items))
         }
     }
 
@@ -94,10 +92,8 @@ impl IndexedScope {
         let mut filter = self.open_bucket_anywhere();
         filter.insert("_id", id);
         Update {
-            filter,
-            update: doc! { "$set": { SEALED: id } },
-            upsert: false,
             hint: Some("_id_"),
+            ..Update::new(filter, doc! { "$set": { SEALED: id } })
         }
     }
 

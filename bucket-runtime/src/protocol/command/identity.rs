@@ -39,11 +39,10 @@ impl IndexedScope {
         if let Some((name, start)) = self.spec.window_name().zip(self.window) {
             filter.insert(name, start);
         }
+        let update = doc! { "$set": { format!("{}.$", self.spec.items): element } };
         or_be_refused(Update {
-            filter,
-            update: doc! { "$set": { format!("{}.$", self.spec.items): element } },
-            upsert: false,
             hint: Some(UNIQUE_INDEX),
+            ..Update::new(filter, update)
         })
     }
 }

@@ -1,7 +1,9 @@
 //! Where the items of a read come from: the buckets of one key, or of all keys.
 
+use std::sync::Arc;
+
 use futures_util::stream::{empty, try_unfold};
-use mongodb::{ClientSession, bson::Document};
+use mongodb::ClientSession;
 
 use super::{
     parts::Element,
@@ -30,10 +32,6 @@ use crate::{
     value::{stored_bucket::StoredBucket, unreadable::Tell},
 };
 
-/// How often a read looks for its position again when others change that bucket meanwhile. After that it
-/// takes the place that it found last.
-const TRIES: u32 = 10;
-
 /// The buckets whose items are read.
 pub(super) enum Source {
     /// The buckets of one key, with the current open index.
@@ -42,7 +40,8 @@ pub(super) enum Source {
 }
 
 /// The rows of a read.
-type Rows<'s, E> = DocumentCursor<'s, StoredBucket<<E as Element>::Of, <E as Element>::Stored>>;
+pub(super) type Rows<'s, E> =
+    DocumentCursor<'s, StoredBucket<<E as Element>::Of, <E as Element>::Stored>>;
 
 impl Source {
     pub(super) async fn read<'s, E: Element>(
@@ -53,36 +52,36 @@ impl Source {
         mut session: Option<&'s mut ClientSession>,
         tell: Option<Tell<'s>>,
     ) -> Result<ItemStream<'s, E::Item>> {
-        let list = List::new(spec, &self.server().name(), self.scope(), &query);
+        let list = List::new(spec, query, self.server().name(), self.scope());
+        let list = Arc::new(list);
+        let query = &list.query;
         let position = after.map(|token| {
             let position = list.position(&token);
             position.ok_or_else(|| self.context().kind(Kind::TokenMismatch))
         });
         let position = position.transpose()?;
-        let nothing = Trail::new(list.clone(), &query, true, position.clone());
+        let trail = |whole| Trail::new(Arc::clone(&list), whole, position.clone());
         if query.limit == Some(0) {
-            return Ok(ItemStream::new(empty(), nothing));
+            return Ok(ItemStream::new(empty(), trail(true)));
         }
-        let mut start = position
-            .as_ref()
-            .map(|position| Start::of_bucket(position.bucket.clone()));
+        let mut start = position.as_ref().map(|position| Start {
+            skip: query.skip,
+            ..Start::of_bucket(position.bucket.clone())
+        });
         if let Self::Key(reader, index) = &mut self
             && position.is_none()
             && query.skips_whole_buckets(spec)
         {
-            start = seek_by(reader, index, &query, session.as_deref_mut()).await?;
+            start = seek_by(reader, index, query, session.as_deref_mut()).await?;
             if start.is_none() {
-                return Ok(ItemStream::new(empty(), nothing));
+                return Ok(ItemStream::new(empty(), trail(true)));
             }
         }
-        let skip = match (&start, &position) {
-            (Some(start), None) => start.skip,
-            _ => query.skip,
-        };
+        let skip = start.as_ref().map_or(query.skip, |start| start.skip);
         // After unreadable items are left out, the first items could no longer be counted.
         let counts_here = skip > 0 && tell.is_some();
         let whole = query.takes_whole_buckets(spec, skip) && !counts_here;
-        let mut trail = Trail::new(list.clone(), &query, whole, position.clone());
+        let mut trail = trail(whole);
         let rows: Rows<'s, E> = match (whole, &position) {
             (true, _) => {
                 let filter = query.buckets(spec, self.scope(), start.as_ref());
@@ -90,8 +89,8 @@ impl Source {
                 rows.map_err(|error| self.context().read(error))?
             }
             (false, Some(position)) => {
-                let found = self.go_on::<E>(spec, &query, &list, position.clone(), session);
-                let (rows, passed) = found.await?;
+                let resumed = self.resume::<E>(&list, position.clone(), session);
+                let (rows, passed) = resumed.await?;
                 passed.into_iter().for_each(|passed| trail.push(passed));
                 rows
             }
@@ -102,7 +101,6 @@ impl Source {
             }
         };
         let rest = Rest {
-            reversed: query.newest_first,
             whole,
             skip: match whole || position.is_some() {
                 true => skip,
@@ -117,79 +115,6 @@ impl Source {
             Ok(row.map(|row| (rest.of(row), (source, rows, rest, tell))))
         });
         Ok(ItemStream::new(rows, trail))
-    }
-
-    /// The rows of single items from a position on, and the passed item next to it.
-    ///
-    /// The first command assumes that no item before the position was removed, and asks for the item next
-    /// to it as well. If that is another one now, the position is looked for in its bucket.
-    async fn go_on<'s, E: Element>(
-        &self,
-        spec: &'static BucketSpec,
-        query: &Query,
-        list: &List,
-        mut position: Position,
-        mut session: Option<&'s mut ClientSession>,
-    ) -> Result<(Rows<'s, E>, Option<Passed>)> {
-        let fail = |error| self.context().read(error);
-        let mut tries = 0;
-        loop {
-            let start = position.start(query.newest_first);
-            let from = query.resumed_at(&position);
-            let pipeline = from.pipeline(spec, self.scope(), Some(&start));
-            let rows = self.server().stream(pipeline, None, session).await;
-            let mut rows: Rows<'s, E> = rows.map_err(fail)?;
-            let Some(neighbour) = position.neighbour() else {
-                return Ok((rows, None));
-            };
-            let first = rows.peek().await.map_err(fail)?;
-            let first = first.and_then(|row| Document::try_from(row).ok());
-            let is_beside = first.is_some_and(|row| {
-                row.get_str("_id").is_ok_and(|id| id == position.bucket)
-                    && list.single(&row) == Some(neighbour)
-            });
-            if is_beside {
-                let is_passed = position.is_passed(query.newest_first);
-                let passed = is_passed.then(|| rows.take_peeked()).flatten();
-                return Ok((rows, passed.map(Passed::over)));
-            }
-            session = rows.into_session();
-            let elements = self.elements(spec, query, list, &position, session.as_deref_mut());
-            position = position.among(&elements.await?, query.newest_first);
-            tries += 1;
-            if tries == TRIES {
-                position.neighbours.clear();
-            }
-        }
-    }
-
-    /// The items of a position's bucket that the query would give.
-    async fn elements(
-        &self,
-        spec: &'static BucketSpec,
-        query: &Query,
-        list: &List,
-        position: &Position,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Vec<(u32, u32)>> {
-        let start = Start {
-            buckets: Some(1),
-            ..Start::of_bucket(position.bucket.clone())
-        };
-        let query = Query {
-            newest_first: false,
-            skip: 0,
-            limit: None,
-            ..query.clone()
-        };
-        let pipeline = query.pipeline(spec, self.scope(), Some(&start));
-        let found = self.server().aggregate::<Document>(pipeline, session).await;
-        let found = found.map_err(|error| self.context().read(error))?;
-        // If the bucket is gone, these are of the next one.
-        let of_bucket = found
-            .iter()
-            .filter(|row| row.get_str("_id").is_ok_and(|id| id == position.bucket));
-        Ok(of_bucket.filter_map(|row| list.single(row)).collect())
     }
 
     /// The next row.
@@ -221,7 +146,7 @@ impl Source {
         Ok(Some(Row { items, passed }))
     }
 
-    fn server(&self) -> &Server {
+    pub(super) fn server(&self) -> &Server {
         match self {
             Self::Key(reader, _) => &reader.server,
             Self::All(server) => server,
@@ -235,14 +160,14 @@ impl Source {
         }
     }
 
-    fn scope(&self) -> Option<&KeyScope> {
+    pub(super) fn scope(&self) -> Option<&KeyScope> {
         match self {
             Self::Key(reader, _) => Some(&reader.scope),
             Self::All(_) => None,
         }
     }
 
-    fn context(&self) -> ErrorContext<'_> {
+    pub(super) fn context(&self) -> ErrorContext<'_> {
         self.server().context_of_any(self.scope())
     }
 }
@@ -274,13 +199,12 @@ async fn seek_by(
 
 /// What remains to be applied to the rows of a read.
 struct Rest {
-    reversed: bool,
     /// Whether rows are whole buckets; otherwise they are single items.
     whole: bool,
     skip: u64,
     /// The position in a whole bucket from which the read goes on.
     cut: Option<Position>,
-    list: List,
+    list: Arc<List>,
 }
 
 impl Rest {
@@ -292,6 +216,7 @@ impl Rest {
             }
             return row;
         }
+        let newest_first = self.list.query.newest_first;
         let mut from = 0;
         if let Some(position) = self.cut.take()
             && row
@@ -301,13 +226,13 @@ impl Rest {
                 .is_ok_and(|id| id == position.bucket)
         {
             let elements = self.list.elements(&row.passed.bytes);
-            let position = position.among(&elements, self.reversed);
+            let position = position.among(&elements, newest_first);
             from = row.passed.readable_before(position.before);
-            if self.reversed {
+            if newest_first {
                 from = row.passed.readable - from;
             }
         }
-        if self.reversed {
+        if newest_first {
             let mut items = row.items.collect::<Vec<_>>();
             items.reverse();
             row.items = items.into_iter();

@@ -3,11 +3,10 @@
 use std::{fmt, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{
     protocol::query::{NEIGHBOURS, Position, Side},
-    read::page::InvalidToken,
+    read::token::{InvalidToken, serde_as_text},
 };
 
 /// A position between two items of a read, for [`after`](crate::action::Items::after): text of only
@@ -101,23 +100,13 @@ impl FromStr for ItemToken {
     fn from_str(text: &str) -> Result<Self, InvalidToken> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok();
         let token = bytes.and_then(|bytes| Self::of_bytes(&bytes));
-        token.ok_or(InvalidToken("`ItemStream::token` or an `ItemPage`"))
+        token.ok_or(InvalidToken {
+            source: "`ItemStream::token` or an `ItemPage`",
+        })
     }
 }
 
-impl Serialize for ItemToken {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for ItemToken {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(D::Error::custom)
-    }
-}
+serde_as_text!(ItemToken);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Where a read is: the last rows that it has given, and what makes a token of them.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 
@@ -19,12 +19,12 @@ use crate::{
 };
 
 /// What a read lists. A token belongs to one list.
-#[derive(Debug, Clone)]
 pub(super) struct List {
-    spec: &'static BucketSpec,
-    /// What all ids in it begin with.
-    prefix: String,
-    fingerprint: u64,
+    pub(super) spec: &'static BucketSpec,
+    pub(super) query: Query,
+    collection: String,
+    /// What all ids in it begin with, if it is of one key.
+    prefix: Option<String>,
     /// The fields that tell its elements apart, if not all.
     names: Option<&'static [&'static str]>,
 }
@@ -32,44 +32,52 @@ pub(super) struct List {
 impl List {
     pub(super) fn new(
         spec: &'static BucketSpec,
-        collection: &str,
+        query: Query,
+        collection: String,
         scope: Option<&KeyScope>,
-        query: &Query,
     ) -> Self {
-        let prefix = scope.map(|scope| scope.prefix.clone());
-        let list = doc! {
-            "collection": collection,
-            "items": spec.items,
-            "key": &prefix,
-            "filter": query.filter.flat(""),
-            "names": query.names.map(<[_]>::to_vec),
-        };
         let unique = spec.unique.as_slice();
         let is_read = |name| query.names.is_none_or(|names| names.contains(name));
         Self {
-            spec,
-            prefix: prefix.unwrap_or_default(),
-            fingerprint: fingerprint(&list),
             names: match !unique.is_empty() && unique.iter().all(is_read) {
                 true => Some(unique),
                 false => query.names,
             },
+            spec,
+            query,
+            collection,
+            prefix: scope.map(|scope| scope.prefix.clone()),
         }
+    }
+
+    /// What tells this list from all others. Only a token needs it, and it hashes the filter.
+    fn fingerprint(&self) -> u64 {
+        fingerprint(&doc! {
+            "collection": &self.collection,
+            "items": self.spec.items,
+            "key": &self.prefix,
+            "filter": self.query.filter.flat(""),
+            "names": self.query.names.map(<[_]>::to_vec),
+        })
+    }
+
+    fn prefix(&self) -> &str {
+        self.prefix.as_deref().unwrap_or_default()
     }
 
     /// The position of a token, if it is one of this list.
     pub(super) fn position(&self, token: &ItemToken) -> Option<Position> {
-        (token.list == self.fingerprint).then(|| Position {
-            bucket: format!("{}{}", self.prefix, token.position.bucket),
+        (token.list == self.fingerprint()).then(|| Position {
+            bucket: format!("{}{}", self.prefix(), token.position.bucket),
             ..token.position.clone()
         })
     }
 
     fn token(&self, position: Position) -> Option<ItemToken> {
         Some(ItemToken {
-            list: self.fingerprint,
+            list: self.fingerprint(),
             position: Position {
-                bucket: position.bucket.strip_prefix(&self.prefix)?.to_owned(),
+                bucket: position.bucket.strip_prefix(self.prefix())?.to_owned(),
                 ..position
             },
         })
@@ -140,8 +148,7 @@ impl Passed {
 
 /// The last rows of a read.
 pub(super) struct Trail {
-    list: List,
-    newest_first: bool,
+    list: Arc<List>,
     /// Whether rows are whole buckets; otherwise they are single items.
     whole: bool,
     /// Where the read started.
@@ -150,10 +157,9 @@ pub(super) struct Trail {
 }
 
 impl Trail {
-    pub(super) fn new(list: List, query: &Query, whole: bool, started: Option<Position>) -> Self {
+    pub(super) fn new(list: Arc<List>, whole: bool, started: Option<Position>) -> Self {
         Self {
             list,
-            newest_first: query.newest_first,
             whole,
             started,
             rows: VecDeque::new(),
@@ -185,13 +191,14 @@ impl Trail {
 
     /// A position in a whole bucket.
     fn in_bucket(&self, row: &Passed, left: usize) -> Option<Position> {
-        let before = match (self.newest_first, left) {
+        let newest_first = self.list.query.newest_first;
+        let before = match (newest_first, left) {
             (false, 0) => row.readable + row.left_out.len(),
             (false, _) => row.before(row.readable.saturating_sub(left)),
             (true, 0) => 0,
             (true, _) => row.before(left - 1) + 1,
         };
-        let (skip, take) = match self.newest_first {
+        let (skip, take) = match newest_first {
             true => (before, NEIGHBOURS),
             false => {
                 let take = before.min(NEIGHBOURS);
@@ -201,7 +208,7 @@ impl Trail {
         let elements = self.list.slice(&row.bytes, skip, take);
         let mut neighbours =
             Vec::from_iter((elements.iter()).map(|element| of_element(element, self.list.names)));
-        if !self.newest_first {
+        if !newest_first {
             neighbours.reverse();
         }
         self.position(row.bytes.get_str("_id").ok()?, before, neighbours)
@@ -214,7 +221,7 @@ impl Trail {
         let last = rows.next()?;
         let bucket = last.get_str("_id").ok()?;
         let (number, fingerprint) = self.list.single(&last)?;
-        let before = number as usize + usize::from(!self.newest_first);
+        let before = number as usize + usize::from(!self.list.query.newest_first);
         let same = rows.take_while(|row| row.get_str("_id").is_ok_and(|id| id == bucket));
         let mut neighbours = vec![fingerprint];
         neighbours.extend(same.filter_map(|row| Some(self.list.single(&row)?.1)));
@@ -222,7 +229,7 @@ impl Trail {
     }
 
     fn position(&self, bucket: &str, before: usize, mut neighbours: Vec<u32>) -> Option<Position> {
-        let side = Side::given(self.newest_first);
+        let side = Side::given(self.list.query.newest_first);
         // A read that started at a neighbour knows those that are farther, too.
         if let Some(started) = &self.started
             && started.bucket == bucket

@@ -6,9 +6,11 @@ use mongodb::{
     bson::{Binary, Document, doc, spec::BinarySubtype},
     change_stream::event::ResumeToken,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{read::page::InvalidToken, value::bytes};
+use crate::{
+    read::token::{InvalidToken, serde_as_text},
+    value::bytes,
+};
 
 /// A position in a [`WatchStream`](crate::WatchStream), to be stored and resumed from: text of only
 /// letters, digits, `-` and `.`.
@@ -78,7 +80,9 @@ impl FromStr for WatchToken {
     type Err = InvalidToken;
 
     fn from_str(text: &str) -> Result<Self, InvalidToken> {
-        parse(text).ok_or(InvalidToken("`WatchStream::token`"))
+        parse(text).ok_or(InvalidToken {
+            source: "`WatchStream::token`",
+        })
     }
 }
 
@@ -108,19 +112,7 @@ fn of_hex(text: &str) -> Option<Vec<u8>> {
     bytes.collect()
 }
 
-impl Serialize for WatchToken {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for WatchToken {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?
-            .parse()
-            .map_err(D::Error::custom)
-    }
-}
+serde_as_text!(WatchToken);
 
 #[cfg(test)]
 mod tests {
