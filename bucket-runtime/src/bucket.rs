@@ -13,7 +13,11 @@ use crate::{
         open::OpenBuckets,
         verify::{RepairBuckets, VerifyBuckets, verifier},
     },
-    protocol::{command, validator},
+    protocol::{
+        command,
+        indexes::required::{self, RequiredIndex},
+        validator,
+    },
     read::view,
     schema::{key::Key, size::TooLong, spec::BucketSpec},
     value::rollup::RollupFields,
@@ -250,6 +254,22 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         command::shard_key(&Self::SPEC)
     }
 
+    /// The indexes that the struct's collection needs, for somebody else to create before
+    /// [`buckets`](Self::buckets) opens it: as models of the driver, and as text for MongoDB's shell.
+    ///
+    /// ```
+    /// # use bucket_runtime::Bucket;
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{#}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, #[bucket(index)] ticker: String }
+    /// for index in Trade::indexes() {
+    ///     println!("{index};");
+    /// }
+    /// ```
+    fn indexes() -> Vec<RequiredIndex> {
+        required::of_bucket(&Self::SPEC)
+    }
+
     /// Lists what breaks G2 to G5 in the struct's collection, items of one bucket with the same `unique`
     /// value (the index refuses those in two buckets), and items that cannot be read. The collection
     /// need not open: one whose keys have several open buckets does not.
@@ -393,6 +413,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     ///
     /// [`is_unsupported`](crate::Error::is_unsupported),
     /// [`is_shard_key_conflict`](crate::Error::is_shard_key_conflict),
+    /// [`is_index_missing`](crate::Error::is_index_missing) if the user may not create indexes,
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch),
     /// [`is_expiry_mismatch`](crate::Error::is_expiry_mismatch),
     /// [`is_index_conflict`](crate::Error::is_index_conflict),

@@ -6,6 +6,7 @@ mod code;
 mod doubt;
 mod driver;
 mod kind;
+mod privilege;
 
 use std::{error::Error as StdError, fmt, sync::Arc};
 
@@ -224,7 +225,14 @@ impl fmt::Display for Error {
             write!(f, ", key {key}")?;
         }
         f.write_str(": ")?;
-        kind.explain(f, collection, *maybe_stored)?;
+        let lacking = match (kind, source) {
+            (Kind::Driver, Some(Source::Driver(error))) => privilege::needed(error),
+            _ => None,
+        };
+        match lacking {
+            Some(lacking) => write!(f, "{lacking}; grant it and repeat the call")?,
+            None => kind.explain(f, collection, *maybe_stored)?,
+        }
         if *maybe_stored && !matches!(kind, Kind::Driver | Kind::Stopped) {
             f.write_str(" (it may have been carried out; check before you repeat it)")?;
         }

@@ -93,6 +93,7 @@ pub use crate::{
     protocol::{
         field::{Field, Fields},
         filter::Filter,
+        indexes::required::RequiredIndex,
     },
     read::{
         items::{ItemPage, ItemStream, ItemToken},

@@ -44,7 +44,10 @@ pub use self::{
 use crate::{
     Bucket,
     maintain::create::{CreateCollections, NewCollection},
-    protocol::validator,
+    protocol::{
+        indexes::required::{self, RequiredIndex},
+        validator,
+    },
     schema::{key::KeyField, size::TooLong, spec::OutlierSpec},
 };
 
@@ -190,11 +193,17 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         ])
     }
 
+    /// The indexes that the two collections need, for somebody else to create before
+    /// [`outliers`](Self::outliers) opens them: as models of the driver, and as text for MongoDB's shell.
+    fn indexes() -> Vec<RequiredIndex> {
+        required::of_outlier(&Self::SPEC, &Extra::<Self>::SPEC)
+    }
+
     /// Opens the struct's two collections: awaiting it gives the [`Outliers`] to push to and read from.
     ///
     /// It makes sure that the indexes of the extras exist, and that the server supports what the
-    /// protocol needs: three round trips if the indexes exist, up to six if they have to be created,
-    /// two more behind a `mongos`. Indexes of the parents take one or two more.
+    /// protocol needs: three round trips if the indexes exist, five if they have to be created,
+    /// five behind a `mongos`. Indexes of the parents take one or two more.
     ///
     /// # Errors
     ///

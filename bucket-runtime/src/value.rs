@@ -4,5 +4,6 @@ pub(crate) mod bytes;
 pub(crate) mod element;
 pub(crate) mod fingerprint;
 pub(crate) mod rollup;
+pub(crate) mod shell;
 pub(crate) mod stored_bucket;
 pub(crate) mod unreadable;

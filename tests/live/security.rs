@@ -1,5 +1,7 @@
 //! What an attacker could try.
 
 pub(crate) mod inputs;
+#[cfg(not(feature = "bson-3"))]
+mod privileges;
 pub(crate) mod security_shape;
 pub(crate) mod security_stored;

@@ -1,6 +1,6 @@
 //! Predicates that tell the kinds of errors apart in code.
 
-use super::Kind;
+use super::{Code, Kind, is_code};
 use crate::Error;
 
 impl Error {
@@ -14,10 +14,21 @@ impl Error {
         self.0.kind == Kind::Duplicate
     }
 
-    /// Whether the index `bucket_open` is missing, or an index has the name of one of this library's
-    /// indexes but another definition.
+    /// Whether an index has the name of one of this library's indexes but another definition.
     pub fn is_index_conflict(&self) -> bool {
-        matches!(self.0.kind, Kind::MissingIndex | Kind::ForeignIndex { .. })
+        matches!(self.0.kind, Kind::ForeignIndex { .. })
+    }
+
+    /// Whether the index `bucket_open` was missing when a call needed it, or the collection lacks indexes
+    /// that opening was not to create, or that the user may not create.
+    pub fn is_index_missing(&self) -> bool {
+        matches!(self.0.kind, Kind::MissingIndex | Kind::MissingIndexes(_))
+    }
+
+    /// Whether the user lacks a privilege that the call needs; the text names it. The server carried out
+    /// nothing of the refused command.
+    pub fn is_unauthorized(&self) -> bool {
+        (self.driver()).is_some_and(|error| is_code(error, Code::Unauthorized))
     }
 
     /// Whether the collection was written with another `capacity` than the struct's, or the extras

@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Duplicate,
     /// The index `bucket_open` is missing.
     MissingIndex,
+    /// The collection lacks indexes: the commands that create them.
+    MissingIndexes(String),
     /// An index has one of our names but another definition, given as text.
     ForeignIndex { name: String, is: String },
     /// The collection was written with another capacity: the stored one and the struct's.
@@ -127,6 +129,12 @@ impl Kind {
                 f,
                 "the index `{OPEN_INDEX}` is missing; open the collection again with `buckets` to \
                  create it"
+            ),
+            Self::MissingIndexes(commands) => write!(
+                f,
+                "the collection lacks indexes; create them in MongoDB's shell, or open the \
+                 collection as a user with the privilege `createIndex` and without \
+                 `create_indexes(false)`: {commands}"
             ),
             Self::ForeignIndex { name, is } => write!(
                 f,

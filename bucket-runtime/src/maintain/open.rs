@@ -9,7 +9,7 @@ use crate::{
     error::{Code, Kind, duplicate_index, is_code, is_unknown, refusal},
     protocol::{
         command,
-        indexes::{self, Needed},
+        indexes::{self, Needed, required::RequiredIndex},
     },
     schema::{names::UNIQUE_INDEX, open_index::OpenIndex, spec::BucketSpec},
     server::Server,
@@ -21,6 +21,7 @@ use crate::{
 pub struct OpenBuckets<T> {
     collection: Collection<Document>,
     combine: bool,
+    create: bool,
     item: PhantomData<fn() -> T>,
 }
 
@@ -29,6 +30,7 @@ impl<T: Bucket> OpenBuckets<T> {
         Self {
             collection,
             combine: true,
+            create: true,
             item: PhantomData,
         }
     }
@@ -40,9 +42,34 @@ impl<T: Bucket> OpenBuckets<T> {
         self
     }
 
+    /// Whether to create the indexes that are missing. The default is `true`. With `false` somebody else
+    /// creates them (see [`Bucket::indexes`]), and opening only checks; behind a `mongos`, those of one
+    /// shard.
+    ///
+    /// # Errors
+    ///
+    /// [`is_index_missing`](Error::is_index_missing), with the commands that create the missing ones.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let trades = Trade::buckets(&db).create_indexes(false).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn create_indexes(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
     pub(crate) async fn execute(self) -> Result<Buckets<T>> {
         let server = Server::new(self.collection);
-        let index = open(&server, &T::SPEC).await?.index;
+        server.known_deployment().await?;
+        let indexes = check_indexes(&server, &T::SPEC).await?;
+        if !self.create {
+            must_exist([(&server, &indexes.lacking[..])])?;
+        }
+        let index = open(&server, &T::SPEC, indexes).await?;
         let engine = Engine::new(server, index);
         let combiner = self.combine.then(|| Combiner::new(engine.clone()));
         Ok(Buckets::new(Writer { engine, combiner }))
@@ -54,40 +81,63 @@ pub(crate) struct Indexes {
     pub(crate) found: Vec<IndexModel>,
     /// The existing open index; `None` if it has to be created.
     stored: Option<OpenIndex>,
-    /// The indexes to create.
-    missing: Vec<IndexModel>,
+    /// The indexes that it lacks.
+    pub(crate) lacking: Vec<IndexModel>,
     pub(crate) index: OpenIndex,
 }
 
-/// Checks the collection's indexes, creates the missing ones, and tests whether the server supports what
-/// the protocol needs.
-pub(crate) async fn open(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
+/// Creates the missing indexes of a collection, and tests whether the server supports what the protocol
+/// needs.
+pub(crate) async fn open(
+    server: &Server,
+    spec: &BucketSpec,
+    indexes: Indexes,
+) -> Result<OpenIndex> {
     let fail = |error| server.context().read(error);
-    server.known_deployment().await?;
-    let mut indexes = check_indexes(server, spec).await?;
-    let made = create(server, std::mem::take(&mut indexes.missing)).await;
-    match (made, indexes.stored) {
-        (Ok(()), Some(_)) => {}
-        (Ok(()), None) => {
+    // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
+    let mut needed = indexes.lacking.clone();
+    if server.is_sharded() {
+        let guards = guards(&indexes, spec).map_err(|kind| server.context().kind(kind))?;
+        let is_new = |guard: &IndexModel| needed.iter().all(|index| index.keys != guard.keys);
+        let guards = Vec::from_iter(guards.into_iter().filter(is_new));
+        needed.extend(guards);
+    }
+    let made = create(server, needed).await;
+    let forbidden = match made {
+        Ok(()) if indexes.stored.is_some() => None,
+        Ok(()) => {
             let found = server.indexes().await.map_err(fail)?;
             (indexes::open_index(&found, spec)).map_err(|_| {
                 unsupported(server, "unique indexes with a `partialFilterExpression`")
             })?;
+            None
+        }
+        Err(error) if error.is_unauthorized() => {
+            Some(error).filter(|_| !indexes.lacking.is_empty())
+        }
+        Err(error) => return Err(explained(server, spec, error).await),
+    };
+    match (server.try_hint(indexes.index.name).await, forbidden) {
+        (Err(error), _) if is_unknown(&error) => {
+            Err(unsupported(server, "updates with a `hint`").with_driver(error))
         }
         // A user who may only read does not need the indexes that guard writers against each other.
         (Err(error), Some(_))
-            if error
-                .driver()
-                .is_some_and(|error| is_code(error, Code::Unauthorized)) => {}
-        (Err(error), _) => return Err(explained(server, spec, error).await),
-    }
-    match server.try_hint(indexes.index.name).await {
-        Err(error) if is_unknown(&error) => {
-            Err(unsupported(server, "updates with a `hint`").with_driver(error))
+            if indexes.stored.is_some() && is_code(&error, Code::Unauthorized) =>
+        {
+            Ok(indexes.index)
         }
+        (_, Some(error)) => Err(error),
         // The first write will report any other error.
-        _ => Ok(indexes),
+        (_, None) => Ok(indexes.index),
     }
+}
+
+/// The indexes that guard something, whether they are listed or not.
+fn guards(indexes: &Indexes, spec: &BucketSpec) -> Result<Vec<IndexModel>, Kind> {
+    let open = indexes::open(spec, indexes.index);
+    let asked_for = indexes::asked_for(&indexes.found, spec, Needed::OnEachShard)?;
+    Ok(std::iter::once(open).chain(asked_for).collect())
 }
 
 /// Checks the collection's indexes.
@@ -102,33 +152,51 @@ pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<
         }));
     }
     let index = stored.unwrap_or(OpenIndex::first(spec.capacity));
-    // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
-    let needed = match server.is_sharded() {
-        true => Needed::OnEachShard,
-        false => Needed::IfMissing,
-    };
-    let mut missing = indexes::asked_for(&found, spec, needed).map_err(fail)?;
-    if stored.is_none() || needed == Needed::OnEachShard {
-        missing.insert(0, indexes::open(spec, index));
+    let mut lacking = indexes::asked_for(&found, spec, Needed::IfMissing).map_err(fail)?;
+    if stored.is_none() {
+        lacking.insert(0, indexes::open(spec, index));
     }
     Ok(Indexes {
         found,
         stored,
-        missing,
+        lacking,
         index,
     })
 }
 
+/// An error if one of these collections lacks an index.
+pub(crate) fn must_exist<'i>(
+    collections: impl IntoIterator<Item = (&'i Server, &'i [IndexModel])>,
+) -> Result<()> {
+    let collections = Vec::from_iter(collections);
+    let lacks = collections.iter().find(|(_, lacking)| !lacking.is_empty());
+    match lacks {
+        None => Ok(()),
+        Some((server, _)) => Err(server.context().kind(missing(collections.iter().copied()))),
+    }
+}
+
+fn missing<'i>(collections: impl IntoIterator<Item = (&'i Server, &'i [IndexModel])>) -> Kind {
+    let commands = collections.into_iter().flat_map(|(server, lacking)| {
+        let of = |model: &IndexModel| RequiredIndex::new(server.collection().name(), model.clone());
+        lacking.iter().map(of)
+    });
+    let commands = commands.map(|index| index.to_string());
+    Kind::MissingIndexes(commands.collect::<Vec<_>>().join("; "))
+}
+
 /// Creates indexes. One round trip, or none if there is nothing to create.
-pub(crate) async fn create(server: &Server, missing: Vec<IndexModel>) -> Result<()> {
-    if missing.is_empty() {
+pub(crate) async fn create(server: &Server, models: Vec<IndexModel>) -> Result<()> {
+    if models.is_empty() {
         return Ok(());
     }
-    server.create_indexes(missing).await.map_err(|error| {
+    let created = server.create_indexes(models.clone()).await;
+    created.map_err(|error| {
         let kind = match duplicate_index(&error) {
             Some(UNIQUE_INDEX) => Kind::NotUnique,
             // Apart from that one, only the open index refuses documents.
             Some(_) => Kind::SeveralOpen,
+            None if is_code(&error, Code::Unauthorized) => missing([(server, &models[..])]),
             None => Kind::Driver,
         };
         server.context().write(error).known_as(kind)

@@ -3,19 +3,14 @@
 use std::marker::PhantomData;
 
 use mongodb::{
-    Collection,
+    Collection, IndexModel,
     bson::{Document, doc},
 };
 
 use super::{extra::Extra, handle::Outliers};
 use crate::{
-    Bucket, Error, Result,
-    error::Kind,
-    maintain::open,
-    outlier::Outlier,
-    protocol::{command, indexes},
-    server::Server,
-    write::engine::Engine,
+    Bucket, Error, Result, error::Kind, maintain::open, outlier::Outlier, protocol::indexes,
+    server::Server, write::engine::Engine,
 };
 
 /// Builder of two opened collections: await it; see [`Outlier::outliers`].
@@ -23,6 +18,7 @@ use crate::{
 pub struct OpenOutliers<T> {
     parents: Collection<Document>,
     extras: Collection<Document>,
+    create: bool,
     parent: PhantomData<fn() -> T>,
 }
 
@@ -31,34 +27,59 @@ impl<T: Outlier> OpenOutliers<T> {
         Self {
             parents,
             extras,
+            create: true,
             parent: PhantomData,
         }
     }
 
+    /// Whether to create the indexes that are missing. The default is `true`. With `false` somebody else
+    /// creates them (see [`Outlier::indexes`]), and opening only checks; behind a `mongos`, those of one
+    /// shard.
+    ///
+    /// # Errors
+    ///
+    /// [`is_index_missing`](Error::is_index_missing), with the commands that create the missing ones.
+    pub fn create_indexes(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
     pub(crate) async fn execute(self) -> Result<Outliers<T>> {
         let extras = Server::new(self.extras);
-        let indexes = open::open(&extras, &Extra::<T>::SPEC).await;
-        let indexes = indexes.map_err(Error::of_extras)?;
-        let keys = command::reference_index_keys(T::SPEC.reference);
-        if !indexes.found.iter().any(|index| index.keys == keys) {
-            let created = extras.create_reference_index(T::SPEC.reference).await;
-            created.map_err(|error| extras.context().write(error))?;
-        }
+        extras.known_deployment().await?;
         let parents = extras.beside(self.parents);
         check_shard_key(&parents).await?;
         if T::SPEC.total.is_some() {
             parents.needs_replica_set("#[outlier(total)]").await?;
         }
-        if !T::SPEC.indexes.is_empty() {
-            let found = parents.indexes().await;
-            let found = found.map_err(|error| parents.context().read(error))?;
-            let paths = T::SPEC.indexes.iter().map(|name| (*name).to_owned());
-            let missing = indexes::plain(&found, paths);
-            let missing = missing.map_err(|kind| parents.context().kind(kind))?;
-            open::create(&parents, missing).await?;
+        let of_extras = open::check_indexes(&extras, &Extra::<T>::SPEC).await;
+        let mut of_extras = of_extras.map_err(Error::of_extras)?;
+        let reference = indexes::reference(T::SPEC.reference);
+        if !(of_extras.found.iter()).any(|index| index.keys == reference.keys) {
+            of_extras.lacking.push(reference);
         }
-        Ok(Outliers::new(parents, Engine::new(extras, indexes.index)))
+        let of_parents = missing_of_parents(&parents, T::SPEC.indexes).await?;
+        if !self.create {
+            open::must_exist([
+                (&extras, &of_extras.lacking[..]),
+                (&parents, &of_parents[..]),
+            ])?;
+        }
+        let index = open::open(&extras, &Extra::<T>::SPEC, of_extras).await?;
+        open::create(&parents, of_parents).await?;
+        Ok(Outliers::new(parents, Engine::new(extras, index)))
     }
+}
+
+/// The indexes on these fields that the parents lack.
+async fn missing_of_parents(parents: &Server, fields: &[&str]) -> Result<Vec<IndexModel>> {
+    if fields.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = parents.indexes().await;
+    let found = found.map_err(|error| parents.context().read(error))?;
+    let paths = fields.iter().map(|name| (*name).to_owned());
+    indexes::plain(&found, paths).map_err(|kind| parents.context().kind(kind))
 }
 
 /// Each shard sees only its own parents: unless `_id` is the shard key, two could have the same.

@@ -1,5 +1,7 @@
 //! Which indexes a collection needs, and whether existing ones will do.
 
+pub(crate) mod required;
+
 use std::time::Duration;
 
 use mongodb::{
@@ -27,6 +29,13 @@ pub(crate) fn open(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
         .partial_filter_expression(command::open_index_filter(spec, open))
         .build();
     model(command::open_index_keys(spec), options)
+}
+
+/// The manual's index on the reference field of extras. Followed by `_id`, it also tells our pages from
+/// other documents.
+pub(crate) fn reference(field: &str) -> IndexModel {
+    let keys = command::reference_index_keys(field);
+    IndexModel::builder().keys(keys).build()
 }
 
 /// Which indexes to create.

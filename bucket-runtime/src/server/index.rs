@@ -5,10 +5,7 @@ use std::{future::IntoFuture, time::Duration};
 use mongodb::{IndexModel, bson::doc, error::Error as DriverError, options::Hint};
 
 use super::Server;
-use crate::{
-    error::{Code, is_code},
-    protocol::command,
-};
+use crate::error::{Code, is_code};
 
 /// The pause between two checks of whether an index is built.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -49,14 +46,6 @@ impl Server {
             Err(error) if is_code(&error, Code::IndexNotFound) => Ok(()),
             done => done,
         }
-    }
-
-    /// Creates the manual's index on the reference field. Followed by `_id`, it also tells our pages
-    /// from other documents.
-    pub(crate) async fn create_reference_index(&self, reference: &str) -> Result<(), DriverError> {
-        let keys = command::reference_index_keys(reference);
-        let model = IndexModel::builder().keys(keys).build();
-        self.collection.create_index(model).await.map(drop)
     }
 }
 

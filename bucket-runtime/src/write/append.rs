@@ -47,7 +47,7 @@ impl<T: Bucket> Buckets<T> {
     /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been stored
     /// anyway. Others: [`is_serialize`](crate::Error::is_serialize),
     /// [`is_out_of_range`](crate::Error::is_out_of_range), [`is_too_large`](crate::Error::is_too_large),
-    /// [`is_index_conflict`](crate::Error::is_index_conflict),
+    /// [`is_index_missing`](crate::Error::is_index_missing),
     /// [`is_duplicate`](crate::Error::is_duplicate), [`is_contended`](crate::Error::is_contended).
     ///
     /// ```no_run

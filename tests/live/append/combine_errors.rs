@@ -178,7 +178,7 @@ async fn no_index<T: Mark>(name: &str) {
         for result in together(&marks, items).await {
             let error = result.unwrap_err();
             assert!(
-                error.is_index_conflict() && !error.is_maybe_stored(),
+                error.is_index_missing() && !error.is_maybe_stored(),
                 "{error}"
             );
         }

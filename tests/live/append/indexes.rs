@@ -2,7 +2,7 @@
 //! index does the same.
 
 use bucket_runtime::{
-    Bucket, Outlier,
+    Bucket, Outlier, RequiredIndex,
     mongodb::{
         Collection, Database, IndexModel,
         bson::{DateTime, Document, doc},
@@ -81,6 +81,57 @@ async fn all_indexes_are_made_by_one_command_and_found_by_the_next_opening() {
     record.take();
     Trade::buckets(&db).await.unwrap();
     record.assert_opened(false).await;
+}
+
+/// The texts of these indexes.
+fn commands<'i>(indexes: impl IntoIterator<Item = &'i RequiredIndex>) -> Vec<String> {
+    indexes.into_iter().map(ToString::to_string).collect()
+}
+
+#[tokio::test]
+async fn indexes_that_somebody_else_is_to_make_are_named_and_not_made() {
+    let (db, record) = recorded("indexes_not_made").await;
+    let missing = [Trade::indexes(), Book::indexes()];
+    let opened = async || {
+        let trades = Trade::buckets(&db).create_indexes(false).await;
+        let books = Book::outliers(&db).create_indexes(false).await;
+        [trades.err(), books.err()]
+    };
+    for (error, indexes) in opened().await.iter().zip(&missing) {
+        let error = error.as_ref().unwrap();
+        assert!(
+            error.is_index_missing() && !error.is_maybe_stored(),
+            "{error}"
+        );
+        assert!(
+            error.to_string().ends_with(&commands(indexes).join("; ")),
+            "{error}"
+        );
+    }
+    assert_eq!(db.list_collection_names().await.unwrap(), [""; 0]);
+
+    // Made by somebody else, all but the last of each.
+    for indexes in &missing {
+        for index in &indexes[..indexes.len() - 1] {
+            let collection = db.collection::<Document>(&index.collection);
+            collection.create_index(index.model.clone()).await.unwrap();
+        }
+    }
+    for (error, indexes) in opened().await.iter().zip(&missing) {
+        let text = error.as_ref().unwrap().to_string();
+        let last = indexes.last().unwrap();
+        assert!(text.contains(&last.to_string()), "{text}");
+        assert_eq!(text.matches("createIndex(").count(), 1, "{text}");
+        let collection = db.collection::<Document>(&last.collection);
+        collection.create_index(last.model.clone()).await.unwrap();
+    }
+    record.take();
+    assert!(opened().await.iter().all(Option::is_none));
+    Trade::buckets(&db).await.unwrap();
+    Book::outliers(&db).await.unwrap();
+    if !is_cluster().await {
+        assert!(!record.names().contains(&"createIndexes".to_owned()));
+    }
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ async fn missing_index<T: Entry>(db: &Database) {
         let before = documents(entries.collection()).await;
         let error = append(&entries, k, [1]).await.unwrap_err();
         assert!(
-            error.is_index_conflict() && !error.is_maybe_stored(),
+            error.is_index_missing() && !error.is_maybe_stored(),
             "{error}"
         );
         assert_eq!(error.key(), Some(&*format!("{k:?}")));

@@ -48,7 +48,7 @@ pub(crate) async fn called<O>(
         },
     };
     match result {
-        Err(error) if error.is_index_conflict() && !error.is_maybe_stored() => Outcome::Refused,
+        Err(error) if error.is_index_missing() && !error.is_maybe_stored() => Outcome::Refused,
         result => Outcome::Done(result.unwrap()),
     }
 }

@@ -239,7 +239,7 @@ async fn no_index<T: Mark>(db: &Database) {
     let error = load.await.unwrap_err();
     assert_eq!(error.stored(), 0);
     for failed in error.failed() {
-        assert!(failed.error.is_index_conflict() && !failed.error.is_maybe_stored());
+        assert!(failed.error.is_index_missing() && !failed.error.is_maybe_stored());
     }
     let taken = error.failed().len() as i64;
     assert!(taken < N, "the load took all items");

@@ -259,7 +259,7 @@ async fn outlier_the_extras_have_the_manuals_index_and_the_reads_by_reference_us
     }
     let (db, record) = recorded("outlier_plan_index").await;
     let albums = Album::outliers(&db).await.unwrap();
-    assert_eq!(record.take().len(), 6);
+    record.assert_opened(true).await;
     let indexes = albums.extras_collection().list_indexes().await.unwrap();
     let indexes: Vec<_> = indexes.try_collect().await.unwrap();
     let plain = |index: &&IndexModel| {

@@ -1,0 +1,93 @@
+//! The indexes that a struct needs, for whoever creates them.
+
+use std::fmt;
+
+use mongodb::{
+    IndexModel,
+    bson::{Document, doc},
+};
+
+use super::{Needed, asked_for, open, plain, reference};
+use crate::{
+    schema::{
+        open_index::OpenIndex,
+        spec::{BucketSpec, OutlierSpec},
+    },
+    value::{bytes, shell::shell},
+};
+
+/// An index that a struct needs, and the collection that needs it.
+///
+/// Its text is the command that creates the index, for MongoDB's shell:
+///
+/// ```
+/// # use bucket_runtime::Bucket;
+/// # #[derive(Bucket)]
+/// # #[serde(rename_all = "camelCase")]
+/// # #[bucket(collection = "trades", id = "{customer_id}_{#}", capacity = 10)]
+/// # struct Trade { customer_id: i64, ticker: String }
+/// let commands: Vec<String> = Trade::indexes().iter().map(|index| index.to_string()).collect();
+/// assert_eq!(commands, [
+///     r#"db.getCollection("trades").createIndex({ "customerId": 1, "sealed": 1 }, { "name": "bucket_open", "unique": true, "partialFilterExpression": { "count": { "$lt": 10 } } })"#,
+/// ]);
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RequiredIndex {
+    /// The name of the collection.
+    pub collection: String,
+    /// The index, as the driver creates it.
+    pub model: IndexModel,
+}
+
+impl RequiredIndex {
+    pub(crate) fn new(collection: &str, model: IndexModel) -> Self {
+        Self {
+            collection: collection.to_owned(),
+            model,
+        }
+    }
+}
+
+impl fmt::Display for RequiredIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let written = bytes::write(&self.model).map_err(|_| fmt::Error)?;
+        let mut options: Document = bytes::read(&written).map_err(|_| fmt::Error)?;
+        let keys = options.remove("key").unwrap_or_else(|| doc! {}.into());
+        write!(
+            f,
+            "db.getCollection({:?}).createIndex({}",
+            self.collection,
+            shell(&keys)
+        )?;
+        if !options.is_empty() {
+            write!(f, ", {}", shell(&options.into()))?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// All indexes of a collection of buckets.
+pub(crate) fn of_bucket(spec: &BucketSpec) -> Vec<RequiredIndex> {
+    let open = open(spec, OpenIndex::first(spec.capacity));
+    // Only an existing index can be a wrong one.
+    let asked_for = asked_for(&[], spec, Needed::IfMissing).unwrap_or_default();
+    let models = std::iter::once(open).chain(asked_for);
+    models
+        .map(|model| RequiredIndex::new(spec.collection, model))
+        .collect()
+}
+
+/// All indexes of the two collections of an outlier.
+pub(crate) fn of_outlier(spec: &OutlierSpec, extras: &BucketSpec) -> Vec<RequiredIndex> {
+    let mut all = of_bucket(extras);
+    all.push(RequiredIndex::new(spec.extras, reference(spec.reference)));
+    let paths = spec.indexes.iter().map(|name| (*name).to_owned());
+    let of_parents = plain(&[], paths).unwrap_or_default();
+    all.extend(
+        of_parents
+            .into_iter()
+            .map(|model| RequiredIndex::new(spec.collection, model)),
+    );
+    all
+}

@@ -1,0 +1,460 @@
+//! The guide lists which privileges each call needs: with exactly these it works, and without any one of
+//! them the error names that one.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+use bucket_runtime::{
+    Bucket, Buckets, Outlier, Outliers, Result,
+    mongodb::{
+        Client, Database,
+        bson::{DateTime, Document, doc},
+        options::{ClientOptions, Credential},
+    },
+};
+use bucket_testkit::Server;
+use futures_util::{TryStreamExt, future::BoxFuture};
+use serde::{Deserialize, Serialize};
+
+use crate::support::database::is_cluster;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
+#[bucket(collection = "visits", id = "{page}_{at/1h}", capacity = 2)]
+struct Visit {
+    page: i64,
+    at: DateTime,
+    #[bucket(unique)]
+    visitor: i64,
+    #[bucket(sum)]
+    seconds: i64,
+}
+
+/// The same visits in larger buckets.
+mod larger {
+    use super::{Bucket, DateTime};
+
+    #[derive(Bucket)]
+    #[bucket(collection = "visits", id = "{page}_{at/1h}", capacity = 3)]
+    pub(super) struct Visit {
+        page: i64,
+        at: DateTime,
+        #[bucket(unique)]
+        visitor: i64,
+        #[bucket(sum)]
+        seconds: i64,
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "books",
+    extras = "more",
+    reference = "book",
+    threshold = 2
+)]
+struct Book {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(index)]
+    title: String,
+    #[outlier(items)]
+    buyers: Vec<String>,
+    #[outlier(total)]
+    sold: i64,
+}
+
+fn visit(visitor: i64) -> Visit {
+    Visit {
+        page: 1,
+        at: DateTime::from_millis(visitor * 60_000),
+        visitor,
+        seconds: 10,
+    }
+}
+
+fn book(id: i64, buyers: usize) -> Book {
+    let buyer = |n| format!("user{n}");
+    Book {
+        id,
+        title: "Invisible Cities".to_owned(),
+        buyers: (0..buyers).map(buyer).collect(),
+        sold: 0,
+    }
+}
+
+/// The calls of one row of the guide's table, in a database where a user with all privileges has stored
+/// visits and books.
+type Calls = fn(Database) -> BoxFuture<'static, Result<()>>;
+
+/// The rows by their first cells, and whether the collections are there before.
+const ROWS: &[(&str, bool, Calls)] = &[
+    ("opening, where the indexes are there", true, |db| {
+        Box::pin(open(db))
+    }),
+    ("opening, where they have to be created", false, |db| {
+        Box::pin(open(db))
+    }),
+    (
+        "reading pages, items, counts, rollups, parents and extras; `advise`",
+        true,
+        |db| Box::pin(read(db)),
+    ),
+    ("`verify`", true, |db| Box::pin(verify(db))),
+    ("`watch`", true, |db| Box::pin(watch(db))),
+    (
+        "`append`, `append_many`, `append_stream`, `upsert_item`",
+        true,
+        |db| Box::pin(append(db)),
+    ),
+    (
+        "`update_item`, `update_items`, `update_all_items`, `remove_item`",
+        true,
+        |db| Box::pin(edit(db)),
+    ),
+    ("`remove_items`, `remove_all_items`", true, |db| {
+        Box::pin(remove_items(db))
+    }),
+    ("`remove_key`", true, |db| Box::pin(remove_key(db))),
+    (
+        "`insert`, `push`, `push_many` of outliers, `split_existing`",
+        true,
+        |db| Box::pin(push(db)),
+    ),
+    ("`remove` of outliers", true, |db| Box::pin(remove(db))),
+    ("`delete` of outliers", true, |db| Box::pin(delete(db))),
+    ("`repair`", true, |db| Box::pin(repair(db))),
+    ("`import_flat`", true, |db| Box::pin(import_flat(db))),
+    ("`change_capacity`", true, |db| {
+        Box::pin(change_capacity(db))
+    }),
+    ("`create_view`", true, |db| Box::pin(create_view(db))),
+    ("`create_collection` of a new collection", false, |db| {
+        Box::pin(create_collection(db))
+    }),
+    (
+        "`create_collection` of one without a validator",
+        true,
+        |db| Box::pin(create_collection(db)),
+    ),
+];
+
+async fn visits(db: &Database) -> Result<Buckets<Visit>> {
+    Visit::buckets(db).await
+}
+
+async fn books(db: &Database) -> Result<Outliers<Book>> {
+    Book::outliers(db).await
+}
+
+async fn open(db: Database) -> Result<()> {
+    visits(&db).await?;
+    books(&db).await?;
+    Ok(())
+}
+
+async fn read(db: Database) -> Result<()> {
+    let visits = visits(&db).await?;
+    let long = Visit::FIELDS.seconds.gte(1);
+    visits.page(&1, 1).await?;
+    visits.latest(&1).await?;
+    visits
+        .pages(&1)
+        .await?
+        .try_for_each(async |_| Ok(()))
+        .await?;
+    visits
+        .items(&1)
+        .skip(3)
+        .await?
+        .try_for_each(async |_| Ok(()))
+        .await?;
+    visits
+        .all_items()
+        .filter(long.clone())
+        .page_of_items(2)
+        .await?;
+    visits.count_all().filter(long).await?;
+    visits.page_count(&1).await?;
+    visits.rollup(&1).await?;
+    visits
+        .rollup(&1)
+        .per_window()
+        .await?
+        .try_for_each(async |_| Ok(()))
+        .await?;
+    let books = books(&db).await?;
+    books.get_all(&1).await?;
+    books
+        .extras(&1)
+        .await?
+        .try_for_each(async |_| Ok(()))
+        .await?;
+    books.count(&1).await?;
+    books
+        .find(doc! {})
+        .await?
+        .try_for_each(async |_| Ok(()))
+        .await?;
+    Book::advise(&db).await?;
+    Ok(())
+}
+
+async fn verify(db: Database) -> Result<()> {
+    Visit::verify(&db).await?;
+    Book::verify(&db).await?;
+    Ok(())
+}
+
+async fn watch(db: Database) -> Result<()> {
+    visits(&db).await?.watch(&1).await?;
+    Ok(())
+}
+
+async fn append(db: Database) -> Result<()> {
+    let visits = visits(&db).await?;
+    for visitor in 10..15 {
+        visits.append(&visit(visitor)).await?;
+    }
+    visits.append_many((15..20).map(visit)).await?;
+    visits.upsert_item(&visit(20)).await?;
+    visits.upsert_item(&visit(20)).await?;
+    Ok(())
+}
+
+async fn edit(db: Database) -> Result<()> {
+    let visits = visits(&db).await?;
+    let first = || Visit::FIELDS.visitor.eq(0);
+    visits
+        .update_item(&1, first(), |visit| visit.seconds = 1)
+        .await?;
+    visits
+        .update_items(&1, first(), |visit| visit.seconds = 2)
+        .await?;
+    visits
+        .update_all_items(first(), |visit| visit.seconds = 3)
+        .await?;
+    visits.remove_item(&1, first()).await?;
+    Ok(())
+}
+
+async fn remove_items(db: Database) -> Result<()> {
+    let visits = visits(&db).await?;
+    let some = Visit::FIELDS.visitor.lt(3);
+    visits.remove_items(&1, some).await?;
+    let old = Visit::FIELDS.at.lt(DateTime::now());
+    visits.remove_all_items(old).await?;
+    Ok(())
+}
+
+async fn remove_key(db: Database) -> Result<()> {
+    visits(&db).await?.remove_key(&1).await?;
+    Ok(())
+}
+
+async fn push(db: Database) -> Result<()> {
+    let books = books(&db).await?;
+    books.insert(&book(3, 1)).await?;
+    books.insert(&book(4, 5)).await?;
+    for buyer in ["user1", "user2", "user3", "user4"] {
+        books.push(&3, buyer).await?;
+    }
+    books.push_many(&3, ["user5", "user6"]).await?;
+    books.split_existing().await?;
+    Ok(())
+}
+
+async fn remove(db: Database) -> Result<()> {
+    let books = books(&db).await?;
+    books.remove(&1, "user0").await?;
+    books.remove(&1, "user4").await?;
+    Ok(())
+}
+
+async fn delete(db: Database) -> Result<()> {
+    books(&db).await?.delete(&1).await?;
+    Ok(())
+}
+
+async fn repair(db: Database) -> Result<()> {
+    Visit::repair(&db).await?;
+    Book::repair(&db).await?;
+    Ok(())
+}
+
+async fn import_flat(db: Database) -> Result<()> {
+    visits(&db)
+        .await?
+        .import_flat(&db.collection::<Document>("flat"))
+        .await?;
+    Ok(())
+}
+
+async fn change_capacity(db: Database) -> Result<()> {
+    larger::Visit::change_capacity(&db).repack(true).await?;
+    Ok(())
+}
+
+async fn create_view(db: Database) -> Result<()> {
+    visits(&db).await?.create_view("flat_visits").await?;
+    Ok(())
+}
+
+async fn create_collection(db: Database) -> Result<()> {
+    Visit::create_collection(&db).await?;
+    Book::create_collections(&db).await?;
+    Ok(())
+}
+
+/// A server that asks who somebody is, and its first user, who may do everything.
+async fn server(folder: &Path) -> (Server, Client) {
+    let key = folder.join("key");
+    fs::write(&key, "of the members of the set").unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    let key = key.to_str().unwrap().to_owned();
+    let few_rounds = ["scramIterationCount=5000", "scramSHA256IterationCount=5000"];
+    let [sha1, sha256] = few_rounds;
+    let options = [
+        "--keyFile",
+        &key,
+        "--setParameter",
+        sha1,
+        "--setParameter",
+        sha256,
+    ];
+    let server = Server::start_with(&options).await.unwrap();
+    let admin = server.database("admin").await.unwrap();
+    let root = doc! { "createUser": "root", "pwd": "root", "roles": ["root"] };
+    admin.run_command(root).await.unwrap();
+    let root = login(&server, "root").await;
+    (server, root)
+}
+
+/// A client of this user, whose password is the name.
+async fn login(server: &Server, name: &str) -> Client {
+    let mut options = ClientOptions::parse(server.uri()).await.unwrap();
+    let credential = Credential::builder()
+        .username(name.to_owned())
+        .password(name.to_owned())
+        .source("admin".to_owned())
+        .build();
+    options.credential = Some(credential);
+    Client::with_options(options).unwrap()
+}
+
+/// A fresh database, with visits and books in it or empty.
+async fn prepare(root: &Client, name: &str, is_filled: bool) -> Database {
+    let db = root.database(name);
+    db.drop().await.unwrap();
+    if is_filled {
+        let visits = visits(&db).await.unwrap();
+        visits.append_many((0..5).map(visit)).await.unwrap();
+        // A bucket that `repair` mends.
+        let wrong = doc! { "_id": "2_0000000000", "page": 2, "window": DateTime::from_millis(0), "count": 5, "items": [] };
+        visits.collection().insert_one(wrong).await.unwrap();
+        let books = books(&db).await.unwrap();
+        books.insert(&book(1, 5)).await.unwrap();
+        books.insert(&book(2, 1)).await.unwrap();
+        let flat = visit(100);
+        let flat =
+            doc! { "page": 9, "at": flat.at, "visitor": flat.visitor, "seconds": flat.seconds };
+        db.collection::<Document>("flat")
+            .insert_one(flat)
+            .await
+            .unwrap();
+    }
+    db
+}
+
+/// The rows of the guide's table: the calls, the privileges, the built-in roles.
+fn guide() -> Vec<(String, Vec<String>, Vec<String>)> {
+    let page = include_str!("../../../bucket-runtime/src/guide/privileges_and_indexes.md");
+    let (_, table) = page.split_once("| --- | --- | --- |\n").unwrap();
+    let (_, table) = table.split_once("| --- | --- | --- |\n").unwrap();
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let words = |cell: &str| {
+        let words = cell.split('`').skip(1).step_by(2);
+        words.map(str::to_owned).collect::<Vec<_>>()
+    };
+    rows.map(|row| {
+        let cells: Vec<_> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        (cells[0].to_owned(), words(cells[1]), words(cells[2]))
+    })
+    .collect()
+}
+
+/// Runs calls as a user with these privileges and roles.
+async fn run(
+    (server, root): &(Server, Client),
+    (name, is_filled, calls): (&str, bool, Calls),
+    privileges: &[&String],
+    roles: &[String],
+) -> Result<()> {
+    let db = prepare(root, "shop", is_filled).await;
+    let admin = root.database("admin");
+    admin
+        .run_command(doc! { "dropAllRolesFromDatabase": 1 })
+        .await
+        .unwrap();
+    let actions: Vec<&str> = privileges
+        .iter()
+        .map(|privilege| privilege.as_str())
+        .collect();
+    let resource = doc! { "db": db.name(), "collection": "" };
+    let privileges = match actions.is_empty() {
+        true => Vec::new(),
+        false => vec![doc! { "resource": resource, "actions": actions }],
+    };
+    let role = doc! { "createRole": "few", "privileges": privileges, "roles": [] };
+    admin.run_command(role).await.unwrap();
+    let mut all = vec![doc! { "role": "few", "db": "admin" }];
+    all.extend(
+        roles
+            .iter()
+            .map(|role| doc! { "role": role, "db": db.name() }),
+    );
+    let user = doc! { "createUser": "user", "pwd": "user", "roles": all };
+    let _ = admin.run_command(doc! { "dropUser": "user" }).await;
+    admin.run_command(user).await.expect(name);
+    calls(login(server, "user").await.database(db.name())).await
+}
+
+#[tokio::test]
+async fn each_call_works_with_the_privileges_of_the_guide_and_names_the_one_it_lacks() {
+    if is_cluster().await {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("bucket-tests-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let server = server(&folder).await;
+    let guide = guide();
+    let rows: Vec<_> = guide.iter().map(|(calls, ..)| calls.as_str()).collect();
+    let tried: Vec<_> = ROWS.iter().map(|(calls, ..)| *calls).collect();
+    assert_eq!(rows, tried);
+    let mut wrong = Vec::new();
+    for ((name, privileges, roles), row) in guide.iter().zip(ROWS) {
+        let all: Vec<&String> = privileges.iter().collect();
+        if let Err(error) = run(&server, *row, &all, &[]).await {
+            wrong.push(format!("{name}, with {all:?}: {error}"));
+        }
+        if let Err(error) = run(&server, *row, &[], roles).await {
+            wrong.push(format!("{name}, with the roles {roles:?}: {error}"));
+        }
+        for lacking in privileges {
+            let others: Vec<_> = all
+                .iter()
+                .copied()
+                .filter(|other| *other != lacking)
+                .collect();
+            match run(&server, *row, &others, &[]).await {
+                Ok(()) => wrong.push(format!("{name}: works without `{lacking}`")),
+                Err(error) => {
+                    let is_named = error.to_string().contains(&format!("`{lacking}`"));
+                    if !is_named || !error.is_unauthorized() || error.is_maybe_stored() {
+                        wrong.push(format!("{name}, without `{lacking}`: {error}"));
+                    }
+                }
+            }
+        }
+    }
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
