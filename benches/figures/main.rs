@@ -2,6 +2,7 @@
 //! run them and how to add one.
 
 mod append;
+mod archive;
 mod bench;
 mod bulk;
 mod bytes;
@@ -61,7 +62,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 16] = [
+    let themes: [Theme; 17] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
@@ -75,6 +76,7 @@ async fn run(options: Options) -> Result<()> {
         stream::THEME,
         parts::THEME,
         filtered::THEME,
+        archive::THEME,
         bytes::THEME,
         sizes::THEME,
         outlier::THEME,

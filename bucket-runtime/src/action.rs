@@ -9,7 +9,10 @@ use crate::{
     Bucket, BucketPart, Buckets, Result, Windowed,
     bson::Bson,
     maintain::{
-        change_capacity::CapacityProgress, import_flat::ImportProgress, verify::BucketProblem,
+        archive::{export::ExportStream, import::Imported},
+        change_capacity::CapacityProgress,
+        import_flat::ImportProgress,
+        verify::BucketProblem,
     },
     outlier::{
         Advice, ExtrasStream, FindStream, Outlier, OutlierPart, OutlierProblem, Outliers, Parent,
@@ -31,6 +34,7 @@ use crate::{
 };
 pub use crate::{
     maintain::{
+        archive::{export::Export, import::Import},
         change_capacity::ChangeCapacity,
         create::CreateCollections,
         import_flat::ImportFlat,
@@ -114,6 +118,7 @@ actions! {
     'c ['c] Append<'c> => Result<Appended>;
     'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
     'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
+    'c ['c, T: Bucket] Import<'c, T> => Result<Imported>;
     'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
     'c ['c, T: Bucket] PageOfItems<'c, T> => Result<ItemPage<T>>;
     'c ['c, P: BucketPart] PageOfParts<'c, P> => Result<ItemPage<P>>;
@@ -152,6 +157,7 @@ streams! {
     'c ['c, T: Bucket] Items<'c, T> => ItemStream<'c, T>;
     'c ['c, P: BucketPart] Parts<'c, P> => ItemStream<'c, P>;
     'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
+    'c ['c, T: Bucket] Export<'c, T> => ExportStream<'c>;
     'static [T: Bucket] Watch<T> => WatchStream<T>;
     'c ['c, T: Windowed] RollupSeries<'c, T> => RollupStream<'c, T>;
     'c ['c, T: Bucket, V: Send + 'static] RollupGroups<'c, T, V> => GroupStream<'c, T, V>;

@@ -11,6 +11,7 @@
 //! | [`edits`] | change or remove an item, remove a key, let buckets expire |
 //! | [`loading`] | write many items in whole buckets |
 //! | [`importing`] | move a flat collection into buckets |
+//! | [`archive`] | how long items stay, and how they leave and come back |
 //! | [`outliers`] | documents with one array that may grow without bound |
 //! | [`taking_over`] | validators, and how to verify and repair a collection |
 //! | [`changing_capacity`] | another capacity, while writers go on |
@@ -55,6 +56,9 @@ pub mod loading {}
 
 #[doc = include_str!("guide/importing.md")]
 pub mod importing {}
+
+#[doc = include_str!("guide/archive.md")]
+pub mod archive {}
 
 #[doc = include_str!("guide/outliers.md")]
 pub mod outliers {}

@@ -83,7 +83,10 @@ pub use crate::{
     buckets::Buckets,
     error::{Error, Result},
     maintain::{
-        change_capacity::CapacityProgress, import_flat::ImportProgress, verify::BucketProblem,
+        archive::{export::ExportStream, import::Imported},
+        change_capacity::CapacityProgress,
+        import_flat::ImportProgress,
+        verify::BucketProblem,
     },
     outlier::{
         Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, OutlierPart,

@@ -16,3 +16,4 @@ pub(crate) mod range;
 pub(crate) mod time_bounds;
 pub(crate) mod validator;
 pub(crate) mod whole_bucket;
+pub(crate) mod window_range;

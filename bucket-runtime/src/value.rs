@@ -3,6 +3,7 @@
 pub(crate) mod bytes;
 pub(crate) mod element;
 pub(crate) mod fingerprint;
+pub(crate) mod json;
 pub(crate) mod rollup;
 pub(crate) mod shell;
 pub(crate) mod stored_bucket;

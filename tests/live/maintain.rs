@@ -1,5 +1,6 @@
 //! A collection as a whole: verify, repair, validators, another capacity.
 
+pub(crate) mod archive;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod change_capacity;
 #[cfg(not(feature = "bson-3"))]

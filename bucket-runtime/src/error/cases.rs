@@ -71,13 +71,14 @@ impl Error {
         self.0.kind == Kind::Serialize
     }
 
-    /// Whether a stored document could not be read into the struct.
+    /// Whether a stored document, or a line of an import, could not be read into the struct.
     pub fn is_deserialize(&self) -> bool {
         matches!(
             self.0.kind,
             Kind::Deserialize(_)
                 | Kind::ForeignId(_)
                 | Kind::FlatDocument(_)
+                | Kind::Line(_)
                 | Kind::GroupValue(..)
         )
     }
@@ -129,6 +130,11 @@ impl Error {
     /// Whether a key to import already has buckets. Nothing of that key was stored.
     pub fn is_key_taken(&self) -> bool {
         matches!(self.0.kind, Kind::KeyTaken(_))
+    }
+
+    /// Whether the collection has another bucket with the id of one to import. It stays as it is.
+    pub fn is_bucket_taken(&self) -> bool {
+        matches!(self.0.kind, Kind::BucketTaken(_))
     }
 
     /// Whether another import of the same collections is running.

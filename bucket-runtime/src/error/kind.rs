@@ -79,6 +79,10 @@ pub(crate) enum Kind {
     TokenMismatch,
     /// A flat document cannot be read as an item: its id.
     FlatDocument(String),
+    /// A line of an import is not a bucket of the struct: its number.
+    Line(u64),
+    /// The collection has another bucket with the id of one to import.
+    BucketTaken(String),
     /// A key to import already has buckets: the id of one.
     KeyTaken(String),
     /// A key has more buckets than one transaction can rewrite.
@@ -333,6 +337,16 @@ impl Kind {
                 f,
                 "the flat document with _id {id} is not an item of this struct; correct or remove \
                  it, then call `import_flat` again to continue"
+            ),
+            Self::Line(number) => write!(
+                f,
+                "line {number} is not a bucket of this struct; correct or remove it, then import \
+                 all lines again: what is there is left as it is"
+            ),
+            Self::BucketTaken(id) => write!(
+                f,
+                "the collection has another bucket with the _id {id:?}; remove one of the two, then \
+                 import all lines again: what is there is left as it is"
             ),
             Self::KeyTaken(id) => write!(
                 f,

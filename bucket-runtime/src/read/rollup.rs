@@ -3,10 +3,7 @@
 mod groups;
 mod series;
 
-use std::{
-    marker::PhantomData,
-    ops::{Bound, RangeBounds},
-};
+use std::{marker::PhantomData, ops::RangeBounds};
 
 use mongodb::{
     ClientSession,
@@ -20,9 +17,8 @@ pub use self::{
 use crate::{
     Bucket, Buckets, Error, KeyRef, Result, Windowed,
     error::Kind,
-    protocol::{command::KeyScope, filter::Filter, query::Query, time_bounds::TimeBounds},
+    protocol::{command::KeyScope, filter::Filter, query::Query, window_range::WindowRange},
     read::settings::read_settings,
-    schema::spec::BucketSpec,
     server::{Server, cursor::DocumentCursor},
     value::{
         element::whole,
@@ -73,7 +69,7 @@ impl<T: Bucket> Buckets<T> {
 pub struct ReadRollup<'s, T> {
     server: Server,
     scope: Option<KeyScope>,
-    windows: Document,
+    windows: WindowRange,
     query: Query,
     session: Option<&'s mut ClientSession>,
     item: PhantomData<fn() -> T>,
@@ -84,7 +80,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         Self {
             server: server.clone(),
             scope,
-            windows: Document::new(),
+            windows: WindowRange::default(),
             query: Query::everything(),
             session: None,
             item: PhantomData,
@@ -106,16 +102,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
                 "the id format ends in no time window"
             )
         };
-        for (bound, including, excluding) in [
-            (range.start_bound(), "$gte", "$gt"),
-            (range.end_bound(), "$lte", "$lt"),
-        ] {
-            match bound {
-                Bound::Included(start) => self.windows.insert(including, *start),
-                Bound::Excluded(start) => self.windows.insert(excluding, *start),
-                Bound::Unbounded => None,
-            };
-        }
+        self.windows.narrow(range);
         self
     }
 
@@ -174,7 +161,7 @@ impl<T: Bucket> ReadRollup<'_, T> {
     /// The stages that add up what is asked for, for each value of an expression, which may be on `items`.
     fn pipeline(&self, by: Bson, is_on_items: bool) -> Vec<Document> {
         let (spec, scope) = (&T::SPEC, self.scope.as_ref());
-        let mut buckets = filter(spec, scope, self.windows.clone());
+        let mut buckets = self.windows.buckets(spec, scope);
         if !self.query.filter.is_everything() {
             buckets = doc! { "$and": [buckets, self.query.buckets(spec, scope, None)] };
         }
@@ -245,16 +232,4 @@ fn read<T: Bucket>(row: &Document) -> Option<Rollup<T>> {
         Err(_) => Totals::new(&T::SPEC),
     };
     Rollup::read(items, totals)
-}
-
-/// The buckets whose rollups are added up.
-fn filter(spec: &BucketSpec, scope: Option<&KeyScope>, windows: Document) -> Document {
-    let Some(name) = spec.window_name().filter(|_| !windows.is_empty()) else {
-        return scope.map(KeyScope::all).unwrap_or_default();
-    };
-    let mut filter = scope
-        .map(|scope| scope.within(TimeBounds::of_operators(&windows)))
-        .unwrap_or_default();
-    filter.insert(name, windows);
-    filter
 }

@@ -1,7 +1,7 @@
 //! The guide lists which privileges each call needs: with exactly these it works, and without any one of
 //! them the error names that one.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use std::{convert::Infallible, fs, os::unix::fs::PermissionsExt, path::Path};
 
 use bucket_runtime::{
     Bucket, Buckets, Outlier, Outliers, Result,
@@ -12,7 +12,7 @@ use bucket_runtime::{
     },
 };
 use bucket_testkit::Server;
-use futures_util::{TryStreamExt, future::BoxFuture};
+use futures_util::{TryStreamExt, future::BoxFuture, stream};
 use serde::{Deserialize, Serialize};
 
 use crate::support::database::is_cluster;
@@ -94,7 +94,7 @@ const ROWS: &[(&str, bool, Calls)] = &[
         Box::pin(open(db))
     }),
     (
-        "reading pages, items, counts, rollups, parents and extras; `advise`",
+        "reading pages, items, counts, rollups, parents and extras; `export`, `advise`",
         true,
         |db| Box::pin(read(db)),
     ),
@@ -122,6 +122,7 @@ const ROWS: &[(&str, bool, Calls)] = &[
     ("`remove` of outliers", true, |db| Box::pin(remove(db))),
     ("`delete` of outliers", true, |db| Box::pin(delete(db))),
     ("`repair`", true, |db| Box::pin(repair(db))),
+    ("`import`", true, |db| Box::pin(import(db))),
     ("`import_flat`", true, |db| Box::pin(import_flat(db))),
     ("`change_capacity`", true, |db| {
         Box::pin(change_capacity(db))
@@ -191,6 +192,11 @@ async fn read(db: Database) -> Result<()> {
     books.count(&1).await?;
     books
         .find(doc! {})
+        .await?
+        .try_for_each(async |_| Ok(()))
+        .await?;
+    visits
+        .export_all()
         .await?
         .try_for_each(async |_| Ok(()))
         .await?;
@@ -277,6 +283,18 @@ async fn delete(db: Database) -> Result<()> {
 async fn repair(db: Database) -> Result<()> {
     Visit::repair(&db).await?;
     Book::repair(&db).await?;
+    Ok(())
+}
+
+async fn import(db: Database) -> Result<()> {
+    let visits = visits(&db).await?;
+    let line = r#"{"_id": "5_0000000000", "page": 5, "window": {"$date": "1970-01-01T00:00:00Z"},
+        "count": 1, "items": [{"at": {"$date": "1970-01-01T00:00:00Z"}, "visitor": 5, "seconds": 1}],
+        "rollup": {"seconds": {"count": 1, "sum": 1}}}"#;
+    let lines = stream::iter([Ok::<_, Infallible>(line.to_owned())]);
+    visits.import(lines).await?;
+    let again = stream::iter([Ok::<_, Infallible>(line.to_owned())]);
+    visits.import(again).await?;
     Ok(())
 }
 

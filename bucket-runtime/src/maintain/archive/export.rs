@@ -1,0 +1,146 @@
+//! Streams buckets as lines of extended JSON.
+
+use std::{
+    marker::PhantomData,
+    ops::RangeBounds,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
+use mongodb::{
+    ClientSession,
+    bson::{DateTime, Document, RawDocumentBuf},
+};
+
+use crate::{
+    Bucket, Buckets, KeyRef, Result, Windowed,
+    error::Kind,
+    protocol::{command::KeyScope, range::Range, window_range::WindowRange},
+    read::settings::read_settings,
+    server::Server,
+    value::json,
+};
+
+impl<T: Bucket> Buckets<T> {
+    /// Streams the buckets of a key as they are stored, each as one line of extended JSON (canonical, so
+    /// that no value changes its type), in the order of their ids. [`import`](Self::import) takes the lines
+    /// back, and so does `mongoimport`.
+    ///
+    /// It does not read the items into the struct, so it carries those that cannot be read, too. One round
+    /// trip per batch.
+    ///
+    /// # Errors
+    ///
+    /// [`is_serialize`](crate::Error::is_serialize) for a bucket with a field whose name begins with `$`
+    /// inside an item, which extended JSON cannot hold; or the driver's.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::io::Write;
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut file = std::fs::File::create("alice.jsonl")?;
+    /// let mut lines = trades.export(alice).await?;
+    /// while let Some(line) = lines.try_next().await? {
+    ///     writeln!(file, "{line}")?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn export(&self, key: KeyRef<'_, T>) -> Export<'static, T> {
+        Export::new(&self.writer.engine.server, Some(self.scope(key).key))
+    }
+
+    /// Streams the buckets of all keys. Otherwise like [`export`](Self::export).
+    pub fn export_all(&self) -> Export<'static, T> {
+        Export::new(&self.writer.engine.server, None)
+    }
+}
+
+/// Builder of an export: await it; see [`Buckets::export`]. The output is an [`ExportStream`].
+#[must_use = "nothing is read until this is awaited"]
+pub struct Export<'s, T> {
+    server: Server,
+    scope: Option<KeyScope>,
+    windows: WindowRange,
+    session: Option<&'s mut ClientSession>,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<'s, T: Bucket> Export<'s, T> {
+    fn new(server: &Server, scope: Option<KeyScope>) -> Self {
+        Self {
+            server: server.clone(),
+            scope,
+            windows: WindowRange::default(),
+            session: None,
+            item: PhantomData,
+        }
+    }
+
+    /// Exports only the time windows that start in this range, such as `..last_year`. Does not compile for
+    /// a struct without windows.
+    ///
+    /// For one key the server visits only these windows; for all keys it does so with an index of yours
+    /// on the field `window`.
+    pub fn windows(mut self, range: impl RangeBounds<DateTime>) -> Self
+    where
+        T: Windowed,
+    {
+        self.windows.narrow(range);
+        self
+    }
+
+    read_settings!(|reads| reads.server);
+
+    /// Reads in this session, which the stream borrows.
+    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        self.session = Some(session.into());
+        self
+    }
+
+    pub(crate) async fn execute(self) -> Result<ExportStream<'s>> {
+        let Self {
+            server,
+            scope,
+            windows,
+            session,
+            ..
+        } = self;
+        let filter = windows.buckets(&T::SPEC, scope.as_ref());
+        let rows = server.find::<RawDocumentBuf>(filter, Range::oldest_first(), session);
+        let rows = rows.await;
+        let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;
+        let lines = try_unfold((server, scope, rows), async |(server, scope, mut rows)| {
+            let context = server.context_of_any(scope.as_ref());
+            let bucket = match rows.advance().await {
+                Ok(false) => return Ok(None),
+                Ok(true) => rows.decode(),
+                Err(error) => Err(error),
+            };
+            let bucket = bucket.map_err(|error| context.read(error))?;
+            let line = Document::try_from(bucket.as_ref())
+                .map_err(Into::into)
+                .and_then(|bucket| json::write(&bucket));
+            let line =
+                line.map_err(|refusal| context.kind(Kind::Serialize).with_source(refusal))?;
+            Ok(Some((line, (server, scope, rows))))
+        });
+        Ok(ExportStream(lines.boxed()))
+    }
+}
+
+/// Buckets as lines of extended JSON, without line ends.
+///
+/// It holds one batch of the driver at a time. Dropping it closes the server's cursor.
+pub struct ExportStream<'s>(BoxStream<'s, Result<String>>);
+
+impl Stream for ExportStream<'_> {
+    type Item = Result<String>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_next_unpin(cx)
+    }
+}

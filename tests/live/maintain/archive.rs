@@ -1,0 +1,368 @@
+//! Export and import: what comes back is what was there, once each, whatever happened in between.
+
+use std::{io, time::Duration};
+
+use bucket_runtime::{
+    Bucket, Buckets, Error, Filter,
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Decimal128, Document, doc, oid::ObjectId},
+    },
+};
+use futures_util::{TryStreamExt, stream};
+use rand::Rng;
+
+use crate::support::database::{database, documents, items, number};
+
+macro_rules! visits {
+    ($($name:ident($id:literal, $capacity:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "visits", id = $id, capacity = $capacity)]
+        struct $name {
+            page: String,
+            at: DateTime,
+            #[bucket(unique)]
+            n: i64,
+            #[bucket(sum, max)]
+            seconds: f64,
+            exact: Decimal128,
+            who: Option<ObjectId>,
+            any: Bson,
+        }
+
+        impl Visit for $name {
+            fn new(page: &str, n: i64) -> Self {
+                Self {
+                    page: page.to_owned(),
+                    at: DateTime::from_millis(1_698_335_223_434 + n * 600_000),
+                    n,
+                    seconds: n as f64,
+                    exact: format!("{n}.25").parse().unwrap(),
+                    who: (n % 2 == 0).then(|| ObjectId::from_bytes([n as u8; 12])),
+                    any: any(n),
+                }
+            }
+
+            fn n(&self) -> i64 {
+                self.n
+            }
+
+            fn only(n: i64) -> Filter<Self> {
+                Self::FIELDS.n.eq(n)
+            }
+        }
+    )+};
+}
+
+trait Visit:
+    for<'k> Bucket<Key: bucket_runtime::Key<Ref<'k> = &'k str>> + Clone + PartialEq + std::fmt::Debug
+{
+    fn new(page: &str, n: i64) -> Self;
+    fn n(&self) -> i64;
+    fn only(n: i64) -> Filter<Self>;
+}
+
+visits! {
+    Seconds("{page}_{at}", 3)
+    Seconds5("{page}_{at}", 5)
+    Numbered("{page}_{#}", 3)
+    Hours("{page}_{at/1h}", 3)
+}
+
+/// Values of all kinds.
+fn any(n: i64) -> Bson {
+    match n % 6 {
+        0 => Bson::Int32(n as i32),
+        1 => Bson::Int64(n),
+        2 => Bson::Double(n as f64),
+        3 => Bson::Array(vec![doc! { "text": "a \"b\"\n", "null": null }.into()]),
+        4 => Bson::Binary(bucket_runtime::bson::Binary {
+            subtype: bucket_runtime::bson::spec::BinarySubtype::Generic,
+            bytes: vec![n as u8; 5],
+        }),
+        _ => Bson::Double(f64::NEG_INFINITY),
+    }
+}
+
+const PAGES: [&str; 3] = ["a", "a_b", "ü\"%"];
+
+async fn visits<T: Visit>(db: &Database) -> Buckets<T> {
+    T::buckets(db).await.unwrap()
+}
+
+async fn lines<T: Visit>(visits: &Buckets<T>) -> Vec<String> {
+    let lines = visits.export_all().await.unwrap();
+    lines.try_collect().await.unwrap()
+}
+
+/// The lines of a file, as a reader gives them.
+fn file(lines: &[String]) -> impl stream::Stream<Item = io::Result<String>> + Send + 'static {
+    let lines: Vec<_> = lines.iter().cloned().map(Ok).collect();
+    stream::iter(lines)
+}
+
+/// Some visits, some of which are removed again.
+async fn filled<T: Visit>(db: &Database) -> Buckets<T> {
+    let visits = visits::<T>(db).await;
+    let mut rng = rand::rng();
+    for (page, n) in PAGES.iter().zip([20, 3, 8]) {
+        visits
+            .append_many((0..n).map(|n| T::new(page, n)))
+            .await
+            .unwrap();
+        let removed = rng.random_range(0..n);
+        visits
+            .remove_item(page, T::only(removed))
+            .await
+            .unwrap()
+            .unwrap();
+    }
+    visits
+}
+
+/// G3, by key and window.
+fn assert_one_open<T: Visit>(documents: &[Document]) {
+    let mut open = Vec::new();
+    for bucket in documents {
+        let has_room = number(bucket.get("count")) < i64::from(T::SPEC.capacity);
+        if has_room && !bucket.contains_key("sealed") {
+            let place = (bucket.get("page").cloned(), bucket.get("window").cloned());
+            assert!(!open.contains(&place), "G3: {bucket}");
+            open.push(place);
+        }
+    }
+}
+
+async fn comes_back<T: Visit>(db: &Database) {
+    let visits = filled::<T>(db).await;
+    let before = documents(visits.collection()).await;
+    let lines = lines(&visits).await;
+    assert_eq!(lines.len(), before.len());
+    visits.collection().delete_many(doc! {}).await.unwrap();
+
+    let imported = visits.import(file(&lines)).await.unwrap();
+    assert_eq!(documents(visits.collection()).await, before);
+    assert_eq!(imported.buckets, before.len() as u64);
+    assert_eq!((imported.items, imported.already_there), (28, 0));
+
+    // Once more, when some buckets have got further items.
+    for page in PAGES {
+        for n in 30..34 {
+            visits.append(&T::new(page, n)).await.unwrap();
+        }
+    }
+    let now = documents(visits.collection()).await;
+    let again = visits.import(file(&lines)).await.unwrap();
+    assert_eq!(
+        (again.buckets, again.already_there),
+        (0, before.len() as u64)
+    );
+    assert_eq!(documents(visits.collection()).await, now);
+    assert_one_open::<T>(&now);
+    assert_eq!(T::verify(db).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn g1_what_was_exported_comes_back_as_it_was_and_only_once() {
+    let db = database("archive_back").await;
+    comes_back::<Seconds>(&db).await;
+    db.drop().await.unwrap();
+    comes_back::<Numbered>(&db).await;
+    db.drop().await.unwrap();
+    comes_back::<Hours>(&db).await;
+}
+
+/// Old visits are exported and removed, the key goes on, and the old ones come back.
+async fn comes_back_later<T: Visit>(db: &Database) {
+    let visits = visits::<T>(db).await;
+    let n_of = async || {
+        let all = items(&visits, "a").await;
+        all.iter().map(T::n).collect::<Vec<_>>()
+    };
+    for n in 0..8 {
+        visits.append(&T::new("a", n)).await.unwrap();
+    }
+    let archive = visits.export("a").await.unwrap();
+    let archive: Vec<String> = archive.try_collect().await.unwrap();
+    visits.remove_key("a").await.unwrap();
+    for n in 100..107 {
+        visits.append(&T::new("a", n)).await.unwrap();
+    }
+    visits.append(&T::new("b", 1)).await.unwrap();
+    let imported = visits.import(file(&archive)).await;
+    if T::SPEC.id == Numbered::SPEC.id {
+        // The numbers began anew.
+        assert!(imported.unwrap_err().is_bucket_taken());
+        return;
+    }
+    imported.unwrap();
+    let stored = documents(visits.collection()).await;
+    assert_one_open::<T>(&stored);
+    visits.append(&T::new("a", 107)).await.unwrap();
+    assert_eq!(n_of().await, Vec::from_iter((0..8).chain(100..108)));
+    assert_eq!(visits.count("b").await.unwrap(), 1);
+    assert_eq!(T::verify(db).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn g3_g5_old_buckets_come_back_before_the_newer_ones() {
+    let db = database("archive_later").await;
+    comes_back_later::<Seconds>(&db).await;
+    db.drop().await.unwrap();
+    comes_back_later::<Hours>(&db).await;
+    db.drop().await.unwrap();
+    comes_back_later::<Numbered>(&db).await;
+}
+
+#[tokio::test]
+async fn g3_a_larger_capacity_leaves_one_bucket_open() {
+    let db = database("archive_larger").await;
+    let visits = filled::<Seconds>(&db).await;
+    let lines = lines(&visits).await;
+    db.drop().await.unwrap();
+    let larger = Seconds5::buckets(&db).await.unwrap();
+    larger.import(file(&lines)).await.unwrap();
+    assert_one_open::<Seconds5>(&documents(larger.collection()).await);
+    assert_eq!(larger.count_all().await.unwrap(), 28);
+    larger.append(&Seconds5::new("a", 50)).await.unwrap();
+    let all = items(&larger, "a").await;
+    assert_eq!(all.last().unwrap().n, 50);
+}
+
+#[tokio::test]
+async fn only_the_windows_that_were_asked_for() {
+    let db = database("archive_windows").await;
+    let visits = filled::<Hours>(&db).await;
+    let all = documents(visits.collection()).await;
+    let hour = |bucket: &Document| *bucket.get_datetime("window").unwrap();
+    let limit = hour(&all[3]);
+    for key in [None, Some("a")] {
+        let export = match key {
+            None => visits.export_all(),
+            Some(key) => visits.export(key),
+        };
+        let old: Vec<String> = export
+            .windows(..limit)
+            .await
+            .unwrap()
+            .try_collect()
+            .await
+            .unwrap();
+        let of_key = |bucket: &&Document| {
+            key.is_none_or(|key| bucket.get_str("page").is_ok_and(|page| page == key))
+        };
+        let expected = all
+            .iter()
+            .filter(of_key)
+            .filter(|bucket| hour(bucket) < limit);
+        let expected: Vec<_> = expected
+            .map(|bucket| bucket.get_str("_id").unwrap())
+            .collect();
+        assert_eq!(old.len(), expected.len());
+        for (line, id) in old.iter().zip(expected) {
+            let id = id.replace('"', "\\\"");
+            assert!(line.contains(&format!("\"_id\":\"{id}\"")), "{line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_bucket_is_named_and_what_was_before_it_is_stored() {
+    let db = database("archive_lines").await;
+    let visits = filled::<Seconds>(&db).await;
+    let good = lines(&visits).await;
+    let count = format!("\"count\":{{\"$numberInt\":\"{}\"}}", 3);
+    assert!(good[1].contains(&count), "{}", good[1]);
+    let wrong = [
+        ("no json", "{".to_owned()),
+        ("no bucket", "{\"_id\":\"a_1\"}".to_owned()),
+        (
+            "the count",
+            good[1].replacen(&count, "\"count\":{\"$numberInt\":\"2\"}", 1),
+        ),
+        (
+            "another key's id",
+            good[1].replacen("\"_id\":\"a_", "\"_id\":\"b_", 1),
+        ),
+        (
+            "an item",
+            good[1].replacen("\"seconds\":", "\"second\":", 1),
+        ),
+    ];
+    for (what, wrong) in wrong {
+        assert_ne!(wrong, good[1], "{what}");
+        visits.collection().delete_many(doc! {}).await.unwrap();
+        let mut edited = good.clone();
+        edited.insert(0, String::new());
+        edited[2] = wrong;
+        let error = visits.import(file(&edited)).await.unwrap_err();
+        assert!(
+            error.is_deserialize() && error.to_string().contains("line 3 "),
+            "{what}: {error}"
+        );
+        // Corrected.
+        visits.import(file(&good)).await.unwrap();
+        assert_eq!(lines(&visits).await, good, "{what}");
+    }
+    // Another bucket with the same id.
+    let update = doc! { "$set": { "items.0.n": 999_i64 } };
+    visits
+        .collection()
+        .update_one(doc! {}, update)
+        .await
+        .unwrap();
+    let error: Error = visits.import(file(&good)).await.unwrap_err();
+    assert!(error.is_bucket_taken(), "{error}");
+    // A reader that fails.
+    let broken = stream::iter([
+        Ok(good[0].clone()),
+        Err(io::Error::other("the disk is gone")),
+    ]);
+    let error = visits.import(broken).await.unwrap_err();
+    assert!(error.to_string().contains("the disk is gone"), "{error}");
+
+    let field = doc! { "$set": { "items.0.any": { "$literal": { "$oid": 1 } } } };
+    visits
+        .collection()
+        .update_one(doc! {}, vec![field])
+        .await
+        .unwrap();
+    let exported: Result<Vec<String>, _> = visits.export_all().await.unwrap().try_collect().await;
+    let error = exported.unwrap_err();
+    assert!(
+        error.is_serialize() && error.to_string().contains("$oid"),
+        "{error}"
+    );
+}
+
+/// G6: a call that was dropped, and the same lines again.
+#[tokio::test]
+async fn g6_an_import_that_was_dropped_goes_on() {
+    let db = database("archive_dropped").await;
+    let visits = visits::<Numbered>(&db).await;
+    visits
+        .append_many((0..9000).map(|n| Numbered::new("a", n)))
+        .await
+        .unwrap();
+    let before = documents(visits.collection()).await;
+    let lines = lines(&visits).await;
+    visits.collection().delete_many(doc! {}).await.unwrap();
+    let mut rng = rand::rng();
+    for _ in 0..5 {
+        let limit = Duration::from_millis(rng.random_range(1..400));
+        let _ = tokio::time::timeout(limit, async { visits.import(file(&lines)).await }).await;
+    }
+    let mut seen = Vec::new();
+    let import = visits.import(file(&lines));
+    let done = import
+        .on_progress(|at| seen.push(at.buckets + at.already_there))
+        .await
+        .unwrap();
+    assert_eq!(done.buckets + done.already_there, 3000);
+    assert_eq!(seen, [1000, 2000, 3000]);
+    let after = documents(visits.collection()).await;
+    for (after, before) in after.iter().zip(&before) {
+        assert_eq!(after, before);
+    }
+    assert_eq!(after.len(), before.len());
+}
