@@ -8,10 +8,18 @@ use crate::error::{Error, Result};
 const VARIABLE: &str = "BUCKET_TESTKIT_SERVER";
 
 /// The values of the variable; without the variable the first applies.
-const CHOICES: [(&str, Choice); 3] = [
-    ("6.0", Choice::new(Version::Usual, false)),
-    ("8.2", Choice::new(Version::V8_2, false)),
-    ("8.2-cluster", Choice::new(Version::V8_2, true)),
+const CHOICES: [(&str, Choice); 5] = [
+    ("6.0", Choice::new(Version::Usual, Shape::Set)),
+    (
+        "6.0-standalone",
+        Choice::new(Version::Usual, Shape::Standalone),
+    ),
+    ("8.2", Choice::new(Version::V8_2, Shape::Set)),
+    (
+        "8.2-standalone",
+        Choice::new(Version::V8_2, Shape::Standalone),
+    ),
+    ("8.2-cluster", Choice::new(Version::V8_2, Shape::Cluster)),
 ];
 
 /// Which version of MongoDB runs.
@@ -27,29 +35,44 @@ pub(crate) enum Version {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) version: Version,
-    /// Whether [`Server`](crate::Server) is a sharded cluster.
-    pub(crate) sharded: bool,
+    pub(crate) shape: Shape,
+}
+
+/// What a [`Server`](crate::Server) is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A replica set of one member.
+    Set,
+    /// A mongod of no replica set.
+    Standalone,
+    /// A sharded cluster.
+    Cluster,
 }
 
 impl Choice {
-    const fn new(version: Version, sharded: bool) -> Self {
-        Self { version, sharded }
+    const fn new(version: Version, shape: Shape) -> Self {
+        Self { version, shape }
     }
 
     pub(crate) fn read() -> Result<Self> {
-        Self::named(env::var_os(VARIABLE).as_deref())
+        Self::of_variable(env::var_os(VARIABLE).as_deref())
     }
 
-    fn named(value: Option<&OsStr>) -> Result<Self> {
+    fn of_variable(value: Option<&OsStr>) -> Result<Self> {
         let Some(value) = value.filter(|value| !value.is_empty()) else {
             return Ok(CHOICES[0].1);
         };
-        let chosen = CHOICES.iter().find(|(name, _)| value == *name);
+        let value = value.to_string_lossy();
+        Self::named(&value)
+            .map_err(|error| Error::new(format!("{VARIABLE} is set to `{value}`: {error}")))
+    }
+
+    pub(crate) fn named(name: &str) -> Result<Self> {
+        let chosen = CHOICES.iter().find(|(known, _)| name == *known);
         chosen.map(|(_, choice)| *choice).ok_or_else(|| {
             let names = CHOICES.map(|(name, _)| format!("`{name}`"));
             Error::new(format!(
-                "{VARIABLE} is set to `{}`, which is none of {}",
-                value.to_string_lossy(),
+                "no server is named `{name}`, only {}",
                 names.join(", ")
             ))
         })
@@ -63,15 +86,22 @@ mod tests {
     #[test]
     fn unset_and_empty_mean_the_usual_server() {
         for value in [None, Some(OsStr::new("")), Some(OsStr::new("6.0"))] {
-            let choice = Choice::named(value).expect("a choice");
-            assert_eq!(choice, Choice::new(Version::Usual, false), "{value:?}");
+            let choice = Choice::of_variable(value).expect("a choice");
+            assert_eq!(choice, Choice::new(Version::Usual, Shape::Set), "{value:?}");
         }
     }
 
     #[test]
-    fn a_version_and_a_cluster_can_be_chosen() {
-        let choice = |value| Choice::named(Some(OsStr::new(value))).expect("a choice");
-        assert_eq!(choice("8.2"), Choice::new(Version::V8_2, false));
-        assert_eq!(choice("8.2-cluster"), Choice::new(Version::V8_2, true));
+    fn a_version_and_a_shape_can_be_chosen() {
+        let choice = |value| Choice::of_variable(Some(OsStr::new(value))).expect("a choice");
+        assert_eq!(choice("8.2"), Choice::new(Version::V8_2, Shape::Set));
+        assert_eq!(
+            choice("8.2-cluster"),
+            Choice::new(Version::V8_2, Shape::Cluster)
+        );
+        assert_eq!(
+            choice("6.0-standalone"),
+            Choice::new(Version::Usual, Shape::Standalone)
+        );
     }
 }

@@ -8,30 +8,23 @@
 //!
 //! # In your own tests
 //!
-//! A server takes about a second to start, so let the tests of a binary share
-//! one, with a database for each test. Nobody needs to stop it.
-//!
-//! ```no_run
-//! use bucket_testkit::{Error, Server};
+//! ```
 //! use mongodb::Database;
 //! use mongodb::bson::{Document, doc};
-//! use tokio::sync::OnceCell;
 //!
-//! async fn database(name: &str) -> Result<Database, Error> {
-//!     static SERVER: OnceCell<Server> = OnceCell::const_new();
-//!     SERVER.get_or_try_init(Server::start).await?.database(name).await
-//! }
-//!
-//! #[tokio::test]
-//! async fn a_pet_is_found_again() -> Result<(), Box<dyn std::error::Error>> {
-//!     let pets = database("a_pet_is_found_again").await?.collection::<Document>("pets");
+//! #[bucket_testkit::test]
+//! async fn a_pet_is_found_again(db: Database) -> mongodb::error::Result<()> {
+//!     let pets = db.collection::<Document>("pets");
 //!     pets.insert_one(doc! { "_id": "Ada", "legs": 8 }).await?;
 //!     let ada = pets.find_one(doc! { "_id": "Ada" }).await?;
 //!     assert!(ada.is_some());
 //!     Ok(())
 //! }
-//! # fn main() {}
 //! ```
+//!
+//! A server takes about a second to start, so the tests of a binary share one,
+//! and each has a database of its own; see [`test`](macro@test). Code that is no
+//! test starts a [`Server`] itself.
 //!
 //! # Which server
 //!
@@ -45,7 +38,9 @@
 //!    | value | [`Server`] is | members of a [`ReplicaSet`] are |
 //!    | --- | --- | --- |
 //!    | `6.0`, or unset | a replica set of one mongod, found by the steps below | the same mongod |
+//!    | `6.0-standalone` | such a mongod without a replica set | the same mongod |
 //!    | `8.2` | a replica set of one mongod 8.2.0 | mongod 8.2.0 |
+//!    | `8.2-standalone` | a mongod 8.2.0 without a replica set | mongod 8.2.0 |
 //!    | `8.2-cluster` | a sharded [`Cluster`] of 8.2.0 | mongod 8.2.0 |
 //! 3. The mongod at the path in `MONGOD`, of any version.
 //! 4. A mongod on `PATH`, of any version.
@@ -86,6 +81,7 @@ mod process;
 mod recipe;
 mod replica_set;
 mod server;
+mod test;
 mod watchdog;
 
 pub use cluster::{Cluster, ClusterBuilder};
@@ -93,6 +89,53 @@ pub use error::Error;
 pub use member::Member;
 pub use replica_set::ReplicaSet;
 pub use server::Server;
+pub use test::{Fixture, Test};
+
+/// Runs an `async fn` as a test, and gives it a MongoDB database: empty, its
+/// own, and dropped afterwards.
+///
+/// ```
+/// use mongodb::Database;
+/// use mongodb::bson::{Document, doc};
+///
+/// #[bucket_testkit::test]
+/// async fn there_are_no_pets_yet(db: Database) {
+///     let pets = db.collection::<Document>("pets");
+///     assert_eq!(pets.count_documents(doc! {}).await.unwrap(), 0);
+/// }
+///
+/// #[bucket_testkit::test(server = "6.0-standalone", worker_threads = 2)]
+/// async fn a_standalone_has_no_transactions(db: Database) -> mongodb::error::Result<()> {
+///     let mut session = db.client().start_session().await?;
+///     session.start_transaction().await?;
+///     let pets = db.collection::<Document>("pets");
+///     assert!(pets.insert_one(doc! {}).session(&mut session).await.is_err());
+///     Ok(())
+/// }
+/// ```
+///
+/// The test takes up to four parameters, each of a type that is a [`Fixture`]:
+/// a `Database`, a `Client`, the `&'static Server`, or a type of your own. It returns nothing or a
+/// `Result`. It runs in a tokio runtime of its own, of one thread, and needs no
+/// `#[tokio::test]`.
+///
+/// All tests of a binary share one server, the one of [`Server::shared`]. (Under
+/// cargo-nextest, each test is a process, and has a server for itself.) The data
+/// of a test that fails stay, and its output names their database. A throw-away
+/// server ends with the tests; with `MONGODB_URI` you can look at them.
+///
+/// | argument | |
+/// | --- | --- |
+/// | `server = "8.2-cluster"` | runs on the throw-away server that this value of `BUCKET_TESTKIT_SERVER` names, whatever the variables say |
+/// | `multi_thread` | as many threads as the machine has cores |
+/// | `worker_threads = 4` | so many threads |
+pub use bucket_testkit_macros::test;
+
+/// What the attribute's code calls.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::test::{Outcome, TestFunction, run};
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

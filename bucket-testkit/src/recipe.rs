@@ -49,6 +49,20 @@ impl Recipe {
         // By default the oplog may take a twentieth of the disk.
         let mut options = strings(&["--replSet", set, "--oplogSize", "512"]);
         options.extend(strings(purpose.options()));
+        Self::keeping_data(binary, options, purpose, more)
+    }
+
+    /// A mongod of no replica set.
+    pub(crate) fn standalone(binary: Binary, more: &[String]) -> Self {
+        Self::keeping_data(binary, Vec::new(), Purpose::Alone, more)
+    }
+
+    fn keeping_data(
+        binary: Binary,
+        mut options: Vec<String>,
+        purpose: Purpose,
+        more: &[String],
+    ) -> Self {
         // mongod does not accept the same option twice.
         if !more.iter().any(|option| option.starts_with(CACHE_OPTION)) {
             options.extend(strings(&[CACHE_OPTION, purpose.cache_gb()]));

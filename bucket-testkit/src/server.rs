@@ -6,11 +6,12 @@ use mongodb::bson::doc;
 use mongodb::{Client, Database};
 
 use crate::binary;
-use crate::choice::Choice;
+use crate::choice::{Choice, Shape};
 use crate::cluster::Cluster;
 use crate::election;
 use crate::error::{Error, Result};
-use crate::recipe::Purpose;
+use crate::process::Process;
+use crate::recipe::{Purpose, Recipe};
 use crate::replica_set::ReplicaSet;
 
 /// A MongoDB server to use: a throw-away server, or the one that `MONGODB_URI`
@@ -42,6 +43,9 @@ enum Deployment {
     Theirs,
     Set {
         _set: ReplicaSet,
+    },
+    Standalone {
+        _process: Process,
     },
     Cluster(Cluster),
 }
@@ -94,24 +98,68 @@ impl Server {
                 deployment: Deployment::Theirs,
             });
         }
-        let choice = Choice::read()?;
-        if choice.sharded {
-            let cluster = Cluster::builder().options(options).start().await?;
-            return Ok(Self {
-                uri: cluster.uri().to_owned(),
-                deployment: Deployment::Cluster(cluster),
-            });
-        }
         let options: Vec<String> = options
             .iter()
             .map(|option| option.as_ref().into())
             .collect();
-        let mongod = binary::mongod(choice.version).await?;
-        let set = ReplicaSet::run(mongod, Purpose::Alone, 1, &options).await?;
-        Ok(Self {
-            uri: set.uri().to_owned(),
-            deployment: Deployment::Set { _set: set },
-        })
+        Self::run(Choice::read()?, &options).await
+    }
+
+    /// Starts the throw-away server that this value of `BUCKET_TESTKIT_SERVER`
+    /// names, such as `8.2-cluster`, whatever the variables say.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start), and when there is no server of that
+    /// name.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), bucket_testkit::Error> {
+    /// let standalone = bucket_testkit::Server::start_named("6.0-standalone").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn start_named(name: &str) -> Result<Self> {
+        Self::run(Choice::named(name)?, &[]).await
+    }
+
+    /// The server that all tests of this process share, as [`start`](Self::start)
+    /// chooses it. The first caller starts it; it ends with the process.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`start`](Self::start).
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), bucket_testkit::Error> {
+    /// let pets = bucket_testkit::Server::shared().await?.database("pets").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn shared() -> Result<&'static Self> {
+        crate::test::shared(None).await
+    }
+
+    async fn run(choice: Choice, options: &[String]) -> Result<Self> {
+        let (uri, deployment) = match choice.shape {
+            Shape::Cluster => {
+                let cluster = Cluster::builder().options(options).start().await?;
+                (cluster.uri().to_owned(), Deployment::Cluster(cluster))
+            }
+            Shape::Set => {
+                let mongod = binary::mongod(choice.version).await?;
+                let set = ReplicaSet::run(mongod, Purpose::Alone, 1, options).await?;
+                (set.uri().to_owned(), Deployment::Set { _set: set })
+            }
+            Shape::Standalone => {
+                let mongod = binary::mongod(choice.version).await?;
+                let process = Process::start(&Recipe::standalone(mongod, options)).await?;
+                election::joined(&process).await?;
+                let uri = election::direct(&process.address());
+                (uri, Deployment::Standalone { _process: process })
+            }
+        };
+        Ok(Self { uri, deployment })
     }
 
     /// The connection string.
@@ -228,7 +276,7 @@ impl Server {
     pub fn cluster(&self) -> Option<&Cluster> {
         match &self.deployment {
             Deployment::Cluster(cluster) => Some(cluster),
-            Deployment::Theirs | Deployment::Set { .. } => None,
+            Deployment::Theirs | Deployment::Set { .. } | Deployment::Standalone { .. } => None,
         }
     }
 }

@@ -7,33 +7,33 @@ mod pages;
 mod site;
 
 use std::{
+    error::Error,
     io::Write,
     net::{Ipv4Addr, SocketAddr},
     process::Command,
 };
 
-use bucket_testkit::Server;
+use bucket_runtime::mongodb::Database;
+use bucket_testkit::{Fixture, Test};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    sync::OnceCell,
 };
 
-/// The site with some of the flights, which each test loads into a server that all tests share.
-async fn site(name: &str) -> SocketAddr {
-    static SERVER: OnceCell<Server> = OnceCell::const_new();
-    let server = SERVER
-        .get_or_init(async || Server::start().await.unwrap())
-        .await;
-    let name = format!("bucket_examples_{name}_{}", std::process::id());
-    let db = server.database(&name).await.unwrap();
-    let (flights, loaded) = data::load(&db, 2000).await.unwrap();
-    assert_eq!(loaded, 2000);
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let router = site::router(flights, data::airports().unwrap());
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    address
+/// The address of a site with some of the flights, which each test has for itself.
+struct Site(SocketAddr);
+
+impl Fixture for Site {
+    async fn set_up(test: &Test) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let db = Database::set_up(test).await?;
+        let (flights, loaded) = data::load(&db, 2000).await.unwrap();
+        assert_eq!(loaded, 2000);
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let router = site::router(flights, data::airports().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Ok(Self(address))
+    }
 }
 
 /// A server's answer.
@@ -95,9 +95,8 @@ async fn walk(address: SocketAddr, first: &str, rel: &str) -> (Vec<String>, usiz
     (times.concat(), pages)
 }
 
-#[tokio::test]
-async fn links_lead_through_all_flights_and_back() {
-    let address = site("links").await;
+#[bucket_testkit::test]
+async fn links_lead_through_all_flights_and_back(Site(address): Site) {
     let start = get(address, "/").await;
     assert_eq!(start.status, 200);
     assert!(
@@ -124,9 +123,8 @@ async fn links_lead_through_all_flights_and_back() {
     assert_eq!(walk(address, &last, "prev").await, (times, pages));
 }
 
-#[tokio::test]
-async fn filters_show_what_matches_and_stay_in_the_links() {
-    let address = site("filters").await;
+#[bucket_testkit::test]
+async fn filters_show_what_matches_and_stay_in_the_links(Site(address): Site) {
     let all = walk_columns(address, "/airports/ATL").await;
     let late: Vec<_> = all
         .iter()
@@ -180,9 +178,8 @@ async fn walk_columns(address: SocketAddr, first: &str) -> Vec<(String, i32)> {
     found
 }
 
-#[tokio::test]
-async fn what_cannot_be_read_is_said_and_never_run() {
-    let address = site("mistakes").await;
+#[bucket_testkit::test]
+async fn what_cannot_be_read_is_said_and_never_run(Site(address): Site) {
     for (path, status, says) in [
         ("/nowhere", 404, "no such page"),
         ("/airports/XXX", 404, "no airport “XXX”"),
@@ -240,15 +237,14 @@ fn browser() -> Option<&'static str> {
     })
 }
 
-#[tokio::test]
-async fn a_browser_shows_the_pages() {
+#[bucket_testkit::test]
+async fn a_browser_shows_the_pages(Site(address): Site) {
     let Some(browser) = browser() else {
         // Not with `println!`, whose text is hidden when a test passes.
         let said = "a_browser_shows_the_pages: skipped, no browser is installed (chromium)\n";
         std::io::stderr().write_all(said.as_bytes()).unwrap();
         return;
     };
-    let address = site("browser").await;
     for (path, says) in [
         ("/", "<h1>Flights by airport</h1>"),
         ("/airports/ATL?late=10", "value=\"10\""),

@@ -8,7 +8,6 @@ use bucket_runtime::{Bucket, Outlier};
 use bucket_testkit::{Cluster, Server};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
-use tokio::sync::OnceCell;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "timed", id = "{k}_{at:millis}", capacity = 10)]
@@ -63,12 +62,10 @@ pub(crate) fn windowed(k: i64, n: i64) -> Windowed {
 
 /// The tests' cluster, if they run on one.
 pub(crate) async fn cluster() -> Option<&'static Cluster> {
-    static SERVER: OnceCell<Server> = OnceCell::const_new();
-    let start = async || Server::start().await.unwrap();
     if std::env::var("BUCKET_TESTKIT_SERVER").ok()? != "8.2-cluster" {
         return None;
     }
-    SERVER.get_or_init(start).await.cluster()
+    Server::shared().await.unwrap().cluster()
 }
 
 /// An empty database of the cluster, through the test's own client.

@@ -15,7 +15,7 @@ use crate::{
         stored, together,
     },
     support::{
-        database::{Record, database, listening, recorded, server},
+        database::{Live, Record, Recorded, database, listening, server},
         proxy::{Fate, Proxy},
     },
 };
@@ -34,9 +34,8 @@ async fn append<T: Mark>(buckets: &Buckets<T>, items: &[(i64, i64)]) {
 }
 
 /// One append of the handle at a time: each command has one statement with one item.
-#[tokio::test]
-async fn an_append_alone_travels_alone() {
-    let (db, record) = recorded("combine_alone").await;
+#[bucket_testkit::test]
+async fn an_append_alone_travels_alone(Recorded(db, record): Recorded) {
     let marks = fresh::<Seconds10>(&db).await;
     record.take();
     for n in 0..10 {
@@ -58,9 +57,8 @@ async fn few_commands<T: Mark>(db: &Database, record: &Record, items: &[(i64, i6
     assert_stored(&marks, items.iter().copied()).await;
 }
 
-#[tokio::test]
-async fn appends_that_wait_for_one_key_travel_together() {
-    let (db, record) = recorded("combine_one_key").await;
+#[bucket_testkit::test]
+async fn appends_that_wait_for_one_key_travel_together(Recorded(db, record): Recorded) {
     let items = one_key(N);
     few_commands::<Seconds10>(&db, &record, &items, 10).await;
     few_commands::<Millis2>(&db, &record, &items, 10).await;
@@ -70,9 +68,8 @@ async fn appends_that_wait_for_one_key_travel_together() {
     few_commands::<Seconds1>(&db, &record, &items, 10).await;
 }
 
-#[tokio::test]
-async fn appends_of_many_keys_travel_together() {
-    let (db, record) = recorded("combine_many_keys").await;
+#[bucket_testkit::test]
+async fn appends_of_many_keys_travel_together(Recorded(db, record): Recorded) {
     let one_each: Vec<_> = (0..N).map(|n| (n, n)).collect();
     few_commands::<Seconds10>(&db, &record, &one_each, 4).await;
     few_commands::<Seconds1>(&db, &record, &one_each, 4).await;
@@ -96,9 +93,8 @@ async fn appends_of_many_keys_travel_together() {
 }
 
 /// Some keys have one waiting append, others have several.
-#[tokio::test]
-async fn appends_of_few_keys_travel_together() {
-    let (db, record) = recorded("combine_few_keys").await;
+#[bucket_testkit::test]
+async fn appends_of_few_keys_travel_together(Recorded(db, record): Recorded) {
     let items: Vec<_> = (0..N)
         .map(|n| (if n < 20 { n } else { 20 + n % 5 }, n))
         .collect();
@@ -106,9 +102,8 @@ async fn appends_of_few_keys_travel_together() {
     few_commands::<Millis2>(&db, &record, &items, 40).await;
 }
 
-#[tokio::test]
-async fn a_handle_that_does_not_combine_sends_each_append_alone() {
-    let (db, record) = recorded("combine_off").await;
+#[bucket_testkit::test]
+async fn a_handle_that_does_not_combine_sends_each_append_alone(Recorded(db, record): Recorded) {
     let marks = Numbered10::buckets(&db).combine(false).await.unwrap();
     record.take();
     append(&marks, &one_key(N)).await;
@@ -120,9 +115,10 @@ async fn a_handle_that_does_not_combine_sends_each_append_alone() {
 
 /// In a session an append travels alone and within the transaction, however many others wait for the
 /// same key.
-#[tokio::test]
-async fn in_a_session_each_append_travels_alone_and_in_its_transaction() {
-    let (db, record) = recorded("combine_session").await;
+#[bucket_testkit::test]
+async fn in_a_session_each_append_travels_alone_and_in_its_transaction(
+    Recorded(db, record): Recorded,
+) {
     let marks = fresh::<Numbered10>(&db).await;
     marks.append(&Numbered10::new(7, 0)).await.unwrap();
     for commit in [false, true] {
@@ -280,9 +276,8 @@ async fn order<T: Mark>(db: &Database) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn one_writers_appends_keep_their_order() {
-    let db = database("combine_order").await;
+#[bucket_testkit::test(multi_thread)]
+async fn one_writers_appends_keep_their_order(db: Live) {
     order::<Numbered1>(&db).await;
     order::<Numbered10>(&db).await;
     // All items have one moment: suffixes are taken in order, too.

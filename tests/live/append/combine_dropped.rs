@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use crate::{
     append::combine_support::{Mark, Millis10, Numbered2, Seconds10, at_rest, carried, fresh},
     support::{
-        database::{database, recorded, server},
+        database::{Recorded, database, server},
         proxy::{Fate, Proxy},
     },
 };
@@ -59,9 +59,8 @@ async fn appends_beside_dropped_ones_are_stored_once() {
 }
 
 /// Appends whose callers leave before anything is sent are not sent.
-#[tokio::test]
-async fn appends_that_are_dropped_while_they_wait_are_not_sent() {
-    let (db, record) = recorded("combine_dropped_waiting").await;
+#[bucket_testkit::test]
+async fn appends_that_are_dropped_while_they_wait_are_not_sent(Recorded(db, record): Recorded) {
     let marks = fresh::<Seconds10>(&db).await;
     record.take();
     for keys in [1, 50] {

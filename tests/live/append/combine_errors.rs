@@ -15,7 +15,7 @@ use crate::{
         Mark, Millis2, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, fresh, together,
     },
     error::errors_items::{Value, Valued},
-    support::database::{database, documents, is_cluster, number},
+    support::database::{Live, database, documents, is_cluster, number},
 };
 
 /// Which items are bad: every ninth, so that some are alone in a statement and some are not.
@@ -121,9 +121,8 @@ async fn validator<T: Mark>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn a_validator_refuses_single_items_of_a_command() {
-    let db = database("combine_validator").await;
+#[bucket_testkit::test]
+async fn a_validator_refuses_single_items_of_a_command(db: Live) {
     validator::<Seconds1>(&db).await;
     validator::<Seconds10>(&db).await;
     validator::<Millis2>(&db).await;
@@ -132,9 +131,8 @@ async fn a_validator_refuses_single_items_of_a_command() {
 }
 
 /// A bad item is refused before it waits for anything.
-#[tokio::test]
-async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back() {
-    let db = database("combine_serialize").await;
+#[bucket_testkit::test]
+async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back(db: Live) {
     let values = Valued::buckets(&db).await.unwrap();
     let value = |n| match n % 4 {
         0 => Value::Fails,

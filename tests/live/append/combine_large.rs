@@ -8,7 +8,7 @@ use crate::{
         Mark, Millis10, Numbered1, Numbered5, Seconds1, Seconds5, Seconds10, assert_stored, fresh,
         together,
     },
-    support::database::database,
+    support::database::Live,
 };
 
 const MB: usize = 1 << 20;
@@ -37,9 +37,8 @@ async fn too_large<T: Mark>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn a_too_large_item_is_refused_and_no_other() {
-    let db = database("combine_too_large").await;
+#[bucket_testkit::test]
+async fn a_too_large_item_is_refused_and_no_other(db: Live) {
     too_large::<Seconds10>(&db).await;
     too_large::<Seconds1>(&db).await;
     too_large::<Numbered5>(&db).await;
@@ -59,18 +58,16 @@ async fn megabytes<T: Mark>(db: &Database, items: i64) {
     }
 }
 
-#[tokio::test]
-async fn of_many_megabytes_all_arrive() {
-    let db = database("combine_megabytes").await;
+#[bucket_testkit::test]
+async fn of_many_megabytes_all_arrive(db: Live) {
     megabytes::<Seconds5>(&db, 150).await;
     megabytes::<Numbered5>(&db, 100).await;
     megabytes::<Numbered1>(&db, 70).await;
 }
 
 /// Two items that fit into a document each, but not into one command of several statements.
-#[tokio::test]
-async fn items_that_nearly_fill_a_document_are_stored_side_by_side() {
-    let db = database("combine_nearly").await;
+#[bucket_testkit::test]
+async fn items_that_nearly_fill_a_document_are_stored_side_by_side(db: Live) {
     let marks = fresh::<Millis10>(&db).await;
     let text = "x".repeat(11 * MB);
     let items = (0..6).map(|n| Millis10::new(n, n).text(&text));

@@ -10,7 +10,7 @@ use crate::{
         Mark, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, carried, fresh, stored,
         together,
     },
-    support::database::{Record, database, recorded},
+    support::database::{Live, Record, recorded},
 };
 
 /// Four items of one key, and then `n` more at once. Returns how many items each statement of the last
@@ -65,9 +65,8 @@ async fn a_bucket_of_one_item_is_never_open() {
 
 /// The second full bucket would get the id of one that exists. Its items, and those after it, go into
 /// the bucket that was opened first, and into the next ones.
-#[tokio::test]
-async fn g1_g3_after_a_full_bucket_whose_id_is_taken() {
-    let db = database("full_taken").await;
+#[bucket_testkit::test]
+async fn g1_g3_after_a_full_bucket_whose_id_is_taken(db: Live) {
     let marks = fresh::<Seconds10>(&db).await;
     let item = |n: i64, second: i64| Seconds10::new(7, n).at(second * 1000);
     marks
@@ -92,9 +91,8 @@ struct Visit {
 }
 
 /// The last bucket has room, and its key stands under an older name, so no append finds it.
-#[tokio::test]
-async fn a_last_bucket_with_an_older_name_of_the_key_takes_nothing() {
-    let db = database("full_alias").await;
+#[bucket_testkit::test]
+async fn a_last_bucket_with_an_older_name_of_the_key_takes_nothing(db: Live) {
     let visit = |n: i64| Visit {
         guest: 7,
         at: DateTime::from_millis(n),

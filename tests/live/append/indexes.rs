@@ -12,7 +12,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{database, explain, is_cluster, number, recorded};
+use crate::support::database::{Live, Recorded, explain, is_cluster, number, recorded};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[serde(rename_all = "camelCase")]
@@ -70,9 +70,10 @@ async fn with_index(db: &Database, keys: Document, options: IndexOptions) {
     trades.create_index(index).await.unwrap();
 }
 
-#[tokio::test]
-async fn all_indexes_are_made_by_one_command_and_found_by_the_next_opening() {
-    let (db, record) = recorded("indexes_made").await;
+#[bucket_testkit::test]
+async fn all_indexes_are_made_by_one_command_and_found_by_the_next_opening(
+    Recorded(db, record): Recorded,
+) {
     let trades = Trade::buckets(&db).await.unwrap();
     record.assert_opened(true).await;
     let all = ["_id_", "bucket_open", "customerId_1", "history.symbol_1"];
@@ -88,9 +89,10 @@ fn commands<'i>(indexes: impl IntoIterator<Item = &'i RequiredIndex>) -> Vec<Str
     indexes.into_iter().map(ToString::to_string).collect()
 }
 
-#[tokio::test]
-async fn indexes_that_somebody_else_is_to_make_are_named_and_not_made() {
-    let (db, record) = recorded("indexes_not_made").await;
+#[bucket_testkit::test]
+async fn indexes_that_somebody_else_is_to_make_are_named_and_not_made(
+    Recorded(db, record): Recorded,
+) {
     let missing = [Trade::indexes(), Book::indexes()];
     let opened = async || {
         let trades = Trade::buckets(&db).create_indexes(false).await;
@@ -154,9 +156,8 @@ async fn a_filter_on_an_indexed_field_visits_the_buckets_with_a_match_only() {
     assert!(!plan.contains("COLLSCAN"), "{plan}");
 }
 
-#[tokio::test]
-async fn an_index_of_the_users_that_serves_is_taken_and_none_is_ever_dropped() {
-    let db = database("indexes_users").await;
+#[bucket_testkit::test]
+async fn an_index_of_the_users_that_serves_is_taken_and_none_is_ever_dropped(db: Live) {
     let plain = IndexOptions::default;
     with_index(&db, doc! { "customerId": -1, "market": 1 }, plain()).await;
     let partial = IndexOptions::builder()
@@ -178,9 +179,8 @@ async fn an_index_of_the_users_that_serves_is_taken_and_none_is_ever_dropped() {
     );
 }
 
-#[tokio::test]
-async fn an_index_with_the_name_of_ours_that_lacks_documents_is_refused() {
-    let db = database("indexes_refused").await;
+#[bucket_testkit::test]
+async fn an_index_with_the_name_of_ours_that_lacks_documents_is_refused(db: Live) {
     let sparse = IndexOptions::builder().sparse(true).build();
     with_index(&db, doc! { "history.symbol": 1 }, sparse).await;
     let error = Trade::buckets(&db).await.unwrap_err();

@@ -7,7 +7,7 @@ use bucket_runtime::{
 use futures_util::{StreamExt, TryStreamExt};
 use rand::Rng;
 
-use crate::support::database::database;
+use crate::support::database::Live;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "photos", id = "{album}_{#}", capacity = 5)]
@@ -36,9 +36,8 @@ async fn fill(buckets: &Buckets<Photo>, photos: usize) -> Vec<Photo> {
     photos
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn large_and_small_buckets_come_in_order() {
-    let db = database("large_buckets").await;
+#[bucket_testkit::test(multi_thread)]
+async fn large_and_small_buckets_come_in_order(db: Live) {
     let buckets = Photo::buckets(&db).await.unwrap();
     // More buckets than the 101 documents of the server's first batch.
     let mut expected = fill(&buckets, 1_203).await;
@@ -65,9 +64,8 @@ async fn large_and_small_buckets_come_in_order() {
     assert!(newest == expected[7..607], "newest first");
 }
 
-#[tokio::test]
-async fn a_bucket_that_cannot_be_read_comes_after_those_before_it() {
-    let db = database("large_unreadable").await;
+#[bucket_testkit::test]
+async fn a_bucket_that_cannot_be_read_comes_after_those_before_it(db: Live) {
     let buckets = Photo::buckets(&db).await.unwrap();
     let expected = fill(&buckets, 300).await;
     for unreadable in [0, 1, 7, 30, 59] {
@@ -98,9 +96,8 @@ async fn a_bucket_that_cannot_be_read_comes_after_those_before_it() {
 }
 
 /// Dropping a stream ends its tasks, and the handle goes on.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_reader_may_stop_anywhere() {
-    let db = database("large_dropped").await;
+#[bucket_testkit::test(multi_thread)]
+async fn a_reader_may_stop_anywhere(db: Live) {
     let buckets = Photo::buckets(&db).await.unwrap();
     let expected = fill(&buckets, 200).await;
     for stop in [0, 1, 4, 5, 6, 99, 199, 200] {

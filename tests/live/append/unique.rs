@@ -14,7 +14,7 @@ use bucket_runtime::{
 use rand::{Rng, seq::SliceRandom};
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, dense_buckets, number, recorded};
+use crate::support::database::{Live, Recorded, database, dense_buckets, number};
 
 pub(crate) trait Order: for<'k> Bucket<Key = (i64,)> + Clone + Debug {
     fn new(customer: i64, order: String, at: i64) -> Self;
@@ -169,9 +169,8 @@ async fn g1_twins_in_a_load_are_stored_once() {
 }
 
 /// The item may be in the open bucket, in the last full one or far back.
-#[tokio::test]
-async fn an_item_that_is_there_is_found_wherever_it_stands() {
-    let (db, record) = recorded("unique_where").await;
+#[bucket_testkit::test]
+async fn an_item_that_is_there_is_found_wherever_it_stands(Recorded(db, record): Recorded) {
     let orders = fresh::<Numbered7>(&db).await;
     for n in 0..40 * CUSTOMERS {
         assert_eq!(orders.append(&order(n)).await.unwrap(), Stored);
@@ -186,9 +185,8 @@ async fn an_item_that_is_there_is_found_wherever_it_stands() {
 }
 
 /// Two keys may have items with the same identity.
-#[tokio::test]
-async fn an_identity_is_one_of_its_key() {
-    let db = database("unique_keys").await;
+#[bucket_testkit::test]
+async fn an_identity_is_one_of_its_key(db: Live) {
     let orders = fresh::<Numbered7>(&db).await;
     for customer in 0..3 {
         let order = Numbered7::new(customer, "first".to_owned(), 0);
@@ -198,9 +196,8 @@ async fn an_identity_is_one_of_its_key() {
 }
 
 /// In a transaction a refusal would abort it, so the append looks the item up first.
-#[tokio::test]
-async fn in_a_transaction_an_item_that_is_there_aborts_nothing() {
-    let db = database("unique_transaction").await;
+#[bucket_testkit::test]
+async fn in_a_transaction_an_item_that_is_there_aborts_nothing(db: Live) {
     let orders = fresh::<Seconds7>(&db).await;
     for n in 0..20 {
         orders.append(&order(n)).await.unwrap();
@@ -219,9 +216,8 @@ async fn in_a_transaction_an_item_that_is_there_aborts_nothing() {
 }
 
 /// A dropped call leaves an item stored or not; after all items are sent again, each is stored once.
-#[tokio::test(flavor = "multi_thread")]
-async fn g6_dropped_calls_are_repeated() {
-    let db = database("unique_dropped").await;
+#[bucket_testkit::test(multi_thread)]
+async fn g6_dropped_calls_are_repeated(db: Live) {
     let orders = fresh::<Seconds7>(&db).await;
     for n in 0..200 {
         let soon = std::time::Duration::from_micros(rand::rng().random_range(0..1500));
@@ -268,9 +264,8 @@ async fn a_number_is_one_identity_in_any_type() {
 }
 
 /// The index cannot be created over repeated identities, and opening says so.
-#[tokio::test]
-async fn a_collection_with_twins_does_not_open() {
-    let db = database("unique_twins").await;
+#[bucket_testkit::test]
+async fn a_collection_with_twins_does_not_open(db: Live) {
     let raw = db.collection::<Document>("orders");
     let bucket = |id: &str| {
         doc! { "_id": id, "customer": 1_i64, "count": 7, "items": vec![doc! { "order": "a" }; 7] }
@@ -296,9 +291,8 @@ async fn a_collection_with_twins_does_not_open() {
 }
 
 /// The import leaves out flat documents that repeat an identity.
-#[tokio::test]
-async fn g1_import_flat_stores_each_once() {
-    let db = database("unique_import").await;
+#[bucket_testkit::test]
+async fn g1_import_flat_stores_each_once(db: Live) {
     let orders = fresh::<Seconds7>(&db).await;
     let flat = db.collection::<Document>("flat");
     let row = |n: i64| {

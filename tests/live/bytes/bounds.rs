@@ -9,7 +9,7 @@ use bucket_runtime::{
 use futures_util::{TryStreamExt, future::try_join_all};
 use rand::Rng;
 
-use crate::support::database::{database, documents, items, number};
+use crate::support::database::{Live, database, documents, items, number};
 
 const MB: usize = 1 << 20;
 
@@ -248,9 +248,8 @@ async fn a_bucket_is_sealed_for_an_item_that_has_no_room() {
     dense::<Windows>("bytes_dense_windows_bulk", true).await;
 }
 
-#[tokio::test]
-async fn an_item_that_never_fits_is_refused_with_its_size_and_the_others_are_stored() {
-    let db = database("bytes_never").await;
+#[bucket_testkit::test]
+async fn an_item_that_never_fits_is_refused_with_its_size_and_the_others_are_stored(db: Live) {
     let buckets = Numbered::buckets(&db).await.unwrap();
     let error = buckets
         .append(&Numbered::new(1, 0, 0, 2500))
@@ -298,9 +297,8 @@ async fn an_item_that_never_fits_is_refused_with_its_size_and_the_others_are_sto
 }
 
 /// In a transaction the server must refuse nothing along the way.
-#[tokio::test]
-async fn buckets_are_sealed_in_a_transaction() {
-    let db = database("bytes_transaction").await;
+#[bucket_testkit::test]
+async fn buckets_are_sealed_in_a_transaction(db: Live) {
     let numbered = Numbered::buckets(&db).await.unwrap();
     let seconds = Seconds::buckets(&db).await.unwrap();
     let sizes = [1, 2000, 1, 1, 1900, 1, 300, 300, 2000, 2000];
@@ -353,9 +351,8 @@ async fn imported_buckets_keep_within_their_bytes() {
     imported::<Windows>("bytes_imported_windows").await;
 }
 
-#[tokio::test]
-async fn the_validator_accepts_sealed_and_large_buckets() {
-    let db = database("bytes_validator").await;
+#[bucket_testkit::test]
+async fn the_validator_accepts_sealed_and_large_buckets(db: Live) {
     Numbered::create_collection(&db).await.unwrap();
     let buckets = Numbered::buckets(&db).await.unwrap();
     let all: Vec<_> = (0..60)
@@ -370,9 +367,8 @@ async fn the_validator_accepts_sealed_and_large_buckets() {
     assert!(items(&buckets, &1).await == all);
 }
 
-#[tokio::test]
-async fn items_of_megabytes_travel_together() {
-    let db = database("bytes_together").await;
+#[bucket_testkit::test]
+async fn items_of_megabytes_travel_together(db: Live) {
     let buckets = Large::buckets(&db).await.unwrap();
     let all: Vec<_> = (0..12)
         .map(|n| Large::new(1, 0, n, [4 * MB, 1, MB, 2 * MB][n as usize % 4]))

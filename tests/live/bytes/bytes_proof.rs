@@ -9,7 +9,7 @@ use bucket_runtime::{
 
 use futures_util::TryStreamExt;
 
-use crate::support::database::{database, items, number, recorded};
+use crate::support::database::{Live, Recorded, database, items, number};
 
 /// Long field names, and values as large as possible.
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -127,9 +127,10 @@ fn note(title: &str, n: i64) -> Note {
     }
 }
 
-#[tokio::test]
-async fn a_value_that_is_too_long_is_refused_before_anything_is_sent() {
-    let (db, record) = recorded("bytes_max_len").await;
+#[bucket_testkit::test]
+async fn a_value_that_is_too_long_is_refused_before_anything_is_sent(
+    Recorded(db, record): Recorded,
+) {
     let notes = Note::buckets(&db).await.unwrap();
     record.take();
     // Eleven bytes in ten letters.
@@ -181,9 +182,8 @@ async fn a_value_that_is_too_long_is_refused_before_anything_is_sent() {
     );
 }
 
-#[tokio::test]
-async fn a_flat_document_that_is_too_long_stops_a_import() {
-    let db = database("bytes_max_len_import").await;
+#[bucket_testkit::test]
+async fn a_flat_document_that_is_too_long_stops_a_import(db: Live) {
     let flat = db.collection::<Document>("flat");
     let documents = [
         doc! { "user": "user", "title": "short", "n": 1_i64 },

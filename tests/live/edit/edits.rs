@@ -18,7 +18,7 @@ use crate::{
         moment,
     },
     support::{
-        database::{database, documents, items, number, recorded},
+        database::{Live, Recorded, database, documents, items, number},
         scale::scaled,
     },
 };
@@ -217,9 +217,8 @@ async fn an_item_that_would_belong_elsewhere_is_not_changed() {
     assert_eq!(documents(notes.collection()).await, before);
 }
 
-#[tokio::test]
-async fn nothing_happens_if_nothing_matches() {
-    let db = database("edits_none").await;
+#[bucket_testkit::test]
+async fn nothing_happens_if_nothing_matches(db: Live) {
     let notes = created::<SecondsSum>(&db).await;
     let none = notes.remove_item(&1, Default::default()).await.unwrap();
     assert_eq!(none, None);
@@ -237,9 +236,8 @@ async fn nothing_happens_if_nothing_matches() {
     assert_eq!(documents(notes.collection()).await, before);
 }
 
-#[tokio::test]
-async fn an_edit_is_a_read_and_a_write() {
-    let (db, record) = recorded("edits_commands").await;
+#[bucket_testkit::test]
+async fn an_edit_is_a_read_and_a_write(Recorded(db, record): Recorded) {
     let notes = created::<Seconds>(&db).await;
     for n in 0..4 {
         notes.append(&Seconds::new(1, n, 0)).await.unwrap();

@@ -26,7 +26,7 @@ use tokio::{task::JoinSet, time::timeout};
 use crate::{
     edit::edits_support::{Note, Seconds, Windows, checked, created, for_all_notes, moment},
     support::{
-        database::{database, documents, recorded, server},
+        database::{Live, Recorded, database, documents, server},
         proxy::{Fate, Proxy},
     },
 };
@@ -148,9 +148,8 @@ async fn as_in_a_vec<T: Note>(db: &Database) {
     assert_eq!(problems.unwrap(), []);
 }
 
-#[tokio::test]
-async fn all_matches_are_edited_and_removed() {
-    let db = database("edits_many").await;
+#[bucket_testkit::test]
+async fn all_matches_are_edited_and_removed(db: Live) {
     for_all_notes!(as_in_a_vec(&db));
 }
 
@@ -214,9 +213,8 @@ wide! {
     WideSum(#[bucket(sum, min, max)])
 }
 
-#[tokio::test]
-async fn any_items_of_a_bucket_are_changed_by_one_update() {
-    let db = database("edits_many_subsets").await;
+#[bucket_testkit::test]
+async fn any_items_of_a_bucket_are_changed_by_one_update(db: Live) {
     Wide::any_subset(&db).await;
     WideSum::any_subset(&db).await;
 }
@@ -264,9 +262,8 @@ async fn beside_writers<T: Note>(db: &Database) {
     assert_eq!((raised, removed), (ITEMS as u64, ITEMS as u64));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn g1_each_item_is_changed_once_beside_other_writers() {
-    let db = database("edits_many_beside").await;
+#[bucket_testkit::test(multi_thread)]
+async fn g1_each_item_is_changed_once_beside_other_writers(db: Live) {
     for_all_notes!(beside_writers(&db));
 }
 
@@ -292,15 +289,13 @@ async fn dropped<T: Note>(db: &Database) {
     assert_eq!(left, stored);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn g6_calls_dropped_at_any_point_change_whole_buckets() {
-    let db = database("edits_many_dropped").await;
+#[bucket_testkit::test(multi_thread)]
+async fn g6_calls_dropped_at_any_point_change_whole_buckets(db: Live) {
     for_all_notes!(dropped(&db));
 }
 
-#[tokio::test]
-async fn a_closure_that_panics_or_moves_an_item_leaves_its_bucket_alone() {
-    let db = database("edits_many_panics").await;
+#[bucket_testkit::test]
+async fn a_closure_that_panics_or_moves_an_item_leaves_its_bucket_alone(db: Live) {
     let (notes, mut stored) = filled::<Seconds>(&db, 24).await;
     // Each bucket of an owner has three items: this is in the middle of the third one.
     let panics = |note: &mut Seconds| {
@@ -333,9 +328,8 @@ async fn a_closure_that_panics_or_moves_an_item_leaves_its_bucket_alone() {
     assert_eq!(checked(&notes).await, stored);
 }
 
-#[tokio::test]
-async fn items_that_cannot_be_read_are_removed_and_not_edited() {
-    let db = database("edits_many_unreadable").await;
+#[bucket_testkit::test]
+async fn items_that_cannot_be_read_are_removed_and_not_edited(db: Live) {
     let (notes, mut stored) = filled::<Seconds>(&db, 18).await;
     let (filter, broken) = (
         doc! { "items.n": 8 },
@@ -373,9 +367,8 @@ struct Large {
 }
 
 /// The old items and the new ones together are more than a command can be.
-#[tokio::test]
-async fn items_that_no_command_can_carry_are_refused() {
-    let db = database("edits_many_large").await;
+#[bucket_testkit::test]
+async fn items_that_no_command_can_carry_are_refused(db: Live) {
     let large = Large::buckets(&db).await.unwrap();
     let text = "x".repeat(1 << 20);
     for n in 0..16 {
@@ -426,9 +419,8 @@ async fn all_or_nothing<T: Note>(db: &Database) {
     assert_eq!(checked(&notes).await, stored);
 }
 
-#[tokio::test]
-async fn a_transaction_edits_and_removes_many_or_none() {
-    let db = database("edits_many_transactions").await;
+#[bucket_testkit::test]
+async fn a_transaction_edits_and_removes_many_or_none(db: Live) {
     for_all_notes!(all_or_nothing(&db));
 }
 
@@ -467,9 +459,8 @@ struct Reading {
 
 /// A bucket whose window is over before the limit is deleted by its id, whatever it holds; of the window
 /// around the limit only the items before it go.
-#[tokio::test]
-async fn retention_deletes_whole_windows_without_their_items() {
-    let (db, record) = recorded("edits_many_windows").await;
+#[bucket_testkit::test]
+async fn retention_deletes_whole_windows_without_their_items(Recorded(db, record): Recorded) {
     let readings = Reading::buckets(&db).await.unwrap();
     // Nine items a window, so three buckets in each.
     let all = (0..60).flat_map(|n| [1, 2].map(|sensor| (sensor, n)));

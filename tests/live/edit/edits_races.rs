@@ -21,7 +21,7 @@ use tokio::{task::JoinSet, time::timeout};
 use crate::{
     edit::edits_support::{Note, checked, checked_documents, created, for_all_notes},
     support::{
-        database::{database, documents, items, pages, server, snapshot},
+        database::{Live, database, documents, items, pages, server, snapshot},
         proxy::{Fate, Proxy},
     },
 };
@@ -181,15 +181,13 @@ async fn at_rest<T: Note>(notes: &Buckets<T>, drops: bool) -> BTreeMap<i64, Vec<
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_was_acknowledged_holds() {
-    let db = database("edits_at_once").await;
+#[bucket_testkit::test(multi_thread)]
+async fn what_was_acknowledged_holds(db: Live) {
     for_all_notes!(at_once(&db, false));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn calls_dropped_at_random_points() {
-    let db = database("edits_dropped").await;
+#[bucket_testkit::test(multi_thread)]
+async fn calls_dropped_at_random_points(db: Live) {
     for_all_notes!(at_once(&db, true));
 }
 

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     edit::edits_support::{DyingSum, Note, Seconds, checked, created, for_all_notes},
-    support::database::{database, documents},
+    support::database::{Live, database, documents},
 };
 
 async fn filled<T: Note>(db: &Database) -> (Buckets<T>, ClientSession) {
@@ -60,16 +60,14 @@ async fn all_or_nothing<T: Note>(db: &Database) {
     assert_eq!(checked(&notes).await[&1], changed);
 }
 
-#[tokio::test]
-async fn a_transaction_edits_and_removes_all_or_nothing() {
-    let db = database("edits_transactions").await;
+#[bucket_testkit::test]
+async fn a_transaction_edits_and_removes_all_or_nothing(db: Live) {
     for_all_notes!(all_or_nothing(&db));
 }
 
 /// The driver runs a transaction again if its error says so.
-#[tokio::test]
-async fn of_two_transactions_that_change_an_item_one_has_to_run_again() {
-    let db = database("edits_conflict").await;
+#[bucket_testkit::test]
+async fn of_two_transactions_that_change_an_item_one_has_to_run_again(db: Live) {
     let (notes, mut one) = filled::<DyingSum>(&db).await;
     let mut other = db.client().start_session().await.unwrap();
     one.start_transaction().await.unwrap();
@@ -91,9 +89,8 @@ async fn of_two_transactions_that_change_an_item_one_has_to_run_again() {
 
 /// A change of the item between the read and the write is not overwritten: the closure is called again,
 /// on what is there then. Appends meanwhile disturb nobody.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_change_in_between_is_taken_into_account() {
-    let db = database("edits_between").await;
+#[bucket_testkit::test(multi_thread)]
+async fn a_change_in_between_is_taken_into_account(db: Live) {
     let (notes, _) = filled::<Seconds>(&db).await;
     let meanwhile = |call: BoxFuture<'static, ()>| {
         tokio::task::block_in_place(|| Handle::current().block_on(call));
@@ -119,9 +116,8 @@ async fn a_change_in_between_is_taken_into_account() {
 }
 
 /// Where the bucket keeps totals, an append meanwhile makes the edit compute them again.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_append_in_between_is_in_the_totals() {
-    let db = database("edits_between_totals").await;
+#[bucket_testkit::test(multi_thread)]
+async fn an_append_in_between_is_in_the_totals(db: Live) {
     let (notes, _) = filled::<DyingSum>(&db).await;
     let mut calls = 0;
     let edit = notes.update_item(&1, DyingSum::n_is(6), |note| {

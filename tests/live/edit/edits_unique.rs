@@ -8,7 +8,7 @@ use bucket_runtime::{
 
 use crate::{
     read::query_plans::examined,
-    support::database::{database, documents, is_cluster, recorded},
+    support::database::{Live, documents, is_cluster, recorded},
 };
 
 macro_rules! orders {
@@ -67,9 +67,8 @@ async fn an_item_is_found_by_its_identity_alone() {
     }
 }
 
-#[tokio::test]
-async fn an_identity_is_not_changed() {
-    let db = database("edits_unique").await;
+#[bucket_testkit::test]
+async fn an_identity_is_not_changed(db: Live) {
     let orders = Numbered::buckets(&db).await.unwrap();
     let order = |order: i64| Numbered {
         customer: 1,

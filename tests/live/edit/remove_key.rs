@@ -11,7 +11,7 @@ use bucket_runtime::{
 };
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, dense_buckets, documents, items, number, recorded};
+use crate::support::database::{Recorded, database, dense_buckets, documents, items, number};
 
 trait Note: Bucket<Key = (String, i64)> + Clone + Debug {
     fn new(topic: &str, user: i64, n: i64) -> Self;
@@ -175,9 +175,8 @@ async fn in_a_transaction_all_goes_or_nothing() {
     assert!(documents(notes.collection()).await.is_empty());
 }
 
-#[tokio::test]
-async fn it_is_one_command() {
-    let (db, record) = recorded("remove_command").await;
+#[bucket_testkit::test]
+async fn it_is_one_command(Recorded(db, record): Recorded) {
     let notes = Timed::buckets(&db).await.unwrap();
     record.take();
     notes.remove_key(("a", &1)).await.unwrap();

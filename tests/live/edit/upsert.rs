@@ -16,7 +16,9 @@ use tokio::task::JoinSet;
 use crate::{
     edit::edits_support::moment,
     support::{
-        database::{database, documents, items, number, numbers_its_commands, recorded, server},
+        database::{
+            Live, Recorded, database, documents, items, number, numbers_its_commands, server,
+        },
         proxy::{Fate, Proxy},
     },
 };
@@ -149,9 +151,8 @@ async fn as_in_a_map<T: Order>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn an_item_is_replaced_or_appended() {
-    let db = database("upsert").await;
+#[bucket_testkit::test]
+async fn an_item_is_replaced_or_appended(db: Live) {
     for_all_orders!(as_in_a_map(&db));
 }
 
@@ -179,15 +180,13 @@ async fn at_once<T: Order>(db: &Database) {
     assert_eq!(orders.count(&0).await.unwrap(), 6);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn g1_racing_upserts_store_an_item_once() {
-    let db = database("upsert_at_once").await;
+#[bucket_testkit::test(multi_thread)]
+async fn g1_racing_upserts_store_an_item_once(db: Live) {
     for_all_orders!(at_once(&db));
 }
 
-#[tokio::test]
-async fn an_upsert_takes_one_round_trip() {
-    let (db, record) = recorded("upsert_round_trips").await;
+#[bucket_testkit::test]
+async fn an_upsert_takes_one_round_trip(Recorded(db, record): Recorded) {
     let orders = Numbered::buckets(&db).await.unwrap();
     // The first command of several updates asks for its session's number, once.
     orders.upsert_item(&Numbered::new(0, 1, 1)).await.unwrap();
@@ -205,9 +204,8 @@ async fn an_upsert_takes_one_round_trip() {
     assert_eq!(states(&orders).await, BTreeMap::from(expected));
 }
 
-#[tokio::test]
-async fn an_item_in_another_window_is_not_moved() {
-    let db = database("upsert_windows").await;
+#[bucket_testkit::test]
+async fn an_item_in_another_window_is_not_moved(db: Live) {
     let orders = created::<Windows>(&db).await;
     orders.upsert_item(&Windows::new(0, 1, 1)).await.unwrap();
     let mut late = Windows::new(0, 1, 2);
@@ -241,9 +239,8 @@ async fn in_transactions<T: Order>(db: &Database) {
     );
 }
 
-#[tokio::test]
-async fn a_transaction_upserts_all_or_nothing() {
-    let db = database("upsert_transactions").await;
+#[bucket_testkit::test]
+async fn a_transaction_upserts_all_or_nothing(db: Live) {
     for_all_orders!(in_transactions(&db));
 }
 
@@ -291,9 +288,8 @@ struct Large {
 }
 
 /// What items take beyond their shares stays right, whichever way an item is replaced.
-#[tokio::test]
-async fn large_items_and_small_ones_replace_each_other() {
-    let db = database("upsert_large").await;
+#[bucket_testkit::test]
+async fn large_items_and_small_ones_replace_each_other(db: Live) {
     let large = Large::buckets(&db).await.unwrap();
     let mut model = BTreeMap::new();
     for step in 0..60 {

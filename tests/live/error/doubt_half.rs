@@ -14,7 +14,7 @@ use futures_util::{TryStreamExt, future::join_all};
 
 use crate::{
     error::doubt_support::{Handles, Mark},
-    support::database::{database, documents},
+    support::database::{Live, documents},
 };
 
 const KEYS: i64 = 40;
@@ -81,9 +81,8 @@ async fn arrived(on: &Handles, failed: Vec<(i64, Error)>) -> usize {
         .count()
 }
 
-#[tokio::test]
-async fn appends_that_travelled_in_a_command_that_was_killed_are_in_doubt() {
-    let db = database("doubt_half_combined").await;
+#[bucket_testkit::test]
+async fn appends_that_travelled_in_a_command_that_was_killed_are_in_doubt(db: Live) {
     let (on, session) = blocked(&db).await;
     let items = Vec::from_iter((0..KEYS).map(|k| Mark::new(k, 100 + k)));
     let appends = join_all(
@@ -101,9 +100,8 @@ async fn appends_that_travelled_in_a_command_that_was_killed_are_in_doubt() {
     assert!(arrived(&on, failed.collect()).await > 0);
 }
 
-#[tokio::test]
-async fn items_of_a_load_whose_command_was_killed_are_in_doubt() {
-    let db = database("doubt_half_many").await;
+#[bucket_testkit::test]
+async fn items_of_a_load_whose_command_was_killed_are_in_doubt(db: Live) {
     // Which key comes first in a command is random.
     for _ in 0..10 {
         db.drop().await.unwrap();

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     error::doubt_support::{Book, Handles, Mark},
-    support::database::{database, documents},
+    support::database::{Live, documents},
 };
 
 /// How long the test kills operations.
@@ -136,9 +136,8 @@ fn numbers(documents: &[Document], array: &str) -> Vec<i64> {
     arrays.flatten().map(number).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_was_killed_and_is_stored_is_never_said_not_to_be() {
-    let db = database("doubt_killed").await;
+#[bucket_testkit::test(multi_thread)]
+async fn what_was_killed_and_is_stored_is_never_said_not_to_be(db: Live) {
     let on = Handles::new(&db).await;
     for id in 0..4 {
         let buyers = Vec::new();

@@ -3,7 +3,7 @@
 
 use crate::{
     outlier::support::{Book, books, fresh},
-    support::database::{database, documents, is_cluster, items, number, pages},
+    support::database::{Live, database, documents, is_cluster, items, number, pages},
 };
 use bucket_runtime::{
     Bucket, Buckets, Error, Outlier,
@@ -108,9 +108,8 @@ async fn missing_index<T: Entry>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn without_the_index_nothing_is_stored_until_the_collection_is_opened_again() {
-    let db = database("missing_index").await;
+#[bucket_testkit::test]
+async fn without_the_index_nothing_is_stored_until_the_collection_is_opened_again(db: Live) {
     missing_index::<Seconds10>(&db).await;
     missing_index::<Numbered10>(&db).await;
 }
@@ -177,9 +176,8 @@ async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
     assert!(refused::<Old>(db).await.is_capacity_mismatch());
 }
 
-#[tokio::test]
-async fn following_the_refusal_of_another_capacity_changes_the_capacity() {
-    let db = database("capacity").await;
+#[bucket_testkit::test]
+async fn following_the_refusal_of_another_capacity_changes_the_capacity(db: Live) {
     change_capacity::<Seconds10, Seconds5>(&db).await;
     change_capacity::<Seconds10, Seconds20>(&db).await;
     change_capacity::<Numbered10, Numbered5>(&db).await;
@@ -267,9 +265,8 @@ books! {
     Large(3, 5)
 }
 
-#[tokio::test]
-async fn outlier_extras_of_another_capacity_are_not_opened() {
-    let db = database("extras_capacity").await;
+#[bucket_testkit::test]
+async fn outlier_extras_of_another_capacity_are_not_opened(db: Live) {
     let books = fresh::<Small>(&db).await;
     books
         .insert(&Small::new(1, (0..9).collect()))

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     error::errors_stored::{Numbered, Text, numbered, text},
-    support::database::{database, documents, items},
+    support::database::{Live, database, documents, items},
 };
 
 const MB: usize = 1024 * 1024;
@@ -17,9 +17,8 @@ fn assert_too_large(error: &Error) {
 }
 
 /// 17 MB fit into no document, 30 MB into no command that carries an item, 50 MB into no message.
-#[tokio::test]
-async fn an_item_that_no_document_can_hold_is_too_large() {
-    let db = database("too_large").await;
+#[bucket_testkit::test]
+async fn an_item_that_no_document_can_hold_is_too_large(db: Live) {
     let texts = Text::buckets(&db).await.unwrap();
     let numbers = Numbered::buckets(&db).await.unwrap();
     for bytes in [16 * MB, 17 * MB, 30 * MB, 50 * MB] {
@@ -46,9 +45,8 @@ async fn an_item_that_no_document_can_hold_is_too_large() {
     assert_eq!(items(&texts, "big").await.last(), Some(&text("big", 2)));
 }
 
-#[tokio::test]
-async fn an_item_that_the_open_bucket_cannot_hold_opens_the_next_one() {
-    let db = database("bucket_too_large").await;
+#[bucket_testkit::test]
+async fn an_item_that_the_open_bucket_cannot_hold_opens_the_next_one(db: Live) {
     let texts = Text::buckets(&db).await.unwrap();
     let numbers = Numbered::buckets(&db).await.unwrap();
     for bytes in [9 * MB, 9 * MB, 1] {

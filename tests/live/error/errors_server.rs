@@ -15,12 +15,11 @@ use bucket_testkit::ReplicaSet;
 
 use crate::{
     error::errors::{Entry, Numbered10, Seconds10, append, read, refused},
-    support::database::{database, documents, is_cluster},
+    support::database::{Live, database, documents, is_cluster},
 };
 
-#[tokio::test]
-async fn several_open_buckets_are_refused_until_all_but_the_newest_are_sealed() {
-    let db = database("several_open").await;
+#[bucket_testkit::test]
+async fn several_open_buckets_are_refused_until_all_but_the_newest_are_sealed(db: Live) {
     let unguarded = db.collection::<Document>("entries");
     let bucket = |id: &str, n: i64| {
         let item = doc! { "at": DateTime::from_millis(0), "n": n };
@@ -47,9 +46,8 @@ async fn several_open_buckets_are_refused_until_all_but_the_newest_are_sealed() 
     assert_eq!(entries.latest("a").await.unwrap().unwrap().items.len(), 3);
 }
 
-#[tokio::test]
-async fn a_collection_that_takes_different_keys_for_equal_is_refused() {
-    let db = database("collation").await;
+#[bucket_testkit::test]
+async fn a_collection_that_takes_different_keys_for_equal_is_refused(db: Live) {
     let collation = Collation::builder()
         .locale("en")
         .strength(CollationStrength::Secondary);
@@ -150,9 +148,8 @@ async fn a_unique_index_of_the_users_own_refuses_an_item_and_harms_no_other() {
     own_unique_index::<Numbered10>(&db).await;
 }
 
-#[tokio::test]
-async fn a_view_is_refused() {
-    let db = database("view").await;
+#[bucket_testkit::test]
+async fn a_view_is_refused(db: Live) {
     db.create_collection("entries")
         .view_on("others".to_owned())
         .await
@@ -162,9 +159,8 @@ async fn a_view_is_refused() {
 }
 
 /// A capped collection deletes old documents by itself; if it accepts items, they must be readable.
-#[tokio::test]
-async fn a_capped_collection_is_refused_or_takes_items() {
-    let db = database("capped").await;
+#[bucket_testkit::test]
+async fn a_capped_collection_is_refused_or_takes_items(db: Live) {
     (db.create_collection("entries")
         .capped(true)
         .size(1 << 20)

@@ -7,7 +7,7 @@ use bucket_runtime::{
 };
 use futures_util::{StreamExt, TryStreamExt};
 
-use crate::support::database::{database, documents, items};
+use crate::support::database::{Live, database, documents, items};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(
@@ -158,9 +158,8 @@ async fn a_document_that_is_no_bucket_is_an_error_that_names_it_and_other_keys_a
 }
 
 /// G4: what another program stored among the ids of a key is not the key's, and `verify` lists it.
-#[tokio::test]
-async fn a_document_without_the_key_is_not_read_as_the_keys_and_is_listed() {
-    let db = database("other_documents").await;
+#[bucket_testkit::test]
+async fn a_document_without_the_key_is_not_read_as_the_keys_and_is_listed(db: Live) {
     let texts = Text::buckets(&db).await.unwrap();
     for mut other in documents_of_others() {
         // The index would refuse a second open bucket for "good", but not a full one.
@@ -243,9 +242,8 @@ async fn a_foreign_id_among_the_numbers_is_an_error_that_names_it() {
 /// An open bucket of the key whose id is outside the key's range. A change of the struct's id format
 /// leaves such buckets behind, and the manual's upsert creates them for a key that this library
 /// escapes. No read would ever find an item in there, so the append must be refused.
-#[tokio::test]
-async fn an_item_is_never_put_where_no_read_finds_it() {
-    let db = database("out_of_range").await;
+#[bucket_testkit::test]
+async fn an_item_is_never_put_where_no_read_finds_it(db: Live) {
     let texts = Text::buckets(&db).await.unwrap();
     let numbers = Numbered::buckets(&db).await.unwrap();
     let element = doc! { "at": DateTime::from_millis(0), "text": "x" };

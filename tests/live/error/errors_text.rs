@@ -13,7 +13,7 @@ use bucket_runtime::{
 
 use crate::{
     error::doubt_support::{Book, Handles, Mark, fail, fail_no_more, failing_server},
-    support::database::{database, is_cluster},
+    support::database::{Live, database, is_cluster},
 };
 
 /// Asserts that the text is one line for people, without the driver's details.
@@ -123,9 +123,8 @@ async fn a_write_concern_that_is_not_reached_names_its_code() {
     );
 }
 
-#[tokio::test]
-async fn a_parent_that_the_validator_refuses_names_the_code() {
-    let db = database("error_text_validator").await;
+#[bucket_testkit::test]
+async fn a_parent_that_the_validator_refuses_names_the_code(db: Live) {
     let strict = doc! { "create": "books", "validator": { "title": { "$type": "string" } } };
     db.run_command(strict).await.unwrap();
     let books = Book::outliers(&db).await.unwrap();

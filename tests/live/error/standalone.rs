@@ -1,11 +1,6 @@
 //! A standalone server, which has no retryable writes: everything works, nothing is repeated, and an
 //! append that was cut off is reported as maybe stored.
 
-use std::{
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-};
-
 use bucket_runtime::{
     Bucket, Buckets, Outlier,
     mongodb::{
@@ -14,77 +9,20 @@ use bucket_runtime::{
         options::ClientOptions,
     },
 };
+use bucket_testkit::Server;
 
 use crate::{
     append::combine_support::{
         Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, fresh, together,
     },
     support::{
-        database::{is_cluster, listening, server, wire_version},
+        database::listening,
         proxy::{
             Fate::{CutAfter, CutBefore},
             Proxy,
         },
     },
 };
-
-/// The mongod of the other tests, started again without a replica set. A shell ends it when the shell's
-/// input is closed, however this process ends.
-struct Standalone {
-    uri: String,
-    folder: PathBuf,
-    shell: Child,
-}
-
-impl Standalone {
-    /// `None` if the tests use somebody's own server, a `mongos`, or version 8.2, whose program needs
-    /// libraries beside it.
-    async fn start(test: &str) -> Option<Self> {
-        if !server().await.is_throw_away() || is_cluster().await || wire_version().await >= 25 {
-            return None;
-        }
-        let admin = server().await.database("admin").await.unwrap();
-        let options = admin
-            .run_command(doc! { "getCmdLineOpts": 1 })
-            .await
-            .unwrap();
-        let mongod = options.get_array("argv").unwrap()[0].as_str().unwrap();
-        let folder = format!("bucket-tests-{}-{test}", std::process::id());
-        let folder = std::env::temp_dir().join(folder);
-        std::fs::create_dir_all(folder.join("data")).unwrap();
-        // A port that was free a moment ago.
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port().to_string();
-        drop(listener);
-        let script = "folder=$1; shift; \"$@\" > \"$folder/log\" 2>&1 & pid=$!; \
-                      read -r _; kill -9 $pid; wait $pid; rm -rf \"$folder\"";
-        let shell = Command::new("/bin/sh")
-            .args(["-c", script, "standalone"])
-            .args([&folder, &PathBuf::from(mongod)])
-            .args(["--bind_ip", "127.0.0.1", "--port", &port, "--nounixsocket"])
-            .args(["--wiredTigerCacheSizeGB", "0.25", "--dbpath"])
-            .arg(folder.join("data"))
-            .env("LC_ALL", "C")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        Some(Self {
-            uri: format!("mongodb://127.0.0.1:{port}/?directConnection=true"),
-            folder,
-            shell,
-        })
-    }
-}
-
-impl Drop for Standalone {
-    fn drop(&mut self) {
-        drop(self.shell.stdin.take());
-        let _ = self.shell.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
 
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, bucket_runtime::Outlier)]
 #[outlier(collection = "albums", reference = "album", threshold = 5)]
@@ -170,12 +108,9 @@ async fn cut<T: Mark>(uri: &str) {
 }
 
 /// The calls that need transactions or change streams refuse before they send anything.
-#[tokio::test]
-async fn what_needs_a_replica_set_says_so_and_sends_nothing() {
-    let Some(standalone) = Standalone::start("standalone_needs").await else {
-        return;
-    };
-    let (options, record) = listening(ClientOptions::parse(&standalone.uri).await.unwrap());
+#[bucket_testkit::test(server = "6.0-standalone")]
+async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static Server) {
+    let (options, record) = listening(ClientOptions::parse(standalone.uri()).await.unwrap());
     let db = Client::with_options(options).unwrap().database("needs");
     let marks = fresh::<Seconds10>(&db).await;
     let albums = Album::outliers(&db).await.unwrap();
@@ -201,13 +136,10 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing() {
     assert!(sent.iter().all(|name| name == "hello"), "{sent:?}");
 }
 
-#[tokio::test]
-async fn on_a_standalone_server_nothing_is_numbered_or_repeated() {
-    let Some(standalone) = Standalone::start("standalone").await else {
-        return;
-    };
-    works::<Seconds10>(&standalone.uri).await;
-    works::<Numbered10>(&standalone.uri).await;
-    cut::<Seconds10>(&standalone.uri).await;
-    cut::<Numbered10>(&standalone.uri).await;
+#[bucket_testkit::test(server = "6.0-standalone")]
+async fn on_a_standalone_server_nothing_is_numbered_or_repeated(standalone: &'static Server) {
+    works::<Seconds10>(standalone.uri()).await;
+    works::<Numbered10>(standalone.uri()).await;
+    cut::<Seconds10>(standalone.uri()).await;
+    cut::<Numbered10>(standalone.uri()).await;
 }

@@ -10,7 +10,7 @@ use bucket_runtime::{
 use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::support::{
-    database::{database, dense_buckets, number},
+    database::{Live, database, dense_buckets, number},
     scale::scaled,
 };
 
@@ -185,9 +185,8 @@ async fn first_appends<T: Reading>(db: &Database) {
     assert_all_stored_once(&buckets, WRITERS * KEYS, KEYS).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn first_appends_of_fresh_keys() {
-    let db = database("first_appends").await;
+#[bucket_testkit::test(multi_thread)]
+async fn first_appends_of_fresh_keys(db: Live) {
     first_appends::<Seconds1000>(&db).await;
     first_appends::<Seconds10>(&db).await;
     first_appends::<Millis2>(&db).await;

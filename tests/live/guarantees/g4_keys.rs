@@ -14,7 +14,7 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::support::database::{database, documents, items, number, pages};
+use crate::support::database::{Live, database, documents, items, number, pages};
 
 pub(crate) trait Note: Bucket + Clone + PartialEq + Debug {
     fn new(key: Self::Key, at: DateTime, n: i64) -> Self;
@@ -138,9 +138,8 @@ pub(crate) async fn fresh<T: Note>(db: &Database) -> Buckets<T> {
     T::buckets_in(db.collection::<()>(name)).await.unwrap()
 }
 
-#[tokio::test]
-async fn integers_stay_apart_up_to_their_limits() {
-    let db = database("integer_keys").await;
+#[bucket_testkit::test]
+async fn integers_stay_apart_up_to_their_limits(db: Live) {
     let signed = [
         i64::MIN,
         i64::MIN + 1,
@@ -204,9 +203,8 @@ async fn an_integer_that_no_int64_holds_is_stored_as_a_decimal() {
     assert_eq!(others.count(), 1);
 }
 
-#[tokio::test]
-async fn bools_object_ids_and_uuids_stay_apart() {
-    let db = database("other_keys").await;
+#[bucket_testkit::test]
+async fn bools_object_ids_and_uuids_stay_apart(db: Live) {
     stay_apart(&fresh::<Flag>(&db).await, &[(true,), (false,)]).await;
     let bytes = |last: u8| [[0; 11].as_slice(), &[last]].concat().try_into().unwrap();
     let objects = [0, 1, 0x10, 0xff].map(|last| (ObjectId::from_bytes(bytes(last)),));

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     guarantees::g5_order::{Millis3, Numbered3, Seconds1, Seconds3, Tick, append, fresh, read},
-    support::database::{database, dense_buckets, number},
+    support::database::{Live, database, dense_buckets, number},
 };
 
 /// 32 tasks append 20 items each to one key. Every writer's own items come back in its order.
@@ -61,9 +61,8 @@ async fn numbers_count_from_zero_without_a_gap_whatever_the_contention() {
     assert_created_one_after_the_other(&buckets, |n| format!("5_{n:010}"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn suffixes_count_without_a_gap_whatever_the_contention() {
-    let db = database("suffixes_raced").await;
+#[bucket_testkit::test(multi_thread)]
+async fn suffixes_count_without_a_gap_whatever_the_contention(db: Live) {
     let suffix = |n: usize| {
         if n == 0 {
             String::new()
@@ -79,9 +78,8 @@ async fn suffixes_count_without_a_gap_whatever_the_contention() {
 
 /// When the numbers of a moment, or of a key, run out, an item is refused rather than stored where it
 /// would break the order.
-#[tokio::test]
-async fn ids_that_are_used_up_are_an_error() {
-    let db = database("used_up").await;
+#[bucket_testkit::test]
+async fn ids_that_are_used_up_are_an_error(db: Live) {
     let full = |id: &str, count: i32| {
         let items = vec![doc! { "at": DateTime::from_millis(0), "n": 1_i64 }; count as usize];
         doc! { "_id": id, "k": 5_i64, "count": count, "items": items }

@@ -9,7 +9,7 @@ use bucket_runtime::{
     },
 };
 
-use crate::support::database::{database, documents, ids, items, number};
+use crate::support::database::{Live, database, documents, ids, items, number};
 
 macro_rules! ticks {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -126,9 +126,8 @@ async fn ids_sort_as_times<T: Tick>(db: &Database, unit: i64) {
     assert_eq!(read(&ticks).await, expected);
 }
 
-#[tokio::test]
-async fn ids_sort_as_times_do_from_before_1970_to_the_limit() {
-    let db = database("order_of_times").await;
+#[bucket_testkit::test]
+async fn ids_sort_as_times_do_from_before_1970_to_the_limit(db: Live) {
     assert_ne!(
         moments().len() % 53,
         0,
@@ -138,9 +137,8 @@ async fn ids_sort_as_times_do_from_before_1970_to_the_limit() {
     ids_sort_as_times::<Millis1>(&db, 1).await;
 }
 
-#[tokio::test]
-async fn times_are_written_as_the_table_says() {
-    let db = database("id_texts").await;
+#[bucket_testkit::test]
+async fn times_are_written_as_the_table_says(db: Live) {
     let seconds = fresh::<Seconds1>(&db).await;
     let written = [
         (-10_000_000_000_000, "5_-0000000000"),
@@ -190,9 +188,8 @@ async fn refuses_past_the_width<T: Tick>(db: &Database) {
     assert_eq!(documents(ticks.collection()).await, []);
 }
 
-#[tokio::test]
-async fn a_time_past_the_width_is_refused() {
-    let db = database("past_the_width").await;
+#[bucket_testkit::test]
+async fn a_time_past_the_width_is_refused(db: Live) {
     refuses_past_the_width::<Seconds1>(&db).await;
     refuses_past_the_width::<Millis1>(&db).await;
 }

@@ -6,7 +6,7 @@ use bucket_runtime::{Bucket, Buckets, mongodb::bson::DateTime};
 use rand::Rng;
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, dense_buckets, number};
+use crate::support::database::{Live, dense_buckets, number};
 
 macro_rules! visits {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -114,9 +114,8 @@ async fn drop_at_random<T: Visit>(buckets: Buckets<T>) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn appends_dropped_at_random_points() {
-    let db = database("dropped").await;
+#[bucket_testkit::test(multi_thread)]
+async fn appends_dropped_at_random_points(db: Live) {
     drop_at_random(
         BySecond::buckets_in(db.collection::<()>("seconds"))
             .await

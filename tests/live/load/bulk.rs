@@ -13,7 +13,7 @@ use bucket_runtime::{
 use rand::Rng;
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, dense_buckets, items, number};
+use crate::support::database::{Live, dense_buckets, items, number};
 
 macro_rules! samples {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -110,9 +110,8 @@ async fn like_single_appends<T: Sample>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn bulk_loads_and_single_appends_store_the_same() {
-    let db = database("bulk_model").await;
+#[bucket_testkit::test]
+async fn bulk_loads_and_single_appends_store_the_same(db: Live) {
     like_single_appends::<Seconds1>(&db).await;
     like_single_appends::<Seconds2>(&db).await;
     like_single_appends::<Seconds10>(&db).await;
@@ -174,9 +173,8 @@ async fn beside_others<T: Sample>(db: &Database) {
     assert!(stored == all, "G1");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn g1_g2_g3_bulk_loads_beside_single_appends() {
-    let db = database("bulk_race").await;
+#[bucket_testkit::test(multi_thread)]
+async fn g1_g2_g3_bulk_loads_beside_single_appends(db: Live) {
     beside_others::<Seconds1>(&db).await;
     beside_others::<Seconds10>(&db).await;
     beside_others::<Millis3>(&db).await;
@@ -229,9 +227,8 @@ async fn dropped<T: Sample>(db: &Database) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn g6_bulk_loads_that_are_dropped() {
-    let db = database("bulk_dropped").await;
+#[bucket_testkit::test(multi_thread)]
+async fn g6_bulk_loads_that_are_dropped(db: Live) {
     dropped::<Seconds10>(&db).await;
     dropped::<Millis3>(&db).await;
     dropped::<Numbered3>(&db).await;

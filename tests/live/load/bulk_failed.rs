@@ -16,7 +16,7 @@ use crate::{
         Seconds20, assert_stored, fresh, stored,
     },
     error::errors_items::{Value, Valued},
-    support::database::{database, documents, is_cluster, number},
+    support::database::{Live, database, documents, is_cluster, number},
 };
 
 const N: i64 = 400;
@@ -112,9 +112,8 @@ async fn validator<T: Mark>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn items_that_a_validator_refuses_are_handed_back() {
-    let db = database("bulk_validator").await;
+#[bucket_testkit::test]
+async fn items_that_a_validator_refuses_are_handed_back(db: Live) {
     validator::<Seconds1>(&db).await;
     validator::<Seconds2>(&db).await;
     validator::<Seconds10>(&db).await;
@@ -136,9 +135,8 @@ async fn items_with_a_time_that_no_id_holds_are_handed_back() {
     assert_stored(&marks, good.map(|n| (n % 4, n))).await;
 }
 
-#[tokio::test]
-async fn items_that_are_no_bson_are_handed_back() {
-    let db = database("bulk_serialize").await;
+#[bucket_testkit::test]
+async fn items_that_are_no_bson_are_handed_back(db: Live) {
     let values = Valued::buckets(&db).await.unwrap();
     let value = |n| match n % 4 {
         1 => Value::Fails,
@@ -181,9 +179,8 @@ async fn too_large<T: Mark>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn a_too_large_item_is_handed_back_and_no_other() {
-    let db = database("bulk_too_large").await;
+#[bucket_testkit::test]
+async fn a_too_large_item_is_handed_back_and_no_other(db: Live) {
     too_large::<Seconds10>(&db).await;
     too_large::<Numbered10>(&db).await;
     too_large::<Numbered1>(&db).await;
@@ -207,9 +204,8 @@ async fn too_many<T: Mark>(db: &Database) {
     assert_eq!(stored, Vec::from_iter(0..60));
 }
 
-#[tokio::test]
-async fn of_items_that_together_exceed_a_document_all_are_stored() {
-    let db = database("bulk_too_many").await;
+#[bucket_testkit::test]
+async fn of_items_that_together_exceed_a_document_all_are_stored(db: Live) {
     too_many::<Seconds20>(&db).await;
     too_many::<Numbered20>(&db).await;
 }
@@ -247,9 +243,8 @@ async fn no_index<T: Mark>(db: &Database) {
     assert_eq!(documents(marks.collection()).await, []);
 }
 
-#[tokio::test]
-async fn without_the_open_index_nothing_is_stored() {
-    let db = database("bulk_no_index").await;
+#[bucket_testkit::test]
+async fn without_the_open_index_nothing_is_stored(db: Live) {
     no_index::<Seconds10>(&db).await;
     no_index::<Numbered10>(&db).await;
 }
@@ -270,9 +265,8 @@ async fn foreign<T: Mark>(db: &Database) {
     assert_stored(&marks, others.map(|n| (n % 5, n))).await;
 }
 
-#[tokio::test]
-async fn a_foreign_open_bucket_is_in_the_way_of_its_key_alone() {
-    let db = database("bulk_foreign").await;
+#[bucket_testkit::test]
+async fn a_foreign_open_bucket_is_in_the_way_of_its_key_alone(db: Live) {
     foreign::<Seconds10>(&db).await;
     foreign::<Numbered10>(&db).await;
 }

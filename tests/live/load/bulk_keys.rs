@@ -19,7 +19,7 @@ use crate::{
         },
         g4_texts::{PARTS, hostile},
     },
-    support::database::{database, dense_buckets, is_cluster, items, recorded},
+    support::database::{Live, dense_buckets, is_cluster, items, recorded},
 };
 
 const ROUNDS: i64 = 5;
@@ -52,9 +52,8 @@ where
     assert_eq!(dense_buckets(&notes).await.len(), keys.len());
 }
 
-#[tokio::test]
-async fn a_load_keeps_hostile_texts_apart() {
-    let db = database("bulk_hostile").await;
+#[bucket_testkit::test]
+async fn a_load_keeps_hostile_texts_apart(db: Live) {
     let keys = || hostile().into_iter().map(|text| (text,)).collect();
     load::<Seconds>(&db, keys()).await;
     load::<Millis>(&db, keys()).await;
@@ -62,9 +61,8 @@ async fn a_load_keeps_hostile_texts_apart() {
     load::<LongLiterals>(&db, keys()).await;
 }
 
-#[tokio::test]
-async fn a_load_keeps_several_key_fields_apart() {
-    let db = database("bulk_pairs").await;
+#[bucket_testkit::test]
+async fn a_load_keeps_several_key_fields_apart(db: Live) {
     let pairs = || {
         PARTS
             .iter()

@@ -15,7 +15,7 @@ use crate::{
     append::combine_support::{
         Mark, Millis10, NOON, Numbered1, Numbered10, Seconds10, assert_stored, fresh, stored,
     },
-    support::database::{database, ids, recorded},
+    support::database::{Live, Recorded, database, ids},
 };
 
 fn item<T: Mark>(n: i64) -> T {
@@ -53,9 +53,8 @@ async fn a_load_from_a_part_of_an_endless_stream() {
     assert_stored(&marks, (0..100).map(|n| (n % 3, n))).await;
 }
 
-#[tokio::test]
-async fn an_empty_load_sends_nothing() {
-    let (db, record) = recorded("bulk_empty").await;
+#[bucket_testkit::test]
+async fn an_empty_load_sends_nothing(Recorded(db, record): Recorded) {
     let marks = fresh::<Seconds10>(&db).await;
     record.take();
     assert_eq!(marks.append_many([]).await.unwrap(), 0);
@@ -87,9 +86,8 @@ async fn buffers<T: Mark>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn any_buffer_stores_the_same_and_progress_counts_what_is_stored() {
-    let db = database("bulk_buffers").await;
+#[bucket_testkit::test]
+async fn any_buffer_stores_the_same_and_progress_counts_what_is_stored(db: Live) {
     buffers::<Seconds10>(&db).await;
     buffers::<Millis10>(&db).await;
     buffers::<Numbered1>(&db).await;
@@ -97,9 +95,8 @@ async fn any_buffer_stores_the_same_and_progress_counts_what_is_stored() {
 }
 
 /// With a large buffer, a load writes whole buckets, many in a command.
-#[tokio::test]
-async fn a_load_takes_few_commands() {
-    let (db, record) = recorded("bulk_commands").await;
+#[bucket_testkit::test]
+async fn a_load_takes_few_commands(Recorded(db, record): Recorded) {
     for _ in 0..2 {
         let marks = fresh::<Numbered10>(&db).await;
         record.take();

@@ -12,7 +12,7 @@ use bucket_runtime::{
 };
 use rand::{Rng, seq::SliceRandom};
 
-use crate::support::database::{database, dense_buckets, documents, ids, items, server};
+use crate::support::database::{Live, dense_buckets, documents, ids, items, server};
 
 const URI: &str = "BUCKET_TESTS_IMPORT";
 
@@ -180,9 +180,8 @@ async fn imports<T: Ride>(db: &Database) {
     assert_eq!(left.unwrap(), 0, "records of finished work are left");
 }
 
-#[tokio::test]
-async fn a_flat_collection_is_imported_by_key_and_in_time_order() {
-    let db = database("import_flat").await;
+#[bucket_testkit::test]
+async fn a_flat_collection_is_imported_by_key_and_in_time_order(db: Live) {
     imports::<Seconds3>(&db).await;
     imports::<Seconds100>(&db).await;
     imports::<Millis1>(&db).await;
@@ -256,16 +255,14 @@ async fn import_that_is_dropped<T: Ride>(buckets: &Buckets<T>, flat: &Collection
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_import_that_is_dropped_and_killed_is_taken_up_where_it_was_left() {
-    let db = database("import_kill").await;
+#[bucket_testkit::test(multi_thread)]
+async fn an_import_that_is_dropped_and_killed_is_taken_up_where_it_was_left(db: Live) {
     is_taken_up::<Seconds3>(&db).await;
 }
 
 /// Each key has nine windows, and the import is dropped in the middle of one, or between two.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_import_into_windows_is_taken_up_where_it_was_left() {
-    let db = database("import_kill_windows").await;
+#[bucket_testkit::test(multi_thread)]
+async fn an_import_into_windows_is_taken_up_where_it_was_left(db: Live) {
     is_taken_up::<Windows3>(&db).await;
 }
 
@@ -286,9 +283,8 @@ async fn is_taken_up<T: Ride>(db: &Database) {
     assert_imported(&buckets, &expected).await;
 }
 
-#[tokio::test]
-async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_written() {
-    let db = database("import_taken").await;
+#[bucket_testkit::test]
+async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_written(db: Live) {
     fill(&db, 100).await;
     let buckets = fresh::<Numbered3>(&db).await;
     // Keys with nearby ids do not matter.
@@ -308,9 +304,8 @@ async fn a_target_that_holds_one_of_the_keys_is_refused_before_anything_is_writt
     assert_eq!(ids(&buckets).await, before);
 }
 
-#[tokio::test]
-async fn a_flat_document_that_is_no_item_is_named_and_once_corrected_it_goes_on() {
-    let db = database("import_no_item").await;
+#[bucket_testkit::test]
+async fn a_flat_document_that_is_no_item_is_named_and_once_corrected_it_goes_on(db: Live) {
     let expected = fill(&db, 300).await;
     let flat = flat_of(&db);
     let buckets = fresh::<Seconds3>(&db).await;
@@ -332,9 +327,8 @@ async fn a_flat_document_that_is_no_item_is_named_and_once_corrected_it_goes_on(
 }
 
 /// A live program appends to other keys during the import.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_writer_of_other_keys_is_not_in_the_way() {
-    let db = database("import_beside").await;
+#[bucket_testkit::test(multi_thread)]
+async fn a_writer_of_other_keys_is_not_in_the_way(db: Live) {
     let expected = fill(&db, 5_000).await;
     let buckets = fresh::<Seconds3>(&db).await;
     let live = buckets.clone();
@@ -366,9 +360,8 @@ async fn a_writer_of_other_keys_is_not_in_the_way() {
 }
 
 /// A dropped call may go on beside the call that takes over its work.
-#[tokio::test(flavor = "multi_thread")]
-async fn several_runs_at_a_time_store_each_item_once() {
-    let db = database("import_side_by_side").await;
+#[bucket_testkit::test(multi_thread)]
+async fn several_runs_at_a_time_store_each_item_once(db: Live) {
     let expected = fill(&db, 20_000).await;
     let buckets = fresh::<Seconds3>(&db).await;
     let runs = (0..4).map(|_| {
@@ -392,9 +385,8 @@ async fn several_runs_at_a_time_store_each_item_once() {
 }
 
 /// The docs of `import_flat` advise against this; yet nothing is lost, and the guarantees hold.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_writer_of_a_key_that_is_half_imported_is_joined() {
-    let db = database("import_joined").await;
+#[bucket_testkit::test(multi_thread)]
+async fn a_writer_of_a_key_that_is_half_imported_is_joined(db: Live) {
     let rides = (0..4_001).map(|n| flat(n, 1, "Bern", 1_698_321_600_000 + n * 10));
     flat_of(&db).insert_many(rides).await.unwrap();
     joined::<Seconds3>(&db).await;

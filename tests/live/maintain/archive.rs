@@ -12,7 +12,7 @@ use bucket_runtime::{
 use futures_util::{TryStreamExt, stream};
 use rand::Rng;
 
-use crate::support::database::{database, documents, items, number};
+use crate::support::database::{Live, documents, items, number};
 
 macro_rules! visits {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -162,9 +162,8 @@ async fn comes_back<T: Visit>(db: &Database) {
     assert_eq!(T::verify(db).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn g1_what_was_exported_comes_back_as_it_was_and_only_once() {
-    let db = database("archive_back").await;
+#[bucket_testkit::test]
+async fn g1_what_was_exported_comes_back_as_it_was_and_only_once(db: Live) {
     comes_back::<Seconds>(&db).await;
     db.drop().await.unwrap();
     comes_back::<Numbered>(&db).await;
@@ -204,9 +203,8 @@ async fn comes_back_later<T: Visit>(db: &Database) {
     assert_eq!(T::verify(db).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn g3_g5_old_buckets_come_back_before_the_newer_ones() {
-    let db = database("archive_later").await;
+#[bucket_testkit::test]
+async fn g3_g5_old_buckets_come_back_before_the_newer_ones(db: Live) {
     comes_back_later::<Seconds>(&db).await;
     db.drop().await.unwrap();
     comes_back_later::<Hours>(&db).await;
@@ -214,9 +212,8 @@ async fn g3_g5_old_buckets_come_back_before_the_newer_ones() {
     comes_back_later::<Numbered>(&db).await;
 }
 
-#[tokio::test]
-async fn g3_a_larger_capacity_leaves_one_bucket_open() {
-    let db = database("archive_larger").await;
+#[bucket_testkit::test]
+async fn g3_a_larger_capacity_leaves_one_bucket_open(db: Live) {
     let visits = filled::<Seconds>(&db).await;
     let lines = lines(&visits).await;
     db.drop().await.unwrap();
@@ -229,9 +226,8 @@ async fn g3_a_larger_capacity_leaves_one_bucket_open() {
     assert_eq!(all.last().unwrap().n, 50);
 }
 
-#[tokio::test]
-async fn only_the_windows_that_were_asked_for() {
-    let db = database("archive_windows").await;
+#[bucket_testkit::test]
+async fn only_the_windows_that_were_asked_for(db: Live) {
     let visits = filled::<Hours>(&db).await;
     let all = documents(visits.collection()).await;
     let hour = |bucket: &Document| *bucket.get_datetime("window").unwrap();
@@ -266,38 +262,34 @@ async fn only_the_windows_that_were_asked_for() {
     }
 }
 
-#[tokio::test]
-async fn a_line_that_is_no_bucket_is_named_and_what_was_before_it_is_stored() {
-    let db = database("archive_lines").await;
+#[bucket_testkit::test]
+async fn a_line_that_is_no_bucket_is_named_and_what_was_before_it_is_stored(db: Live) {
     let visits = filled::<Seconds>(&db).await;
     let good = lines(&visits).await;
-    let count = format!("\"count\":{{\"$numberInt\":\"{}\"}}", 3);
-    assert!(good[1].contains(&count), "{}", good[1]);
+    let count = "\"count\":{\"$numberInt\":\"3\"}";
+    let is_full = |line: &String| line.contains(count) && line.contains("\"_id\":\"a_1");
+    let place = good.iter().position(is_full).unwrap();
+    let edited = |from: &str, to: &str| good[place].replacen(from, to, 1);
     let wrong = [
         ("no json", "{".to_owned()),
         ("no bucket", "{\"_id\":\"a_1\"}".to_owned()),
         (
             "the count",
-            good[1].replacen(&count, "\"count\":{\"$numberInt\":\"2\"}", 1),
+            edited("{\"$numberInt\":\"3\"}", "{\"$numberInt\":\"2\"}"),
         ),
-        (
-            "another key's id",
-            good[1].replacen("\"_id\":\"a_", "\"_id\":\"b_", 1),
-        ),
-        (
-            "an item",
-            good[1].replacen("\"seconds\":", "\"second\":", 1),
-        ),
+        ("another key's id", edited("\"_id\":\"a_", "\"_id\":\"b_")),
+        ("an item", edited("\"seconds\":", "\"second\":")),
     ];
     for (what, wrong) in wrong {
-        assert_ne!(wrong, good[1], "{what}");
+        assert_ne!(wrong, good[place], "{what}");
         visits.collection().delete_many(doc! {}).await.unwrap();
         let mut edited = good.clone();
         edited.insert(0, String::new());
-        edited[2] = wrong;
+        edited[place + 1] = wrong;
+        let number = format!("line {} ", place + 2);
         let error = visits.import(file(&edited)).await.unwrap_err();
         assert!(
-            error.is_deserialize() && error.to_string().contains("line 3 "),
+            error.is_deserialize() && error.to_string().contains(&number),
             "{what}: {error}"
         );
         // Corrected.
@@ -336,9 +328,8 @@ async fn a_line_that_is_no_bucket_is_named_and_what_was_before_it_is_stored() {
 }
 
 /// G6: a call that was dropped, and the same lines again.
-#[tokio::test]
-async fn g6_an_import_that_was_dropped_goes_on() {
-    let db = database("archive_dropped").await;
+#[bucket_testkit::test]
+async fn g6_an_import_that_was_dropped_goes_on(db: Live) {
     let visits = visits::<Numbered>(&db).await;
     visits
         .append_many((0..9000).map(|n| Numbered::new("a", n)))

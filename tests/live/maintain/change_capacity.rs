@@ -10,7 +10,7 @@ use bucket_runtime::{
     },
 };
 
-use crate::support::database::{database, documents, items, number};
+use crate::support::database::{Live, database, documents, items, number};
 
 pub(crate) trait Trade: Bucket<Key = (i64,)> + Clone + Debug + PartialEq {
     fn new(customer: i64, n: i64) -> Self;
@@ -303,9 +303,8 @@ async fn a_call_that_was_broken_off_without_an_index_is_taken_up() {
     without_an_index::<Numbered10, Numbered25>("recap_crash_numbered").await;
 }
 
-#[tokio::test]
-async fn the_structs_validator_follows_and_another_one_stays() {
-    let db = database("recap_validator").await;
+#[bucket_testkit::test]
+async fn the_structs_validator_follows_and_another_one_stays(db: Live) {
     Timed10::create_collection(&db).await.unwrap();
     let old = filled::<Timed10>(&db).await;
     let model = all_numbers(&old).await;
@@ -327,9 +326,8 @@ async fn the_structs_validator_follows_and_another_one_stays() {
     );
 }
 
-#[tokio::test]
-async fn an_item_keeps_what_the_struct_does_not_know() {
-    let db = database("recap_unknown").await;
+#[bucket_testkit::test]
+async fn an_item_keeps_what_the_struct_does_not_know(db: Live) {
     let old = filled::<Timed10>(&db).await;
     let noted = doc! { "$set": { "items.3.note": "by hand" } };
     let many = doc! { "customer": 2, "count": 10 };
@@ -349,9 +347,8 @@ async fn an_item_keeps_what_the_struct_does_not_know() {
     assert_eq!(notes, found);
 }
 
-#[tokio::test]
-async fn a_key_that_cannot_be_read_is_left_and_named() {
-    let db = database("recap_left").await;
+#[bucket_testkit::test]
+async fn a_key_that_cannot_be_read_is_left_and_named(db: Live) {
     let old = filled::<Timed10>(&db).await;
     let broken = doc! { "$set": { "items.3.n": "three" } };
     raw(&old)

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::{
     maintain::change_capacity::{Timed7, Timed10, Timed25, Trade, is_sound, numbers},
-    support::database::database,
+    support::database::Live,
 };
 
 /// Makes the server stop in the middle of each index build, or go on.
@@ -128,9 +128,8 @@ async fn a_transaction_that_took_too_long_is_begun_again() {
 }
 
 /// A program that opens the collection while it has no open index creates one with its own capacity.
-#[tokio::test]
-async fn a_second_open_index_goes() {
-    let db = database("recap_second").await;
+#[bucket_testkit::test]
+async fn a_second_open_index_goes(db: Live) {
     validated(&db).await;
     Timed25::change_capacity(&db).await.unwrap();
     let bound = doc! { "count": { "$lt": 10 } };
@@ -152,9 +151,8 @@ async fn a_second_open_index_goes() {
 }
 
 /// Which call comes last is random; nothing is lost, and one more call sets the capacity.
-#[tokio::test(flavor = "multi_thread")]
-async fn two_calls_that_want_different_capacities_come_to_an_end() {
-    let db = database("recap_two_calls").await;
+#[bucket_testkit::test(multi_thread)]
+async fn two_calls_that_want_different_capacities_come_to_an_end(db: Live) {
     for _ in 0..10 {
         validated(&db).await;
         let (up, down) = (

@@ -13,7 +13,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, dense_buckets, documents, items, number};
+use crate::support::database::{Live, database, dense_buckets, documents, items, number};
 
 /// Too large for a signed 64-bit integer, so it is stored as a decimal.
 const LARGE: u64 = u64::MAX - 7;
@@ -193,9 +193,8 @@ fn append(n: i64) -> Document {
     }
 }
 
-#[tokio::test]
-async fn what_would_break_a_bucket_is_refused_from_any_writer() {
-    let db = database("validator_refuses").await;
+#[bucket_testkit::test]
+async fn what_would_break_a_bucket_is_refused_from_any_writer(db: Live) {
     let sales = created::<Windowed>(&db).await;
     let at = DateTime::now();
     for n in 0..6 {
@@ -258,9 +257,8 @@ async fn what_would_break_a_bucket_is_refused_from_any_writer() {
     assert_eq!(documents(raw).await.len(), 3);
 }
 
-#[tokio::test]
-async fn the_manuals_upsert_passes() {
-    let db = database("validator_manual").await;
+#[bucket_testkit::test]
+async fn the_manuals_upsert_passes(db: Live) {
     let plains = created::<Plain>(&db).await;
     for n in 0..7 {
         let at = DateTime::from_millis(1_698_321_600_000 + n * 1000);
@@ -290,9 +288,8 @@ async fn validator(db: &Database, name: &str) -> Option<Document> {
     found.pop().and_then(|found| found.options.validator)
 }
 
-#[tokio::test]
-async fn a_collection_that_is_there_gets_the_validator_and_its_buckets_go_on() {
-    let db = database("validator_later").await;
+#[bucket_testkit::test]
+async fn a_collection_that_is_there_gets_the_validator_and_its_buckets_go_on(db: Live) {
     // A bucket without rollups and without the time of the newest item, as older versions of the struct
     // wrote it.
     let sale = Timed::new(5, 0);
@@ -320,9 +317,8 @@ async fn a_collection_that_is_there_gets_the_validator_and_its_buckets_go_on() {
     assert_refused(&raw, new, doc! { "$set": { "count": 9 } }).await;
 }
 
-#[tokio::test]
-async fn it_is_made_once_by_whoever_comes_first() {
-    let db = database("validator_race").await;
+#[bucket_testkit::test]
+async fn it_is_made_once_by_whoever_comes_first(db: Live) {
     let mut tasks = JoinSet::new();
     for n in 0..8 {
         let db = db.clone();
@@ -340,9 +336,8 @@ async fn it_is_made_once_by_whoever_comes_first() {
     dense_buckets(&plains).await;
 }
 
-#[tokio::test]
-async fn another_validator_stays_and_the_error_says_what_replaces_it() {
-    let db = database("validator_other").await;
+#[bucket_testkit::test]
+async fn another_validator_stays_and_the_error_says_what_replaces_it(db: Live) {
     let theirs = doc! { "note": { "$ne": "bad" } };
     let create = db.create_collection("plain").validator(theirs.clone());
     create.await.unwrap();
@@ -370,9 +365,8 @@ async fn another_validator_stays_and_the_error_says_what_replaces_it() {
     assert!(!error.is_validator_conflict(), "{error}");
 }
 
-#[tokio::test]
-async fn options_of_the_driver_are_handed_on() {
-    let db = database("validator_options").await;
+#[bucket_testkit::test]
+async fn options_of_the_driver_are_handed_on(db: Live) {
     let zstd = doc! { "wiredTiger": { "configString": "block_compressor=zstd" } };
     let options = CreateCollectionOptions::builder()
         .storage_engine(zstd.clone())

@@ -11,7 +11,7 @@ use crate::{
     maintain::verify::{
         Note, Timed, Windowed, damage, for_each_ordinal, healthy, id, raw, repair, verify,
     },
-    support::database::{database, documents},
+    support::database::{Live, documents},
 };
 
 /// `verify` finds exactly this problem, and `repair` leaves the documents alone.
@@ -173,9 +173,8 @@ async fn a_key_under_an_older_name_is_one() {
     assert_eq!(verify(&notes).await, []);
 }
 
-#[tokio::test]
-async fn what_is_not_there_is_clean_and_an_index_for_something_else_is_an_error() {
-    let db = database("v_nothing").await;
+#[bucket_testkit::test]
+async fn what_is_not_there_is_clean_and_an_index_for_something_else_is_an_error(db: Live) {
     assert_eq!(Timed::verify(&db).await.unwrap(), []);
     assert_eq!(Timed::repair(&db).await.unwrap(), []);
     assert!(db.list_collection_names().await.unwrap().is_empty());

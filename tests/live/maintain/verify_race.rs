@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     manual::walk::{NOV_2, Side, Trade, manual_upsert, quantities, trade},
-    support::database::{database, documents, number},
+    support::database::{Live, documents, number},
 };
 
 const WRITERS: i32 = 32;
@@ -47,9 +47,8 @@ async fn open_ids(db: &Database) -> Vec<Bson> {
     ids.collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_collection_of_the_manuals_racing_upserts_is_verified_repaired_and_used() {
-    let db = database("verify_race").await;
+#[bucket_testkit::test(multi_thread)]
+async fn a_collection_of_the_manuals_racing_upserts_is_verified_repaired_and_used(db: Live) {
     // How many buckets a race leaves open is random.
     let mut first = 0;
     while open_ids(&db).await.len() < 2 {
@@ -80,9 +79,8 @@ async fn a_collection_of_the_manuals_racing_upserts_is_verified_repaired_and_use
     assert_eq!(Trade::verify(&db).await.unwrap(), []);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn repairs_beside_unguarded_writers_lose_nothing_and_end_when_these_do() {
-    let db = database("repair_race").await;
+#[bucket_testkit::test(multi_thread)]
+async fn repairs_beside_unguarded_writers_lose_nothing_and_end_when_these_do(db: Live) {
     let writers = race(&db, 0);
     let repairs = async {
         for _ in 0..5 {
@@ -101,9 +99,8 @@ async fn repairs_beside_unguarded_writers_lose_nothing_and_end_when_these_do() {
 }
 
 /// While guarded writers fill buckets and open others, `verify` finds no problem.
-#[tokio::test(flavor = "multi_thread")]
-async fn buckets_that_are_filled_while_others_are_opened_are_no_problem() {
-    let db = database("verify_beside").await;
+#[bucket_testkit::test(multi_thread)]
+async fn buckets_that_are_filled_while_others_are_opened_are_no_problem(db: Live) {
     let trades = Trade::buckets(&db).await.unwrap();
     let mut writers = JoinSet::new();
     for customer in 0..8 {

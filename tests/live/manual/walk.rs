@@ -12,7 +12,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{database, dense_buckets, documents, ids, items, number};
+use crate::support::database::{Live, database, dense_buckets, documents, ids, items, number};
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -124,9 +124,8 @@ pub(crate) async fn manual_upsert(
         .is_some())
 }
 
-#[tokio::test]
-async fn the_manuals_documents_load() {
-    let db = database("manual_load").await;
+#[bucket_testkit::test]
+async fn the_manuals_documents_load(db: Live) {
     let collection = db.collection::<Document>("trades");
     collection.insert_many(manual_documents()).await.unwrap();
     // The collection is older than the index.
@@ -142,9 +141,8 @@ async fn the_manuals_documents_load() {
 }
 
 /// The whole result on the page, with our append instead of its upsert.
-#[tokio::test]
-async fn an_append_joins_the_manuals_open_bucket() {
-    let db = database("manual_append").await;
+#[bucket_testkit::test]
+async fn an_append_joins_the_manuals_open_bucket(db: Live) {
     let collection = db.collection::<Document>("trades");
     collection.insert_many(manual_documents()).await.unwrap();
     let trades = Trade::buckets(&db).await.unwrap();
@@ -165,9 +163,8 @@ async fn an_append_joins_the_manuals_open_bucket() {
     assert_eq!(documents(&collection).await, [expected, other]);
 }
 
-#[tokio::test]
-async fn our_documents_have_the_manuals_shape_and_the_true_epoch_second() {
-    let db = database("manual_shape").await;
+#[bucket_testkit::test]
+async fn our_documents_have_the_manuals_shape_and_the_true_epoch_second(db: Live) {
     let trades = Trade::buckets(&db).await.unwrap();
     for trade in manual_trades() {
         trades.append(&trade).await.unwrap();

@@ -9,7 +9,7 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::{outlier::support::books, support::database::database};
+use crate::{outlier::support::books, support::database::Live};
 
 books! {
     Book50(50, 1000)
@@ -118,9 +118,8 @@ async fn told(db: &Database) -> (Option<u64>, String) {
     (advice.recommended, advice.reason())
 }
 
-#[tokio::test]
-async fn outlier_advice_on_few_outliers_is_the_least_threshold_that_sets_them_apart() {
-    let db = database("outlier_advise").await;
+#[bucket_testkit::test]
+async fn outlier_advice_on_few_outliers_is_the_least_threshold_that_sets_them_apart(db: Live) {
     // 985 arrays of up to 19 items, 5 of 30, and 10 of 5,000.
     let lengths = (0..985).map(|n| n % 20).chain([30; 5]).chain([5000; 10]);
     fill(&db, lengths).await;
@@ -141,9 +140,8 @@ async fn outlier_advice_on_few_outliers_is_the_least_threshold_that_sets_them_ap
     );
 }
 
-#[tokio::test]
-async fn outlier_advice_on_many_distributions_is_exact() {
-    let db = database("outlier_advise_many").await;
+#[bucket_testkit::test]
+async fn outlier_advice_on_many_distributions_is_exact(db: Live) {
     let mut recommendations = Vec::new();
     for lengths in [
         vec![3],
@@ -173,9 +171,8 @@ async fn outlier_advice_on_many_distributions_is_exact() {
     assert_eq!(recommendations, few);
 }
 
-#[tokio::test]
-async fn outlier_advice_on_nothing_and_on_missing_arrays() {
-    let db = database("outlier_advise_none").await;
+#[bucket_testkit::test]
+async fn outlier_advice_on_nothing_and_on_missing_arrays(db: Live) {
     let (recommended, reason) = told(&db).await;
     assert_eq!(recommended, None);
     assert!(reason.contains("no documents"), "{reason}");
@@ -212,9 +209,8 @@ async fn outlier_advice_changes_nothing_and_reads_by_one_command() {
 }
 
 /// Large figures fit, too.
-#[tokio::test]
-async fn outlier_advice_fits_into_100_columns() {
-    let db = database("outlier_advise_columns").await;
+#[bucket_testkit::test]
+async fn outlier_advice_fits_into_100_columns(db: Live) {
     for lengths in [
         vec![],
         vec![3],

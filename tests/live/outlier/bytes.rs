@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     outlier::support::verify,
-    support::database::{database, documents, number},
+    support::database::{Live, database, documents, number},
 };
 
 const MAX: i64 = 5000;
@@ -87,9 +87,8 @@ fn with_another(parent: &Document, bytes: usize) -> i64 {
         .len() as i64
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn o1_o2_o4_notes_of_any_size_by_many_writers() {
-    let db = database("outlier_bytes").await;
+#[bucket_testkit::test(multi_thread)]
+async fn o1_o2_o4_notes_of_any_size_by_many_writers(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     for (id, title) in [(1, 10), (2, 4000), (3, 6000)] {
         books.insert(&book(id, title, Vec::new())).await.unwrap();
@@ -138,9 +137,8 @@ async fn o1_o2_o4_notes_of_any_size_by_many_writers() {
     }
 }
 
-#[tokio::test]
-async fn a_parent_is_flagged_when_the_next_note_does_not_fit_and_not_before() {
-    let db = database("outlier_bytes_next").await;
+#[bucket_testkit::test]
+async fn a_parent_is_flagged_when_the_next_note_does_not_fit_and_not_before(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     books.insert(&book(1, 10, Vec::new())).await.unwrap();
     let stored = async || documents(books.collection()).await.remove(0);
@@ -171,9 +169,8 @@ async fn a_parent_is_flagged_when_the_next_note_does_not_fit_and_not_before() {
     bounded(&books, 0).await;
 }
 
-#[tokio::test]
-async fn a_parent_is_inserted_with_as_many_as_fit() {
-    let db = database("outlier_bytes_inserted").await;
+#[bucket_testkit::test]
+async fn a_parent_is_inserted_with_as_many_as_fit(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     for (id, title, kept) in [(1, 10, 4), (2, 2500, 2), (3, 7000, 0)] {
         let notes: Vec<_> = (0..20).map(|n| note(0, n, 1000)).collect();
@@ -187,9 +184,8 @@ async fn a_parent_is_inserted_with_as_many_as_fit() {
     bounded(&books, 7000).await;
 }
 
-#[tokio::test]
-async fn what_no_document_can_hold_is_refused_and_handed_back() {
-    let db = database("outlier_bytes_refused").await;
+#[bucket_testkit::test]
+async fn what_no_document_can_hold_is_refused_and_handed_back(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     let huge = "x".repeat(5000);
     let whole = book(1, 1, vec!["a".to_owned(), huge.clone()]);
@@ -210,9 +206,8 @@ async fn what_no_document_can_hold_is_refused_and_handed_back() {
     assert!(!parent.contains_key("has_extras"), "{parent}");
 }
 
-#[tokio::test]
-async fn what_is_too_large_already_is_split() {
-    let db = database("outlier_bytes_split").await;
+#[bucket_testkit::test]
+async fn what_is_too_large_already_is_split(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     let raw = books.collection().clone_with_type::<Document>();
     let mut all = Vec::new();
@@ -288,9 +283,8 @@ async fn full_documents_are_no_larger_than_proved() {
     assert!(largest.iter().any(|bytes| *bytes > 3500), "{largest:?}");
 }
 
-#[tokio::test]
-async fn what_is_longer_than_max_len_is_refused_before_anything_is_sent() {
-    let db = database("outlier_max_len").await;
+#[bucket_testkit::test]
+async fn what_is_longer_than_max_len_is_refused_before_anything_is_sent(db: Live) {
     let all = Proved::outliers(&db).await.unwrap();
     let fit = Proved {
         id: "a".into(),

@@ -15,7 +15,7 @@ use crate::{
         errors_items::{Album, album},
         support::{Book, books, fresh, reads_agree, stored},
     },
-    support::database::{database, documents},
+    support::database::{Live, database, documents},
 };
 
 books! {
@@ -74,9 +74,8 @@ async fn outlier_a_unique_index_of_the_users_own_refuses_a_parent() {
     assert_eq!(stored(&books).await.len(), 1);
 }
 
-#[tokio::test]
-async fn outlier_a_document_of_another_type_is_named_by_its_id() {
-    let db = database("outlier_wrong_type").await;
+#[bucket_testkit::test]
+async fn outlier_a_document_of_another_type_is_named_by_its_id(db: Live) {
     let books = fresh::<Book3>(&db).await;
     for (id, bad) in [
         (41, doc! { "title": "t", "buyers": "none" }),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 
 use crate::{
     outlier::support::{fresh, verify},
-    support::database::{database, documents},
+    support::database::{Live, database, documents},
 };
 
 const MB: usize = 1024 * 1024;
@@ -143,9 +143,8 @@ async fn outlier_push_many_hands_back_exactly_what_is_not_stored() {
     assert_eq!(verify(&albums).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn outlier_an_insert_that_fails_in_its_extras_says_how_many_are_stored() {
-    let db = database("outlier_stored").await;
+#[bucket_testkit::test]
+async fn outlier_an_insert_that_fails_in_its_extras_says_how_many_are_stored(db: Live) {
     let albums = fresh::<Album>(&db).await;
     // Somebody else's validator, unknown to the library.
     let is_short = doc! { "$lt": [{ "$strLenBytes": "$$this" }, 1000] };

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     outlier::support::verify,
-    support::database::{database, number},
+    support::database::{Live, database, number},
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
@@ -154,9 +154,8 @@ where
     crate::outlier::support::fresh::<Log<K>>(db).await
 }
 
-#[tokio::test]
-async fn outlier_ids_of_all_types_stay_apart() {
-    let db = database("outlier_ids").await;
+#[bucket_testkit::test]
+async fn outlier_ids_of_all_types_stay_apart(db: Live) {
     let integers = [
         i64::MIN,
         -12,

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::{
     outlier::support::{Book, Stored, books, dense, fresh, reads_agree, stored, verify},
     support::{
-        database::{database, number},
+        database::{Live, database, number},
         scale::scaled,
     },
 };
@@ -23,9 +23,8 @@ async fn one<T: Book>(books: &Outliers<T>) -> Stored {
     stored(books).await.remove(&7).unwrap()
 }
 
-#[tokio::test]
-async fn outlier_single_pushes_come_back_in_their_order() {
-    let db = database("outlier_order_single").await;
+#[bucket_testkit::test]
+async fn outlier_single_pushes_come_back_in_their_order(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books.insert(&Book3x2::new(7, vec![])).await.unwrap();
     for value in 0..30 {
@@ -66,9 +65,8 @@ async fn outlier_push_many_of_all_sizes_comes_back_in_order() {
     all_sizes::<Book4x5>(11).await;
 }
 
-#[tokio::test]
-async fn outlier_push_many_of_several_capacities_comes_back_in_order() {
-    let db = database("outlier_order_many").await;
+#[bucket_testkit::test]
+async fn outlier_push_many_of_several_capacities_comes_back_in_order(db: Live) {
     let books = fresh::<Book50x1000>(&db).await;
     books.insert(&Book50x1000::new(7, vec![])).await.unwrap();
     let mut pushed = 0;
@@ -81,9 +79,8 @@ async fn outlier_push_many_of_several_capacities_comes_back_in_order() {
 }
 
 /// A full page is sealed when a value is removed from it: later values must not come before others.
-#[tokio::test]
-async fn outlier_what_is_removed_leaves_room_that_nobody_fills() {
-    let db = database("outlier_order_removed").await;
+#[bucket_testkit::test]
+async fn outlier_what_is_removed_leaves_room_that_nobody_fills(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books
         .insert(&Book3x2::new(7, (0..9).collect()))
@@ -148,9 +145,8 @@ async fn outlier_what_is_removed_leaves_room_that_nobody_fills() {
     assert_eq!(verify(&books).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn outlier_a_full_parent_without_extras_takes_values_again_after_a_removal() {
-    let db = database("outlier_order_refill").await;
+#[bucket_testkit::test]
+async fn outlier_a_full_parent_without_extras_takes_values_again_after_a_removal(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books.insert(&Book3x2::new(7, vec![0, 1, 2])).await.unwrap();
     books.remove(&7, 1).await.unwrap();

@@ -10,7 +10,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{documents, explain, is_cluster, number, recorded};
+use crate::support::database::{Recorded, documents, explain, is_cluster, number, recorded};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[serde(rename_all = "camelCase")]
@@ -60,9 +60,10 @@ fn to(expected: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-#[tokio::test]
-async fn outlier_an_insert_of_a_typical_parent_is_one_insert_of_what_serde_writes() {
-    let (db, record) = recorded("outlier_plan_insert").await;
+#[bucket_testkit::test]
+async fn outlier_an_insert_of_a_typical_parent_is_one_insert_of_what_serde_writes(
+    Recorded(db, record): Recorded,
+) {
     let albums = Album::outliers(&db).await.unwrap();
     for (id, listeners) in [(1, 0), (2, 3), (3, 50)] {
         record.take();
@@ -95,9 +96,8 @@ async fn outlier_an_insert_of_a_typical_parent_is_one_insert_of_what_serde_write
     assert!(commands.len() <= 4, "{commands:?}");
 }
 
-#[tokio::test]
-async fn outlier_a_push_is_one_command() {
-    let (db, record) = recorded("outlier_plan_push").await;
+#[bucket_testkit::test]
+async fn outlier_a_push_is_one_command(Recorded(db, record): Recorded) {
     let albums = Album::outliers(&db).await.unwrap();
     albums.insert(&album(1, 0)).await.unwrap();
     record.take();

@@ -18,7 +18,7 @@ use crate::{
     outlier::support::{
         Book, Stored, assert_in_order, books, dense, fresh, items, reads_agree, verify,
     },
-    support::database::database,
+    support::database::{Live, database},
 };
 
 const WRITERS: i64 = 32;
@@ -139,9 +139,8 @@ races! {
     outlier_threshold_1000: Book1000x1 Book1000x10 Book1000x1000;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn outlier_a_parent_for_each_task() {
-    let db = database("outlier_own_parents").await;
+#[bucket_testkit::test(multi_thread)]
+async fn outlier_a_parent_for_each_task(db: Live) {
     race::<Book1x10>(&db, WRITERS).await;
     race::<Book50x10>(&db, WRITERS).await;
     race::<Book50x1000>(&db, WRITERS).await;
@@ -180,9 +179,8 @@ async fn first_pushes<T: Book>(db: &Database, begin: usize) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn outlier_first_pushes_of_fresh_parents_at_one_instant() {
-    let db = database("outlier_first_pushes").await;
+#[bucket_testkit::test(multi_thread)]
+async fn outlier_first_pushes_of_fresh_parents_at_one_instant(db: Live) {
     first_pushes::<Book1x1000>(&db, 0).await;
     first_pushes::<Book2x10>(&db, 2).await;
     first_pushes::<Book50x10>(&db, 30).await;
@@ -222,9 +220,8 @@ async fn many_at_once<T: Book>(db: &Database) {
     dense(&books).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn outlier_many_values_at_once() {
-    let db = database("outlier_many_at_once").await;
+#[bucket_testkit::test(multi_thread)]
+async fn outlier_many_values_at_once(db: Live) {
     many_at_once::<Book2x10>(&db).await;
     many_at_once::<Book50x10>(&db).await;
     many_at_once::<Book50x1000>(&db).await;

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{Book, books, dense, fresh, reads_agree, stored},
-    support::database::{database, documents, recorded},
+    support::database::{Recorded, database, documents},
 };
 
 books! {
@@ -73,9 +73,8 @@ async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
     assert!(error.is_not_found(), "{error}");
 }
 
-#[tokio::test]
-async fn outlier_every_call_is_sent_in_the_session() {
-    let (db, record) = recorded("outlier_sessions").await;
+#[bucket_testkit::test]
+async fn outlier_every_call_is_sent_in_the_session(Recorded(db, record): Recorded) {
     let books = Book3::outliers(&db).await.unwrap();
     let mut session = books.collection().client().start_session().await.unwrap();
     record.take();

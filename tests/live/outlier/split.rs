@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{assert_in_order, books, fresh, items, reads_agree, stored, verify},
-    support::database::{database, server},
+    support::database::{Live, database, server},
 };
 
 const PARENTS: i64 = 2000;
@@ -134,9 +134,8 @@ async fn split_in_a_process_that_is_killed(db: &str) {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn outlier_two_thousand_parents_are_split_while_others_push() {
-    let db = database("outlier_split").await;
+#[bucket_testkit::test(multi_thread)]
+async fn outlier_two_thousand_parents_are_split_while_others_push(db: Live) {
     let books = fresh::<Book50>(&db).await;
     let parents: Vec<_> = (0..PARENTS)
         .map(|id| parent(id, if is_long(id) { LONG } else { id % 50 }))

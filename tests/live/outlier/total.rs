@@ -22,7 +22,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::support::database::{database, number, recorded};
+use crate::support::database::{Live, Recorded, number};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[serde(rename_all = "camelCase")]
@@ -132,9 +132,8 @@ async fn call(books: &Outliers<Book>, n: usize) {
     }
 }
 
-#[tokio::test]
-async fn o1_the_total_is_true_at_every_moment() {
-    let db = database("outlier_total").await;
+#[bucket_testkit::test]
+async fn o1_the_total_is_true_at_every_moment(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     books.insert(&book(0, 0)).await.unwrap();
     books.insert(&book(1, 9)).await.unwrap();
@@ -185,9 +184,8 @@ async fn o1_the_total_is_true_at_every_moment() {
     assert_eq!(Book::verify(&db).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn o1_calls_one_after_the_other_count_what_they_do() {
-    let db = database("outlier_total_calls").await;
+#[bucket_testkit::test]
+async fn o1_calls_one_after_the_other_count_what_they_do(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     books.insert(&book(5, 2)).await.unwrap();
     let total = async || books.get(&5).await.unwrap().unwrap().document.times_sold;
@@ -219,9 +217,8 @@ async fn o1_calls_one_after_the_other_count_what_they_do() {
     assert_eq!(extras.await.unwrap(), 0);
 }
 
-#[tokio::test]
-async fn a_list_of_parents_shows_totals_without_a_look_at_extras() {
-    let (db, record) = recorded("outlier_total_list").await;
+#[bucket_testkit::test]
+async fn a_list_of_parents_shows_totals_without_a_look_at_extras(Recorded(db, record): Recorded) {
     let books = Book::outliers(&db).await.unwrap();
     for id in 0..5 {
         books.insert(&book(id, id as usize * 4)).await.unwrap();
@@ -246,9 +243,8 @@ async fn a_list_of_parents_shows_totals_without_a_look_at_extras() {
     assert_eq!(record.names(), ["update", "update", "commitTransaction"]);
 }
 
-#[tokio::test]
-async fn totals_follow_the_callers_transactions() {
-    let db = database("outlier_total_sessions").await;
+#[bucket_testkit::test]
+async fn totals_follow_the_callers_transactions(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     books.insert(&book(1, 5)).await.unwrap();
     let mut session = db.client().start_session().await.unwrap();
@@ -285,9 +281,8 @@ async fn totals_follow_the_callers_transactions() {
     assert_eq!(totals(&books).await, BTreeMap::from([(1, 7), (2, 8)]));
 }
 
-#[tokio::test]
-async fn o1_verify_finds_wrong_totals_and_repair_corrects_them() {
-    let db = database("outlier_total_verify").await;
+#[bucket_testkit::test]
+async fn o1_verify_finds_wrong_totals_and_repair_corrects_them(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     for id in 0..4 {
         books.insert(&book(id, id as usize * 3)).await.unwrap();
@@ -353,9 +348,8 @@ struct Smaller {
     times_sold: u64,
 }
 
-#[tokio::test]
-async fn a_split_leaves_totals_as_they_are() {
-    let db = database("outlier_total_split").await;
+#[bucket_testkit::test]
+async fn a_split_leaves_totals_as_they_are(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     books.insert(&book(1, 3)).await.unwrap();
     books.insert(&book(2, 9)).await.unwrap();

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     outlier::support::{fresh, verify},
-    support::database::database,
+    support::database::{Live, database},
 };
 
 /// A parent with items of any type.
@@ -212,9 +212,8 @@ struct Thread {
     closed_at: Option<DateTime>,
 }
 
-#[tokio::test]
-async fn outlier_the_flag_may_be_a_field_and_all_names_may_be_chosen() {
-    let db = database("outlier_flag_field").await;
+#[bucket_testkit::test]
+async fn outlier_the_flag_may_be_a_field_and_all_names_may_be_chosen(db: Live) {
     let threads = Thread::outliers(&db).await.unwrap();
     let thread = |posts: usize, is_long| Thread {
         thread_id: "a".into(),

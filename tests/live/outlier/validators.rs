@@ -12,7 +12,7 @@ use bucket_runtime::{
 
 use crate::{
     outlier::support::{Book, books, items, repair, survey},
-    support::database::{database, documents, number},
+    support::database::{Live, documents, number},
 };
 
 books! { Short(3, 2) }
@@ -34,9 +34,8 @@ async fn assert_refused(collection: &Collection<Document>, filter: Document, upd
     assert_eq!(documents(collection).await, before, "{said}");
 }
 
-#[tokio::test]
-async fn no_write_of_the_library_is_refused() {
-    let db = database("outlier_validator_writes").await;
+#[bucket_testkit::test]
+async fn no_write_of_the_library_is_refused(db: Live) {
     let raw = db.collection::<Document>("books");
     // Parents that are too long already, written by the manual's commands.
     for id in [70, 71] {
@@ -87,9 +86,8 @@ async fn no_write_of_the_library_is_refused() {
     survey(&books).await;
 }
 
-#[tokio::test]
-async fn what_would_break_the_threshold_or_the_extras_is_refused_from_any_writer() {
-    let db = database("outlier_validator_refuses").await;
+#[bucket_testkit::test]
+async fn what_would_break_the_threshold_or_the_extras_is_refused_from_any_writer(db: Live) {
     Short::create_collections(&db).await.unwrap();
     let books = Short::outliers(&db).await.unwrap();
     let book = Short::new(1, (0..6).collect());

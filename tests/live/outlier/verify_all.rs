@@ -10,7 +10,7 @@ use crate::{
         support::{items, repair, verify},
         verify::{Book3, healthy, update},
     },
-    support::database::database,
+    support::database::Live,
 };
 
 #[tokio::test]
@@ -108,9 +108,8 @@ async fn outlier_a_parent_with_an_id_of_another_type_is_listed() {
 
 /// O4: extras are buckets, and verified as such. If a parent has two open documents, the extras cannot
 /// be opened.
-#[tokio::test]
-async fn outlier_extras_that_do_not_open_are_listed_and_repaired() {
-    let db = database("outlier_verify_extras").await;
+#[bucket_testkit::test]
+async fn outlier_extras_that_do_not_open_are_listed_and_repaired(db: Live) {
     let parent = doc! { "_id": 1_i64, "title": "", "buyers": [0_i64, 1, 2], "has_extras": true };
     let parents = db.collection::<Document>(Book3::SPEC.collection);
     parents.insert_one(parent).await.unwrap();

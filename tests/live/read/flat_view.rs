@@ -19,7 +19,7 @@ use crate::{
         query_random::{Change, Query, changes, queries},
     },
     support::{
-        database::{database, explain, is_cluster, number, recorded},
+        database::{Live, database, explain, is_cluster, number, recorded},
         scale::scaled,
     },
 };
@@ -102,9 +102,8 @@ async fn all(collection: &Collection<Document>) -> Vec<Document> {
 
 /// Fields of items may have the names of bucket fields, even `_id`. A key that an older document holds
 /// under a former name is shown under the present name.
-#[tokio::test]
-async fn names_of_buckets_and_of_items_do_not_meet() {
-    let db = database("view_names").await;
+#[bucket_testkit::test]
+async fn names_of_buckets_and_of_items_do_not_meet(db: Live) {
     let buckets = Own::buckets(&db).await.unwrap();
     for n in 0..4 {
         let (sensor, history) = (1, "h".to_owned());
@@ -141,9 +140,8 @@ async fn names_of_buckets_and_of_items_do_not_meet() {
 }
 
 /// A flattened map may hold unexpected names, and even those of the key.
-#[tokio::test]
-async fn flattened_fields_are_shown_and_the_key_counts() {
-    let db = database("view_flatten").await;
+#[bucket_testkit::test]
+async fn flattened_fields_are_shown_and_the_key_counts(db: Live) {
     let buckets = Tagged::buckets(&db).await.unwrap();
     let rest = [("sensor", 99.into()), ("color", "red".into())];
     let rest = rest.map(|(name, value): (&str, Bson)| (name.to_owned(), value));
@@ -165,9 +163,8 @@ async fn flattened_fields_are_shown_and_the_key_counts() {
 }
 
 /// Everybody who asks for the view gets the same one; nothing else is ever changed.
-#[tokio::test]
-async fn a_name_that_is_taken_is_an_error_unless_it_is_this_view() {
-    let db = database("view_taken").await;
+#[bucket_testkit::test]
+async fn a_name_that_is_taken_is_an_error_unless_it_is_this_view(db: Live) {
     let buckets = Numbered::buckets(&db).await.unwrap();
     buckets.create_view("flat").await.unwrap();
     buckets.create_view("flat").await.unwrap();

@@ -14,7 +14,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use crate::support::database::{database, documents, is_cluster, items, number, recorded};
+use crate::support::database::{Live, Recorded, documents, is_cluster, items, number};
 
 /// What the structs below have in common.
 trait Line: Bucket<Key = (i64,)> + std::fmt::Debug + PartialEq {
@@ -251,9 +251,8 @@ async fn cases() -> u64 {
     }
 }
 
-#[tokio::test]
-async fn g1_a_read_goes_on_where_another_one_was() {
-    let db = database("item_tokens").await;
+#[bucket_testkit::test]
+async fn g1_a_read_goes_on_where_another_one_was(db: Live) {
     let start: u64 = rand::random();
     for seed in (0..cases().await).map(|n| start.wrapping_add(n)) {
         go_on::<Seconds>(&db, seed).await;
@@ -272,9 +271,8 @@ async fn numbers(db: &Database, items: i64) -> Buckets<Numbers> {
     lines
 }
 
-#[tokio::test]
-async fn pages_of_items_lead_through_a_list_and_back() {
-    let db = database("item_pages").await;
+#[bucket_testkit::test]
+async fn pages_of_items_lead_through_a_list_and_back(db: Live) {
     let lines = numbers(&db, 50).await;
     for (filter, limit) in [
         (Filter::default(), 7),
@@ -311,9 +309,8 @@ async fn pages_of_items_lead_through_a_list_and_back() {
     }
 }
 
-#[tokio::test]
-async fn a_page_stays_between_its_neighbours_while_items_come_and_go() {
-    let db = database("item_pages_changed").await;
+#[bucket_testkit::test]
+async fn a_page_stays_between_its_neighbours_while_items_come_and_go(db: Live) {
     let lines = numbers(&db, 40).await;
     let first = lines.items(&1).page_of_items(10).await.unwrap();
     let second = lines
@@ -361,9 +358,8 @@ struct Color {
     n: i64,
 }
 
-#[tokio::test]
-async fn late_items_come_after_the_last_one_even_if_an_empty_bucket_follows() {
-    let db = database("item_tokens_empty_bucket").await;
+#[bucket_testkit::test]
+async fn late_items_come_after_the_last_one_even_if_an_empty_bucket_follows(db: Live) {
     let lines = Windows::buckets(&db).await.unwrap();
     let line = |n: i64, second: i64| Windows {
         owner: 1,
@@ -389,9 +385,8 @@ async fn late_items_come_after_the_last_one_even_if_an_empty_bucket_follows() {
     assert_eq!(rest, [line(3, 7)]);
 }
 
-#[tokio::test]
-async fn g4_a_token_of_another_list_is_refused() {
-    let db = database("item_tokens_refused").await;
+#[bucket_testkit::test]
+async fn g4_a_token_of_another_list_is_refused(db: Live) {
     let lines = numbers(&db, 30).await;
     lines.append(&Numbers::new(12, 0, 1)).await.unwrap();
     let other = Numbers::buckets_in(db.collection::<Document>("others"))
@@ -430,9 +425,8 @@ async fn g4_a_token_of_another_list_is_refused() {
     assert!(page.err().unwrap().is_token_mismatch());
 }
 
-#[tokio::test]
-async fn g4_a_token_that_a_visitor_made_up_stays_in_its_list() {
-    let db = database("item_tokens_made_up").await;
+#[bucket_testkit::test]
+async fn g4_a_token_that_a_visitor_made_up_stays_in_its_list(db: Live) {
     let lines = numbers(&db, 30).await;
     for n in 0..30 {
         lines.append(&Numbers::new(12, 100 + n, 1)).await.unwrap();
@@ -464,9 +458,8 @@ async fn g4_a_token_that_a_visitor_made_up_stays_in_its_list() {
     assert!(read > 0);
 }
 
-#[tokio::test]
-async fn parts_have_tokens_and_pages() {
-    let db = database("item_tokens_parts").await;
+#[bucket_testkit::test]
+async fn parts_have_tokens_and_pages(db: Live) {
     let lines = numbers(&db, 30).await;
     let list = || lines.items(&1).filter(Numbers::colored(0));
     let page = list().parts::<Color>().page_of_items(4).await.unwrap();
@@ -506,9 +499,8 @@ struct State {
     on: bool,
 }
 
-#[tokio::test]
-async fn equal_items_are_told_apart_by_their_number() {
-    let db = database("item_tokens_equal").await;
+#[bucket_testkit::test]
+async fn equal_items_are_told_apart_by_their_number(db: Live) {
     let states = State::buckets(&db).await.unwrap();
     let all = (0..20).map(|n| State {
         sensor: 1,
@@ -542,9 +534,8 @@ struct Order {
     state: String,
 }
 
-#[tokio::test]
-async fn a_unique_field_finds_an_item_that_was_changed() {
-    let db = database("item_tokens_unique").await;
+#[bucket_testkit::test]
+async fn a_unique_field_finds_an_item_that_was_changed(db: Live) {
     let orders = Order::buckets(&db).await.unwrap();
     let order = |number| Order {
         customer: 1,
@@ -568,9 +559,8 @@ async fn a_unique_field_finds_an_item_that_was_changed() {
     );
 }
 
-#[tokio::test]
-async fn a_page_takes_one_round_trip_and_visits_few_buckets() {
-    let (db, record) = recorded("item_tokens_round_trips").await;
+#[bucket_testkit::test]
+async fn a_page_takes_one_round_trip_and_visits_few_buckets(Recorded(db, record): Recorded) {
     let lines = numbers(&db, 3000).await;
     let list = || lines.items(&1).filter(Numbers::colored(2));
     let mut page = list().page_of_items(20).await.unwrap();
@@ -610,9 +600,8 @@ async fn a_page_takes_one_round_trip_and_visits_few_buckets() {
     assert!((11..=40).contains(&examined), "{examined}");
 }
 
-#[tokio::test]
-async fn tokens_work_in_sessions() {
-    let db = database("item_tokens_sessions").await;
+#[bucket_testkit::test]
+async fn tokens_work_in_sessions(db: Live) {
     let lines = numbers(&db, 30).await;
     let first = lines.items(&1).page_of_items(10).await.unwrap();
     let token = first.next.unwrap();
@@ -629,9 +618,8 @@ async fn tokens_work_in_sessions() {
     session.commit_transaction().await.unwrap();
 }
 
-#[tokio::test]
-async fn unreadable_items_are_passed_and_told() {
-    let db = database("item_tokens_unreadable").await;
+#[bucket_testkit::test]
+async fn unreadable_items_are_passed_and_told(db: Live) {
     let lines = numbers(&db, 18).await;
     let buckets = lines.collection().clone_with_type::<Document>();
     for n in [4, 5, 6, 11, 17] {

@@ -7,7 +7,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::database;
+use crate::support::database::{Live, database};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[serde(rename_all = "camelCase")]
@@ -331,9 +331,8 @@ struct Book {
     buyers: Vec<Fee>,
 }
 
-#[tokio::test]
-async fn parents_are_found_by_nested_fields() {
-    let db = database("nested_parents").await;
+#[bucket_testkit::test]
+async fn parents_are_found_by_nested_fields(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     for id in 0..10 {
         let buyers = trade(id).fees;

@@ -18,7 +18,7 @@ use serde::{
     },
 };
 
-use crate::support::database::{database, items, pages, recorded};
+use crate::support::database::{Live, Recorded, items, pages};
 
 macro_rules! lines {
     ($($name:ident($id:literal))+) => {$(
@@ -120,9 +120,8 @@ async fn all_lengths<T: Line>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn all_reads_of_a_key_give_the_same_pages_from_none_on() {
-    let db = database("page_lengths").await;
+#[bucket_testkit::test]
+async fn all_reads_of_a_key_give_the_same_pages_from_none_on(db: Live) {
     all_lengths::<Seconds>(&db).await;
     all_lengths::<Millis>(&db).await;
     all_lengths::<Numbered>(&db).await;
@@ -144,9 +143,8 @@ async fn far_pages<T: Line>(db: &Database) {
 }
 
 /// Page numbers come from users; a nonsensical number must not cause a server error.
-#[tokio::test]
-async fn a_page_far_past_the_last_one_is_none() {
-    let db = database("far_pages").await;
+#[bucket_testkit::test]
+async fn a_page_far_past_the_last_one_is_none(db: Live) {
     far_pages::<Seconds>(&db).await;
     far_pages::<Numbered>(&db).await;
 }
@@ -160,9 +158,8 @@ async fn append_all<T: Line>(lines: &Buckets<T>, seconds: &[i64]) {
     }
 }
 
-#[tokio::test]
-async fn a_token_survives_text_and_serde() {
-    let db = database("tokens").await;
+#[bucket_testkit::test]
+async fn a_token_survives_text_and_serde(db: Live) {
     let lines = fresh::<Seconds>(&db).await;
     append_all(&lines, &[-5, -5, -5, 7, 7, 7, 7, 7, 7, 9]).await;
     let pages = pages(&lines, "k").await;
@@ -195,9 +192,8 @@ async fn a_token_survives_text_and_serde() {
 }
 
 /// A token names a place, not a document: what comes after it and before it stays the same.
-#[tokio::test]
-async fn the_token_of_a_deleted_page_still_leads_to_its_neighbours() {
-    let db = database("stale_token").await;
+#[bucket_testkit::test]
+async fn the_token_of_a_deleted_page_still_leads_to_its_neighbours(db: Live) {
     let lines = fresh::<Seconds>(&db).await;
     append_all(&lines, &[1, 1, 1, 2, 2, 2, 3, 3, 3]).await;
     let before = pages(&lines, "k").await;
@@ -219,9 +215,8 @@ async fn the_token_of_a_deleted_page_still_leads_to_its_neighbours() {
 }
 
 /// With `{#}` a page keeps its number whatever happens to other pages.
-#[tokio::test]
-async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted() {
-    let db = database("numbered_gap").await;
+#[bucket_testkit::test]
+async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted(db: Live) {
     let lines = fresh::<Numbered>(&db).await;
     append_all(&lines, &[0; 9]).await;
     let before = pages(&lines, "k").await;
@@ -242,9 +237,10 @@ async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted() {
 
 /// More pages than the server's first batch holds (101): a stream that is dropped midway must close its
 /// cursor.
-#[tokio::test]
-async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway() {
-    let (db, record) = recorded("streams").await;
+#[bucket_testkit::test]
+async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway(
+    Recorded(db, record): Recorded,
+) {
     let lines = Numbered::buckets(&db).await.unwrap();
     let bucket = |n: i64| {
         let item = |m| doc! { "at": DateTime::from_millis(0), "n": n * 3 + m };

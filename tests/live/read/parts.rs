@@ -14,7 +14,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{database, recorded};
+use crate::support::database::{Recorded, database};
 
 /// A key of the user's own, which serde does not know.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,9 +187,8 @@ fn names(document: &Document) -> Vec<&str> {
     names
 }
 
-#[tokio::test]
-async fn the_server_sends_the_fields_of_a_part_and_no_others() {
-    let (db, record) = recorded("parts_sent").await;
+#[bucket_testkit::test]
+async fn the_server_sends_the_fields_of_a_part_and_no_others(Recorded(db, record): Recorded) {
     let trades = filled(&db).await;
     // The last one finds nothing.
     let mut reads = reads(&trades);
@@ -271,9 +270,8 @@ struct Title {
     published: DateTime,
 }
 
-#[tokio::test]
-async fn parts_of_parents_come_without_the_array() {
-    let (db, record) = recorded("parts_parents").await;
+#[bucket_testkit::test]
+async fn parts_of_parents_come_without_the_array(Recorded(db, record): Recorded) {
     let books = Book::outliers(&db).await.unwrap();
     for id in 0..4 {
         let book = Book {

@@ -7,7 +7,7 @@ use bucket_runtime::{
 
 use crate::{
     read::query_plans::examined_by,
-    support::database::{explain, is_cluster, number, recorded},
+    support::database::{Recorded, explain, is_cluster, number, recorded},
 };
 
 const CAPACITY: i64 = 10;
@@ -106,9 +106,8 @@ async fn an_append_examines_one_key_and_one_document_however_long_the_history() 
     }
 }
 
-#[tokio::test]
-async fn an_append_is_one_command() {
-    let (db, record) = recorded("one_command").await;
+#[bucket_testkit::test]
+async fn an_append_is_one_command(Recorded(db, record): Recorded) {
     let timed = Timed::buckets(&db).await.unwrap();
     let numbered = Numbered::buckets(&db).await.unwrap();
     record.take();
@@ -164,9 +163,8 @@ async fn an_append_is_one_command() {
     assert_eq!(record.names(), ["update"]);
 }
 
-#[tokio::test]
-async fn opening_asks_once_and_makes_the_index_once() {
-    let (db, record) = recorded("opening").await;
+#[bucket_testkit::test]
+async fn opening_asks_once_and_makes_the_index_once(Recorded(db, record): Recorded) {
     let _ = Timed::buckets(&db).await.unwrap();
     record.assert_opened(true).await;
     let _ = Timed::buckets(&db).await.unwrap();

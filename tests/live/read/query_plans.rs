@@ -9,7 +9,7 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::support::database::{Record, explain, is_cluster, number, recorded};
+use crate::support::database::{Record, Recorded, explain, is_cluster, number, recorded};
 
 const CAPACITY: i64 = 10;
 
@@ -164,9 +164,10 @@ async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches() {
 
 /// A range of times visits all buckets of the key, since an id tells only when its bucket begins. A
 /// user's own index finds the right ones.
-#[tokio::test]
-async fn an_index_on_key_and_item_field_finds_the_buckets_that_hold_a_match() {
-    let (db, record) = recorded("query_plan_index").await;
+#[bucket_testkit::test]
+async fn an_index_on_key_and_item_field_finds_the_buckets_that_hold_a_match(
+    Recorded(db, record): Recorded,
+) {
     let timed = Timed::buckets(&db).await.unwrap();
     for sensor in 1..=3 {
         fill(&db, sensor, &[CAPACITY; 100]).await;
@@ -283,9 +284,8 @@ async fn a_skip_counts_the_buckets_that_are_not_full() {
     }
 }
 
-#[tokio::test]
-async fn whole_buckets_are_read_by_one_find() {
-    let (db, record) = recorded("query_plan_plain").await;
+#[bucket_testkit::test]
+async fn whole_buckets_are_read_by_one_find(Recorded(db, record): Recorded) {
     let timed = Timed::buckets(&db).await.unwrap();
     fill(&db, 1, &[CAPACITY; 3]).await;
     record.take();
@@ -304,9 +304,8 @@ async fn whole_buckets_are_read_by_one_find() {
 }
 
 /// Only the fields that are read leave the server: a bucket may hold more fields of the user's.
-#[tokio::test]
-async fn fields_of_the_bucket_that_nobody_reads_are_not_sent() {
-    let (db, record) = recorded("query_plan_fields").await;
+#[bucket_testkit::test]
+async fn fields_of_the_bucket_that_nobody_reads_are_not_sent(Recorded(db, record): Recorded) {
     let timed = Timed::buckets(&db).await.unwrap();
     fill(&db, 1, &[CAPACITY; 2]).await;
     let big = doc! { "$set": { "notes": "x".repeat(10_000) } };

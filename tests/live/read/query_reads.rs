@@ -7,7 +7,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::database;
+use crate::support::database::Live;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "lines", id = "{k}_{at}", capacity = 3)]
@@ -18,9 +18,8 @@ struct Line {
 }
 
 /// Every step of every read sees what the transaction wrote; reads outside do not.
-#[tokio::test]
-async fn reads_in_a_transaction_see_what_it_wrote() {
-    let db = database("query_sessions").await;
+#[bucket_testkit::test]
+async fn reads_in_a_transaction_see_what_it_wrote(db: Live) {
     let lines = Line::buckets(&db).await.unwrap();
     let mut session = db.client().start_session().await.unwrap();
     session.start_transaction().await.unwrap();
@@ -58,9 +57,8 @@ struct Reading {
 }
 
 /// A condition finds a key's items under the key's former name, too.
-#[tokio::test]
-async fn a_key_under_its_former_name_is_filtered_and_skipped() {
-    let db = database("query_alias").await;
+#[bucket_testkit::test]
+async fn a_key_under_its_former_name_is_filtered_and_skipped(db: Live) {
     let buckets = Reading::buckets(&db).await.unwrap();
     for n in 0..4 {
         let id = format!("2_{n:010}");
@@ -99,9 +97,8 @@ struct Book {
 }
 
 /// Conditions can test what the parent itself holds, not what is in the extras.
-#[tokio::test]
-async fn parents_are_found_by_typed_conditions() {
-    let db = database("query_parents").await;
+#[bucket_testkit::test]
+async fn parents_are_found_by_typed_conditions(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
     for (id, sub_title, year) in [(1, "", 1999), (2, "A Novel", 2020), (3, "", 2023)] {
         let book = Book {

@@ -14,7 +14,7 @@ use futures_util::TryStreamExt;
 use rand::{Rng, seq::IndexedRandom};
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{database, recorded};
+use crate::support::database::{Live, Recorded, database};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[serde(rename_all = "camelCase")]
@@ -184,9 +184,8 @@ async fn rollups_of_matching_items() {
     }
 }
 
-#[tokio::test]
-async fn rollups_for_each_value_of_a_field() {
-    let (db, record) = recorded("rollup_groups").await;
+#[bucket_testkit::test]
+async fn rollups_for_each_value_of_a_field(Recorded(db, record): Recorded) {
     let (buckets, all) = filled(&db).await;
     let field = Trade::FIELDS;
 
@@ -278,9 +277,8 @@ struct Payment {
     n: i32,
 }
 
-#[tokio::test]
-async fn values_that_cannot_be_added_up_or_read_are_errors() {
-    let db = database("rollup_groups_errors").await;
+#[bucket_testkit::test]
+async fn values_that_cannot_be_added_up_or_read_are_errors(db: Live) {
     let payments = Payment::buckets(&db).await.unwrap();
     let cents = Cents("50".to_owned());
     payments

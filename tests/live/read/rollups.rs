@@ -12,7 +12,7 @@ use bucket_runtime::{
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, documents, number, pages};
+use crate::support::database::{Live, database, documents, number, pages};
 
 macro_rules! trades {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -291,18 +291,16 @@ async fn race<T: Trade>(db: &Database) {
     agrees(&buckets, &values).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn rollups_hold_with_many_writers() {
-    let db = database("rollups_race").await;
+#[bucket_testkit::test(multi_thread)]
+async fn rollups_hold_with_many_writers(db: Live) {
     race::<Seconds>(&db).await;
     race::<Numbered>(&db).await;
     race::<Windows>(&db).await;
     race::<Large>(&db).await;
 }
 
-#[tokio::test]
-async fn an_imported_collection_has_rollups() {
-    let db = database("rollups_import").await;
+#[bucket_testkit::test]
+async fn an_imported_collection_has_rollups(db: Live) {
     let values = many(300);
     let flat = values.iter().zip(0..).map(|(values, n)| {
         let item = Large::new(values, n);
@@ -325,9 +323,8 @@ async fn an_imported_collection_has_rollups() {
 }
 
 /// A hand-written example of what is stored, and of what a range of windows returns.
-#[tokio::test]
-async fn what_is_stored_and_what_windows_take() {
-    let db = database("rollups_stored").await;
+#[bucket_testkit::test]
+async fn what_is_stored_and_what_windows_take(db: Live) {
     let buckets = fresh::<Windows>(&db).await;
     for (n, millis) in (0..).zip([60_000, 61_000, 120_000, 180_000]) {
         let values = Values {

@@ -7,7 +7,7 @@ use bucket_runtime::{
 
 use crate::{
     read::query_plans::examined,
-    support::database::{database, documents, recorded},
+    support::database::{Live, Recorded, documents},
 };
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -39,9 +39,8 @@ fn whole(value: i64) -> Whole {
 }
 
 /// A sum that a bucket cannot hold is refused, and takes no other item with it.
-#[tokio::test]
-async fn a_sum_beyond_64_bits_is_an_error() {
-    let db = database("rollups_overflow").await;
+#[bucket_testkit::test]
+async fn a_sum_beyond_64_bits_is_an_error(db: Live) {
     let sums = Whole::buckets(&db).await.unwrap();
     sums.append(&whole(i64::MAX)).await.unwrap();
     let error = sums.append(&whole(1)).await.unwrap_err();
@@ -86,9 +85,8 @@ async fn a_sum_beyond_64_bits_is_an_error() {
 }
 
 /// In whole buckets, too, and in an import.
-#[tokio::test]
-async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item() {
-    let db = database("rollups_overflow_bulk").await;
+#[bucket_testkit::test]
+async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item(db: Live) {
     let sums = Whole::buckets(&db).await.unwrap();
     // All of them fit if they are added one after the other.
     let load = [i64::MAX, 1, -1, 1, i64::MIN, 5].map(whole);
@@ -121,9 +119,8 @@ async fn whole_buckets_whose_sum_does_not_fit_are_written_item_by_item() {
 }
 
 /// The server itself would switch to floats.
-#[tokio::test]
-async fn the_sum_of_many_buckets_is_exact_beyond_64_bits() {
-    let db = database("rollups_beyond").await;
+#[bucket_testkit::test]
+async fn the_sum_of_many_buckets_is_exact_beyond_64_bits(db: Live) {
     let sums = Whole::buckets(&db).await.unwrap();
     for key in 1..=3 {
         for value in [i64::MAX - key, 1] {
@@ -147,9 +144,8 @@ async fn the_sum_of_many_buckets_is_exact_beyond_64_bits() {
 }
 
 /// Whether the client or the server compares NaN, it is the least number, and the sum is NaN.
-#[tokio::test]
-async fn nan_is_the_least_number() {
-    let db = database("rollups_nan").await;
+#[bucket_testkit::test]
+async fn nan_is_the_least_number(db: Live) {
     let floats = Float::buckets(&db).await.unwrap();
     for (key, values) in (0..).zip([
         [f64::NAN, 1.0, 2.0],
@@ -185,9 +181,8 @@ async fn nan_is_the_least_number() {
 }
 
 /// The library leaves decimals that it cannot add exactly to the server, whatever their notation.
-#[tokio::test]
-async fn decimals_of_all_kinds_are_added_up() {
-    let db = database("rollups_decimals").await;
+#[bucket_testkit::test]
+async fn decimals_of_all_kinds_are_added_up(db: Live) {
     let decimals = Decimal::buckets(&db).await.unwrap();
     for (key, values, sum, min, max) in [
         (1, vec!["0.1", "0.2", "-0.30"], "0.00", "-0.30", "0.2"),
@@ -227,9 +222,8 @@ async fn decimals_of_all_kinds_are_added_up() {
 }
 
 /// A bucket without the requested rollup leads to an error, never to a wrong number.
-#[tokio::test]
-async fn buckets_that_keep_too_little_are_noticed() {
-    let db = database("rollups_incomplete").await;
+#[bucket_testkit::test]
+async fn buckets_that_keep_too_little_are_noticed(db: Live) {
     let sums = Whole::buckets(&db).await.unwrap();
     for value in 0..12 {
         sums.append(&whole(value)).await.unwrap();
@@ -277,9 +271,8 @@ struct Reading {
 }
 
 /// A range of a key's windows visits only these windows.
-#[tokio::test]
-async fn a_range_of_windows_visits_their_buckets() {
-    let (db, record) = recorded("rollups_plan").await;
+#[bucket_testkit::test]
+async fn a_range_of_windows_visits_their_buckets(Recorded(db, record): Recorded) {
     let readings = Reading::buckets(&db).await.unwrap();
     let hour = |n: i64| DateTime::from_millis(n * 3_600_000);
     let load = (0..300).map(|n| Reading {

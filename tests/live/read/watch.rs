@@ -15,7 +15,7 @@ use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
     edit::edits_support::{Note, Numbered, Seconds, created, for_all_notes},
-    support::database::{database, documents, items},
+    support::database::{Live, database, documents, items},
 };
 
 /// The number of the item that is appended last of all.
@@ -123,9 +123,8 @@ async fn resumes<T: Note>(notes: &Buckets<T>, token: &WatchToken, expected: &[i6
     assert_eq!(all(&mut stream).await.0, expected, "after {token}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn all_that_is_appended_comes_once_and_from_any_place_again() {
-    let db = database("watch_appended").await;
+#[bucket_testkit::test(multi_thread)]
+async fn all_that_is_appended_comes_once_and_from_any_place_again(db: Live) {
     for_all_notes!(what_is_stored_comes(&db));
 }
 
@@ -139,9 +138,8 @@ struct Wide {
 }
 
 /// Edits, removals and appends at random, until buckets are emptied and filled again.
-#[tokio::test]
-async fn what_is_edited_or_removed_does_not_come() {
-    let db = database("watch_removed").await;
+#[bucket_testkit::test]
+async fn what_is_edited_or_removed_does_not_come(db: Live) {
     let wide = Wide::buckets(&db).await.unwrap();
     let mut stream = wide.watch(&1).await.unwrap();
     let mut appended = Vec::new();
@@ -211,9 +209,8 @@ async fn what_is_edited_or_removed_does_not_come() {
 }
 
 /// The manual's upsert, as the shell sends it.
-#[tokio::test]
-async fn what_another_program_appends_comes() {
-    let db = database("watch_foreign").await;
+#[bucket_testkit::test]
+async fn what_another_program_appends_comes(db: Live) {
     let notes = created::<Seconds>(&db).await;
     let mut stream = notes.watch(&1).await.unwrap();
     for n in 0..7 {
@@ -231,9 +228,8 @@ async fn what_another_program_appends_comes() {
     assert_eq!(all(&mut stream).await.0, [0, 1, 2, 3, 4, 5, 6]);
 }
 
-#[tokio::test]
-async fn an_imported_key_comes_as_new() {
-    let db = database("watch_import").await;
+#[bucket_testkit::test]
+async fn an_imported_key_comes_as_new(db: Live) {
     let notes = created::<Numbered>(&db).await;
     let mut stream = notes.watch(&1).await.unwrap();
     let flat = db.collection("flat");
@@ -246,9 +242,8 @@ async fn an_imported_key_comes_as_new() {
     assert_eq!(all(&mut stream).await.0, [0, 2, 4, 6]);
 }
 
-#[tokio::test]
-async fn a_dropped_collection_is_an_error_and_the_end() {
-    let db = database("watch_dropped").await;
+#[bucket_testkit::test]
+async fn a_dropped_collection_is_an_error_and_the_end(db: Live) {
     let notes = created::<Seconds>(&db).await;
     let mut stream = notes.watch(&1).await.unwrap();
     notes.append(&Seconds::new(1, 1, 1)).await.unwrap();
@@ -260,9 +255,8 @@ async fn a_dropped_collection_is_an_error_and_the_end() {
 }
 
 /// A foreign document among the ids of a key is an error, as in a read.
-#[tokio::test]
-async fn what_is_no_item_is_an_error() {
-    let db = database("watch_no_item").await;
+#[bucket_testkit::test]
+async fn what_is_no_item_is_an_error(db: Live) {
     let notes = Seconds::buckets(&db).await.unwrap();
     for (bucket, what) in [
         (
@@ -283,9 +277,8 @@ async fn what_is_no_item_is_an_error() {
 }
 
 /// Otherwise an idle key's token would be lost once the oplog has moved past it.
-#[tokio::test]
-async fn the_place_moves_on_while_nothing_happens() {
-    let db = database("watch_idle").await;
+#[bucket_testkit::test]
+async fn the_place_moves_on_while_nothing_happens(db: Live) {
     let notes = created::<Seconds>(&db).await;
     let mut stream = notes.watch(&1).await.unwrap();
     let beginning = stream.token().clone();
@@ -315,9 +308,8 @@ fn by_blocking() {
 
 /// A server that started after the token was issued has no earlier history, and reports that with the
 /// next item.
-#[tokio::test]
-async fn what_the_server_has_forgotten_is_an_error_that_says_so() {
-    let db = database("watch_history").await;
+#[bucket_testkit::test]
+async fn what_the_server_has_forgotten_is_an_error_that_says_so(db: Live) {
     let notes = created::<Seconds>(&db).await;
     let mut stream = notes.watch(&1).await.unwrap();
     notes.append(&Seconds::new(1, 1, 1)).await.unwrap();

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     security::security_shape::{SENTINEL, assert_same_shape},
     support::{
-        database::{Record, documents, recorded},
+        database::{Record, Recorded, documents, recorded},
         scale::scaled,
     },
 };
@@ -241,9 +241,8 @@ struct Open {
 }
 
 /// Names from a flattened map are names of the element's own fields, whatever they look like.
-#[tokio::test]
-async fn names_from_flattened_maps_stay_within_their_item() {
-    let (db, _) = recorded("security_names").await;
+#[bucket_testkit::test]
+async fn names_from_flattened_maps_stay_within_their_item(Recorded(db, _): Recorded) {
     let buckets = Open::buckets(&db).await.unwrap();
     let canary = Open {
         k: "canary".into(),
@@ -279,9 +278,8 @@ async fn names_from_flattened_maps_stay_within_their_item() {
 }
 
 /// A view is created under exactly the given name, or not at all.
-#[tokio::test]
-async fn names_of_views_are_names() {
-    let (db, _) = recorded("security_views").await;
+#[bucket_testkit::test]
+async fn names_of_views_are_names(Recorded(db, _): Recorded) {
     let notes = Note::buckets(&db).await.unwrap();
     notes
         .append(&note("canary", "canary", &"canary".into()))

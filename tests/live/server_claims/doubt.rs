@@ -6,7 +6,7 @@ use bucket_runtime::mongodb::{
     error::{Error, ErrorKind},
 };
 
-use crate::support::database::{database, documents, is_cluster};
+use crate::support::database::{Live, database, documents, is_cluster};
 
 /// Two statements that update a document each; the second takes longer than its time limit.
 async fn two_statements(db: &Database, ordered: bool) -> Result<Document, Error> {
@@ -47,9 +47,8 @@ async fn an_interrupted_command_fails_as_a_whole_and_has_carried_out_what_came_b
 }
 
 /// By contrast, a refusal is reported with its statement, and the other statements go on.
-#[tokio::test]
-async fn a_refused_statement_fails_by_itself() {
-    let db = database("claim_refused").await;
+#[bucket_testkit::test]
+async fn a_refused_statement_fails_by_itself(db: Live) {
     let marks = db.collection::<Document>("marks");
     marks.insert_one(doc! { "_id": 1 }).await.unwrap();
     let reply = db

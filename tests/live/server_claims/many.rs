@@ -6,7 +6,7 @@ use bucket_runtime::mongodb::{
     error::ErrorKind,
 };
 
-use crate::support::database::{database, documents, is_cluster, number};
+use crate::support::database::{Live, database, documents, is_cluster, number};
 
 fn push(key: i64, id: &str) -> Document {
     doc! {
@@ -44,9 +44,8 @@ fn refusals(reply: &Document) -> Vec<(i64, i64)> {
         .collect()
 }
 
-#[tokio::test]
-async fn an_upsert_with_an_impossible_id_is_refused_if_nothing_matches() {
-    let db = database("claim_impossible_id").await;
+#[bucket_testkit::test]
+async fn an_upsert_with_an_impossible_id_is_refused_if_nothing_matches(db: Live) {
     let statements = vec![
         push(1, "1"),
         push_to_open(1),
@@ -62,9 +61,8 @@ async fn an_upsert_with_an_impossible_id_is_refused_if_nothing_matches() {
 }
 
 /// If the filter names an `_id`, the error is that the `_id` must not be changed.
-#[tokio::test]
-async fn an_upsert_of_one_id_with_an_impossible_id_is_refused_if_nothing_matches() {
-    let db = database("claim_impossible_id_of_one").await;
+#[bucket_testkit::test]
+async fn an_upsert_of_one_id_with_an_impossible_id_is_refused_if_nothing_matches(db: Live) {
     let of_id = |id: &str| {
         let mut statement = push_to_open(1);
         let filter = statement.get_document_mut("q").unwrap();

@@ -10,7 +10,7 @@ use bucket_runtime::mongodb::{
 };
 use bucket_testkit::Server;
 
-use crate::support::database::{database, documents, number, wire_version};
+use crate::support::database::{Live, database, documents, number, wire_version};
 
 async fn series(db: &Database) -> Collection<Document> {
     let options = TimeseriesOptions::builder()
@@ -82,9 +82,8 @@ async fn a_measurement_cannot_be_changed_or_removed_by_what_it_holds() {
     }
 }
 
-#[tokio::test]
-async fn the_server_decides_how_long_the_buckets_of_a_time_series_are() {
-    let db = database("claim_ts_buckets").await;
+#[bucket_testkit::test]
+async fn the_server_decides_how_long_the_buckets_of_a_time_series_are(db: Live) {
     let series = series(&db).await;
     series
         .insert_many((0..2500).map(measurement))

@@ -3,6 +3,8 @@
 
 use std::{
     collections::BTreeMap,
+    error::Error,
+    ops::Deref,
     sync::{Arc, Mutex, OnceLock},
 };
 
@@ -15,7 +17,7 @@ use bucket_runtime::{
         options::ClientOptions,
     },
 };
-use bucket_testkit::Server;
+use bucket_testkit::{Fixture, Server, Test};
 use futures_util::TryStreamExt;
 use tokio::sync::OnceCell;
 
@@ -23,16 +25,31 @@ use crate::support::sharding;
 
 /// The server of this test process.
 pub(crate) async fn server() -> &'static Server {
-    static SERVER: OnceCell<Server> = OnceCell::const_new();
+    static KNOWN: OnceCell<&Server> = OnceCell::const_new();
     let start = async || {
-        let server = Server::start().await.expect("a server for the tests");
-        let admin = server.database("admin").await.expect("a client");
-        let hello = admin.run_command(doc! { "hello": 1 }).await.expect("hello");
-        let is_cluster = hello.contains_key("msg");
+        let server = Server::shared().await.expect("a server for the tests");
+        let is_cluster = server.is_sharded().await.expect("an answer");
         CLUSTER.get_or_init(|| is_cluster.then(|| server.uri().to_owned()));
         server
     };
-    SERVER.get_or_init(start).await
+    KNOWN.get_or_init(start).await
+}
+
+/// An empty database for one test. On a cluster it shards each collection that is opened.
+pub(crate) struct Live(Database);
+
+impl Fixture for Live {
+    async fn set_up(test: &Test) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        Ok(Self(client().await.database(test.database())))
+    }
+}
+
+impl Deref for Live {
+    type Target = Database;
+
+    fn deref(&self) -> &Database {
+        &self.0
+    }
 }
 
 /// An empty database for one test, through its own client: a client belongs to the test's tokio
@@ -89,14 +106,28 @@ fn sharding(
 /// The connection string if the server is a cluster; unset until that is known.
 static CLUSTER: OnceLock<Option<String>> = OnceLock::new();
 
+/// An empty database for one test, and a record of all commands sent to it.
+pub(crate) struct Recorded(pub(crate) Database, pub(crate) Record);
+
+impl Fixture for Recorded {
+    async fn set_up(test: &Test) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let (client, record) = recording().await;
+        Ok(Self(client.database(test.database()), record))
+    }
+}
+
 /// Like [`database`], with a record of all commands sent through it.
 pub(crate) async fn recorded(test: &str) -> (Database, Record) {
-    let options = ClientOptions::parse(server().await.uri()).await;
-    let (options, record) = listening(options.expect("options"));
-    let client = Client::with_options(options).expect("a client");
+    let (client, record) = recording().await;
     let db = empty(client.database(&name(test))).await;
     record.take();
     (db, record)
+}
+
+async fn recording() -> (Client, Record) {
+    let options = ClientOptions::parse(server().await.uri()).await;
+    let (options, record) = listening(options.expect("options"));
+    (Client::with_options(options).expect("a client"), record)
 }
 
 /// A record of all commands that a client with these options sends.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{
     outlier::support::{fresh, verify},
-    support::database::{database, dense_buckets, items, pages},
+    support::database::{Live, database, dense_buckets, items, pages},
 };
 
 /// A tag that is written as most crates write a UUID: hexadecimal for people, bytes otherwise.
@@ -191,9 +191,8 @@ stay! {
 }
 
 /// Arrays that grew before the library was used are moved as they are stored.
-#[tokio::test]
-async fn addresses_of_a_long_array_are_moved_to_the_extras() {
-    let db = database("addresses_split").await;
+#[bucket_testkit::test]
+async fn addresses_of_a_long_array_are_moved_to_the_extras(db: Live) {
     let sites = fresh::<Plain>(&db).await;
     let long = Plain {
         id: 1,

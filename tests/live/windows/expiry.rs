@@ -12,7 +12,7 @@ use bucket_runtime::{
 use bucket_testkit::Server;
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, documents, items};
+use crate::support::database::{Live, database, documents, items};
 
 macro_rules! readings {
     ($($name:ident($id:literal, $span:literal))+) => {$(
@@ -102,9 +102,8 @@ async fn a_bucket_goes_when_its_newest_item_is_too_old_and_not_before() {
     assert_eq!(items(&readings, &1).await.len(), 1);
 }
 
-#[tokio::test]
-async fn every_way_of_writing_keeps_the_time_of_the_newest_item() {
-    let db = database("expiry_paths").await;
+#[bucket_testkit::test]
+async fn every_way_of_writing_keeps_the_time_of_the_newest_item(db: Live) {
     let readings = In90Days::buckets(&db).await.unwrap();
     let client = readings.collection().client().clone();
 
@@ -148,9 +147,8 @@ async fn every_way_of_writing_keeps_the_time_of_the_newest_item() {
     assert!(check_newest(&db).await > count + 100);
 }
 
-#[tokio::test]
-async fn imported_buckets_have_the_time_of_their_newest_item() {
-    let db = database("expiry_import").await;
+#[bucket_testkit::test]
+async fn imported_buckets_have_the_time_of_their_newest_item(db: Live) {
     let flat = db.collection::<Document>("flat");
     let documents = (0..60).map(|value| {
         let Reading { sensor, at, value } = reading(value % 4, 1, value);
@@ -214,9 +212,8 @@ async fn appends_go_to_a_new_bucket_when_the_open_one_is_removed() {
     check_removed_while_writing::<InMillis>("expiry_removed_millis").await;
 }
 
-#[tokio::test]
-async fn another_span_is_refused_with_the_command_that_changes_it() {
-    let db = database("expiry_mismatch").await;
+#[bucket_testkit::test]
+async fn another_span_is_refused_with_the_command_that_changes_it(db: Live) {
     In90Days::buckets(&db).await.unwrap();
 
     let error = In30Days::buckets(&db).await.unwrap_err();
@@ -233,9 +230,8 @@ async fn another_span_is_refused_with_the_command_that_changes_it() {
     assert!(In90Days::buckets(&db).await.is_err());
 }
 
-#[tokio::test]
-async fn a_struct_that_knows_nothing_of_expiry_is_refused_until_the_index_is_gone() {
-    let db = database("expiry_unknown").await;
+#[bucket_testkit::test]
+async fn a_struct_that_knows_nothing_of_expiry_is_refused_until_the_index_is_gone(db: Live) {
     let readings = In90Days::buckets(&db).await.unwrap();
 
     let error = Reading::buckets(&db).await.unwrap_err();

@@ -14,7 +14,7 @@ use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use crate::support::{
-    database::{database, documents, items, pages},
+    database::{Live, database, documents, items, pages},
     scale::scaled,
 };
 
@@ -203,9 +203,8 @@ async fn reads_agree(buckets: &Buckets<Reading>, readings: &[Reading]) {
 }
 
 /// Only the bucket's top level holds the window, and no read of items shows it.
-#[tokio::test]
-async fn flat_data_knows_no_windows() {
-    let db = database("windows_flat").await;
+#[bucket_testkit::test]
+async fn flat_data_knows_no_windows(db: Live) {
     let buckets = fresh(&db).await;
     buckets.append(&Reading::new("a", 1000, 1)).await.unwrap();
     buckets.create_view("flat_readings").await.unwrap();
@@ -217,9 +216,8 @@ async fn flat_data_knows_no_windows() {
 }
 
 /// Ids hold ten digits, and a window's start must fit into them.
-#[tokio::test]
-async fn times_past_the_ids_are_refused_and_those_within_are_read() {
-    let db = database("windows_limits").await;
+#[bucket_testkit::test]
+async fn times_past_the_ids_are_refused_and_those_within_are_read(db: Live) {
     let buckets = fresh(&db).await;
     let limit = 10_000_000_000_000;
     for far in [limit + HOUR, -limit - 1, i64::MAX, i64::MIN] {

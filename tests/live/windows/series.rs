@@ -10,7 +10,10 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
-use crate::support::{database::database, scale::scaled};
+use crate::support::{
+    database::{Live, database},
+    scale::scaled,
+};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "readings", id = "{sensor}_{at/1m}", capacity = 3)]
@@ -131,9 +134,8 @@ struct Visit {
     at: DateTime,
 }
 
-#[tokio::test]
-async fn a_rollup_without_fields_counts() {
-    let db = database("series_bare").await;
+#[bucket_testkit::test]
+async fn a_rollup_without_fields_counts(db: Live) {
     let visits = Visit::buckets(&db).await.unwrap();
     for minute in [0, 0, 2] {
         let at = DateTime::from_millis(minute * MINUTE);
@@ -146,9 +148,8 @@ async fn a_rollup_without_fields_counts() {
     assert_eq!(counts.try_collect::<Vec<_>>().await.unwrap(), [2, 0, 1]);
 }
 
-#[tokio::test]
-async fn a_series_ends_at_a_rollup_that_does_not_cover_its_items() {
-    let db = database("series_incomplete").await;
+#[bucket_testkit::test]
+async fn a_series_ends_at_a_rollup_that_does_not_cover_its_items(db: Live) {
     let buckets = Reading::buckets(&db).await.unwrap();
     for minute in 0..3 {
         let at = DateTime::from_millis(minute * MINUTE);

@@ -8,7 +8,7 @@ use bucket_runtime::{
     },
 };
 
-use crate::support::database::database;
+use crate::support::database::Live;
 
 macro_rules! readings {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -35,9 +35,8 @@ async fn refused<T: Bucket>(db: &Database) -> Error {
     T::buckets(db).await.unwrap_err()
 }
 
-#[tokio::test]
-async fn the_open_index_has_the_window() {
-    let db = database("windows_index").await;
+#[bucket_testkit::test]
+async fn the_open_index_has_the_window(db: Live) {
     let readings = Hours::buckets(&db).await.unwrap();
     let indexes = db
         .run_command(doc! { "listIndexes": "readings" })
@@ -70,9 +69,8 @@ async fn the_open_index_has_the_window() {
     SixtyMinutes::buckets(&db).await.unwrap();
 }
 
-#[tokio::test]
-async fn other_windows_and_other_ids_are_refused() {
-    let db = database("windows_other").await;
+#[bucket_testkit::test]
+async fn other_windows_and_other_ids_are_refused(db: Live) {
     let readings = Hours::buckets(&db).await.unwrap();
     let error = refused::<TwoHours>(&db).await;
     assert!(

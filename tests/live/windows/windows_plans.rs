@@ -8,7 +8,7 @@ use futures_util::TryStreamExt;
 
 use crate::{
     read::query_plans::{examined, examines},
-    support::database::{ids, recorded},
+    support::database::{Recorded, ids},
 };
 
 const HOUR: i64 = 3_600_000;
@@ -44,9 +44,8 @@ async fn numbers(items: bucket_runtime::action::Items<'_, Reading>) -> Vec<i64> 
 
 /// 100 windows of two buckets each: a read visits only the buckets of the windows that its range
 /// touches.
-#[tokio::test]
-async fn a_range_of_times_visits_the_buckets_of_its_windows() {
-    let (db, record) = recorded("windows_plan_range").await;
+#[bucket_testkit::test]
+async fn a_range_of_times_visits_the_buckets_of_its_windows(Recorded(db, record): Recorded) {
     let readings = Reading::buckets(&db).await.unwrap();
     fill(&readings).await;
     let at = |n: i64| reading(1, n).at;
@@ -78,9 +77,8 @@ async fn a_range_of_times_visits_the_buckets_of_its_windows() {
 }
 
 /// Across all keys the windows form no range of ids, but an index on the window finds them.
-#[tokio::test]
-async fn an_index_on_the_window_finds_a_range_of_times_of_all_keys() {
-    let (db, record) = recorded("windows_plan_all").await;
+#[bucket_testkit::test]
+async fn an_index_on_the_window_finds_a_range_of_times_of_all_keys(Recorded(db, record): Recorded) {
     let readings = Reading::buckets(&db).await.unwrap();
     fill(&readings).await;
     let range = reading(1, 400).at..reading(1, 416).at;
@@ -99,9 +97,8 @@ async fn an_index_on_the_window_finds_a_range_of_times_of_all_keys() {
 }
 
 /// An append examines one entry of the open index, however many windows the key has, open or full.
-#[tokio::test]
-async fn an_append_finds_its_window_in_one_step() {
-    let (db, record) = recorded("windows_plan_append").await;
+#[bucket_testkit::test]
+async fn an_append_finds_its_window_in_one_step(Recorded(db, record): Recorded) {
     let readings = Reading::buckets(&db).await.unwrap();
     fill(&readings).await;
     for window in 0..100 {
@@ -122,9 +119,8 @@ async fn an_append_finds_its_window_in_one_step() {
 }
 
 /// A load into a window that has full buckets reads the last of them, and goes on after it.
-#[tokio::test]
-async fn a_load_goes_on_behind_the_buckets_of_its_window() {
-    let (db, record) = recorded("windows_plan_load").await;
+#[bucket_testkit::test]
+async fn a_load_goes_on_behind_the_buckets_of_its_window(Recorded(db, record): Recorded) {
     let readings = Reading::buckets(&db).await.unwrap();
     let load = async || readings.append_many((0..8).map(|n| reading(1, n))).await;
     load().await.unwrap();

@@ -13,7 +13,7 @@ use bucket_runtime::{
 use rand::seq::SliceRandom;
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, dense_buckets, documents, number};
+use crate::support::database::{Live, database, dense_buckets, documents, number};
 
 const WRITERS: usize = 32;
 const ITEMS: i64 = 1280;
@@ -148,9 +148,8 @@ races! {
 
 /// Loads keep the order of one writer's items in a window, beside other writers, and find the windows
 /// that they did not create.
-#[tokio::test(flavor = "multi_thread")]
-async fn loads_into_windows_that_exist_keep_their_order() {
-    let db = database("windows_loads").await;
+#[bucket_testkit::test(multi_thread)]
+async fn loads_into_windows_that_exist_keep_their_order(db: Live) {
     let buckets = fresh::<Windows10>(&db).await;
     // Full windows, open ones, and one with a sealed bucket.
     for n in 0..ITEMS / 4 {
