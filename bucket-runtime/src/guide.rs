@@ -20,6 +20,7 @@
 //! | [`bytes`] | how documents keep within their bytes |
 //! | [`transactions`] | sessions and transactions |
 //! | [`privileges_and_indexes`] | what a user needs, and which indexes there are |
+//! | [`command_line`] | verify, repair, archive and describe collections at the command line |
 //! | [`testing`] | a throw-away server for your tests |
 //! | [`calls`] | all calls, with their round trips |
 //! | [`limits`] | servers, and what you cannot do |
@@ -80,6 +81,9 @@ pub mod bytes {}
 
 #[doc = include_str!("guide/transactions.md")]
 pub mod transactions {}
+
+#[doc = include_str!("guide/command_line.md")]
+pub mod command_line {}
 
 #[doc = include_str!("guide/privileges_and_indexes.md")]
 pub mod privileges_and_indexes {}

@@ -1,0 +1,191 @@
+//! Carries out a command.
+
+use std::io::Write;
+
+use bucket_runtime::mongodb::options::ClientOptions;
+use bucket_runtime::mongodb::{Client, Database};
+use serde_json::json;
+
+use crate::arguments::{Arguments, Command};
+use crate::report::Report;
+use crate::target::{Failure, Sharding, Target};
+
+/// All is well.
+const WELL: u8 = 0;
+
+/// There are problems.
+const PROBLEMS: u8 = 1;
+
+/// The arguments are wrong.
+const USAGE: u8 = 2;
+
+/// A call failed.
+const FAILED: u8 = 3;
+
+/// Carries out a command on each struct that it names, and returns the exit
+/// code.
+pub(crate) async fn carry_out(
+    uri: &str,
+    targets: &[Box<dyn Target>],
+    arguments: Arguments,
+    out: &mut (dyn Write + Send),
+) -> u8 {
+    let uri = arguments.uri.as_deref().unwrap_or(uri);
+    let chosen = match chosen(targets, arguments.command.names()) {
+        Ok(chosen) => chosen,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            return USAGE;
+        }
+    };
+    let db = match database(uri).await {
+        Ok(db) => db,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            return USAGE;
+        }
+    };
+    let mut code = WELL;
+    for target in chosen {
+        let collections = target.collections().join(", ");
+        let collections = format!("{}.{collections}", db.name());
+        let name = target.name();
+        let report = arguments.command.run(target, &db).await;
+        let written = report.and_then(|report| {
+            report.write(out, name, &collections, arguments.json)?;
+            Ok(report.is_bad)
+        });
+        match written {
+            Ok(false) => {}
+            Ok(true) => code = code.max(PROBLEMS),
+            Err(failure) => {
+                eprintln!("error: {name}: {failure}");
+                code = FAILED;
+            }
+        }
+    }
+    code
+}
+
+/// The targets with these names, or all.
+fn chosen<'t>(
+    targets: &'t [Box<dyn Target>],
+    names: &[String],
+) -> Result<Vec<&'t dyn Target>, Failure> {
+    if names.is_empty() {
+        return Ok(targets.iter().map(AsRef::as_ref).collect());
+    }
+    let find = |name: &String| {
+        let found = targets.iter().find(|target| target.name() == name);
+        found.map(AsRef::as_ref).ok_or_else(|| {
+            let known: Vec<_> = targets.iter().map(|target| target.name()).collect();
+            format!(
+                "there is no struct `{name}` here, only {}",
+                known.join(", ")
+            )
+            .into()
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+async fn database(uri: &str) -> Result<Database, Failure> {
+    let options = ClientOptions::parse(uri).await?;
+    let name = options.default_database.clone();
+    let name = name.ok_or("the connection string names no database (mongodb://localhost/shop)")?;
+    Ok(Client::with_options(options)?.database(&name))
+}
+
+impl Command {
+    /// The structs that it names.
+    fn names(&self) -> &[String] {
+        match self {
+            Self::Verify(structs) | Self::Stats(structs) | Self::Advise(structs) => &structs.names,
+            Self::Repair { structs, .. }
+            | Self::Indexes { structs, .. }
+            | Self::Shard { structs, .. } => &structs.names,
+            Self::ChangeCapacity { target, .. }
+            | Self::ImportFlat { target, .. }
+            | Self::Export { target, .. }
+            | Self::Import { target, .. } => std::slice::from_ref(&target.name),
+        }
+    }
+
+    async fn run(&self, target: &dyn Target, db: &Database) -> Result<Report, Failure> {
+        match self {
+            Self::Verify(_) => target.verify(db).await,
+            Self::Repair { dry, .. } if dry.dry_run => target.verify(db).await,
+            Self::Repair { .. } => target.repair(db).await,
+            Self::Indexes {
+                check, create, dry, ..
+            } => match (*create && !dry.dry_run, *check || *create) {
+                (true, _) => {
+                    target.open(db, true).await?;
+                    Ok(Report::new(
+                        "all indexes are there",
+                        json!({ "missing": [] }),
+                    ))
+                }
+                (false, true) => missing(target, db).await,
+                (false, false) => {
+                    let indexes = target.indexes();
+                    let commands: Vec<_> =
+                        indexes.iter().map(|index| format!("{index};")).collect();
+                    let value = json!({ "indexes": commands });
+                    Ok(Report::new(commands.join("\n"), value))
+                }
+            },
+            Self::Stats(_) => target.stats(db).await,
+            Self::Advise(_) => target.advise(db).await,
+            Self::ChangeCapacity { repack, dry, .. } => {
+                target.change_capacity(db, *repack, dry.dry_run).await
+            }
+            Self::ImportFlat {
+                collection, dry, ..
+            } => target.import_flat(db, collection, dry.dry_run).await,
+            Self::Export { file, .. } => target.export(db, file).await,
+            Self::Import { file, dry, .. } => target.import(db, file, dry.dry_run).await,
+            Self::Shard {
+                hashed,
+                by_window,
+                dry,
+                ..
+            } => {
+                let sharding = match (hashed, by_window) {
+                    (true, _) => Sharding::Hashed,
+                    (_, true) => Sharding::ByWindow,
+                    _ => Sharding::Ranged,
+                };
+                if dry.dry_run {
+                    let key = target.shard_key(sharding);
+                    let line = format!("would be sharded by {key}");
+                    return Ok(Report::new(line, json!({ "would_be_sharded_by": key })));
+                }
+                target.shard(db, sharding).await
+            }
+        }
+    }
+}
+
+/// Whether indexes are missing, and the commands that create them.
+async fn missing(target: &dyn Target, db: &Database) -> Result<Report, Failure> {
+    match target.open(db, false).await {
+        Ok(()) => Ok(Report::new(
+            "all indexes are there",
+            json!({ "missing": [] }),
+        )),
+        Err(error) if error.is_index_missing() => {
+            let text = error.to_string();
+            let all = target.indexes();
+            let commands = all.iter().map(ToString::to_string);
+            let missing: Vec<_> = commands.filter(|command| text.contains(command)).collect();
+            let lines = missing.iter().map(|command| format!("missing: {command};"));
+            Ok(Report {
+                lines: lines.collect(),
+                value: json!({ "missing": missing }),
+                is_bad: true,
+            })
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,64 @@
+//! What a command says about one struct.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+/// What a command says about one struct.
+#[derive(Debug)]
+pub struct Report {
+    /// For people.
+    pub(crate) lines: Vec<String>,
+    /// For programs.
+    pub(crate) value: Value,
+    /// Whether there are problems.
+    pub(crate) is_bad: bool,
+}
+
+impl Report {
+    /// All is well.
+    pub(crate) fn new(line: impl Into<String>, value: Value) -> Self {
+        Self {
+            lines: vec![line.into()],
+            value,
+            is_bad: false,
+        }
+    }
+
+    /// These problems, or none.
+    pub(crate) fn of_problems(problems: impl IntoIterator<Item = String>) -> Self {
+        let problems: Vec<_> = problems.into_iter().collect();
+        Self {
+            value: json!({ "problems": problems }),
+            is_bad: !problems.is_empty(),
+            lines: match problems.is_empty() {
+                true => vec!["no problems".to_owned()],
+                false => problems,
+            },
+        }
+    }
+
+    pub(crate) fn write(
+        &self,
+        out: &mut dyn Write,
+        name: &str,
+        collection: &str,
+        as_json: bool,
+    ) -> io::Result<()> {
+        if as_json {
+            let mut value = json!({ "struct": name, "collection": collection });
+            if let (Some(all), Some(more)) = (value.as_object_mut(), self.value.as_object()) {
+                all.extend(more.clone());
+            }
+            return writeln!(out, "{value}");
+        }
+        writeln!(out, "{name} ({collection})")?;
+        let lines = self.lines.iter().flat_map(|text| text.lines());
+        lines
+            .into_iter()
+            .try_for_each(|line| match line.is_empty() {
+                true => writeln!(out),
+                false => writeln!(out, "  {line}"),
+            })
+    }
+}

@@ -1,0 +1,190 @@
+//! How many buckets and parents there are, how full, and which are the
+//! largest.
+
+use bucket_runtime::bson::{Bson, Document, doc};
+use bucket_runtime::mongodb::{Collection, Database};
+use bucket_runtime::{BucketSpec, OutlierSpec};
+use futures_util::TryStreamExt;
+use serde_json::{Value, json};
+
+use crate::report::Report;
+use crate::target::Failure;
+
+/// How many of the largest keys or parents are shown.
+const LARGEST: i32 = 5;
+
+/// The buckets of a struct. The server reads all of them, and sends a summary.
+pub(crate) async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Report, Failure> {
+    let collection = db.collection::<Document>(spec.collection);
+    let items = format!("${}", spec.count);
+    let has_room = doc! { "$lt": [&items, spec.capacity] };
+    let is_sealed = doc! { "$ne": [{ "$type": "$sealed" }, "missing"] };
+    let is_open = doc! { "$and": [has_room, { "$not": [is_sealed.clone()] }] };
+    let one_if = |condition: Document| doc! { "$sum": { "$cond": [condition, 1, 0] } };
+    let all = doc! {
+        "_id": null,
+        "buckets": { "$sum": 1 },
+        "items": { "$sum": &items },
+        "open": one_if(is_open),
+        "sealed": one_if(is_sealed),
+        "bytes": { "$sum": { "$bsonSize": "$$ROOT" } },
+        "largest": { "$max": { "$bsonSize": "$$ROOT" } },
+    };
+    let key = spec
+        .key
+        .iter()
+        .map(|key| (key.name.to_owned(), Bson::String(format!("${}", key.name))));
+    let by_key = doc! {
+        "_id": key.collect::<Document>(), "buckets": { "$sum": 1 }, "items": { "$sum": &items },
+    };
+    let mut found = facets(&collection, vec![doc! { "$group": all }], by_key).await?;
+    let largest = found.split_off(1.min(found.len()));
+    let all = found.pop().unwrap_or_default();
+    let number = |name| whole(&all, name);
+    let (buckets, items) = (number("buckets"), number("items"));
+    let room = buckets * u64::from(spec.capacity);
+    let fill = percent(items, room);
+    let mut lines = vec![
+        format!(
+            "{buckets} buckets with {items} items: {fill} % full (capacity {})",
+            spec.capacity
+        ),
+        format!("{} open, {} sealed", number("open"), number("sealed")),
+        format!(
+            "{} bytes, {} on average, {} the largest",
+            number("bytes"),
+            number("bytes") / buckets.max(1),
+            number("largest")
+        ),
+    ];
+    let keys = largest.iter().map(|row| {
+        let key = row.get_document("_id").cloned().unwrap_or_default();
+        let (items, buckets) = (whole(row, "items"), whole(row, "buckets"));
+        (text(&key), items, buckets)
+    });
+    let keys: Vec<_> = keys.collect();
+    for (key, items, buckets) in &keys {
+        lines.push(format!("{key}: {items} items in {buckets} buckets"));
+    }
+    let keys: Vec<_> = keys
+        .into_iter()
+        .map(|(key, items, buckets)| json!({ "key": key, "items": items, "buckets": buckets }))
+        .collect();
+    let value = json!({
+        "buckets": buckets, "items": items, "capacity": spec.capacity, "open": number("open"),
+        "sealed": number("sealed"), "bytes": number("bytes"), "largest_bytes": number("largest"),
+        "largest_keys": keys,
+    });
+    Ok(report(lines, value))
+}
+
+/// The parents of an outlier, and their extras.
+pub(crate) async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Report, Failure> {
+    let parents = db.collection::<Document>(spec.collection);
+    let length = |name: &str| {
+        let array = format!("${name}");
+        doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] }
+    };
+    let flag = format!("${}", spec.flag);
+    let all = doc! {
+        "_id": null,
+        "parents": { "$sum": 1 },
+        "items": { "$sum": length(spec.items) },
+        "outliers": { "$sum": { "$cond": [{ "$eq": [flag, true] }, 1, 0] } },
+    };
+    let mut found: Vec<Document> = parents
+        .aggregate(vec![doc! { "$group": all }])
+        .await?
+        .try_collect()
+        .await?;
+    let all = found.pop().unwrap_or_default();
+    let extras = db.collection::<Document>(spec.extras);
+    let in_extras = length(spec.extra_items);
+    let pages = doc! {
+        "_id": null, "buckets": { "$sum": 1 }, "items": { "$sum": in_extras.clone() },
+    };
+    let by_parent = doc! {
+        "_id": { "_id": format!("${}", spec.reference) },
+        "buckets": { "$sum": 1 }, "items": { "$sum": in_extras },
+    };
+    let mut found = facets(&extras, vec![doc! { "$group": pages }], by_parent).await?;
+    let largest = found.split_off(1.min(found.len()));
+    let pages = found.pop().unwrap_or_default();
+    let (outliers, total) = (whole(&all, "outliers"), whole(&all, "parents"));
+    let mut lines = vec![
+        format!(
+            "{total} parents with {} items of their own (threshold {})",
+            whole(&all, "items"),
+            spec.threshold
+        ),
+        format!(
+            "{outliers} outliers, {} % of the parents",
+            percent(outliers, total)
+        ),
+        format!(
+            "{} items in {} extras documents",
+            whole(&pages, "items"),
+            whole(&pages, "buckets")
+        ),
+    ];
+    let mut parents = Vec::new();
+    for row in &largest {
+        let id = row.get_document("_id").cloned().unwrap_or_default();
+        let items = whole(row, "items");
+        lines.push(format!("{}: {items} items in extras", text(&id)));
+        parents.push(json!({ "parent": text(&id), "extra_items": items }));
+    }
+    let value = json!({
+        "parents": total, "items": whole(&all, "items"), "outliers": outliers,
+        "extra_items": whole(&pages, "items"), "extras": whole(&pages, "buckets"),
+        "threshold": spec.threshold, "largest_parents": parents,
+    });
+    Ok(report(lines, value))
+}
+
+fn report(lines: Vec<String>, value: Value) -> Report {
+    Report {
+        lines,
+        value,
+        is_bad: false,
+    }
+}
+
+/// The summary of a collection, if it is not empty, and then its largest keys.
+async fn facets(
+    collection: &Collection<Document>,
+    summary: Vec<Document>,
+    by_key: Document,
+) -> Result<Vec<Document>, Failure> {
+    let mut found: Vec<Document> = collection.aggregate(summary).await?.try_collect().await?;
+    let largest = vec![
+        doc! { "$group": by_key },
+        doc! { "$sort": { "items": -1, "_id": 1 } },
+        doc! { "$limit": LARGEST },
+    ];
+    let largest = collection.aggregate(largest).allow_disk_use(true).await?;
+    found.extend(largest.try_collect::<Vec<_>>().await?);
+    Ok(found)
+}
+
+/// A key as text: its fields, separated by commas.
+fn text(key: &Document) -> String {
+    let field = |(name, value): (&String, &Bson)| match value {
+        Bson::String(text) => format!("{name} {text:?}"),
+        other => format!("{name} {other}"),
+    };
+    key.iter().map(field).collect::<Vec<_>>().join(", ")
+}
+
+fn percent(part: u64, whole: u64) -> u64 {
+    (part * 100).checked_div(whole).unwrap_or(0)
+}
+
+fn whole(document: &Document, name: &str) -> u64 {
+    let number = match document.get(name) {
+        Some(Bson::Int32(number)) => i64::from(*number),
+        Some(Bson::Int64(number)) => *number,
+        _ => 0,
+    };
+    u64::try_from(number).unwrap_or(0)
+}

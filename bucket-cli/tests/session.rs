@@ -1,0 +1,279 @@
+//! Sessions at the command line: what each command says, does, and returns.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::ffi::OsString;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bucket_cli::__private::Target;
+use bucket_runtime::bson::{DateTime, Document, doc};
+use bucket_runtime::mongodb::Database;
+use bucket_runtime::{Bucket, Outlier};
+use bucket_testkit::{Fixture, Server, Test};
+use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
+
+mod app {
+    use super::{Bucket, DateTime, Deserialize, Outlier, Serialize};
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
+    #[bucket(collection = "trades", id = "{customer}_{date}", capacity = 3)]
+    pub(super) struct Trade {
+        pub(super) customer: i64,
+        pub(super) date: DateTime,
+        #[bucket(index)]
+        pub(super) ticker: String,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+    #[outlier(collection = "books", reference = "book", threshold = 2)]
+    pub(super) struct Book {
+        #[serde(rename = "_id")]
+        pub(super) id: i64,
+        #[outlier(items)]
+        pub(super) buyers: Vec<String>,
+    }
+}
+use app::{Book, Trade};
+
+/// The same trades, in larger buckets.
+mod larger {
+    use super::{Bucket, DateTime};
+
+    #[derive(Bucket)]
+    #[bucket(collection = "trades", id = "{customer}_{date}", capacity = 5)]
+    pub(super) struct Trade {
+        customer: i64,
+        date: DateTime,
+        #[bucket(index)]
+        ticker: String,
+    }
+}
+
+/// A database, and the command line of its operator.
+struct Shell {
+    db: Database,
+    uri: String,
+    targets: Vec<Box<dyn Target>>,
+}
+
+impl Fixture for Shell {
+    async fn set_up(test: &Test) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        let server: &Server = test.server();
+        Ok(Self {
+            db: Database::set_up(test).await?,
+            uri: server
+                .uri()
+                .replace("/?", &format!("/{}?", test.database())),
+            targets: vec![
+                bucket_cli::target!(app::Trade),
+                bucket_cli::target!(app::Book),
+            ],
+        })
+    }
+}
+
+impl Shell {
+    /// Runs a command; returns the exit code and what it printed, with `shop`
+    /// for the database's name.
+    async fn run(&self, command: &str) -> (u8, String) {
+        self.run_on(&self.targets, command).await
+    }
+
+    async fn run_on(&self, targets: &[Box<dyn Target>], command: &str) -> (u8, String) {
+        let arguments = ["ops", "--uri", &self.uri]
+            .into_iter()
+            .chain(command.split(' '));
+        let mut out = Vec::new();
+        let arguments = arguments.map(OsString::from);
+        let code = bucket_cli::__private::run("", targets, arguments, &mut out).await;
+        let out = String::from_utf8(out).unwrap();
+        (code, out.replace(self.db.name(), "shop"))
+    }
+
+    /// Eight trades of two customers, and two books.
+    async fn fill(&self) {
+        let trades = Trade::buckets(&self.db).await.unwrap();
+        let trade = |n: i64| Trade {
+            customer: if n < 7 { 1 } else { 2 },
+            date: DateTime::from_millis(n * 1000),
+            ticker: "MDB".to_owned(),
+        };
+        trades.append_many((0..8).map(trade)).await.unwrap();
+        let books = Book::outliers(&self.db).await.unwrap();
+        for (id, buyers) in [(1, 1), (2, 5)] {
+            let buyers = (0..buyers).map(|n| format!("user{n}")).collect();
+            books.insert(&Book { id, buyers }).await.unwrap();
+        }
+    }
+
+    async fn documents(&self, collection: &str) -> Vec<Document> {
+        let collection = self.db.collection(collection);
+        let found = collection.find(doc! {}).sort(doc! { "_id": 1 });
+        found.await.unwrap().try_collect().await.unwrap()
+    }
+}
+
+#[bucket_testkit::test]
+async fn what_is_there_is_described(shell: Shell) {
+    shell.fill().await;
+    let (code, said) = shell.run("stats").await;
+    assert_eq!(code, 0);
+    assert_eq!(
+        said.lines()
+            .filter(|line| !line.contains("bytes"))
+            .collect::<Vec<_>>(),
+        [
+            "Trade (shop.trades)",
+            "  4 buckets with 8 items: 66 % full (capacity 3)",
+            "  2 open, 0 sealed",
+            "  customer 1: 7 items in 3 buckets",
+            "  customer 2: 1 items in 1 buckets",
+            "Book (shop.books, extra_books)",
+            "  2 parents with 3 items of their own (threshold 2)",
+            "  1 outliers, 50 % of the parents",
+            "  3 items in 1 extras documents",
+            "  _id 2: 3 items in extras",
+        ]
+    );
+    let (code, said) = shell.run("stats Trade --json").await;
+    let value: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        (code, &value["items"], &value["open"]),
+        (0, &8.into(), &2.into())
+    );
+    let (code, said) = shell.run("advise Book").await;
+    assert!(code == 0 && said.contains("documents"), "{said}");
+}
+
+#[bucket_testkit::test]
+async fn an_empty_database_has_no_problems_and_no_indexes(shell: Shell) {
+    let (code, said) = shell.run("verify").await;
+    assert_eq!(code, 0);
+    assert_eq!(
+        said,
+        "Trade (shop.trades)\n  no problems\nBook (shop.books, extra_books)\n  no problems\n"
+    );
+    assert_eq!(shell.run("stats").await.0, 0);
+
+    let (code, all) = shell.run("indexes").await;
+    assert_eq!((code, all.matches("createIndex(").count()), (0, 4));
+    for command in ["indexes --check", "indexes --create --dry-run"] {
+        let (code, said) = shell.run(command).await;
+        assert_eq!(
+            (code, said.matches("missing: db.getCollection").count()),
+            (1, 4),
+            "{said}"
+        );
+    }
+    assert!(shell.db.list_collection_names().await.unwrap().is_empty());
+    assert_eq!(shell.run("indexes --create").await.0, 0);
+    let (code, said) = shell.run("indexes --check --json").await;
+    assert!(code == 0 && said.contains("\"missing\":[]"), "{said}");
+}
+
+#[bucket_testkit::test]
+async fn problems_are_listed_and_mended(shell: Shell) {
+    shell.fill().await;
+    let wrong = doc! { "$set": { "count": 9 } };
+    let trades = shell.db.collection::<Document>("trades");
+    trades.update_one(doc! { "count": 3 }, wrong).await.unwrap();
+    let before = shell.documents("trades").await;
+    for command in ["verify", "repair --dry-run", "verify Trade --json"] {
+        let (code, said) = shell.run(command).await;
+        assert!(code == 1 && said.contains("G2"), "{command}: {said}");
+    }
+    assert_eq!(shell.documents("trades").await, before);
+    let (code, said) = shell.run("repair").await;
+    assert_eq!(
+        (code, said.matches("no problems").count()),
+        (0, 2),
+        "{said}"
+    );
+}
+
+#[bucket_testkit::test]
+async fn buckets_leave_and_come_back_and_change_their_capacity(shell: Shell) {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    shell.fill().await;
+    let before = shell.documents("trades").await;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let file = format!("bucket-cli-{}-{number}.jsonl", std::process::id());
+    let file = std::env::temp_dir().join(file);
+    let path = file.to_str().unwrap();
+
+    let (code, said) = shell.run(&format!("export Trade {path}")).await;
+    assert!(code == 0 && said.contains("4 buckets are in"), "{said}");
+    shell
+        .db
+        .collection::<Document>("trades")
+        .delete_many(doc! {})
+        .await
+        .unwrap();
+    let (code, said) = shell.run(&format!("import Trade {path} --dry-run")).await;
+    assert!(
+        code == 0 && said.contains("4 lines would be imported"),
+        "{said}"
+    );
+    assert!(shell.documents("trades").await.is_empty());
+    let (code, said) = shell.run(&format!("import Trade {path}")).await;
+    assert!(
+        code == 0 && said.contains("4 buckets with 8 items were stored, 0 were there"),
+        "{said}"
+    );
+    assert_eq!(shell.documents("trades").await, before);
+    std::fs::remove_file(file).unwrap();
+
+    let larger = [bucket_cli::target!(larger::Trade)];
+    let change = async |command| shell.run_on(&larger, command).await;
+    assert_eq!(change("verify").await.0, 3);
+    let (code, said) = change("change-capacity Trade --repack --dry-run").await;
+    assert!(
+        code == 0 && said.contains("4 buckets would change to capacity 5"),
+        "{said}"
+    );
+    assert_eq!(shell.documents("trades").await, before);
+    let (code, said) = change("change-capacity Trade --repack").await;
+    assert!(code == 0 && said.contains("replaced"), "{said}");
+    assert_eq!(change("verify").await.0, 0);
+}
+
+#[bucket_testkit::test]
+async fn a_flat_collection_moves_into_buckets(shell: Shell) {
+    let flat = shell.db.collection("flat");
+    let trade = |n: i64| doc! { "customer": n % 2, "date": DateTime::from_millis(n * 1000), "ticker": "MDB" };
+    flat.insert_many((0..10).map(trade)).await.unwrap();
+    let (code, said) = shell.run("import-flat Trade flat --dry-run").await;
+    assert!(
+        code == 0 && said.contains("10 items of shop.flat would"),
+        "{said}"
+    );
+    assert!(shell.documents("trades").await.is_empty());
+    let (code, said) = shell.run("import-flat Trade flat").await;
+    assert!(
+        code == 0 && said.contains("10 items are in buckets"),
+        "{said}"
+    );
+    assert_eq!(shell.documents("trades").await.len(), 4);
+}
+
+#[bucket_testkit::test]
+async fn what_cannot_be_done_is_an_exit_code(shell: Shell) {
+    assert_eq!(shell.run("verify Trades").await.0, 2);
+    assert_eq!(shell.run("mend").await.0, 2);
+    assert_eq!(shell.run("--help").await.0, 0);
+    assert_eq!(shell.run("export Book /nowhere/file").await.0, 3);
+    assert_eq!(shell.run("export Trade /nowhere/file").await.0, 3);
+    assert_eq!(shell.run("shard --hashed --by-window").await.0, 2);
+    let (code, said) = shell.run("shard Trade --hashed --dry-run").await;
+    assert_eq!(
+        (code, &*said),
+        (
+            0,
+            "Trade (shop.trades)\n  would be sharded by { \"customer\": \"hashed\" }\n"
+        )
+    );
+    let nowhere = ["ops", "--uri", "mongodb://localhost", "verify"].map(OsString::from);
+    let code = bucket_cli::__private::run("", &shell.targets, nowhere, &mut Vec::new()).await;
+    assert_eq!(code, 2);
+}
