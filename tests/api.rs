@@ -23,7 +23,14 @@ fn the_public_interface_is_listed() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let documented = Command::new(env!("CARGO"))
         .args(["doc", "--no-deps", "--features", FEATURES])
-        .args(["--package", "bucket-runtime", "--package", "bucket-testkit"])
+        .args([
+            "--package",
+            "bucket-runtime",
+            "--package",
+            "bucket-testkit",
+            "--package",
+            "bucket-cli",
+        ])
         .arg("--target-dir")
         .arg(target)
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
@@ -31,7 +38,7 @@ fn the_public_interface_is_listed() {
     assert!(documented.unwrap().success());
 
     let mut changed = Vec::new();
-    for krate in ["bucket-runtime", "bucket-testkit"] {
+    for krate in ["bucket-runtime", "bucket-testkit", "bucket-cli"] {
         let found = interface(&target.join("doc").join(krate.replace('-', "_")));
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("api/{krate}.txt"));
         if env::var_os("BLESS").is_some() {
