@@ -15,6 +15,7 @@
 //! | [`outliers`] | documents with one array that may grow without bound |
 //! | [`taking_over`] | validators, and how to verify and repair a collection |
 //! | [`changing_capacity`] | another capacity, while writers go on |
+//! | [`versions`] | change the struct: what may change in place, and what needs a new collection |
 //! | [`sharding`] | sharded clusters |
 //! | [`watching`] | new items as they come |
 //! | [`bytes`] | how documents keep within their bytes |
@@ -69,6 +70,9 @@ pub mod taking_over {}
 
 #[doc = include_str!("guide/changing_capacity.md")]
 pub mod changing_capacity {}
+
+#[doc = include_str!("guide/versions.md")]
+pub mod versions {}
 
 #[doc = include_str!("guide/sharding.md")]
 pub mod sharding {}

@@ -4,3 +4,4 @@ pub(crate) mod round_trip;
 pub(crate) mod types_binary;
 pub(crate) mod types_keys;
 pub(crate) mod types_values;
+pub(crate) mod versions;

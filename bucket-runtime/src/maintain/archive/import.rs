@@ -42,8 +42,8 @@ impl<T: Bucket> Buckets<T> {
     /// since. So after an error, or after the program was killed, import all lines again. Appends may go on
     /// meanwhile. A bucket that has room while its key has a newer or another open one is sealed.
     ///
-    /// One round trip for each thousand buckets, one more for each bucket that has room, and three for each
-    /// that is there. A dropped future leaves some buckets stored and others not.
+    /// One round trip for each thousand buckets, one more for each bucket that has room, and one or two for
+    /// each that is there. A dropped future leaves some buckets stored and others not.
     ///
     /// # Errors
     ///
