@@ -4,6 +4,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::path::Path;
 
+use bucket_runtime::action::CreateCollections;
 use bucket_runtime::bson::Document;
 use bucket_runtime::mongodb::Database;
 use bucket_runtime::{Bucket, RequiredIndex};
@@ -53,19 +54,17 @@ impl<T: Bucket> Target for BucketTarget<T> {
         Box::pin(async move { T::buckets(db).create_indexes(create).await.map(drop) })
     }
 
-    fn verify<'c>(&'c self, db: &'c Database) -> Call<'c> {
+    fn problems<'c>(
+        &'c self,
+        db: &'c Database,
+        repair: bool,
+    ) -> BoxFuture<'c, bucket_runtime::Result<Vec<String>>> {
         Box::pin(async move {
-            let problems = T::verify(db).await?;
-            Ok(Report::of_problems(
-                problems.iter().map(ToString::to_string),
-            ))
-        })
-    }
-
-    fn repair<'c>(&'c self, db: &'c Database) -> Call<'c> {
-        Box::pin(async move {
-            let left = T::repair(db).await?;
-            Ok(Report::of_problems(left.iter().map(ToString::to_string)))
+            let problems = match repair {
+                true => T::repair(db).await?,
+                false => T::verify(db).await?,
+            };
+            Ok(problems.iter().map(ToString::to_string).collect())
         })
     }
 
@@ -73,22 +72,8 @@ impl<T: Bucket> Target for BucketTarget<T> {
         Box::pin(stats::of_buckets(db, const { &T::SPEC }))
     }
 
-    fn shard<'c>(&'c self, db: &'c Database, sharding: Sharding) -> Call<'c> {
-        Box::pin(async move {
-            let create = T::create_collection(db);
-            let create = match sharding {
-                Sharding::Ranged => create.sharded(),
-                Sharding::Hashed => create.sharded_hashed(),
-                Sharding::ByWindow => create.sharded_by_window(),
-            };
-            create.await?;
-            T::buckets(db).await?;
-            let key = self.shard_key(sharding);
-            Ok(Report::new(
-                format!("is sharded by {key}"),
-                json!({ "sharded_by": key }),
-            ))
-        })
+    fn create(&self, db: &Database) -> CreateCollections {
+        T::create_collection(db)
     }
 
     fn shard_key(&self, sharding: Sharding) -> String {

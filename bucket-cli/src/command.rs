@@ -113,9 +113,11 @@ impl Command {
 
     async fn run(&self, target: &dyn Target, db: &Database) -> Result<Report, Failure> {
         match self {
-            Self::Verify(_) => target.verify(db).await,
-            Self::Repair { dry, .. } if dry.dry_run => target.verify(db).await,
-            Self::Repair { .. } => target.repair(db).await,
+            Self::Verify(_) => Ok(Report::of_problems(target.problems(db, false).await?)),
+            Self::Repair { dry, .. } => {
+                let problems = target.problems(db, !dry.dry_run).await?;
+                Ok(Report::of_problems(problems))
+            }
             Self::Indexes {
                 check, create, dry, ..
             } => match (*create && !dry.dry_run, *check || *create) {
@@ -156,12 +158,15 @@ impl Command {
                     (_, true) => Sharding::ByWindow,
                     _ => Sharding::Ranged,
                 };
+                let key = target.shard_key(sharding);
                 if dry.dry_run {
-                    let key = target.shard_key(sharding);
                     let line = format!("would be sharded by {key}");
                     return Ok(Report::new(line, json!({ "would_be_sharded_by": key })));
                 }
-                target.shard(db, sharding).await
+                sharding.apply(target.create(db)).await?;
+                target.open(db, true).await?;
+                let line = format!("sharded by {key}");
+                Ok(Report::new(line, json!({ "sharded_by": key })))
             }
         }
     }

@@ -26,8 +26,7 @@ impl Report {
     }
 
     /// These problems, or none.
-    pub(crate) fn of_problems(problems: impl IntoIterator<Item = String>) -> Self {
-        let problems: Vec<_> = problems.into_iter().collect();
+    pub(crate) fn of_problems(problems: Vec<String>) -> Self {
         Self {
             value: json!({ "problems": problems }),
             is_bad: !problems.is_empty(),

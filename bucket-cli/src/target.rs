@@ -4,6 +4,7 @@ use std::error::Error;
 use std::marker::PhantomData;
 use std::path::Path;
 
+use bucket_runtime::action::CreateCollections;
 use bucket_runtime::mongodb::Database;
 use bucket_runtime::{Bucket, Outlier, RequiredIndex};
 use futures_util::future::BoxFuture;
@@ -29,6 +30,17 @@ pub enum Sharding {
     ByWindow,
 }
 
+impl Sharding {
+    /// Shards the collections as they are created.
+    pub(crate) fn apply(self, create: CreateCollections) -> CreateCollections {
+        match self {
+            Self::Ranged => create.sharded(),
+            Self::Hashed => create.sharded_hashed(),
+            Self::ByWindow => create.sharded_by_window(),
+        }
+    }
+}
+
 /// A struct that commands work on.
 pub trait Target: Send + Sync {
     /// The struct's name.
@@ -47,17 +59,18 @@ pub trait Target: Send + Sync {
         create: bool,
     ) -> BoxFuture<'c, bucket_runtime::Result<()>>;
 
-    /// Lists problems.
-    fn verify<'c>(&'c self, db: &'c Database) -> Call<'c>;
-
-    /// Mends problems, and lists those that are left.
-    fn repair<'c>(&'c self, db: &'c Database) -> Call<'c>;
+    /// The problems that there are; after a repair, those that are left.
+    fn problems<'c>(
+        &'c self,
+        db: &'c Database,
+        repair: bool,
+    ) -> BoxFuture<'c, bucket_runtime::Result<Vec<String>>>;
 
     /// Describes the collections.
     fn stats<'c>(&'c self, db: &'c Database) -> Call<'c>;
 
-    /// Shards the collections.
-    fn shard<'c>(&'c self, db: &'c Database, sharding: Sharding) -> Call<'c>;
+    /// Creates the collections.
+    fn create(&self, db: &Database) -> CreateCollections;
 
     /// The shard key, as text.
     fn shard_key(&self, sharding: Sharding) -> String;

@@ -52,6 +52,7 @@ mod larger {
 
 /// A database, and the command line of its operator.
 struct Shell {
+    server: &'static Server,
     db: Database,
     uri: String,
     targets: Vec<Box<dyn Target>>,
@@ -59,12 +60,12 @@ struct Shell {
 
 impl Fixture for Shell {
     async fn set_up(test: &Test) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        let server: &Server = test.server();
+        let server = test.server();
+        let (hosts, options) = server.uri().rsplit_once('/').unwrap();
         Ok(Self {
+            server,
             db: Database::set_up(test).await?,
-            uri: server
-                .uri()
-                .replace("/?", &format!("/{}?", test.database())),
+            uri: format!("{hosts}/{}{options}", test.database()),
             targets: vec![
                 bucket_cli::target!(app::Trade),
                 bucket_cli::target!(app::Book),
@@ -273,6 +274,11 @@ async fn what_cannot_be_done_is_an_exit_code(shell: Shell) {
             "Trade (shop.trades)\n  would be sharded by { \"customer\": \"hashed\" }\n"
         )
     );
+    let (code, said) = shell.run("shard Trade --hashed").await;
+    match shell.server.is_sharded().await.unwrap() {
+        true => assert!(code == 0 && said.contains("  sharded by"), "{said}"),
+        false => assert_eq!(code, 3),
+    }
     let nowhere = ["ops", "--uri", "mongodb://localhost", "verify"].map(OsString::from);
     let code = bucket_cli::__private::run("", &shell.targets, nowhere, &mut Vec::new()).await;
     assert_eq!(code, 2);
