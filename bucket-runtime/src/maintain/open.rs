@@ -69,7 +69,7 @@ impl<T: Bucket> OpenBuckets<T> {
         if !self.create {
             must_exist([(&server, &indexes.lacking[..])])?;
         }
-        let index = open(&server, &T::SPEC, indexes).await?;
+        let index = open(&server, &T::SPEC, indexes, self.create).await?;
         let engine = Engine::new(server, index);
         let combiner = self.combine.then(|| Combiner::new(engine.clone()));
         Ok(Buckets::new(Writer { engine, combiner }))
@@ -86,17 +86,18 @@ pub(crate) struct Indexes {
     pub(crate) index: OpenIndex,
 }
 
-/// Creates the missing indexes of a collection, and tests whether the server supports what the protocol
-/// needs.
+/// Creates the indexes of a collection that are missing, or that another shard may lack, unless somebody
+/// else does; and tests whether the server supports what the protocol needs.
 pub(crate) async fn open(
     server: &Server,
     spec: &BucketSpec,
     indexes: Indexes,
+    create_indexes: bool,
 ) -> Result<OpenIndex> {
     let fail = |error| server.context().read(error);
     // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
     let mut needed = indexes.lacking.clone();
-    if server.is_sharded() {
+    if server.is_sharded() && create_indexes {
         let guards = guards(&indexes, spec).map_err(|kind| server.context().kind(kind))?;
         let is_new = |guard: &IndexModel| needed.iter().all(|index| index.keys != guard.keys);
         let guards = Vec::from_iter(guards.into_iter().filter(is_new));

@@ -65,7 +65,7 @@ impl<T: Outlier> OpenOutliers<T> {
                 (&parents, &of_parents[..]),
             ])?;
         }
-        let index = open::open(&extras, &Extra::<T>::SPEC, of_extras).await?;
+        let index = open::open(&extras, &Extra::<T>::SPEC, of_extras, self.create).await?;
         open::create(&parents, of_parents).await?;
         Ok(Outliers::new(parents, Engine::new(extras, index)))
     }
