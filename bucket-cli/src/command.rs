@@ -31,15 +31,8 @@ pub(crate) async fn carry_out(
     out: &mut (dyn Write + Send),
 ) -> u8 {
     let uri = arguments.uri.as_deref().unwrap_or(uri);
-    let chosen = match chosen(targets, arguments.command.names()) {
-        Ok(chosen) => chosen,
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            return USAGE;
-        }
-    };
-    let db = match database(uri).await {
-        Ok(db) => db,
+    let (chosen, db) = match prepare(uri, targets, &arguments.command).await {
+        Ok(prepared) => prepared,
         Err(failure) => {
             eprintln!("error: {failure}");
             return USAGE;
@@ -65,6 +58,15 @@ pub(crate) async fn carry_out(
         }
     }
     code
+}
+
+/// What a command works on.
+async fn prepare<'t>(
+    uri: &str,
+    targets: &'t [Box<dyn Target>],
+    command: &Command,
+) -> Result<(Vec<&'t dyn Target>, Database), Failure> {
+    Ok((chosen(targets, command.names())?, database(uri).await?))
 }
 
 /// The targets with these names, or all.
@@ -120,22 +122,24 @@ impl Command {
             }
             Self::Indexes {
                 check, create, dry, ..
-            } => match (*create && !dry.dry_run, *check || *create) {
-                (true, _) => {
-                    target.open(db, true).await?;
-                    Ok(Report::new(
-                        "all indexes are there",
-                        json!({ "missing": [] }),
-                    ))
-                }
-                (false, true) => missing(target, db).await,
+            } => match (check, create) {
                 (false, false) => {
-                    let indexes = target.indexes();
-                    let commands: Vec<_> =
-                        indexes.iter().map(|index| format!("{index};")).collect();
+                    let commands = target.indexes().into_iter();
+                    let commands: Vec<_> = commands.map(|index| format!("{index};")).collect();
                     let value = json!({ "indexes": commands });
-                    Ok(Report::new(commands.join("\n"), value))
+                    Ok(Report::of_lines(commands, value))
                 }
+                (_, true) if !dry.dry_run => {
+                    target.open(db, true).await?;
+                    Ok(Report::of_missing(&[]))
+                }
+                _ => match target.open(db, false).await {
+                    Ok(()) => Ok(Report::of_missing(&[])),
+                    Err(error) if !error.missing_indexes().is_empty() => {
+                        Ok(Report::of_missing(error.missing_indexes()))
+                    }
+                    Err(error) => Err(error.into()),
+                },
             },
             Self::Stats(_) => target.stats(db).await,
             Self::Advise(_) => target.advise(db).await,
@@ -169,28 +173,5 @@ impl Command {
                 Ok(Report::new(line, json!({ "sharded_by": key })))
             }
         }
-    }
-}
-
-/// Whether indexes are missing, and the commands that create them.
-async fn missing(target: &dyn Target, db: &Database) -> Result<Report, Failure> {
-    match target.open(db, false).await {
-        Ok(()) => Ok(Report::new(
-            "all indexes are there",
-            json!({ "missing": [] }),
-        )),
-        Err(error) if error.is_index_missing() => {
-            let text = error.to_string();
-            let all = target.indexes();
-            let commands = all.iter().map(ToString::to_string);
-            let missing: Vec<_> = commands.filter(|command| text.contains(command)).collect();
-            let lines = missing.iter().map(|command| format!("missing: {command};"));
-            Ok(Report {
-                lines: lines.collect(),
-                value: json!({ "missing": missing }),
-                is_bad: true,
-            })
-        }
-        Err(error) => Err(error.into()),
     }
 }

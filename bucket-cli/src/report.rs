@@ -16,12 +16,32 @@ pub struct Report {
 }
 
 impl Report {
-    /// All is well.
+    /// All is well, in one line.
     pub(crate) fn new(line: impl Into<String>, value: Value) -> Self {
+        Self::of_lines(vec![line.into()], value)
+    }
+
+    /// All is well.
+    pub(crate) fn of_lines(lines: Vec<String>, value: Value) -> Self {
         Self {
-            lines: vec![line.into()],
+            lines,
             value,
             is_bad: false,
+        }
+    }
+
+    /// The commands that create missing indexes, or none.
+    pub(crate) fn of_missing(commands: &[String]) -> Self {
+        let missing = commands
+            .iter()
+            .map(|command| format!("missing: {command};"));
+        Self {
+            value: json!({ "missing": commands }),
+            is_bad: !commands.is_empty(),
+            lines: match commands.is_empty() {
+                true => vec!["all indexes are there".to_owned()],
+                false => missing.collect(),
+            },
         }
     }
 

@@ -5,7 +5,7 @@ use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::mongodb::{Collection, Database};
 use bucket_runtime::{BucketSpec, OutlierSpec};
 use futures_util::TryStreamExt;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::report::Report;
 use crate::target::Failure;
@@ -30,16 +30,15 @@ pub(crate) async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Repor
         "bytes": { "$sum": { "$bsonSize": "$$ROOT" } },
         "largest": { "$max": { "$bsonSize": "$$ROOT" } },
     };
-    let key = spec
+    let fields = spec
         .key
         .iter()
         .map(|key| (key.name.to_owned(), Bson::String(format!("${}", key.name))));
     let by_key = doc! {
-        "_id": key.collect::<Document>(), "buckets": { "$sum": 1 }, "items": { "$sum": &items },
+        "_id": fields.collect::<Document>(), "buckets": { "$sum": 1 }, "items": { "$sum": &items },
     };
-    let mut found = facets(&collection, vec![doc! { "$group": all }], by_key).await?;
-    let largest = found.split_off(1.min(found.len()));
-    let all = found.pop().unwrap_or_default();
+    let all = summary(&collection, all).await?;
+    let largest = largest(&collection, by_key).await?;
     let number = |name| whole(&all, name);
     let (buckets, items) = (number("buckets"), number("items"));
     let room = buckets * u64::from(spec.capacity);
@@ -57,25 +56,18 @@ pub(crate) async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Repor
             number("largest")
         ),
     ];
-    let keys = largest.iter().map(|row| {
-        let key = row.get_document("_id").cloned().unwrap_or_default();
-        let (items, buckets) = (whole(row, "items"), whole(row, "buckets"));
-        (text(&key), items, buckets)
-    });
-    let keys: Vec<_> = keys.collect();
-    for (key, items, buckets) in &keys {
+    let mut keys = Vec::new();
+    for row in &largest {
+        let (key, items, buckets) = (key(row), whole(row, "items"), whole(row, "buckets"));
         lines.push(format!("{key}: {items} items in {buckets} buckets"));
+        keys.push(json!({ "key": key, "items": items, "buckets": buckets }));
     }
-    let keys: Vec<_> = keys
-        .into_iter()
-        .map(|(key, items, buckets)| json!({ "key": key, "items": items, "buckets": buckets }))
-        .collect();
     let value = json!({
         "buckets": buckets, "items": items, "capacity": spec.capacity, "open": number("open"),
         "sealed": number("sealed"), "bytes": number("bytes"), "largest_bytes": number("largest"),
         "largest_keys": keys,
     });
-    Ok(report(lines, value))
+    Ok(Report::of_lines(lines, value))
 }
 
 /// The parents of an outlier, and their extras.
@@ -92,12 +84,7 @@ pub(crate) async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Rep
         "items": { "$sum": length(spec.items) },
         "outliers": { "$sum": { "$cond": [{ "$eq": [flag, true] }, 1, 0] } },
     };
-    let mut found: Vec<Document> = parents
-        .aggregate(vec![doc! { "$group": all }])
-        .await?
-        .try_collect()
-        .await?;
-    let all = found.pop().unwrap_or_default();
+    let all = summary(&parents, all).await?;
     let extras = db.collection::<Document>(spec.extras);
     let in_extras = length(spec.extra_items);
     let pages = doc! {
@@ -107,9 +94,8 @@ pub(crate) async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Rep
         "_id": { "_id": format!("${}", spec.reference) },
         "buckets": { "$sum": 1 }, "items": { "$sum": in_extras },
     };
-    let mut found = facets(&extras, vec![doc! { "$group": pages }], by_parent).await?;
-    let largest = found.split_off(1.min(found.len()));
-    let pages = found.pop().unwrap_or_default();
+    let pages = summary(&extras, pages).await?;
+    let largest = largest(&extras, by_parent).await?;
     let (outliers, total) = (whole(&all, "outliers"), whole(&all, "parents"));
     let mut lines = vec![
         format!(
@@ -129,51 +115,46 @@ pub(crate) async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Rep
     ];
     let mut parents = Vec::new();
     for row in &largest {
-        let id = row.get_document("_id").cloned().unwrap_or_default();
-        let items = whole(row, "items");
-        lines.push(format!("{}: {items} items in extras", text(&id)));
-        parents.push(json!({ "parent": text(&id), "extra_items": items }));
+        let (parent, items) = (key(row), whole(row, "items"));
+        lines.push(format!("{parent}: {items} items in extras"));
+        parents.push(json!({ "parent": parent, "extra_items": items }));
     }
     let value = json!({
         "parents": total, "items": whole(&all, "items"), "outliers": outliers,
         "extra_items": whole(&pages, "items"), "extras": whole(&pages, "buckets"),
         "threshold": spec.threshold, "largest_parents": parents,
     });
-    Ok(report(lines, value))
+    Ok(Report::of_lines(lines, value))
 }
 
-fn report(lines: Vec<String>, value: Value) -> Report {
-    Report {
-        lines,
-        value,
-        is_bad: false,
-    }
+/// One group of all documents; empty if there are none.
+async fn summary(collection: &Collection<Document>, group: Document) -> Result<Document, Failure> {
+    let mut found = collection.aggregate([doc! { "$group": group }]).await?;
+    Ok(found.try_next().await?.unwrap_or_default())
 }
 
-/// The summary of a collection, if it is not empty, and then its largest keys.
-async fn facets(
+/// The groups with the most items.
+async fn largest(
     collection: &Collection<Document>,
-    summary: Vec<Document>,
     by_key: Document,
 ) -> Result<Vec<Document>, Failure> {
-    let mut found: Vec<Document> = collection.aggregate(summary).await?.try_collect().await?;
-    let largest = vec![
+    let stages = [
         doc! { "$group": by_key },
         doc! { "$sort": { "items": -1, "_id": 1 } },
         doc! { "$limit": LARGEST },
     ];
-    let largest = collection.aggregate(largest).allow_disk_use(true).await?;
-    found.extend(largest.try_collect::<Vec<_>>().await?);
-    Ok(found)
+    let found = collection.aggregate(stages).allow_disk_use(true).await?;
+    Ok(found.try_collect().await?)
 }
 
-/// A key as text: its fields, separated by commas.
-fn text(key: &Document) -> String {
+/// The key of a group as text: its fields, separated by commas.
+fn key(group: &Document) -> String {
     let field = |(name, value): (&String, &Bson)| match value {
         Bson::String(text) => format!("{name} {text:?}"),
         other => format!("{name} {other}"),
     };
-    key.iter().map(field).collect::<Vec<_>>().join(", ")
+    let fields = group.get_document("_id").into_iter().flatten();
+    fields.map(field).collect::<Vec<_>>().join(", ")
 }
 
 fn percent(part: u64, whole: u64) -> u64 {

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::ffi::OsString;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bucket_cli::__private::Target;
 use bucket_runtime::bson::{DateTime, Document, doc};
@@ -195,11 +194,9 @@ async fn problems_are_listed_and_mended(shell: Shell) {
 
 #[bucket_testkit::test]
 async fn buckets_leave_and_come_back_and_change_their_capacity(shell: Shell) {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
     shell.fill().await;
     let before = shell.documents("trades").await;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let file = format!("bucket-cli-{}-{number}.jsonl", std::process::id());
+    let file = format!("{}.jsonl", shell.db.name());
     let file = std::env::temp_dir().join(file);
     let path = file.to_str().unwrap();
 

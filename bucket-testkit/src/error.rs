@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-pub(crate) type Result<T> = std::result::Result<T, Error>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a server could not be started or used.
 ///

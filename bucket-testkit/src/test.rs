@@ -86,27 +86,27 @@ pub trait Fixture: Sized {
     /// # Errors
     ///
     /// An error fails the test.
-    fn set_up(test: &Test) -> impl Future<Output = std::result::Result<Self, Failure>>;
+    fn set_up(test: &Test) -> impl Future<Output = Result<Self, Failure>>;
 }
 
 /// A client for this test alone, since clients work only in the runtime that
 /// created them.
 impl Fixture for Client {
-    async fn set_up(test: &Test) -> std::result::Result<Self, Failure> {
+    async fn set_up(test: &Test) -> Result<Self, Failure> {
         Ok(test.server.client().await?)
     }
 }
 
 /// The server itself.
 impl Fixture for &'static Server {
-    async fn set_up(test: &Test) -> std::result::Result<Self, Failure> {
+    async fn set_up(test: &Test) -> Result<Self, Failure> {
         Ok(test.server)
     }
 }
 
 /// The test's own database, which is empty.
 impl Fixture for Database {
-    async fn set_up(test: &Test) -> std::result::Result<Self, Failure> {
+    async fn set_up(test: &Test) -> Result<Self, Failure> {
         Ok(test.server.database(&test.database).await?)
     }
 }
@@ -123,7 +123,7 @@ impl Outcome for () {
     }
 }
 
-impl<T, E: Debug> Outcome for std::result::Result<T, E> {
+impl<T, E: Debug> Outcome for Result<T, E> {
     fn failure(self) -> Option<String> {
         self.err().map(|error| format!("{error:?}"))
     }

@@ -25,6 +25,15 @@ impl Error {
         matches!(self.0.kind, Kind::MissingIndex | Kind::MissingIndexes(_))
     }
 
+    /// The commands of MongoDB's shell that create the indexes that the collection lacks, if that is the
+    /// error.
+    pub fn missing_indexes(&self) -> &[String] {
+        match &self.0.kind {
+            Kind::MissingIndexes(commands) => commands,
+            _ => &[],
+        }
+    }
+
     /// Whether the user lacks a privilege that the call needs; the text names it. The server carried out
     /// nothing of the refused command.
     pub fn is_unauthorized(&self) -> bool {

@@ -18,7 +18,7 @@ pub(crate) enum Kind {
     /// The index `bucket_open` is missing.
     MissingIndex,
     /// The collection lacks indexes: the commands that create them.
-    MissingIndexes(String),
+    MissingIndexes(Vec<String>),
     /// An index has one of our names but another definition, given as text.
     ForeignIndex { name: String, is: String },
     /// The collection was written with another capacity: the stored one and the struct's.
@@ -138,7 +138,8 @@ impl Kind {
                 f,
                 "the collection lacks indexes; create them in MongoDB's shell, or open the \
                  collection as a user with the privilege `createIndex` and without \
-                 `create_indexes(false)`: {commands}"
+                 `create_indexes(false)`: {}",
+                commands.join("; ")
             ),
             Self::ForeignIndex { name, is } => write!(
                 f,

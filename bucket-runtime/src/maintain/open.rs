@@ -182,8 +182,7 @@ fn missing<'i>(collections: impl IntoIterator<Item = (&'i Server, &'i [IndexMode
         let of = |model: &IndexModel| RequiredIndex::new(server.collection().name(), model.clone());
         lacking.iter().map(of)
     });
-    let commands = commands.map(|index| index.to_string());
-    Kind::MissingIndexes(commands.collect::<Vec<_>>().join("; "))
+    Kind::MissingIndexes(commands.map(|index| index.to_string()).collect())
 }
 
 /// Creates indexes. One round trip, or none if there is nothing to create.

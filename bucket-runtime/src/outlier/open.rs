@@ -10,7 +10,7 @@ use mongodb::{
 use super::{extra::Extra, handle::Outliers};
 use crate::{
     Bucket, Error, Result, error::Kind, maintain::open, outlier::Outlier, protocol::indexes,
-    server::Server, write::engine::Engine,
+    schema::spec::OutlierSpec, server::Server, write::engine::Engine,
 };
 
 /// Builder of two opened collections: await it; see [`Outlier::outliers`].
@@ -58,7 +58,7 @@ impl<T: Outlier> OpenOutliers<T> {
         if !(of_extras.found.iter()).any(|index| index.keys == reference.keys) {
             of_extras.lacking.push(reference);
         }
-        let of_parents = missing_of_parents(&parents, T::SPEC.indexes).await?;
+        let of_parents = missing_of_parents(&parents, &T::SPEC).await?;
         if !self.create {
             open::must_exist([
                 (&extras, &of_extras.lacking[..]),
@@ -71,15 +71,14 @@ impl<T: Outlier> OpenOutliers<T> {
     }
 }
 
-/// The indexes on these fields that the parents lack.
-async fn missing_of_parents(parents: &Server, fields: &[&str]) -> Result<Vec<IndexModel>> {
-    if fields.is_empty() {
+/// The indexes that the parents lack.
+async fn missing_of_parents(parents: &Server, spec: &OutlierSpec) -> Result<Vec<IndexModel>> {
+    if spec.indexes.is_empty() {
         return Ok(Vec::new());
     }
     let found = parents.indexes().await;
     let found = found.map_err(|error| parents.context().read(error))?;
-    let paths = fields.iter().map(|name| (*name).to_owned());
-    indexes::plain(&found, paths).map_err(|kind| parents.context().kind(kind))
+    indexes::of_parents(&found, spec).map_err(|kind| parents.context().kind(kind))
 }
 
 /// Each shard sees only its own parents: unless `_id` is the shard key, two could have the same.

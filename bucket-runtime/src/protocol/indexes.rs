@@ -16,7 +16,7 @@ use crate::{
     schema::{
         names::{EXPIRY_INDEX, NEWEST, UNIQUE_INDEX},
         open_index::{OpenIndex, is_open_index},
-        spec::{BucketSpec, Ordinal},
+        spec::{BucketSpec, Ordinal, OutlierSpec},
     },
     value::element::whole,
 };
@@ -29,6 +29,14 @@ pub(crate) fn open(spec: &BucketSpec, open: OpenIndex) -> IndexModel {
         .partial_filter_expression(command::open_index_filter(spec, open))
         .build();
     model(command::open_index_keys(spec), options)
+}
+
+/// The indexes on fields of an outlier's parents that have to be created.
+pub(crate) fn of_parents(
+    found: &[IndexModel],
+    spec: &OutlierSpec,
+) -> Result<Vec<IndexModel>, Kind> {
+    plain(found, spec.indexes.iter().map(|name| (*name).to_owned()))
 }
 
 /// The manual's index on the reference field of extras. Followed by `_id`, it also tells our pages from
@@ -67,7 +75,7 @@ pub(crate) fn asked_for(
 }
 
 /// Indexes on these fields, unless an existing one serves.
-pub(crate) fn plain(
+fn plain(
     found: &[IndexModel],
     paths: impl IntoIterator<Item = String>,
 ) -> Result<Vec<IndexModel>, Kind> {

@@ -109,6 +109,7 @@ async fn indexes_that_somebody_else_is_to_make_are_named_and_not_made(
             error.to_string().ends_with(&commands(indexes).join("; ")),
             "{error}"
         );
+        assert_eq!(error.missing_indexes(), commands(indexes));
     }
     assert_eq!(db.list_collection_names().await.unwrap(), [""; 0]);
 

@@ -4,7 +4,7 @@
 use std::{convert::Infallible, fs, os::unix::fs::PermissionsExt, path::Path};
 
 use bucket_runtime::{
-    Bucket, Buckets, Outlier, Outliers, Result,
+    Bucket, Error, Outlier, Result,
     mongodb::{
         Client, Database,
         bson::{DateTime, Document, doc},
@@ -12,7 +12,7 @@ use bucket_runtime::{
     },
 };
 use bucket_testkit::Server;
-use futures_util::{TryStreamExt, future::BoxFuture, stream};
+use futures_util::{TryStream, TryStreamExt, future::BoxFuture, stream};
 use serde::{Deserialize, Serialize};
 
 use crate::support::database::is_cluster;
@@ -138,36 +138,24 @@ const ROWS: &[(&str, bool, Calls)] = &[
     ),
 ];
 
-async fn visits(db: &Database) -> Result<Buckets<Visit>> {
-    Visit::buckets(db).await
-}
-
-async fn books(db: &Database) -> Result<Outliers<Book>> {
-    Book::outliers(db).await
+/// Reads a stream to its end.
+async fn drain<T>(stream: impl TryStream<Ok = T, Error = Error>) -> Result<()> {
+    stream.try_for_each(async |_| Ok(())).await
 }
 
 async fn open(db: Database) -> Result<()> {
-    visits(&db).await?;
-    books(&db).await?;
+    Visit::buckets(&db).await?;
+    Book::outliers(&db).await?;
     Ok(())
 }
 
 async fn read(db: Database) -> Result<()> {
-    let visits = visits(&db).await?;
+    let visits = Visit::buckets(&db).await?;
     let long = Visit::FIELDS.seconds.gte(1);
     visits.page(&1, 1).await?;
     visits.latest(&1).await?;
-    visits
-        .pages(&1)
-        .await?
-        .try_for_each(async |_| Ok(()))
-        .await?;
-    visits
-        .items(&1)
-        .skip(3)
-        .await?
-        .try_for_each(async |_| Ok(()))
-        .await?;
+    drain(visits.pages(&1).await?).await?;
+    drain(visits.items(&1).skip(3).await?).await?;
     visits
         .all_items()
         .filter(long.clone())
@@ -176,30 +164,13 @@ async fn read(db: Database) -> Result<()> {
     visits.count_all().filter(long).await?;
     visits.page_count(&1).await?;
     visits.rollup(&1).await?;
-    visits
-        .rollup(&1)
-        .per_window()
-        .await?
-        .try_for_each(async |_| Ok(()))
-        .await?;
-    let books = books(&db).await?;
+    drain(visits.rollup(&1).per_window().await?).await?;
+    let books = Book::outliers(&db).await?;
     books.get_all(&1).await?;
-    books
-        .extras(&1)
-        .await?
-        .try_for_each(async |_| Ok(()))
-        .await?;
+    drain(books.extras(&1).await?).await?;
     books.count(&1).await?;
-    books
-        .find(doc! {})
-        .await?
-        .try_for_each(async |_| Ok(()))
-        .await?;
-    visits
-        .export_all()
-        .await?
-        .try_for_each(async |_| Ok(()))
-        .await?;
+    drain(books.find(doc! {}).await?).await?;
+    drain(visits.export_all().await?).await?;
     Book::advise(&db).await?;
     Ok(())
 }
@@ -211,12 +182,12 @@ async fn verify(db: Database) -> Result<()> {
 }
 
 async fn watch(db: Database) -> Result<()> {
-    visits(&db).await?.watch(&1).await?;
+    Visit::buckets(&db).await?.watch(&1).await?;
     Ok(())
 }
 
 async fn append(db: Database) -> Result<()> {
-    let visits = visits(&db).await?;
+    let visits = Visit::buckets(&db).await?;
     for visitor in 10..15 {
         visits.append(&visit(visitor)).await?;
     }
@@ -227,7 +198,7 @@ async fn append(db: Database) -> Result<()> {
 }
 
 async fn edit(db: Database) -> Result<()> {
-    let visits = visits(&db).await?;
+    let visits = Visit::buckets(&db).await?;
     let first = || Visit::FIELDS.visitor.eq(0);
     visits
         .update_item(&1, first(), |visit| visit.seconds = 1)
@@ -243,7 +214,7 @@ async fn edit(db: Database) -> Result<()> {
 }
 
 async fn remove_items(db: Database) -> Result<()> {
-    let visits = visits(&db).await?;
+    let visits = Visit::buckets(&db).await?;
     let some = Visit::FIELDS.visitor.lt(3);
     visits.remove_items(&1, some).await?;
     let old = Visit::FIELDS.at.lt(DateTime::now());
@@ -252,12 +223,12 @@ async fn remove_items(db: Database) -> Result<()> {
 }
 
 async fn remove_key(db: Database) -> Result<()> {
-    visits(&db).await?.remove_key(&1).await?;
+    Visit::buckets(&db).await?.remove_key(&1).await?;
     Ok(())
 }
 
 async fn push(db: Database) -> Result<()> {
-    let books = books(&db).await?;
+    let books = Book::outliers(&db).await?;
     books.insert(&book(3, 1)).await?;
     books.insert(&book(4, 5)).await?;
     for buyer in ["user1", "user2", "user3", "user4"] {
@@ -269,14 +240,14 @@ async fn push(db: Database) -> Result<()> {
 }
 
 async fn remove(db: Database) -> Result<()> {
-    let books = books(&db).await?;
+    let books = Book::outliers(&db).await?;
     books.remove(&1, "user0").await?;
     books.remove(&1, "user4").await?;
     Ok(())
 }
 
 async fn delete(db: Database) -> Result<()> {
-    books(&db).await?.delete(&1).await?;
+    Book::outliers(&db).await?.delete(&1).await?;
     Ok(())
 }
 
@@ -287,7 +258,7 @@ async fn repair(db: Database) -> Result<()> {
 }
 
 async fn import(db: Database) -> Result<()> {
-    let visits = visits(&db).await?;
+    let visits = Visit::buckets(&db).await?;
     let line = r#"{"_id": "5_0000000000", "page": 5, "window": {"$date": "1970-01-01T00:00:00Z"},
         "count": 1, "items": [{"at": {"$date": "1970-01-01T00:00:00Z"}, "visitor": 5, "seconds": 1}],
         "rollup": {"seconds": {"count": 1, "sum": 1}}}"#;
@@ -299,7 +270,7 @@ async fn import(db: Database) -> Result<()> {
 }
 
 async fn import_flat(db: Database) -> Result<()> {
-    visits(&db)
+    Visit::buckets(&db)
         .await?
         .import_flat(&db.collection::<Document>("flat"))
         .await?;
@@ -312,7 +283,10 @@ async fn change_capacity(db: Database) -> Result<()> {
 }
 
 async fn create_view(db: Database) -> Result<()> {
-    visits(&db).await?.create_view("flat_visits").await?;
+    Visit::buckets(&db)
+        .await?
+        .create_view("flat_visits")
+        .await?;
     Ok(())
 }
 
@@ -363,12 +337,12 @@ async fn prepare(root: &Client, name: &str, is_filled: bool) -> Database {
     let db = root.database(name);
     db.drop().await.unwrap();
     if is_filled {
-        let visits = visits(&db).await.unwrap();
+        let visits = Visit::buckets(&db).await.unwrap();
         visits.append_many((0..5).map(visit)).await.unwrap();
         // A bucket that `repair` mends.
         let wrong = doc! { "_id": "2_0000000000", "page": 2, "window": DateTime::from_millis(0), "count": 5, "items": [] };
         visits.collection().insert_one(wrong).await.unwrap();
-        let books = books(&db).await.unwrap();
+        let books = Book::outliers(&db).await.unwrap();
         books.insert(&book(1, 5)).await.unwrap();
         books.insert(&book(2, 1)).await.unwrap();
         let flat = visit(100);

@@ -131,7 +131,7 @@ impl<'l, T: Bucket> Import<'l, T> {
             };
             if let Some(mut before) = before.take() {
                 if before.is_beside::<T>(&bucket) && before.has_room::<T>() {
-                    before.seal();
+                    seal(&mut before.document);
                 }
                 target.push(before, &mut progress).await?;
             }
@@ -175,7 +175,7 @@ impl<T: Bucket> Target<T> {
             && bucket.has_room::<T>()
             && self.has_newer(&bucket).await?
         {
-            bucket.seal();
+            seal(&mut bucket.document);
         }
         let size = document_size(&bucket.document);
         if self.buckets.len() == BUCKETS || self.bytes + size > COMMAND_BYTES {
@@ -284,10 +284,6 @@ impl Archived {
     fn has_room<T: Bucket>(&self) -> bool {
         let count = self.document.get(T::SPEC.count).and_then(whole);
         !self.document.contains_key(SEALED) && count < Some(T::SPEC.capacity.into())
-    }
-
-    fn seal(&mut self) {
-        seal(&mut self.document);
     }
 
     /// Whether only one of the two may be open.

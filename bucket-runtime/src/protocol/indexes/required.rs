@@ -7,7 +7,7 @@ use mongodb::{
     bson::{Document, doc},
 };
 
-use super::{Needed, asked_for, open, plain, reference};
+use super::{Needed, asked_for, of_parents, open, reference};
 use crate::{
     schema::{
         open_index::OpenIndex,
@@ -82,12 +82,7 @@ pub(crate) fn of_bucket(spec: &BucketSpec) -> Vec<RequiredIndex> {
 pub(crate) fn of_outlier(spec: &OutlierSpec, extras: &BucketSpec) -> Vec<RequiredIndex> {
     let mut all = of_bucket(extras);
     all.push(RequiredIndex::new(spec.extras, reference(spec.reference)));
-    let paths = spec.indexes.iter().map(|name| (*name).to_owned());
-    let of_parents = plain(&[], paths).unwrap_or_default();
-    all.extend(
-        of_parents
-            .into_iter()
-            .map(|model| RequiredIndex::new(spec.collection, model)),
-    );
+    let of_parents = of_parents(&[], spec).unwrap_or_default().into_iter();
+    all.extend(of_parents.map(|model| RequiredIndex::new(spec.collection, model)));
     all
 }
