@@ -6,6 +6,7 @@ use std::sync::{OnceLock, mpsc};
 use bucket_runtime::mongodb::{
     Client, IndexModel,
     bson::{Bson, Document, doc},
+    options::ClientOptions,
 };
 use tokio::runtime::Runtime;
 
@@ -22,15 +23,36 @@ pub(crate) fn before(command: &Document, uri: &str) {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         builder.worker_threads(1).enable_all().build().unwrap()
     });
-    static CLIENT: tokio::sync::OnceCell<Client> = tokio::sync::OnceCell::const_new();
+    static ROUTERS: tokio::sync::OnceCell<Vec<Client>> = tokio::sync::OnceCell::const_new();
     let (done, is_done) = mpsc::channel();
     let uri = uri.to_owned();
     runtime.spawn(async move {
-        let connect = || async { Client::with_uri_str(&uri).await.unwrap() };
-        shard(CLIENT.get_or_init(connect).await, &namespace, key).await;
+        let routers = ROUTERS.get_or_init(|| routers(&uri)).await;
+        shard(&routers[0], &namespace, key).await;
+        for router in routers {
+            learn(router, &namespace).await;
+        }
         done.send(()).unwrap();
     });
     is_done.recv().unwrap();
+}
+
+/// A client of each mongos.
+async fn routers(uri: &str) -> Vec<Client> {
+    let all = ClientOptions::parse(uri).await.unwrap();
+    let of = |host: &_| {
+        let mut options = all.clone();
+        options.hosts = vec![Clone::clone(host)];
+        Client::with_options(options).unwrap()
+    };
+    all.hosts.iter().map(of).collect()
+}
+
+/// A read of all shards, after which they and this mongos know that the collection is sharded. If they
+/// learned it within a transaction, the server would abort it (`StaleConfig`).
+async fn learn(router: &Client, (db, collection): &(String, String)) {
+    let collection = router.database(db).collection::<Document>(collection);
+    collection.find_one(doc! {}).await.unwrap();
 }
 
 /// The key is hashed, since the ranges of a new collection all lie on one shard.
