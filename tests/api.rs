@@ -15,8 +15,7 @@ use std::{
 };
 
 /// The features that docs.rs documents.
-const FEATURES: &str =
-    "bucket-runtime/chrono,bucket-runtime/time,bucket-runtime/jiff,bucket-runtime/sync";
+const FEATURES: &str = "bucket-runtime/chrono,bucket-runtime/time,bucket-runtime/jiff,bucket-runtime/sync,bucket-runtime/tracing";
 
 #[test]
 fn the_public_interface_is_listed() {

@@ -22,6 +22,7 @@ mod processes;
 mod sizes;
 mod steady;
 mod stream;
+mod traced;
 mod trade;
 mod writers;
 
@@ -62,7 +63,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 17] = [
+    let themes: [Theme; 18] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
@@ -81,6 +82,8 @@ async fn run(options: Options) -> Result<()> {
         sizes::THEME,
         outlier::THEME,
         derive_check::THEME,
+        // Last, since its subscriber stays.
+        traced::THEME,
     ];
     for theme in themes
         .into_iter()

@@ -25,6 +25,7 @@ use crate::{
         rollup::{GroupStream, RollupStream},
         watch::WatchStream,
     },
+    server::call,
     value::rollup::Rollup,
     write::{
         appended::Appended,
@@ -66,15 +67,16 @@ pub use crate::{
     },
 };
 
-/// Implements `IntoFuture` for builders and, with the feature `sync`, `run`: both call `execute`.
+/// Implements `IntoFuture` for builders and, with the feature `sync`, `run`: both call `execute`, in a span
+/// with the name of the method.
 macro_rules! actions {
-    ($($life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
+    ($($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $output:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {
             type Output = $output;
             type IntoFuture = BoxFuture<$life, $output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                Box::pin(self.execute())
+                Box::pin(call::run(call::span!($name), self.execute()))
             }
         }
 
@@ -83,7 +85,7 @@ macro_rules! actions {
             /// Carries the call out, and blocks the thread until it is done. Needs the feature `sync`;
             /// not for asynchronous code, see [`sync`](crate::sync).
             pub fn run(self) -> $output {
-                crate::sync::block_on(self.execute())
+                crate::sync::block_on(call::run(call::span!($name), self.execute()))
             }
         }
     )+};
@@ -91,13 +93,13 @@ macro_rules! actions {
 
 /// The same for builders whose output is a stream, which `run` returns as an iterator.
 macro_rules! streams {
-    ($($life:lifetime [$($generics:tt)*] $builder:ty => $stream:ty;)+) => {$(
+    ($($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $stream:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {
             type Output = Result<$stream>;
             type IntoFuture = BoxFuture<$life, Self::Output>;
 
             fn into_future(self) -> Self::IntoFuture {
-                Box::pin(self.execute())
+                Box::pin(call::stream(call::span!($name), self.execute()))
             }
         }
 
@@ -107,62 +109,63 @@ macro_rules! streams {
             /// iterator blocks for each further one. Needs the feature `sync`; not for asynchronous
             /// code, see [`sync`](crate::sync).
             pub fn run(self) -> Result<crate::sync::Iter<$stream>> {
-                crate::sync::block_on(self.execute()).map(crate::sync::Iter::new)
+                let stream = call::stream(call::span!($name), self.execute());
+                crate::sync::block_on(stream).map(crate::sync::Iter::new)
             }
         }
     )+};
 }
 
 actions! {
-    'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
-    'c ['c] Append<'c> => Result<Appended>;
-    'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
-    'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
-    'c ['c, T: Bucket] Import<'c, T> => Result<Imported>;
-    'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
-    'c ['c, T: Bucket] PageOfItems<'c, T> => Result<ItemPage<T>>;
-    'c ['c, P: BucketPart] PageOfParts<'c, P> => Result<ItemPage<P>>;
-    'c ['c, T: Bucket] Count<'c, T> => Result<u64>;
-    'c ['c] CountPages<'c> => Result<u64>;
-    'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
-    'c ['c, T: Bucket] RemoveItem<'c, T> => Result<Option<T>>;
-    'c ['c, T: Bucket] RemoveStored<'c, T> => Result<Option<Bson>>;
-    'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItem<'c, T, F> => Result<Option<T>>;
-    'c ['c, T: Bucket] RemoveItems<'c, T> => Result<u64, EditManyError>;
-    'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItems<'c, T, F> => Result<u64, EditManyError>;
-    'c ['c, T: Bucket] UpsertItem<'c, T> => Result<Upserted>;
-    'c ['c] RemoveKey<'c> => Result<u64>;
-    'c ['c] CreateView<'c> => Result<()>;
-    'static [] CreateCollections => Result<()>;
-    'c ['c, T: Bucket] ChangeCapacity<'c, T> => Result<CapacityProgress>;
-    'static [] VerifyBuckets => Result<Vec<BucketProblem>>;
-    'static [] RepairBuckets => Result<Vec<BucketProblem>>;
+    buckets: 'static [T: Bucket] OpenBuckets<T> => Result<Buckets<T>>;
+    append: 'c ['c] Append<'c> => Result<Appended>;
+    append_many: 'c ['c, T: Bucket] AppendMany<'c, T> => Result<u64, AppendManyError<T>>;
+    import_flat: 'c ['c, T: Bucket] ImportFlat<'c, T> => Result<ImportProgress>;
+    import: 'c ['c, T: Bucket] Import<'c, T> => Result<Imported>;
+    page: 'c ['c, T: Bucket] FindPage<'c, T> => Result<Option<Page<T>>>;
+    page_of_items: 'c ['c, T: Bucket] PageOfItems<'c, T> => Result<ItemPage<T>>;
+    page_of_parts: 'c ['c, P: BucketPart] PageOfParts<'c, P> => Result<ItemPage<P>>;
+    count: 'c ['c, T: Bucket] Count<'c, T> => Result<u64>;
+    page_count: 'c ['c] CountPages<'c> => Result<u64>;
+    rollup: 'c ['c, T: Bucket] ReadRollup<'c, T> => Result<Rollup<T>>;
+    remove_item: 'c ['c, T: Bucket] RemoveItem<'c, T> => Result<Option<T>>;
+    remove_stored: 'c ['c, T: Bucket] RemoveStored<'c, T> => Result<Option<Bson>>;
+    update_item: 'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItem<'c, T, F> => Result<Option<T>>;
+    remove_items: 'c ['c, T: Bucket] RemoveItems<'c, T> => Result<u64, EditManyError>;
+    update_items: 'c ['c, T: Bucket, F: FnMut(&mut T) + Send + 'c] UpdateItems<'c, T, F> => Result<u64, EditManyError>;
+    upsert_item: 'c ['c, T: Bucket] UpsertItem<'c, T> => Result<Upserted>;
+    remove_key: 'c ['c] RemoveKey<'c> => Result<u64>;
+    create_view: 'c ['c] CreateView<'c> => Result<()>;
+    create: 'static [] CreateCollections => Result<()>;
+    change_capacity: 'c ['c, T: Bucket] ChangeCapacity<'c, T> => Result<CapacityProgress>;
+    verify: 'static [] VerifyBuckets => Result<Vec<BucketProblem>>;
+    repair: 'static [] RepairBuckets => Result<Vec<BucketProblem>>;
 
-    'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
-    'c ['c] Insert<'c> => Result<()>;
-    'c ['c] Push<'c> => Result<()>;
-    'c ['c, T: Outlier] PushMany<'c, T> => Result<(), PushManyError<T::Item>>;
-    'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
-    'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
-    'c ['c] CountValues<'c> => Result<u64>;
-    'c ['c] Remove<'c> => Result<bool>;
-    'c ['c] Delete<'c> => Result<bool>;
-    'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
-    'static [T: Outlier] VerifyOutliers<T> => Result<Vec<OutlierProblem>>;
-    'static [T: Outlier] RepairOutliers<T> => Result<Vec<OutlierProblem>>;
-    'static [] Advise => Result<Advice>;
+    outliers: 'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
+    insert: 'c ['c] Insert<'c> => Result<()>;
+    push: 'c ['c] Push<'c> => Result<()>;
+    push_many: 'c ['c, T: Outlier] PushMany<'c, T> => Result<(), PushManyError<T::Item>>;
+    get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
+    get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
+    count: 'c ['c] CountValues<'c> => Result<u64>;
+    remove: 'c ['c] Remove<'c> => Result<bool>;
+    delete: 'c ['c] Delete<'c> => Result<bool>;
+    split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
+    verify: 'static [T: Outlier] VerifyOutliers<T> => Result<Vec<OutlierProblem>>;
+    repair: 'static [T: Outlier] RepairOutliers<T> => Result<Vec<OutlierProblem>>;
+    advise: 'static [] Advise => Result<Advice>;
 }
 
 streams! {
-    'c ['c, T: Bucket] Items<'c, T> => ItemStream<'c, T>;
-    'c ['c, P: BucketPart] Parts<'c, P> => ItemStream<'c, P>;
-    'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
-    'c ['c, T: Bucket] Export<'c, T> => ExportStream<'c>;
-    'static [T: Bucket] Watch<T> => WatchStream<T>;
-    'c ['c, T: Windowed] RollupSeries<'c, T> => RollupStream<'c, T>;
-    'c ['c, T: Bucket, V: Send + 'static] RollupGroups<'c, T, V> => GroupStream<'c, T, V>;
-    'c ['c, T: Outlier] Values<'c, T> => ValueStream<'c, T::Item>;
-    'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
-    'c ['c, T: Outlier] Find<'c, T> => FindStream<'c, T>;
-    'c ['c, P: OutlierPart] FindParts<'c, P> => FindStream<'c, P>;
+    items: 'c ['c, T: Bucket] Items<'c, T> => ItemStream<'c, T>;
+    parts: 'c ['c, P: BucketPart] Parts<'c, P> => ItemStream<'c, P>;
+    pages: 'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
+    export: 'c ['c, T: Bucket] Export<'c, T> => ExportStream<'c>;
+    watch: 'static [T: Bucket] Watch<T> => WatchStream<T>;
+    rollup_series: 'c ['c, T: Windowed] RollupSeries<'c, T> => RollupStream<'c, T>;
+    rollup_groups: 'c ['c, T: Bucket, V: Send + 'static] RollupGroups<'c, T, V> => GroupStream<'c, T, V>;
+    items: 'c ['c, T: Outlier] Values<'c, T> => ValueStream<'c, T::Item>;
+    extras: 'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
+    find: 'c ['c, T: Outlier] Find<'c, T> => FindStream<'c, T>;
+    find_parts: 'c ['c, P: OutlierPart] FindParts<'c, P> => FindStream<'c, P>;
 }

@@ -12,6 +12,8 @@ use std::{error::Error as StdError, fmt, sync::Arc};
 
 use mongodb::error::Error as DriverError;
 
+#[cfg(feature = "tracing")]
+pub(crate) use self::driver::{code_of, type_of};
 use self::driver::{is_missing_hint, is_too_long, write_error};
 pub(crate) use self::{
     cause::of_driver as error_text,
@@ -108,6 +110,15 @@ impl Error {
         let was_begun = write_error(&error).is_some();
         let new = Self::write(error, collection);
         if was_begun { new.in_doubt() } else { new }
+    }
+
+    /// What kind of error it is, in one word: the driver's kind, or ours.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn type_name(&self) -> String {
+        match (&self.0.kind, self.driver()) {
+            (Kind::Driver, Some(error)) => type_of(error),
+            (kind, _) => driver::first_word(kind),
+        }
     }
 
     pub(crate) fn with_key(mut self, key: &str) -> Self {
@@ -207,6 +218,12 @@ impl Error {
     /// How many items of the failed call are certainly stored, counted from the first.
     pub fn stored(&self) -> usize {
         self.0.stored
+    }
+}
+
+impl AsRef<Self> for Error {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }
 

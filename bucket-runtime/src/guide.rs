@@ -89,6 +89,9 @@ pub mod transactions {}
 #[doc = include_str!("guide/command_line.md")]
 pub mod command_line {}
 
+#[doc = include_str!("guide/tracing.md")]
+pub mod tracing {}
+
 #[doc = include_str!("guide/privileges_and_indexes.md")]
 pub mod privileges_and_indexes {}
 

@@ -1,5 +1,6 @@
 //! The only module that talks to the server.
 
+pub(crate) mod call;
 pub(crate) mod context;
 mod create;
 pub(crate) mod current_index;
@@ -39,10 +40,10 @@ use crate::{
 
 /// Carries out an action of the driver, in the session if there is one.
 macro_rules! with_session {
-    ($action:expr, $session:expr) => {
+    ($server:expr, $action:expr, $session:expr) => {
         match $session {
-            Some(session) => $action.session(session).await,
-            None => $action.await,
+            Some(session) => $server.ask($action.session(session)).await,
+            None => $server.ask($action).await,
         }
     };
 }
@@ -54,6 +55,8 @@ pub(crate) struct Server {
     collection: Collection<Document>,
     deployment: Arc<OnceCell<Deployment>>,
     retryable_sessions: RetryableSessions,
+    /// Whether spans name keys.
+    traces_keys: bool,
 }
 
 impl Server {
@@ -62,6 +65,7 @@ impl Server {
             collection,
             deployment: Arc::default(),
             retryable_sessions: RetryableSessions::default(),
+            traces_keys: false,
         }
     }
 
@@ -69,6 +73,7 @@ impl Server {
     pub(crate) fn beside(&self, collection: Collection<Document>) -> Self {
         Self {
             deployment: Arc::clone(&self.deployment),
+            traces_keys: self.traces_keys,
             ..Self::new(collection)
         }
     }
@@ -100,7 +105,7 @@ impl Server {
 
     /// The kind of deployment that answers. The server is asked only once.
     async fn deployment(&self) -> Result<Deployment, DriverError> {
-        let ask = || Deployment::ask(self.collection.client());
+        let ask = || self.ask(Deployment::ask(self.collection.client()));
         self.deployment.get_or_try_init(ask).await.copied()
     }
 
@@ -168,9 +173,9 @@ impl Server {
             action = action.limit(limit);
         }
         Ok(match session {
-            None => DocumentCursor::from(action.await?.with_type()),
+            None => DocumentCursor::from(self.ask(action).await?.with_type()),
             Some(session) => {
-                let cursor = action.session(&mut *session).await?;
+                let cursor = self.ask(action.session(&mut *session)).await?;
                 DocumentCursor::from((cursor.with_type(), session))
             }
         })
@@ -183,7 +188,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<u64, DriverError> {
         let action = self.collection.count_documents(filter);
-        with_session!(action, session)
+        with_session!(self, action, session)
     }
 
     /// The field `items` of a pipeline's only result; 0 if there is no result.
@@ -210,7 +215,7 @@ impl Server {
             .collection
             .find_one(filter)
             .selection_criteria(primary());
-        with_session!(action, session)
+        with_session!(self, action, session)
     }
 
     /// These fields of one matching document; for a write, as the primary has it.
@@ -225,7 +230,7 @@ impl Server {
         if for_a_write {
             action = action.selection_criteria(primary());
         }
-        with_session!(action, session)
+        with_session!(self, action, session)
     }
 
     /// All results of a pipeline, which may sort on disk.
@@ -234,7 +239,7 @@ impl Server {
         pipeline: impl IntoIterator<Item = Document>,
     ) -> Result<DocumentCursor<'static, R>, DriverError> {
         let action = self.collection.aggregate(pipeline).allow_disk_use(true);
-        Ok(DocumentCursor::from(action.await?.with_type()))
+        Ok(DocumentCursor::from(self.ask(action).await?.with_type()))
     }
 }
 

@@ -7,7 +7,8 @@
 //!
 //! It starts a throw-away server, loads the flights, and prints the URL to open. With
 //! `MONGODB_URI=mongodb://localhost` it runs on a server of yours, in `bucket_examples.flights_web`,
-//! which it drops first and leaves there afterwards.
+//! which it drops first and leaves there afterwards. Its console shows each call of the library: the
+//! items, the round trips and the bytes of every page that is visited.
 
 mod data;
 mod pages;
@@ -18,9 +19,16 @@ use std::{error::Error, net::Ipv4Addr};
 use bucket_examples::thousands;
 use bucket_testkit::Server;
 use tokio::net::TcpListener;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    // A line for each call of the library, once it is done.
+    tracing_subscriber::fmt()
+        .compact()
+        .with_target(false)
+        .with_span_events(FmtSpan::CLOSE)
+        .init();
     let server = Server::start().await?;
     let db = server.database("bucket_examples").await?;
     let (flights, loaded) = data::load(&db, usize::MAX).await?;

@@ -29,5 +29,7 @@ mod security;
 #[cfg(not(feature = "bson-3"))]
 mod server_claims;
 mod support;
+#[cfg(not(feature = "bson-3"))]
+mod tracing;
 mod types;
 mod windows;

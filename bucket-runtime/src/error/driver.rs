@@ -12,6 +12,29 @@ pub(super) fn is_too_long(error: &DriverError) -> bool {
         if message.contains("over maximum") || message.contains("must be within"))
 }
 
+/// The kind of error, in one word: `Command`, `Io`, `ServerSelection`.
+#[cfg(feature = "tracing")]
+pub(crate) fn type_of(error: &DriverError) -> String {
+    first_word(&*error.kind)
+}
+
+/// The code with which the server answered.
+#[cfg(feature = "tracing")]
+pub(crate) fn code_of(error: &DriverError) -> Option<i32> {
+    match &*error.kind {
+        ErrorKind::Command(error) => Some(error.code),
+        _ => write_error(error).map(|error| error.code),
+    }
+}
+
+/// The name of a variant.
+#[cfg(feature = "tracing")]
+pub(super) fn first_word(variant: &dyn std::fmt::Debug) -> String {
+    let text = format!("{variant:?}");
+    let end = text.find(|letter: char| !letter.is_alphanumeric());
+    text[..end.unwrap_or(text.len())].to_owned()
+}
+
 /// What the server answered: the code, if it is a known one, and the message.
 pub(crate) fn refusal(error: &DriverError) -> Option<(Code, &str)> {
     let (number, message) = match &*error.kind {

@@ -113,6 +113,7 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
             ..
         } = self;
         let flat = Server::new(flat);
+        engine.server.called_for(None);
         engine.server.needs_replica_set("import_flat").await?;
         let order = read::order(&T::SPEC, sort);
         let mut overtaken = 0;

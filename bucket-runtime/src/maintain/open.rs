@@ -22,6 +22,7 @@ pub struct OpenBuckets<T> {
     collection: Collection<Document>,
     combine: bool,
     create: bool,
+    trace_keys: bool,
     item: PhantomData<fn() -> T>,
 }
 
@@ -31,6 +32,7 @@ impl<T: Bucket> OpenBuckets<T> {
             collection,
             combine: true,
             create: true,
+            trace_keys: false,
             item: PhantomData,
         }
     }
@@ -62,8 +64,17 @@ impl<T: Bucket> OpenBuckets<T> {
         self
     }
 
+    /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default is `false`,
+    /// since a key may be personal data. Needs the feature `tracing`, see
+    /// [`guide::tracing`](crate::guide::tracing).
+    #[cfg(feature = "tracing")]
+    pub fn trace_keys(mut self, trace: bool) -> Self {
+        self.trace_keys = trace;
+        self
+    }
+
     pub(crate) async fn execute(self) -> Result<Buckets<T>> {
-        let server = Server::new(self.collection);
+        let server = Server::new(self.collection).tracing_keys(self.trace_keys);
         server.known_deployment().await?;
         let indexes = check_indexes(&server, &T::SPEC).await?;
         if !self.create {

@@ -15,6 +15,11 @@ pub(crate) struct Collections {
 }
 
 impl Collections {
+    /// The current call is about this parent.
+    pub(crate) fn called_for(&self, scope: &ParentScope) {
+        self.parents.called_for(Some(&scope.extras));
+    }
+
     /// For errors that concern one parent.
     pub(crate) fn context_of<'c>(&'c self, scope: &'c ParentScope) -> ErrorContext<'c> {
         self.parents.context_of(&scope.extras)

@@ -68,6 +68,7 @@ impl<'s> Remove<'s> {
     }
 
     pub(crate) async fn execute(self) -> Result<bool> {
+        self.collections.called_for(&self.scope);
         self.collections
             .remove(&self.scope, &self.value?, self.session)
             .await
@@ -98,6 +99,7 @@ impl<'s> Delete<'s> {
     }
 
     pub(crate) async fn execute(self) -> Result<bool> {
+        self.collections.called_for(&self.scope);
         self.collections.delete(&self.scope, self.session).await
     }
 }

@@ -10,7 +10,8 @@ use crate::{
     Result,
     error::Kind,
     outlier::Outlier,
-    value::element::{document_size, element},
+    server::call,
+    value::element::{document_size, element, value_size},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -81,6 +82,7 @@ impl<'s> Insert<'s> {
 
     pub(crate) async fn execute(self) -> Result<()> {
         let (collections, scope) = (self.collections, self.scope);
+        collections.called_for(&scope);
         collections.insert(&scope, self.parent?, self.session).await
     }
 }
@@ -113,6 +115,7 @@ impl Collections {
         if let Some(total) = scope.spec.total {
             parent.insert(total, kept as i64);
         }
+        call::bytes(|| bytes + rest.iter().map(value_size).sum::<usize>());
         let inserted = self.parents.insert(parent, session.as_deref_mut()).await;
         inserted.map_err(|error| self.context_of(scope).write(error))?;
         let all = rest.len();

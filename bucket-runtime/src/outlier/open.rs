@@ -19,6 +19,7 @@ pub struct OpenOutliers<T> {
     parents: Collection<Document>,
     extras: Collection<Document>,
     create: bool,
+    trace_keys: bool,
     parent: PhantomData<fn() -> T>,
 }
 
@@ -28,6 +29,7 @@ impl<T: Outlier> OpenOutliers<T> {
             parents,
             extras,
             create: true,
+            trace_keys: false,
             parent: PhantomData,
         }
     }
@@ -44,10 +46,19 @@ impl<T: Outlier> OpenOutliers<T> {
         self
     }
 
+    /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default is `false`,
+    /// since a key may be personal data. Needs the feature `tracing`, see
+    /// [`guide::tracing`](crate::guide::tracing).
+    #[cfg(feature = "tracing")]
+    pub fn trace_keys(mut self, trace: bool) -> Self {
+        self.trace_keys = trace;
+        self
+    }
+
     pub(crate) async fn execute(self) -> Result<Outliers<T>> {
-        let extras = Server::new(self.extras);
-        extras.known_deployment().await?;
-        let parents = extras.beside(self.parents);
+        let parents = Server::new(self.parents).tracing_keys(self.trace_keys);
+        parents.known_deployment().await?;
+        let extras = parents.beside(self.extras);
         check_shard_key(&parents).await?;
         if T::SPEC.total.is_some() {
             parents.needs_replica_set("#[outlier(total)]").await?;

@@ -10,6 +10,7 @@ use crate::{
     error::Kind,
     outlier::{IdRef, Outlier, state::State},
     protocol::budget::Budget,
+    server::call,
     value::element::{element, value_size},
     write::{engine::Batch, item::Entry},
 };
@@ -167,6 +168,12 @@ impl<I: fmt::Debug> std::error::Error for PushManyError<I> {
     }
 }
 
+impl<I> AsRef<Error> for PushManyError<I> {
+    fn as_ref(&self) -> &Error {
+        &self.error
+    }
+}
+
 impl<I> From<PushManyError<I>> for Error {
     fn from(error: PushManyError<I>) -> Self {
         error.error
@@ -196,10 +203,14 @@ impl Collections {
         elements: &mut Vec<Bson>,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
+        self.called_for(scope);
+        call::bytes(|| elements.iter().map(value_size).sum());
+        let all = elements.len();
         let (fit, misfit) = self.split_at_misfit(scope, elements);
         let rest = elements.split_off(fit);
         let pushed = self.push_fitting(scope, elements, session).await;
         elements.extend(rest);
+        call::items(all - elements.len());
         pushed?;
         misfit.map_or(Ok(()), Err)
     }

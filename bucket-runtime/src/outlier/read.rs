@@ -159,6 +159,7 @@ pub(crate) async fn get<T: Outlier>(
         limit: Some(1),
         ..Range::unordered()
     };
+    collections.called_for(scope);
     let rows = collections
         .parents
         .find(scope.parent(), range, session)
@@ -318,6 +319,7 @@ impl<'s> CountValues<'s> {
             scope,
             mut session,
         } = self;
+        collections.called_for(&scope);
         let state = collections
             .state(&scope, false, session.as_deref_mut())
             .await?;

@@ -76,6 +76,7 @@ pub(crate) async fn open_extras<'s, T: Outlier>(
         collections: collections.clone(),
         scope: scope.clone(),
     };
+    collections.called_for(scope);
     let unnumbered = reader.find::<T>(scope.unnumbered_extras(), session).await?;
     let pages = try_unfold(
         (reader, unnumbered, false, tell),
@@ -87,9 +88,9 @@ pub(crate) async fn open_extras<'s, T: Outlier>(
                 if numbered {
                     return Ok(None);
                 }
-                rows = reader
-                    .find(reader.scope.extras.all(), rows.into_session())
-                    .await?;
+                let calls = rows.calls().clone();
+                let numbered_extras = reader.find(reader.scope.extras.all(), rows.into_session());
+                rows = calls.carry(numbered_extras).await?;
                 numbered = true;
             }
         },
@@ -119,8 +120,11 @@ impl Reader {
         rows: &mut DocumentCursor<'_, StoredBucket<Extra<T>>>,
         tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<ExtrasPage<T::Item>>> {
-        let page = next_bucket(self.context(), rows, tell).await?;
-        Ok(page.map(|page| ExtrasPage {
+        let Some(page) = next_bucket(self.context(), rows, tell).await? else {
+            return Ok(None);
+        };
+        rows.give(page.elements.len());
+        Ok(Some(ExtrasPage {
             id: page.id,
             items: page.elements,
         }))

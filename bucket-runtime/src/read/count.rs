@@ -63,6 +63,7 @@ impl<'s> CountPages<'s> {
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {
+        self.reader.called();
         let Reader { server, scope } = &self.reader;
         let pages = server.by_ids(scope, scope.ids());
         let count = server.count_documents(pages, self.session).await;
@@ -129,6 +130,7 @@ impl<'s, T: Bucket> Count<'s, T> {
             session,
             ..
         } = self;
+        server.called_for(scope.as_ref());
         let pipeline = query.count(&T::SPEC, scope.as_ref());
         let count = server.sum(pipeline, session).await;
         count.map_err(|error| server.context_of_any(scope.as_ref()).read(error))

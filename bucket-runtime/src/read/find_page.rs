@@ -115,6 +115,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {
+        self.reader.called();
         let Some((filter, range)) = self.at else {
             return Ok(None);
         };

@@ -65,6 +65,7 @@ impl<'s, T: Bucket> Pages<'s, T> {
             tell,
             ..
         } = self;
+        reader.called();
         let rows = reader
             .server
             .find(reader.scope.all(), Range::oldest_first(), session)

@@ -38,9 +38,15 @@ impl Reader {
         let Some(bucket) = next_bucket(self.context(), rows, tell).await? else {
             return Ok(None);
         };
-        Page::of(bucket, &self.scope)
-            .map(Some)
-            .map_err(|id| self.context().kind(Kind::ForeignId(id)))
+        let page = Page::of(bucket, &self.scope);
+        let page = page.map_err(|id| self.context().kind(Kind::ForeignId(id)))?;
+        rows.give(page.items.len());
+        Ok(Some(page))
+    }
+
+    /// The current call is about this key.
+    pub(crate) fn called(&self) {
+        self.server.called_for(Some(&self.scope));
     }
 
     pub(crate) fn context(&self) -> ErrorContext<'_> {

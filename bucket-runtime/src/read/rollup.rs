@@ -146,6 +146,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
             session,
             ..
         } = self;
+        server.called_for(scope.as_ref());
         let context = server.context_of_any(scope.as_ref());
         let found = server.aggregate::<Document>(pipeline, session).await;
         let found = found.map_err(|error| context.read(error))?;
@@ -186,6 +187,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
             session,
             ..
         } = self;
+        server.called_for(scope.as_ref());
         let rows = server.stream(pipeline, None, session).await;
         let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;
         Ok(Rows {

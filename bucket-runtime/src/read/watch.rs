@@ -100,6 +100,7 @@ impl<T: Bucket> Watch<T> {
 
     pub(crate) async fn execute(self) -> Result<WatchStream<T>> {
         let Self { reader, after, .. } = self;
+        reader.called();
         let Reader { server, scope } = &reader;
         server.needs_replica_set("watch").await?;
         let resume = after.as_ref().and_then(WatchToken::resume_token);

@@ -1,6 +1,5 @@
 //! The collection itself: its creation and its validator.
 
-use futures_util::TryStreamExt;
 use mongodb::{
     bson::{Document, doc},
     error::Error as DriverError,
@@ -8,7 +7,7 @@ use mongodb::{
     results::CollectionType,
 };
 
-use super::{Server, index::once_built};
+use super::{Server, cursor::DocumentCursor, index::once_built};
 
 /// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
 /// an earlier version of the struct accepts further items.
@@ -23,19 +22,17 @@ impl Server {
     ) -> Result<(), DriverError> {
         options.validator = Some(validator);
         options.validation_level = Some(LEVEL);
-        self.database()
-            .create_collection(self.collection.name())
-            .with_options(options)
-            .await
+        let database = self.database();
+        let action = database.create_collection(self.collection.name());
+        self.ask(action.with_options(options)).await
     }
 
     /// The collection's validator, empty if it has none; `None` if the collection does not exist.
     pub(crate) async fn validator(&self) -> Result<Option<Document>, DriverError> {
         let database = self.database();
         let named = doc! { "name": self.collection.name() };
-        let found = database.list_collections().filter(named).await?;
-        let mut found = found.try_collect::<Vec<_>>().await?;
-        let found = found.pop();
+        let found = self.ask(database.list_collections().filter(named)).await?;
+        let found = DocumentCursor::from(found).rest().await?.pop();
         Ok(found
             .filter(|found| matches!(found.collection_type, CollectionType::Collection))
             .map(|found| found.options.validator.unwrap_or_default()))
@@ -49,6 +46,11 @@ impl Server {
             "validationLevel": "moderate",
         };
         let database = self.database();
-        once_built(async || database.run_command(change.clone()).await.map(drop)).await
+        let change = async || {
+            self.ask(database.run_command(change.clone()))
+                .await
+                .map(drop)
+        };
+        once_built(change).await
     }
 }

@@ -13,7 +13,10 @@ use crate::{
     error::Kind,
     protocol::indexes,
     schema::{open_index::OpenIndex, spec::BucketSpec},
-    server::Server,
+    server::{
+        Server,
+        call::{self, Again},
+    },
 };
 
 /// How long a call waits for a missing index: a change of the capacity drops it before it creates the
@@ -62,6 +65,7 @@ impl CurrentIndex {
         deadline: &mut IndexDeadline,
         error: Error,
     ) -> Result<()> {
+        call::again(Again::NoIndex);
         loop {
             if deadline.is_over() {
                 return Err(error);

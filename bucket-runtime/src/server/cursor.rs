@@ -10,11 +10,14 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 
 use self::prefetch::Prefetch;
+use super::call::Calls;
 
 /// A cursor, with or without a session.
 pub(crate) struct DocumentCursor<'s, R> {
     cursor: AnyCursor<'s, R>,
     prefetch: Prefetch<R>,
+    /// The calls that read, for which all further batches count.
+    calls: Calls,
 }
 
 enum AnyCursor<'s, R> {
@@ -35,6 +38,7 @@ impl<R> From<Cursor<R>> for DocumentCursor<'_, R> {
         Self {
             cursor: AnyCursor::Plain(cursor),
             prefetch: Prefetch::default(),
+            calls: Calls::current(),
         }
     }
 }
@@ -44,6 +48,7 @@ impl<'s, R> From<(SessionCursor<R>, &'s mut ClientSession)> for DocumentCursor<'
         Self {
             cursor: AnyCursor::Session(cursor, session),
             prefetch: Prefetch::default(),
+            calls: Calls::current(),
         }
     }
 }
@@ -74,10 +79,23 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
 
     /// Moves to the next row, if there is one.
     pub(crate) async fn advance(&mut self) -> Result<bool, DriverError> {
-        match &mut self.cursor {
-            AnyCursor::Plain(cursor) => cursor.advance().await,
-            AnyCursor::Session(cursor, session) => cursor.advance(session).await,
+        let advanced = match &mut self.cursor {
+            AnyCursor::Plain(cursor) => self.calls.next_row(cursor.advance()).await,
+            AnyCursor::Session(cursor, session) => {
+                self.calls.next_row(cursor.advance(session)).await
+            }
+        };
+        match &advanced {
+            Ok(true) => self.calls.bytes(|| self.raw().as_bytes().len()),
+            Ok(false) => {}
+            Err(error) => self.calls.failed(error),
         }
+        advanced
+    }
+
+    /// The calls that read give so many items to their callers.
+    pub(crate) fn give(&self, items: usize) {
+        self.calls.items(items as u64);
     }
 
     /// Decodes the row that [`advance`](Self::advance) moved to.
@@ -86,6 +104,11 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
             AnyCursor::Plain(cursor) => cursor.deserialize_current(),
             AnyCursor::Session(cursor, _) => cursor.deserialize_current(),
         }
+    }
+
+    /// The calls that read.
+    pub(crate) fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// Gives the session back, for another read.

@@ -9,7 +9,7 @@ use mongodb::{
 
 use serde::de::DeserializeOwned;
 
-use super::{Server, primary};
+use super::{Server, primary, with_session};
 use crate::server::cursor::DocumentCursor;
 
 impl Server {
@@ -26,11 +26,11 @@ impl Server {
         match session {
             // A transaction has its own read concern; elsewhere this one reads the latest state.
             None => {
-                let rows = action.read_concern(ReadConcern::local()).await?;
+                let rows = self.ask(action.read_concern(ReadConcern::local())).await?;
                 DocumentCursor::from(rows.with_type()).rest().await
             }
             Some(session) => {
-                let rows = action.session(&mut *session).await?;
+                let rows = self.ask(action.session(&mut *session)).await?;
                 DocumentCursor::from((rows.with_type(), session))
                     .rest()
                     .await
@@ -50,10 +50,7 @@ impl Server {
             .collection
             .find_one_and_delete(filter)
             .projection(fields);
-        match session {
-            Some(session) => action.session(session).await,
-            None => action.await,
-        }
+        with_session!(self, action, session)
     }
 
     /// Carries out an update pipeline on the matching document, if there is one, and returns these
@@ -73,9 +70,6 @@ impl Server {
         if let Some(hint) = hint {
             action = action.hint(Hint::Name(hint.to_owned()));
         }
-        match session {
-            Some(session) => action.session(session).await,
-            None => action.await,
-        }
+        with_session!(self, action, session)
     }
 }

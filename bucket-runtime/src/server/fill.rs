@@ -7,7 +7,7 @@ use mongodb::{
     options::{Hint, ReadConcern},
 };
 
-use super::{Server, primary, with_session};
+use super::{Server, cursor::DocumentCursor, primary, with_session};
 use crate::{
     protocol::{
         command::{IndexedScope, KeyScope, each_one},
@@ -36,9 +36,9 @@ impl Server {
             .sort(doc! { "_id": -1 })
             .selection_criteria(primary());
         match session {
-            Some(session) => action.session(session).await,
+            Some(session) => self.ask(action.session(session)).await,
             // A transaction has its own read concern; elsewhere this one reads the latest state.
-            None => action.read_concern(ReadConcern::local()).await,
+            None => self.ask(action.read_concern(ReadConcern::local())).await,
         }
     }
 
@@ -65,7 +65,7 @@ impl Server {
             .hint(Hint::Name(scope.open.name.to_owned()))
             .projection(filling(scope.spec))
             .selection_criteria(primary());
-        let found = with_session!(action, session)?;
+        let found = with_session!(self, action, session)?;
         Ok(found.map(|mut bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
             OpenBucket {
@@ -98,15 +98,13 @@ impl Server {
         let names = Vec::from_iter(spec.key_names().chain(spec.window_name()));
         let mut projection = each_one(names.iter().copied());
         projection.extend(filling(spec));
-        let mut buckets = (self.collection)
+        let action = (self.collection)
             .find(IndexedScope::open_buckets_anywhere(scopes))
             .hint(Hint::Name(open.name.to_owned()))
             .projection(projection)
-            .selection_criteria(primary())
-            .await?;
-        let mut found = Vec::new();
-        while buckets.advance().await? {
-            let bucket: Document = buckets.deserialize_current()?;
+            .selection_criteria(primary());
+        let buckets = DocumentCursor::from(self.ask(action).await?).rest().await?;
+        let opened = |bucket: Document| {
             let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
             let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
             let key = names.iter().map(value).collect();
@@ -115,9 +113,9 @@ impl Server {
                 count: usize::try_from(count).unwrap_or(0),
                 oversize: oversize(&bucket),
             };
-            found.push((key, open));
-        }
-        Ok(found)
+            (key, open)
+        };
+        Ok(buckets.into_iter().map(opened).collect())
     }
 }
 

@@ -1,10 +1,10 @@
 //! The indexes of a collection.
 
-use std::{future::IntoFuture, time::Duration};
+use std::time::Duration;
 
 use mongodb::{IndexModel, bson::doc, error::Error as DriverError, options::Hint};
 
-use super::Server;
+use super::{Server, cursor::DocumentCursor};
 use crate::error::{Code, is_code};
 
 /// The pause between two checks of whether an index is built.
@@ -14,22 +14,19 @@ impl Server {
     /// The indexes of the collection, including those being built; none if the collection does not
     /// exist.
     pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
-        let mut cursor = match self.collection.list_indexes().await {
-            Ok(cursor) => cursor,
-            Err(error) if is_code(&error, Code::NamespaceNotFound) => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let mut indexes = Vec::new();
-        while cursor.advance().await? {
-            indexes.push(cursor.deserialize_current()?);
+        match self.ask(self.collection.list_indexes()).await {
+            Ok(cursor) => DocumentCursor::from(cursor).rest().await,
+            Err(error) if is_code(&error, Code::NamespaceNotFound) => Ok(Vec::new()),
+            Err(error) => Err(error),
         }
-        Ok(indexes)
     }
 
     /// Creates indexes, and with them the collection if it does not exist. Waits for those that are
     /// already being built.
     pub(crate) async fn create_indexes(&self, models: Vec<IndexModel>) -> Result<(), DriverError> {
-        self.collection.create_indexes(models).await.map(drop)
+        self.ask(self.collection.create_indexes(models))
+            .await
+            .map(drop)
     }
 
     /// Tries an update that matches no document, with the index of this name as a hint. One round trip.
@@ -37,12 +34,13 @@ impl Server {
         let none = doc! { "_id": { "$in": [] } };
         let nothing = doc! { "$set": { "_": 0 } };
         let action = self.collection.update_many(none, nothing);
-        action.hint(Hint::Name(name.to_owned())).await.map(drop)
+        let action = action.hint(Hint::Name(name.to_owned()));
+        self.ask(action).await.map(drop)
     }
 
     /// Drops an index; it is not an error if the index is already gone.
     pub(crate) async fn drop_index(&self, name: &str) -> Result<(), DriverError> {
-        match once_built(|| self.collection.drop_index(name).into_future()).await {
+        match once_built(|| self.ask(self.collection.drop_index(name))).await {
             Err(error) if is_code(&error, Code::IndexNotFound) => Ok(()),
             done => done,
         }

@@ -5,14 +5,14 @@ use std::{
     ops::Bound::{Included, Unbounded},
 };
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 use mongodb::{
     bson::{Document, doc},
     error::Error as DriverError,
     options::{Hint, ReadConcern},
 };
 
-use super::{Server, fill, primary};
+use super::{Server, cursor::DocumentCursor, fill, primary};
 use crate::{
     protocol::{
         command::{IndexedScope, KeyScope},
@@ -98,7 +98,7 @@ impl Server {
         scopes: &[&IndexedScope],
         limit: usize,
     ) -> Result<Vec<String>, DriverError> {
-        let ids = (self.collection)
+        let action = (self.collection)
             .find(KeyScope::ids_of_any(scopes))
             // Without it the server would plan each key's range by itself, which takes twice the time.
             .hint(Hint::Name("_id_".to_owned()))
@@ -107,10 +107,10 @@ impl Server {
             .limit(limit as i64)
             .batch_size(limit as u32)
             .selection_criteria(primary())
-            .read_concern(ReadConcern::local())
-            .await?;
+            .read_concern(ReadConcern::local());
+        let ids = DocumentCursor::from(self.ask(action).await?).rest().await?;
         let id = |document: Document| document.get_str("_id").unwrap_or_default().to_owned();
-        ids.map_ok(id).try_collect().await
+        Ok(ids.into_iter().map(id).collect())
     }
 
     /// What shows how full the buckets with these ids are.
@@ -123,13 +123,12 @@ impl Server {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let buckets = (self.collection)
+        let action = (self.collection)
             .find(doc! { "_id": { "$in": ids } })
             .projection(fill::filling_of_last(spec))
             .selection_criteria(primary())
-            .read_concern(ReadConcern::local())
-            .await?;
-        buckets.try_collect().await
+            .read_concern(ReadConcern::local());
+        DocumentCursor::from(self.ask(action).await?).rest().await
     }
 }
 

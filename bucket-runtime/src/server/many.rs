@@ -46,7 +46,10 @@ impl Server {
         ordered: bool,
     ) -> Result<Results, DriverError> {
         let collection = self.collection.clone_with_type::<D>();
-        match collection.insert_many(documents).ordered(ordered).await {
+        match self
+            .ask(collection.insert_many(documents).ordered(ordered))
+            .await
+        {
             Ok(_) => Ok(results([], documents.len())),
             Err(error) => refused_inserts(error, documents.len()),
         }
@@ -72,7 +75,7 @@ impl Server {
         options.ordered = Some(ordered);
         options.write_concern = self.collection.write_concern().cloned();
         let action = self.collection.client().bulk_write(models);
-        match action.with_options(options).await {
+        match self.ask(action.with_options(options)).await {
             Ok(_) => Ok(results([], statements)),
             Err(error) => refused_updates(error, statements),
         }

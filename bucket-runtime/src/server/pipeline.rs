@@ -1,6 +1,5 @@
 //! Pipelines, and views made of them.
 
-use futures_util::TryStreamExt;
 use mongodb::{
     ClientSession, Database,
     bson::{Bson, Document, doc},
@@ -9,7 +8,7 @@ use mongodb::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Server, primary};
+use super::{Server, primary, with_session};
 use crate::{schema::names::UNIQUE_INDEX, server::cursor::DocumentCursor};
 
 impl Server {
@@ -25,9 +24,9 @@ impl Server {
             action = action.hint(Hint::Name(hint.to_owned()));
         }
         Ok(match session {
-            None => DocumentCursor::from(action.await?.with_type()),
+            None => DocumentCursor::from(self.ask(action).await?.with_type()),
             Some(session) => {
-                let cursor = action.session(&mut *session).await?;
+                let cursor = self.ask(action.session(&mut *session)).await?;
                 DocumentCursor::from((cursor.with_type(), session))
             }
         })
@@ -41,7 +40,7 @@ impl Server {
         let action = (self.collection.aggregate(pipeline))
             .allow_disk_use(true)
             .selection_criteria(primary());
-        Ok(DocumentCursor::from(action.await?.with_type()))
+        Ok(DocumentCursor::from(self.ask(action).await?.with_type()))
     }
 
     /// All results of a pipeline, for pipelines with few results.
@@ -74,8 +73,11 @@ impl Server {
             .hint(Hint::Name(UNIQUE_INDEX.to_owned()))
             .selection_criteria(primary());
         let rows = match session {
-            None => DocumentCursor::<Document>::from(action.await?),
-            Some(session) => DocumentCursor::from((action.session(&mut *session).await?, session)),
+            None => DocumentCursor::<Document>::from(self.ask(action).await?),
+            Some(session) => {
+                let cursor = self.ask(action.session(&mut *session)).await?;
+                DocumentCursor::from((cursor, session))
+            }
         };
         let rows = rows.rest().await?.into_iter();
         let identities = rows.filter_map(|mut row| match row.remove("identities") {
@@ -97,10 +99,7 @@ impl Server {
             .create_collection(name)
             .view_on(self.collection.name().to_owned())
             .pipeline(pipeline);
-        match session {
-            Some(session) => action.session(session).await,
-            None => action.await,
-        }
+        with_session!(self, action, session)
     }
 
     /// The pipeline of the view with this name, if it is a view of the collection.
@@ -112,10 +111,10 @@ impl Server {
         let database = self.database();
         let action = database.list_collections().filter(doc! { "name": name });
         let found = match session {
-            None => action.await?.try_collect::<Vec<_>>().await?,
+            None => DocumentCursor::from(self.ask(action).await?).rest().await?,
             Some(session) => {
-                let mut cursor = action.session(&mut *session).await?;
-                cursor.stream(session).try_collect().await?
+                let cursor = self.ask(action.session(&mut *session)).await?;
+                DocumentCursor::from((cursor, session)).rest().await?
             }
         };
         let options = found.into_iter().next().map(|found| found.options);

@@ -11,13 +11,17 @@ mod command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mongodb::{
-    ClientSession, Database,
+    ClientSession,
     bson::doc,
     error::{Error as DriverError, ErrorKind},
 };
 
 use self::command::{Command, Reply};
-use super::{Server, many::Results};
+use super::{
+    Server,
+    call::{self, Again},
+    many::Results,
+};
 use crate::{
     error::{Code, is_repeatable, maybe_stored, refusal},
     protocol::command::Update,
@@ -54,16 +58,15 @@ impl Server {
     ) -> Result<Results, DriverError> {
         let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
         let command = Command::new(self, &statements, ordered);
-        let db = self.database();
         let waiting = self.retryable_sessions.waiting().pop();
         let mut retryable = match waiting {
             Some(retryable) => retryable,
-            None => RetryableSession::new(&db, command.collection).await?,
+            None => RetryableSession::new(self).await?,
         };
         retryable.advance().await?;
         // After an error the driver gets the session back; it does not use it again if the connection
         // broke.
-        let reply = retryable.send(&db, &command).await?;
+        let reply = retryable.send(self, &command).await?;
         self.retryable_sessions.waiting().push(retryable);
         reply.results(statements.len())
     }
@@ -78,12 +81,11 @@ impl Server {
     ) -> Result<Option<bool>, DriverError> {
         let statements = [update.into_statement()];
         let command = Command::new(self, &statements, true);
-        let db = self.database();
-        let mut retryable = RetryableSession::at_latest(session, &db, command.collection).await?;
+        let mut retryable = RetryableSession::at_latest(session, self).await?;
         if retryable.number == 0 {
             return Ok(None);
         }
-        let reply = retryable.send(&db, &command).await?;
+        let reply = retryable.send(self, &command).await?;
         let found = reply.n > 0;
         let result = reply.results(1)?.pop();
         result.transpose().map(|_| Some(found))
@@ -99,9 +101,9 @@ impl RetryableSessions {
 impl RetryableSession {
     /// A session whose latest number is known. The driver may have used it before and does not say how
     /// far it has counted, so the server is asked.
-    async fn new(db: &Database, collection: &str) -> Result<Self, DriverError> {
-        let session = db.client().start_session().await?;
-        let mut retryable = Self::at_latest(session, db, collection).await?;
+    async fn new(server: &Server) -> Result<Self, DriverError> {
+        let session = server.collection.client().start_session().await?;
+        let mut retryable = Self::at_latest(session, server).await?;
         for _ in 0..if retryable.number > 0 { GAP } else { 0 } {
             retryable.advance().await?;
         }
@@ -113,19 +115,19 @@ impl RetryableSession {
     /// The server gets an update that matches nothing, with a number that the driver never uses. It is
     /// below all numbers of a used session, so the server refuses it with a message that contains the
     /// latest number.
-    async fn at_latest(
-        mut session: ClientSession,
-        db: &Database,
-        collection: &str,
-    ) -> Result<Self, DriverError> {
+    async fn at_latest(mut session: ClientSession, server: &Server) -> Result<Self, DriverError> {
+        let db = server.database();
         let mut repeated = false;
         loop {
             let nothing = doc! {
-                "update": collection,
+                "update": server.collection.name(),
                 "updates": [{ "q": { "_id": { "$in": [] } }, "u": { "$set": { "_": 0 } } }],
                 "txnNumber": 0_i64,
             };
-            let number = match db.run_command(nothing).session(&mut session).await {
+            let asked = server
+                .ask(db.run_command(nothing).session(&mut session))
+                .await;
+            let number = match asked {
                 Ok(_) => 0,
                 Err(error) => match latest(&error) {
                     Some(number) => number,
@@ -140,23 +142,28 @@ impl RetryableSession {
         }
     }
 
-    async fn send(&mut self, db: &Database, command: &Command<'_>) -> Result<Reply, DriverError> {
+    async fn send(&mut self, server: &Server, command: &Command<'_>) -> Result<Reply, DriverError> {
+        let db = server.database();
         let mut first = None;
         let mut broken_off = 0;
         loop {
             // Serialised again for each attempt: the command is long, and second attempts are rare.
             let raw = command.with_number(self.number)?;
-            let sent = db.run_raw_command(raw).session(&mut self.session).await;
+            let sent = db.run_raw_command(raw).session(&mut self.session);
+            let sent = server.ask(sent).await;
             match (sent.and_then(Reply::of), first.take()) {
                 (Err(error), None) if is_repeatable(&error) => {
                     first = Some(error);
+                    call::again(Again::Interrupted);
                 }
                 (Ok(reply), None) if reply.is_interrupted() => {
                     first = Some(ErrorKind::from(std::io::ErrorKind::Interrupted).into());
+                    call::again(Again::Interrupted);
                 }
                 // The statements that were not carried out will report that the index is missing.
                 (Ok(reply), before) if reply.is_broken_off() && broken_off < BROKEN_OFF => {
                     broken_off += 1;
+                    call::again(Again::NoIndex);
                     first = before;
                 }
                 (Ok(reply), _) => return Ok(reply),

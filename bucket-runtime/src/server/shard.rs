@@ -14,7 +14,9 @@ impl Server {
     pub(crate) async fn shard_key(&self) -> Option<Document> {
         let config = self.collection.client().database("config");
         let collections = config.collection::<Document>("collections");
-        let found = collections.find_one(doc! { "_id": self.name() }).await;
+        let found = self
+            .ask(collections.find_one(doc! { "_id": self.name() }))
+            .await;
         let found = found.ok().flatten()?;
         found.get_document("key").ok().cloned()
     }
@@ -24,9 +26,9 @@ impl Server {
     /// key stays as it is.
     pub(crate) async fn shard(&self, shard_key: Document) -> Result<(), DriverError> {
         let index = IndexModel::builder().keys(shard_key.clone()).build();
-        self.collection.create_index(index).await?;
+        self.ask(self.collection.create_index(index)).await?;
         let shard = doc! { "shardCollection": self.name(), "key": shard_key };
         let admin = self.collection.client().database("admin");
-        admin.run_command(shard).await.map(drop)
+        self.ask(admin.run_command(shard)).await.map(drop)
     }
 }

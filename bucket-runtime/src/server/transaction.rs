@@ -10,7 +10,10 @@ use crate::{
     Result,
     error::{Kind, duplicate_index, is_aborted},
     schema::names::OPEN_INDEX,
-    server::Server,
+    server::{
+        Server,
+        call::{self, Again, Calls},
+    },
 };
 
 /// How long a transaction is retried; the server aborts one that is not committed after 60 seconds
@@ -34,10 +37,9 @@ pub(crate) trait Attempt: Send + Sync + 'static {
 /// It runs in a task of its own. A transaction whose commit was dropped before it was sent would lock
 /// its documents until the server ends it, which by default takes a minute.
 pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Output> {
-    let task = tokio::spawn({
-        let server = server.clone();
-        async move { begin_until_done(&server, &attempt).await }
-    });
+    let server_of_task = server.clone();
+    let work = async move { begin_until_done(&server_of_task, &attempt).await };
+    let task = tokio::spawn(Calls::current().carry(work));
     match task.await.map_err(JoinError::try_into_panic) {
         Ok(done) => done,
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
@@ -85,14 +87,14 @@ async fn until_done<A: Attempt>(
     let mut pause = Duration::from_millis(1);
     loop {
         let error = match attempt.attempt(session).await {
-            Ok(done) => match commit(session).await {
+            Ok(done) => match commit(server, session).await {
                 Ok(()) => return Ok(done),
                 Err(error) => server.context().write(error),
             },
             Err(error) => error,
         };
         // The server ends the transaction by itself if this command does not arrive.
-        let _ = session.abort_transaction().await;
+        let _ = server.ask(session.abort_transaction()).await;
         let Some(driver) = error.driver() else {
             return Err(error);
         };
@@ -101,6 +103,7 @@ async fn until_done<A: Attempt>(
         if !again || Instant::now() > end {
             return Err(error);
         }
+        call::again(Again::LostRace);
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE);
         let again = session.start_transaction().await;
@@ -109,10 +112,10 @@ async fn until_done<A: Attempt>(
 }
 
 /// A commit whose answer was lost is sent again: the server carries it out once.
-async fn commit(session: &mut ClientSession) -> Result<(), DriverError> {
+async fn commit(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
     let end = Instant::now() + PATIENCE;
     loop {
-        match session.commit_transaction().await {
+        match server.ask(session.commit_transaction()).await {
             Err(error)
                 if Instant::now() < end
                     && error.contains_label(mongodb::error::UNKNOWN_TRANSACTION_COMMIT_RESULT) => {}

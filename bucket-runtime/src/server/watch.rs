@@ -31,6 +31,6 @@ impl Server {
         if let Some(after) = after {
             action = action.resume_after(after);
         }
-        action.await
+        self.ask(action).await
     }
 }

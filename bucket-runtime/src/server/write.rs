@@ -6,7 +6,11 @@ use mongodb::{
 };
 use serde::Serialize;
 
-use super::{Server, with_session};
+use super::{
+    Server,
+    call::{self, Again},
+    with_session,
+};
 use crate::{
     error::{is_killed, is_statement_error},
     protocol::command::Update,
@@ -46,6 +50,7 @@ impl Server {
         let Some(update) = same() else {
             return Err(error);
         };
+        call::again(Again::NoIndex);
         match self.update_again(update, session).await {
             Ok(Some(found)) => Ok(found),
             Err(answer) if is_statement_error(&answer) => Err(answer),
@@ -76,7 +81,7 @@ impl Server {
         if let Some(hint) = update.hint {
             action = action.hint(Hint::Name(hint.to_owned()));
         }
-        with_session!(action, session)
+        with_session!(self, action, session)
     }
 
     /// Inserts one document. One round trip.
@@ -86,7 +91,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<(), DriverError> {
         let action = self.collection.insert_one(document);
-        with_session!(action, session).map(drop)
+        with_session!(self, action, session).map(drop)
     }
 
     /// Inserts documents, in a session.
@@ -95,12 +100,9 @@ impl Server {
         documents: &[D],
         session: &mut ClientSession,
     ) -> Result<(), DriverError> {
-        self.collection
-            .clone_with_type::<D>()
-            .insert_many(documents)
-            .session(session)
-            .await
-            .map(drop)
+        let collection = self.collection.clone_with_type::<D>();
+        let action = collection.insert_many(documents).session(session);
+        self.ask(action).await.map(drop)
     }
 
     /// Carries out an update pipeline on all matching documents; returns whether it changed any.
@@ -111,7 +113,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
         let action = self.collection.update_many(filter, pipeline);
-        let result = with_session!(action, session)?;
+        let result = with_session!(self, action, session)?;
         Ok(result.modified_count > 0)
     }
 
@@ -122,7 +124,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<u64, DriverError> {
         let action = self.collection.delete_many(filter);
-        let result = with_session!(action, session)?;
+        let result = with_session!(self, action, session)?;
         Ok(result.deleted_count)
     }
 
@@ -133,7 +135,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
         let action = self.collection.delete_one(filter);
-        let result = with_session!(action, session)?;
+        let result = with_session!(self, action, session)?;
         Ok(result.deleted_count > 0)
     }
 }

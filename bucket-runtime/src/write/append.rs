@@ -5,6 +5,8 @@ use mongodb::ClientSession;
 use crate::{
     Bucket, Buckets, Result,
     protocol::command::IndexedScope,
+    server::call,
+    value::element::value_size,
     write::{
         appended::Appended,
         combine::Combiner,
@@ -104,10 +106,16 @@ impl<'s> Append<'s> {
 
     pub(crate) async fn execute(self) -> Result<Appended> {
         let Writer { engine, combiner } = self.writer;
+        engine.server.called_for(Some(&self.scope));
         let (entry, session) = (self.entry?, self.session);
-        match combiner {
+        call::bytes(|| value_size(&entry.element));
+        let appended = match combiner {
             Some(combiner) if session.is_none() => combiner.append(self.scope.key, entry).await,
             _ => engine.append_one(self.scope, entry, session).await,
+        };
+        if let Ok(Appended::Stored) = appended {
+            call::items(1);
         }
+        appended
     }
 }

@@ -27,6 +27,7 @@ use crate::{
     Bucket, Buckets, Result,
     error::Kind,
     schema::id,
+    server::call::{self, Calls},
     write::{engine::Engine, item},
 };
 
@@ -163,6 +164,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
             }
         }
         flush(&load, &mut keys, &mut progress).await;
+        call::items(load.stored_so_far());
         load.finish()
     }
 }
@@ -177,7 +179,7 @@ async fn flush<T: Bucket>(load: &Load<T>, keys: &mut ItemsByKey<T>, progress: &m
     let mut parts = JoinSet::new();
     for keys in keys.take_parts(CONCURRENCY) {
         let part = load.part(report.clone());
-        parts.spawn(async move { part.store(keys).await });
+        parts.spawn(Calls::current().carry(async move { part.store(keys).await }));
     }
     drop(report);
     // Until all parts have ended.

@@ -20,6 +20,7 @@ use crate::{
     Result,
     error::Kind,
     protocol::command::KeyScope,
+    server::call::Calls,
     value::element::value_size,
     write::{appended::Appended, engine::Engine, item::Entry},
 };
@@ -70,6 +71,7 @@ impl Combiner {
             bytes,
             answer,
             room,
+            calls: Calls::current(),
         };
         if let Some(worker) = self.queue.push(&scope, waiting) {
             tokio::spawn(flush::work(self.engine.clone(), worker));

@@ -53,6 +53,7 @@ impl<'s> RemoveKey<'s> {
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {
+        self.reader.called();
         let Reader { server, scope } = &self.reader;
         let removed = server.delete_many(scope.all(), self.session).await;
         removed.map_err(|error| server.context_of(scope).write_of_many(error))

@@ -109,6 +109,7 @@ impl<'s, T: Bucket> Export<'s, T> {
             session,
             ..
         } = self;
+        server.called_for(scope.as_ref());
         let filter = windows.buckets(&T::SPEC, scope.as_ref());
         let rows = server.find::<RawDocumentBuf>(filter, Range::oldest_first(), session);
         let rows = rows.await;

@@ -16,6 +16,7 @@ use crate::{
         key::Key,
         names::{OPEN_INDEX, SEALED},
     },
+    server::call,
     value::{
         bytes,
         element::{comparable, document_size, whole},
@@ -141,6 +142,7 @@ impl<'l, T: Bucket> Import<'l, T> {
             target.push(last, &mut progress).await?;
         }
         target.flush(&mut progress).await?;
+        call::items(target.done.items as usize);
         Ok(target.done)
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     },
     schema::{id, key::Key},
     server::{
-        Server,
+        Server, call,
         cursor::{self, CursorError, DocumentCursor},
         transaction,
     },
@@ -229,6 +229,7 @@ impl<T: Bucket> Gather<T> {
         let left_in = store.left_in().to_owned();
         transaction::run(&self.engine.server, store).await?;
         self.record.stored += items;
+        call::items(items as usize);
         self.record.at = Some(at);
         self.record.left_in = Some(left_in);
         Ok(())

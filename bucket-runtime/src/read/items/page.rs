@@ -6,7 +6,7 @@ use super::{
     ItemToken, Items,
     parts::{Element, Part, Whole},
 };
-use crate::{Bucket, BucketPart, Result};
+use crate::{Bucket, BucketPart, Result, server::call};
 
 /// Some items of a list, and where its neighbours are.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +74,7 @@ impl<'s, T: Bucket> Wanted<'s, T> {
         if backwards {
             found.reverse();
         }
+        call::items(found.len());
         let (next, previous) = match backwards {
             false => (beyond, given),
             true => (given, beyond),

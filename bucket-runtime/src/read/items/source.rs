@@ -60,6 +60,7 @@ impl Source {
             position.ok_or_else(|| self.context().kind(Kind::TokenMismatch))
         });
         let position = position.transpose()?;
+        self.server().called_for(self.scope());
         let trail = |whole| Trail::new(Arc::clone(&list), whole, position.clone());
         if query.limit == Some(0) {
             return Ok(ItemStream::new(empty(), trail(true)));

@@ -11,7 +11,7 @@ use super::{
     token::ItemToken,
     trail::{Passed, Trail},
 };
-use crate::Result;
+use crate::{Result, server::call::Calls};
 
 /// Items, in the order of their buckets' ids, and within a bucket in the order in which they were
 /// appended; or all of them in reverse.
@@ -21,6 +21,8 @@ pub struct ItemStream<'s, T> {
     pub(super) rows: BoxStream<'s, Result<Row<T>>>,
     items: std::vec::IntoIter<T>,
     pub(super) trail: Trail,
+    /// The call that reads.
+    calls: Calls,
 }
 
 /// What one row of a read gives.
@@ -36,6 +38,7 @@ impl<'s, T> ItemStream<'s, T> {
             rows: rows.boxed(),
             items: Vec::new().into_iter(),
             trail,
+            calls: Calls::current(),
         }
     }
 
@@ -78,6 +81,7 @@ impl<T> Stream for ItemStream<'_, T> {
             }
             match ready!(self.rows.poll_next_unpin(cx)) {
                 Some(Ok(row)) => {
+                    self.calls.items(row.items.len() as u64);
                     self.items = row.items;
                     self.trail.push(row.passed);
                 }

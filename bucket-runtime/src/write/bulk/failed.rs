@@ -68,6 +68,13 @@ impl<T: fmt::Debug> StdError for AppendManyError<T> {
 }
 
 /// The error of the first item that was not stored.
+impl<T> AsRef<Error> for AppendManyError<T> {
+    fn as_ref(&self) -> &Error {
+        &self.failed[0].error
+    }
+}
+
+/// The error of the first item that was not stored.
 impl<T> From<AppendManyError<T>> for Error {
     fn from(mut error: AppendManyError<T>) -> Self {
         error.failed.swap_remove(0).error

@@ -68,6 +68,10 @@ impl<T: Bucket> Load<T> {
         }
     }
 
+    pub(super) fn stored_so_far(&self) -> usize {
+        self.state().stored as usize
+    }
+
     pub(super) fn fail(&self, failed: impl IntoIterator<Item = FailedItem<T>>) {
         self.state().failed.extend(failed);
     }

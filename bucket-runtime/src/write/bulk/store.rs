@@ -20,7 +20,7 @@ use crate::{
         names::{OPEN_INDEX, UNIQUE_INDEX},
         spec::Ordinal,
     },
-    server::current_index::IndexDeadline,
+    server::{call, current_index::IndexDeadline},
     write::engine::NewestBucket,
 };
 
@@ -161,6 +161,7 @@ impl<T: Bucket> Load<T> {
     /// refused one remain.
     async fn insert(&self, keys: &mut [KeyItems<T>], chunks: &mut PlannedBuckets<T>) {
         let documents = documents(keys, chunks);
+        call::bytes(|| documents.iter().map(|it| it.as_bytes().len()).sum());
         let sent = documents.len();
         if sent == 0 {
             if let Some((at, chunk)) = chunks.pop_front() {

@@ -9,6 +9,7 @@ use super::queue::{InFlight, Worker};
 use crate::{
     Error, Result,
     error::is_impossible_id,
+    server::call::Calls,
     write::{
         appended::Appended,
         engine::{Batch, Engine, SendMode},
@@ -55,6 +56,7 @@ struct Group {
 struct Answer {
     caller: oneshot::Sender<Result<Appended>>,
     _room: Option<OwnedSemaphorePermit>,
+    calls: Calls,
 }
 
 impl InFlight {
@@ -65,6 +67,7 @@ impl InFlight {
                 let answer = Answer {
                     caller: waiting.answer,
                     _room: waiting.room,
+                    calls: waiting.calls,
                 };
                 (waiting.entry, Some(answer))
             })
@@ -83,13 +86,14 @@ impl InFlight {
 impl Group {
     /// Sends all of them, in as many commands as necessary.
     async fn send(mut self, engine: &Engine) -> InFlight {
+        let calls = calls_of([&self]);
         let tell = |place: usize, result| {
             if let Some(answer) = self.answers[place].take() {
                 answer.tell(result);
             }
             true
         };
-        engine.append_each(&mut self.batch, tell).await;
+        calls.carry(engine.append_each(&mut self.batch, tell)).await;
         self.done()
     }
 
@@ -114,6 +118,7 @@ impl Group {
 
 impl Answer {
     fn tell(self, result: Result<Appended>) {
+        self.calls.are_answered();
         // The caller may have been dropped.
         let _ = self.caller.send(result);
     }
@@ -142,7 +147,9 @@ async fn send_all(engine: &Engine, all: Vec<Group>) -> Vec<InFlight> {
         // All callers were dropped.
         return done;
     }
-    let results = match engine.server.update_all(updates, false).await {
+    let calls = calls_of(groups.iter().map(|(group, _)| group));
+    let sent = calls.carry(engine.server.update_all(updates, false));
+    let results = match sent.await {
         Ok(results) => results,
         Err(error) => {
             done.extend(groups.into_iter().map(|(group, _)| {
@@ -158,7 +165,9 @@ async fn send_all(engine: &Engine, all: Vec<Group>) -> Vec<InFlight> {
             Err(error) if is_impossible_id(&error) => Ok(false),
             result => result.map(|()| true),
         };
-        match engine.note_outcome(&mut group.batch, carried, stored) {
+        let noted =
+            calls_of([&group]).doing(|| engine.note_outcome(&mut group.batch, carried, stored));
+        match noted {
             Err(error) => done.push(group.refuse(&error)),
             // This only answers that the item is stored.
             Ok(()) if group.batch.is_empty() => done.push(group.send(engine).await),
@@ -176,6 +185,12 @@ async fn send_all(engine: &Engine, all: Vec<Group>) -> Vec<InFlight> {
     done
 }
 
+/// The calls that wait for answers of these groups.
+fn calls_of<'g>(groups: impl IntoIterator<Item = &'g Group>) -> Calls {
+    let answers = groups.into_iter().flat_map(|group| &group.answers);
+    Calls::of_all(answers.flatten().map(|answer| &answer.calls))
+}
+
 /// Opens a bucket for each key, with the number after its last bucket: one command opens all, and two read
 /// the last buckets of a hundred keys. A key that loses a race here goes on by itself.
 fn open_all(engine: Engine, mut groups: Vec<Group>) -> BoxFuture<'static, ()> {
@@ -184,7 +199,8 @@ fn open_all(engine: Engine, mut groups: Vec<Group>) -> BoxFuture<'static, ()> {
             return;
         };
         let scopes: Vec<_> = groups.iter().map(|group| &group.batch.scope).collect();
-        match engine.server.last_buckets(&scopes).await {
+        let calls = calls_of(&groups);
+        match calls.carry(engine.server.last_buckets(&scopes)).await {
             Ok(last) => {
                 for (group, last) in groups.iter_mut().zip(last) {
                     group.batch.note_last_bucket(last);

@@ -12,6 +12,7 @@ use super::{MOST_WORKERS, SHARED, WORKERS};
 use crate::{
     Result,
     protocol::command::KeyScope,
+    server::call::Calls,
     write::{
         appended::Appended,
         engine::{COMMAND_BYTES, NewestBucket},
@@ -32,6 +33,8 @@ pub(super) struct Waiting {
     pub(super) bytes: usize,
     pub(super) answer: oneshot::Sender<Result<Appended>>,
     pub(super) room: Option<OwnedSemaphorePermit>,
+    /// The call that waits, for which the command counts.
+    pub(super) calls: Calls,
 }
 
 #[derive(Debug, Default)]

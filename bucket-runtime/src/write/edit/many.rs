@@ -178,6 +178,12 @@ impl StdError for EditManyError {
     }
 }
 
+impl AsRef<Error> for EditManyError {
+    fn as_ref(&self) -> &Error {
+        &self.error
+    }
+}
+
 impl From<EditManyError> for Error {
     fn from(error: EditManyError) -> Self {
         error.error

@@ -21,7 +21,10 @@ use crate::{
         names::SEALED,
         spec::{BucketSpec, Ordinal},
     },
-    server::current_index::IndexDeadline,
+    server::{
+        call::{self, Again},
+        current_index::IndexDeadline,
+    },
     value::element::{document_size, whole},
     write::engine::{Engine, TRIES, pause},
 };
@@ -72,6 +75,7 @@ impl<T: Bucket> Editor<T> {
         mut step: impl FnMut(&Self, FoundItems<T>) -> Result<Planned<O>>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Vec<O>> {
+        self.reader.called();
         let mut deadline = IndexDeadline::default();
         for tries in 0..TRIES {
             pause(tries).await;
@@ -98,7 +102,10 @@ impl<T: Bucket> Editor<T> {
                 .map_err(|error| self.reader.context().write(error));
             let left = match changed {
                 Ok(Some(left)) => left,
-                Ok(None) => continue,
+                Ok(None) => {
+                    call::again(Again::LostRace);
+                    continue;
+                }
                 Err(error) if error.is(&Kind::MissingIndex) => {
                     let (index, is_in_session) = (&self.engine.index, session.is_some());
                     index
@@ -113,6 +120,7 @@ impl<T: Bucket> Editor<T> {
                 // The items are gone all the same.
                 deleted.map_err(|error| self.reader.context().write(error).in_doubt())?;
             }
+            call::items(output.len());
             return Ok(output);
         }
         Err(self.reader.context().kind(Kind::Contended(TRIES)))

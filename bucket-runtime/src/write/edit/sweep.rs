@@ -25,7 +25,7 @@ use crate::{
     },
     read::reader::Reader,
     schema::{key::Key, spec::BucketSpec},
-    server::context::ErrorContext,
+    server::{call, context::ErrorContext},
     value::{element::whole, stored_bucket::StoredBucket},
     write::engine::Engine,
 };
@@ -66,6 +66,7 @@ impl<T: Bucket> Sweep<'_, T> {
         &mut self,
         mut step: impl FnMut(&Editor<T>, FoundItems<T>) -> Result<Planned<O>>,
     ) -> Result<()> {
+        self.called();
         let mut listing = Listing::default();
         while let Some(listed) = self.list(&mut listing).await? {
             for (id, scope) in listed {
@@ -88,6 +89,7 @@ impl<T: Bucket> Sweep<'_, T> {
         let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Self::SPEC) else {
             return Ok(());
         };
+        self.called();
         let mut listing = Listing {
             only: Some(windows),
             ..Listing::default()
@@ -100,7 +102,9 @@ impl<T: Bucket> Sweep<'_, T> {
                 let context = self.engine.server.context_of(&scope);
                 let taken = taken.await.map_err(|error| context.write(error))?;
                 let count = taken.and_then(|taken| whole(taken.get(T::SPEC.count)?));
-                self.report(count.and_then(|count| count.try_into().ok()).unwrap_or(0));
+                let items = count.and_then(|count| count.try_into().ok()).unwrap_or(0);
+                call::items(items as usize);
+                self.report(items);
             }
         }
         Ok(())
@@ -144,6 +148,11 @@ impl<T: Bucket> Sweep<'_, T> {
         self.so_far.buckets += 1;
         self.so_far.items += items;
         (self.progress)(self.so_far);
+    }
+
+    /// The current call is about this key, or about all.
+    fn called(&self) {
+        self.engine.server.called_for(self.scope.as_ref());
     }
 
     fn context(&self) -> ErrorContext<'_> {

@@ -22,6 +22,7 @@ use crate::{
         query::Query,
     },
     read::reader::Reader,
+    server::call::{self, Again},
     value::element::value_size,
     write::{
         appended::Appended,
@@ -112,6 +113,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Upserted> {
+        self.reader.called();
         let entry = self.entry.clone()?;
         let by = T::SPEC.unique.and_then(|field| {
             let identity = identity(field, &entry.element)?;
@@ -124,6 +126,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         if let Some(updates) = self.at_once(field, &identity, &entry)
             && let Some(done) = self.send(updates).await?
         {
+            call::items(1);
             return Ok(done);
         }
         for tries in 0..TRIES {
@@ -137,9 +140,12 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
                 .append_one(scope, entry.clone(), session)
                 .await?
             {
-                Appended::Stored => return Ok(Upserted::Appended),
+                Appended::Stored => {
+                    call::items(1);
+                    return Ok(Upserted::Appended);
+                }
                 // Somebody has appended it meanwhile.
-                Appended::AlreadyThere => {}
+                Appended::AlreadyThere => call::again(Again::LostRace),
             }
         }
         Err(self.reader.context().kind(Kind::Contended(TRIES)))

@@ -8,6 +8,7 @@ use crate::{
     error::{duplicate_index, is_impossible_id, is_killed, is_missing_index},
     protocol::next::{Answer, Facts, Known, Next, next},
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
+    server::call::{self, Again},
 };
 
 impl Engine {
@@ -21,7 +22,11 @@ impl Engine {
         let answer = self.answer(&result);
         // An item may be there already, in this bucket or in another one.
         batch.doubtful |= batch.scope.spec.unique.is_some() && answer != Answer::Stored;
-        let next = next(answer, batch.facts(&carried));
+        let facts = batch.facts(&carried);
+        if is_lost_race(answer, facts) {
+            call::again(Again::LostRace);
+        }
+        let next = next(answer, facts);
         match (next, result) {
             (Next::GoOn, _) => batch.stored(carried),
             (Next::AwaitIndex, Err(error)) => {
@@ -61,6 +66,15 @@ impl Engine {
             Some(UNIQUE_INDEX) => Answer::ItemThere,
             _ => Answer::Refused,
         }
+    }
+}
+
+/// Whether another writer opened the bucket, or took the number that was read to be the next one.
+fn is_lost_race(answer: Answer, facts: Facts) -> bool {
+    match answer {
+        Answer::OtherOpen => true,
+        Answer::IdTaken => facts.is_numbered && facts.known == Known::Other,
+        _ => false,
     }
 }
 

@@ -1,0 +1,65 @@
+//! Without the feature `tracing`: nothing.
+
+use mongodb::{Collection, bson::Document, error::Error as DriverError};
+
+use super::Again;
+use crate::protocol::command::KeyScope;
+
+/// The span of a call.
+macro_rules! span {
+    ($name:ident) => {
+        $crate::server::call::Span
+    };
+}
+pub(crate) use span;
+
+/// Nothing to tell.
+pub(crate) struct Span;
+
+pub(crate) fn run<F: Future>(_: Span, call: F) -> F {
+    call
+}
+
+pub(crate) fn stream<F: Future>(_: Span, call: F) -> F {
+    call
+}
+
+/// The calls for which a task works.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Calls;
+
+impl Calls {
+    pub(crate) fn current() -> Self {
+        Self
+    }
+
+    pub(crate) fn of_all<'c>(_: impl Iterator<Item = &'c Self>) -> Self {
+        Self
+    }
+
+    pub(crate) fn carry<F: Future>(self, work: F) -> F {
+        work
+    }
+
+    pub(crate) fn doing<T>(self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
+
+    pub(crate) fn request(&self, _: &Collection<Document>) {}
+
+    pub(crate) fn next_row<F: Future>(&self, row: F) -> F {
+        row
+    }
+
+    pub(crate) fn are_about(&self, _: &Collection<Document>, _: Option<&KeyScope>) {}
+
+    pub(crate) fn items(&self, _: u64) {}
+
+    pub(crate) fn bytes(&self, _: impl FnOnce() -> usize) {}
+
+    pub(crate) fn again(&self, _: Again) {}
+
+    pub(crate) fn failed(&self, _: &DriverError) {}
+
+    pub(crate) fn are_answered(&self) {}
+}

@@ -1,0 +1,293 @@
+//! With the feature `tracing`: a span for each call.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use futures_util::FutureExt;
+use mongodb::{Collection, bson::Document, error::Error as DriverError};
+use tracing::{Instrument, Span};
+
+use super::Again;
+use crate::{
+    Error,
+    error::{code_of, type_of},
+    protocol::command::KeyScope,
+};
+
+/// The span of a call.
+///
+/// The names are those of OpenTelemetry's conventions for databases; what these do not know begins with
+/// `bucket`. The values that are not known yet follow when the span ends.
+macro_rules! span {
+    ($name:ident) => {
+        tracing::info_span!(
+            target: "bucket_runtime",
+            stringify!($name),
+            otel.kind = "client",
+            db.system.name = "mongodb",
+            db.operation.name = stringify!($name),
+            db.namespace = tracing::field::Empty,
+            db.collection.name = tracing::field::Empty,
+            db.response.status_code = tracing::field::Empty,
+            "error.type" = tracing::field::Empty,
+            bucket.key = tracing::field::Empty,
+            bucket.items = tracing::field::Empty,
+            bucket.round_trips = tracing::field::Empty,
+            bucket.tries = tracing::field::Empty,
+            bucket.bytes = tracing::field::Empty,
+        )
+    };
+}
+pub(crate) use span;
+
+tokio::task_local! {
+    static CURRENT: Calls;
+}
+
+/// Runs a call in its span, which ends with it.
+pub(crate) async fn run<F, T, E>(span: Span, call: F) -> Result<T, E>
+where
+    F: Future<Output = Result<T, E>>,
+    E: AsRef<Error>,
+{
+    if span.is_disabled() {
+        return call.await;
+    }
+    let calls = Calls::one(&span);
+    let ends = Ends(calls.clone());
+    let output = CURRENT.scope(calls, call.instrument(span)).await;
+    if let Err(error) = &output {
+        ends.0.refused(error.as_ref());
+    }
+    output
+}
+
+/// Runs a call whose output is a stream. The span ends with the stream, whose cursor holds the call.
+pub(crate) async fn stream<F, T>(span: Span, call: F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    if span.is_disabled() {
+        return call.await;
+    }
+    let calls = Calls::one(&span);
+    let output = CURRENT.scope(calls.clone(), call.instrument(span)).await;
+    if let Err(error) = &output {
+        calls.refused(error);
+    }
+    output
+}
+
+/// Ends the span of a call, also if its future is dropped.
+struct Ends(Calls);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        for call in &*self.0.0 {
+            call.end();
+        }
+    }
+}
+
+/// The calls for which a task works.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Calls(Arc<[Arc<Call>]>);
+
+impl Calls {
+    fn one(span: &Span) -> Self {
+        Self(Arc::new([Arc::new(Call::new(span))]))
+    }
+
+    pub(crate) fn current() -> Self {
+        CURRENT.try_with(Self::clone).unwrap_or_default()
+    }
+
+    /// The calls that share a command.
+    pub(crate) fn of_all<'c>(all: impl Iterator<Item = &'c Self>) -> Self {
+        Self(all.flat_map(|calls| &*calls.0).cloned().collect())
+    }
+
+    /// Does some work for these calls, in whatever task.
+    pub(crate) async fn carry<F: Future>(self, work: F) -> F::Output {
+        match self.0.is_empty() {
+            true => work.await,
+            false => CURRENT.scope(self, work).await,
+        }
+    }
+
+    /// The same for work that waits for nothing.
+    pub(crate) fn doing<T>(self, work: impl FnOnce() -> T) -> T {
+        match self.0.is_empty() {
+            true => work(),
+            false => CURRENT.sync_scope(self, work),
+        }
+    }
+
+    /// They send a request.
+    pub(crate) fn request(&self, collection: &Collection<Document>) {
+        for call in &*self.0 {
+            call.work_on(collection);
+            call.add(&call.round_trips, 1);
+        }
+    }
+
+    /// They read the next row of a cursor. One that is there already needs no wait; any other is a request.
+    pub(crate) async fn next_row<F: Future>(&self, row: F) -> F::Output {
+        let mut row = pin!(row);
+        if let Some(row) = row.as_mut().now_or_never() {
+            return row;
+        }
+        for call in &*self.0 {
+            call.add(&call.round_trips, 1);
+        }
+        row.await
+    }
+
+    /// They are about this key of the collection.
+    pub(crate) fn are_about(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
+        for call in &*self.0 {
+            call.work_on(collection);
+            if let (Some(scope), Some(span)) = (scope, &*call.span()) {
+                span.record("bucket.key", scope.label());
+            }
+        }
+    }
+
+    /// They store, change, remove or return so many items.
+    pub(crate) fn items(&self, items: u64) {
+        for call in &*self.0 {
+            call.items.fetch_add(items, Relaxed);
+        }
+    }
+
+    /// They send items, or receive documents, of so many bytes.
+    pub(crate) fn bytes(&self, bytes: impl FnOnce() -> usize) {
+        if !self.0.is_empty() {
+            let bytes = bytes() as u64;
+            for call in &*self.0 {
+                call.add(&call.bytes, bytes);
+            }
+        }
+    }
+
+    /// They have to do something again.
+    pub(crate) fn again(&self, again: Again) {
+        for call in &*self.0 {
+            call.add(&call.repeats, 1);
+            if let Some(parent) = &*call.span() {
+                match again {
+                    Again::LostRace => {
+                        tracing::debug!(target: "bucket_runtime", parent: parent, "lost a race");
+                    }
+                    Again::Interrupted => {
+                        tracing::debug!(target: "bucket_runtime", parent: parent, "interrupted, so sent again");
+                    }
+                    Again::NoIndex => {
+                        tracing::info!(target: "bucket_runtime", parent: parent, "waiting for the index");
+                    }
+                }
+            }
+        }
+    }
+
+    /// The server failed while they read a stream.
+    pub(crate) fn failed(&self, error: &DriverError) {
+        for call in &*self.0 {
+            call.failed(&type_of(error), code_of(error));
+        }
+    }
+
+    /// They failed.
+    fn refused(&self, error: &Error) {
+        for call in &*self.0 {
+            call.failed(&error.type_name(), error.driver().and_then(code_of));
+            if let (true, Some(parent)) = (error.is_maybe_stored(), &*call.span()) {
+                tracing::warn!(target: "bucket_runtime", parent: parent, "may have been stored");
+            }
+        }
+    }
+
+    /// They have their answers: what the same task does from now on is for others.
+    pub(crate) fn are_answered(&self) {
+        for call in &*self.0 {
+            call.is_answered.store(true, Relaxed);
+        }
+    }
+}
+
+/// A call, from its beginning to the end of what it returned.
+#[derive(Debug)]
+struct Call {
+    /// `None` after the end.
+    span: Mutex<Option<Span>>,
+    is_named: AtomicBool,
+    is_answered: AtomicBool,
+    items: AtomicU64,
+    round_trips: AtomicU64,
+    repeats: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Call {
+    fn new(span: &Span) -> Self {
+        Self {
+            span: Mutex::new(Some(span.clone())),
+            is_named: AtomicBool::default(),
+            is_answered: AtomicBool::default(),
+            items: AtomicU64::default(),
+            round_trips: AtomicU64::default(),
+            repeats: AtomicU64::default(),
+            bytes: AtomicU64::default(),
+        }
+    }
+
+    fn span(&self) -> MutexGuard<'_, Option<Span>> {
+        self.span.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, counter: &AtomicU64, n: u64) {
+        if !self.is_answered.load(Relaxed) {
+            counter.fetch_add(n, Relaxed);
+        }
+    }
+
+    /// The first collection that a call names is its own.
+    fn work_on(&self, collection: &Collection<Document>) {
+        if !self.is_named.swap(true, Relaxed)
+            && let Some(span) = &*self.span()
+        {
+            span.record("db.namespace", &*collection.namespace().db);
+            span.record("db.collection.name", collection.name());
+        }
+    }
+
+    fn failed(&self, name: &str, code: Option<i32>) {
+        if let Some(span) = &*self.span() {
+            span.record("error.type", name);
+            if let Some(code) = code {
+                span.record("db.response.status_code", code);
+            }
+        }
+    }
+
+    /// Tells the counts, and ends the span.
+    fn end(&self) {
+        if let Some(span) = self.span().take() {
+            span.record("bucket.items", self.items.load(Relaxed));
+            span.record("bucket.round_trips", self.round_trips.load(Relaxed));
+            span.record("bucket.tries", 1 + self.repeats.load(Relaxed));
+            span.record("bucket.bytes", self.bytes.load(Relaxed));
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,90 @@
+//! Appends that share a command, each with a span of its own.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{Bucket, Buckets, mongodb::bson::Document};
+use futures_util::future::try_join_all;
+use serde::{Deserialize, Serialize};
+
+use super::support::{Spans, Told};
+use crate::support::database::Recorded;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
+#[bucket(collection = "marks", id = "{key}_{#}", capacity = 10)]
+struct Mark {
+    key: i64,
+    n: i64,
+}
+
+/// How many commands carried an item with `n` 10 to each key.
+fn carried(commands: &[Document]) -> BTreeMap<i64, usize> {
+    let mut by_key = BTreeMap::new();
+    for command in commands {
+        let statements = command.get_array("updates").or(command.get_array("ops"));
+        for statement in statements.into_iter().flatten() {
+            let text = statement.to_string();
+            let of_key = text
+                .split_once("\"key\": ")
+                .or(text.split_once("\"_id\": \""));
+            let (_, key) = of_key.unwrap();
+            let digits: String = key.chars().take_while(char::is_ascii_digit).collect();
+            *by_key.entry(digits.parse().unwrap()).or_default() += 1;
+        }
+    }
+    by_key
+}
+
+/// The round trips of each append of these marks by its key, when they wait at the same time.
+async fn together(marks: &Buckets<Mark>, all: &[Mark]) -> Vec<(i64, usize)> {
+    let (spans, _guard) = Spans::collect();
+    let appends = all.iter().map(|mark| marks.append(mark).into_future());
+    try_join_all(appends).await.unwrap();
+    let trips = |told: Told| {
+        assert_eq!((told.name, told.number("bucket.items")), ("append", 1));
+        assert_eq!(told.fields["db.collection.name"], "marks");
+        // Its own item, and what the reads of a last bucket give.
+        assert!(told.number("bucket.bytes") >= 16, "{told:?}");
+        let key = told.fields["bucket.key"].trim_matches('"').parse();
+        (key.unwrap(), told.number("bucket.round_trips"))
+    };
+    let mut trips: Vec<_> = spans.take().into_iter().map(trips).collect();
+    assert_eq!(trips.len(), all.len());
+    trips.sort_unstable();
+    trips
+}
+
+#[bucket_testkit::test]
+async fn each_of_the_appends_of_a_key_counts_the_commands_until_its_answer(
+    Recorded(db, record): Recorded,
+) {
+    let marks = Mark::buckets(&db).trace_keys(true).await.unwrap();
+    marks.append(&Mark { key: 1, n: 0 }).await.unwrap();
+    record.take();
+    let all = (1..31).map(|n| Mark { key: 1, n }).collect::<Vec<_>>();
+    let trips = together(&marks, &all).await;
+    let commands = record.take();
+    assert!(commands.len() < 10, "{}", commands.len());
+    assert_eq!(trips.last(), Some(&(1, commands.len())));
+}
+
+/// Half of the keys have an open bucket, so that one command stores their items; the others need more.
+#[bucket_testkit::test]
+async fn each_of_the_keys_of_a_command_counts_its_own(Recorded(db, record): Recorded) {
+    let marks = Mark::buckets(&db).trace_keys(true).await.unwrap();
+    let full =
+        (0..30).flat_map(|key| (0..if key < 15 { 1 } else { 10 }).map(move |n| Mark { key, n }));
+    marks.append_many(full).await.unwrap();
+    record.take();
+    let all = (0..30).map(|key| Mark { key, n: 10 }).collect::<Vec<_>>();
+    let trips = together(&marks, &all).await;
+    let commands = record.take();
+    let carried = carried(&commands);
+    for (key, trips) in trips {
+        match key < 15 {
+            // In some of the first commands.
+            true => assert_eq!(trips, carried[&key], "{key}"),
+            // At least a refusal, the reads of the last buckets, and the opening.
+            false => assert!((3..=commands.len()).contains(&trips), "{key}: {trips}"),
+        }
+    }
+}

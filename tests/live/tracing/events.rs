@@ -1,0 +1,128 @@
+//! What a call had to wait for or to repeat is told by events in its span.
+
+use std::time::Duration;
+
+use bucket_runtime::{
+    Bucket,
+    mongodb::bson::{Document, doc},
+};
+use serde::{Deserialize, Serialize};
+
+use super::support::Spans;
+use crate::{
+    error::doubt_support::{fail, fail_no_more, failing_server},
+    support::database::Recorded,
+};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
+#[bucket(collection = "marks", id = "{key}_{#}", capacity = 2)]
+struct Mark {
+    key: i64,
+    n: i64,
+}
+
+fn mark(n: i64) -> Mark {
+    Mark { key: 1, n }
+}
+
+/// Two handles that both learned that no bucket is open; one opens the next.
+#[bucket_testkit::test]
+async fn a_lost_race_is_told(Recorded(db, _): Recorded) {
+    let (spans, _guard) = Spans::collect();
+    let mut lost = 0;
+    for key in 0..20 {
+        let (one, other) = (
+            Mark::buckets(&db).await.unwrap(),
+            Mark::buckets(&db).await.unwrap(),
+        );
+        spans.take();
+        let (first, second) = (Mark { key, n: 1 }, Mark { key, n: 2 });
+        let (a, b) = futures_util::join!(
+            one.append(&first).into_future(),
+            other.append(&second).into_future()
+        );
+        a.unwrap();
+        b.unwrap();
+        for told in spans.take() {
+            let races = told
+                .events
+                .iter()
+                .filter(|event| *event == "DEBUG lost a race")
+                .count();
+            assert_eq!(told.number("bucket.tries"), 1 + races, "{told:?}");
+            lost += races;
+        }
+    }
+    assert!(lost > 0);
+}
+
+#[bucket_testkit::test]
+async fn a_wait_for_the_index_is_told(Recorded(db, _): Recorded) {
+    let marks = Mark::buckets(&db).await.unwrap();
+    marks.append(&mark(1)).await.unwrap();
+    let collection = db.collection::<Document>("marks");
+    collection.drop_index("bucket_open").await.unwrap();
+    let (spans, _guard) = Spans::collect();
+    let again = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        Mark::buckets(&db).await.unwrap();
+    };
+    let second = mark(2);
+    let (appended, ()) = futures_util::join!(marks.append(&second).into_future(), again);
+    appended.unwrap();
+    let told = spans.take();
+    let told = told.iter().find(|told| told.name == "append").unwrap();
+    // Until an index is built, the server lists it and refuses to use it.
+    assert_eq!(told.events[0], "INFO waiting for the index");
+    assert_eq!(told.number("bucket.tries"), 1 + told.events.len());
+}
+
+#[tokio::test]
+async fn repetitions_and_doubts_are_told() {
+    let Some(server) = failing_server().await else {
+        return;
+    };
+    let db = server.database("told").await.unwrap();
+    let marks = Mark::buckets(&db).await.unwrap();
+    marks.append(&mark(1)).await.unwrap();
+    let (spans, _guard) = Spans::collect();
+    fail(
+        &db,
+        doc! { "failCommands": ["update", "bulkWrite"], "closeConnection": true },
+    )
+    .await;
+    marks.append(&mark(2)).await.unwrap_err();
+    fail_no_more(&db).await;
+    let told = spans.one();
+    assert_eq!(told.events, ["WARN may have been stored"]);
+    assert_eq!(told.fields["error.type"], "Io");
+
+    // Several statements in a command that we number ourselves: it is sent twice.
+    let all: Vec<_> = (0..6).map(|n| Mark { key: n, n }).collect();
+    let admin = db.client().database("admin");
+    let once = doc! {
+        "configureFailPoint": "failCommand", "mode": { "times": 1 },
+        "data": { "failCommands": ["update"], "closeConnection": true },
+    };
+    for mark in &all {
+        marks.append(mark).await.unwrap();
+    }
+    spans.take();
+    marks.append(&mark(9)).await.unwrap();
+    admin.run_command(once).await.unwrap();
+    spans.take();
+    let appends = all.iter().map(|mark| marks.append(mark).into_future());
+    futures_util::future::try_join_all(appends).await.unwrap();
+    let events: Vec<_> = spans
+        .take()
+        .into_iter()
+        .flat_map(|told| told.events)
+        .collect();
+    // The driver repeats a command of one statement, and from 8.0 on any, without a word.
+    assert!(
+        events
+            .iter()
+            .all(|event| event == "DEBUG interrupted, so sent again"),
+        "{events:?}"
+    );
+}

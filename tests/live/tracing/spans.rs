@@ -1,0 +1,414 @@
+//! Each call has one span, which counts what the call sends.
+
+use std::convert::Infallible;
+
+use bucket_runtime::{
+    Bucket, BucketPart, Outlier, OutlierPart,
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, doc},
+    },
+};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use serde::{Deserialize, Serialize};
+
+use super::support::{Spans, Told};
+use crate::support::database::{Record, Recorded};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
+#[bucket(collection = "visits", id = "{page}_{at/1h}", capacity = 2)]
+struct Visit {
+    page: i64,
+    at: DateTime,
+    #[bucket(unique)]
+    visitor: i64,
+    #[bucket(sum)]
+    seconds: i64,
+}
+
+#[derive(Debug, BucketPart)]
+#[part(of = Visit)]
+#[allow(dead_code, reason = "the fields are only read from the server")]
+struct Visitor {
+    visitor: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "books",
+    extras = "more",
+    reference = "book",
+    threshold = 2
+)]
+struct Book {
+    #[serde(rename = "_id")]
+    id: i64,
+    title: String,
+    #[outlier(items)]
+    buyers: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, OutlierPart)]
+#[part(of = Book)]
+#[allow(dead_code, reason = "the fields are only read from the server")]
+struct Title {
+    title: String,
+}
+
+fn visit(visitor: i64) -> Visit {
+    Visit {
+        page: 1,
+        at: DateTime::from_millis(visitor * 60_000),
+        visitor,
+        seconds: 10,
+    }
+}
+
+fn book(id: i64, buyers: usize) -> Book {
+    Book {
+        id,
+        title: "Invisible Cities".to_owned(),
+        buyers: (0..buyers).map(|n| format!("user{n}")).collect(),
+    }
+}
+
+/// Looks at the span of the call that was just made.
+struct Look {
+    spans: Spans,
+    record: Record,
+    names: Vec<&'static str>,
+}
+
+impl Look {
+    /// The call had this name and so many items, and its span counts the commands that were sent.
+    fn at(&mut self, collection: &str, name: &'static str, items: usize) -> Told {
+        let told = self.spans.one();
+        // The driver closes cursors by itself.
+        let sent = self.record.names().into_iter();
+        let sent: Vec<_> = sent.filter(|name| name != "killCursors").collect();
+        assert_eq!(told.name, name);
+        assert_eq!(
+            told.number("bucket.round_trips"),
+            sent.len(),
+            "{name}: {sent:?} {told:?}"
+        );
+        assert_eq!(told.number("bucket.items"), items, "{told:?}");
+        assert_eq!(told.number("bucket.tries"), 1, "{told:?}");
+        assert_eq!(told.fields["db.collection.name"], collection, "{told:?}");
+        assert!(!told.fields.contains_key("error.type"), "{told:?}");
+        assert!(!told.fields.contains_key("bucket.key"), "{told:?}");
+        self.names.push(name);
+        told
+    }
+}
+
+/// The names in the table of all calls.
+fn all_names() -> Vec<&'static str> {
+    let table = include_str!("../../../bucket-runtime/src/action.rs");
+    let rows = table
+        .lines()
+        .filter(|line| line.contains("] ") && line.contains(" => "));
+    let names = rows.filter_map(|row| row.trim().split_once(": '"));
+    names.map(|(name, _)| name).collect()
+}
+
+async fn of_buckets(db: &Database, look: &mut Look) {
+    let there = Visit::create_collection(db).await;
+    there.unwrap();
+    look.at("visits", "create", 0);
+    let visits = Visit::buckets(db).await.unwrap();
+    look.at("visits", "buckets", 0);
+
+    let told = {
+        visits.append(&visit(0)).await.unwrap();
+        look.at("visits", "append", 1)
+    };
+    assert_eq!(told.fields["db.system.name"], "mongodb");
+    assert_eq!(told.fields["db.operation.name"], "append");
+    assert_eq!(told.fields["db.namespace"], db.name());
+    assert_eq!(told.fields["otel.kind"], "client");
+    // The element: three fields, and `at` as a date.
+    assert!((40..60).contains(&told.number("bucket.bytes")), "{told:?}");
+    for visitor in 1..4 {
+        visits.append(&visit(visitor)).await.unwrap();
+        look.at("visits", "append", 1);
+    }
+    visits.append(&visit(1)).await.unwrap();
+    look.at("visits", "append", 0);
+    visits.append_many((4..500).map(visit)).await.unwrap();
+    let told = look.at("visits", "append_many", 496);
+    assert!(told.number("bucket.bytes") > 496 * 40, "{told:?}");
+    let flat = visit(1000);
+    let flat = doc! { "page": 9, "at": flat.at, "visitor": 1000_i64, "seconds": 10_i64 };
+    db.collection::<Document>("flat")
+        .insert_one(flat)
+        .await
+        .unwrap();
+    look.record.take();
+    let flat = db.collection::<Document>("flat");
+    visits.import_flat(&flat).await.unwrap();
+    look.at("visits", "import_flat", 1);
+
+    visits.page(&1, 2).await.unwrap().unwrap();
+    let told = look.at("visits", "page", 2);
+    assert!(told.number("bucket.bytes") > 80, "{told:?}");
+    visits.latest(&1).await.unwrap();
+    look.at("visits", "page", 2);
+    assert_eq!(visits.pages(&1).await.unwrap().count().await, 250);
+    look.at("visits", "pages", 500);
+    // 101 buckets are in the first batch.
+    assert_eq!(visits.items(&1).await.unwrap().count().await, 500);
+    look.at("visits", "items", 500);
+    assert_eq!(visits.items(&1).skip(300).await.unwrap().count().await, 200);
+    look.at("visits", "items", 200);
+    let first = visits.all_items().limit(7).newest_first();
+    assert_eq!(first.await.unwrap().count().await, 7);
+    look.at("visits", "items", 7);
+    let page = visits.items(&1).page_of_items(3).await.unwrap();
+    look.at("visits", "page_of_items", 3);
+    let after = page.next.unwrap();
+    let page = visits.items(&1).page_of_items(3).after(&after);
+    assert_eq!(page.await.unwrap().items.len(), 3);
+    look.at("visits", "page_of_items", 3);
+    let parts = visits.items(&1).parts::<Visitor>();
+    parts.page_of_items(3).await.unwrap();
+    look.at("visits", "page_of_parts", 3);
+    assert_eq!(
+        visits
+            .items(&1)
+            .parts::<Visitor>()
+            .await
+            .unwrap()
+            .count()
+            .await,
+        500
+    );
+    look.at("visits", "parts", 500);
+    visits.count(&1).await.unwrap();
+    look.at("visits", "count", 0);
+    visits.page_count(&1).await.unwrap();
+    look.at("visits", "page_count", 0);
+    visits.rollup(&1).await.unwrap();
+    look.at("visits", "rollup", 0);
+    visits.rollup(&1).per_window().await.unwrap().count().await;
+    look.at("visits", "rollup_series", 0);
+    visits
+        .rollup(&1)
+        .by(Visit::FIELDS.visitor)
+        .await
+        .unwrap()
+        .count()
+        .await;
+    look.at("visits", "rollup_groups", 0);
+    let lines: Vec<_> = visits
+        .export(&1)
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    look.at("visits", "export", 0);
+
+    let one = || Visit::FIELDS.visitor.eq(7);
+    visits
+        .update_item(&1, one(), |visit| visit.seconds = 1)
+        .await
+        .unwrap();
+    look.at("visits", "update_item", 1);
+    visits.upsert_item(&visit(7)).await.unwrap();
+    look.at("visits", "upsert_item", 1);
+    visits.remove_item(&1, one()).await.unwrap();
+    look.at("visits", "remove_item", 1);
+    visits
+        .remove_item(&1, Visit::FIELDS.visitor.eq(8))
+        .as_stored()
+        .await
+        .unwrap();
+    look.at("visits", "remove_stored", 1);
+    let some = Visit::FIELDS.visitor.between(20..25);
+    visits
+        .update_items(&1, some, |visit| visit.seconds = 1)
+        .await
+        .unwrap();
+    look.at("visits", "update_items", 5);
+    let old = Visit::FIELDS.at.lt(DateTime::from_millis(100 * 60_000));
+    visits.remove_items(&1, old).await.unwrap();
+    look.at("visits", "remove_items", 98);
+    visits.remove_key(&1).await.unwrap();
+    look.at("visits", "remove_key", 0);
+    visits
+        .import(stream::iter(lines.into_iter().map(Ok::<_, Infallible>)))
+        .await
+        .unwrap();
+    look.at("visits", "import", 500);
+    visits.create_view("flat_visits").await.unwrap();
+    look.at("visits", "create_view", 0);
+    Visit::verify(db).await.unwrap();
+    look.at("visits", "verify", 0);
+    Visit::repair(db).await.unwrap();
+    look.at("visits", "repair", 0);
+    Visit::change_capacity(db).await.unwrap();
+    look.at("visits", "change_capacity", 0);
+    let watch = visits.watch(&1).await.unwrap();
+    look.at("visits", "watch", 0);
+    drop(watch);
+}
+
+async fn of_outliers(db: &Database, look: &mut Look) {
+    let books = Book::outliers(db).await.unwrap();
+    look.at("books", "outliers", 0);
+    books.insert(&book(1, 1)).await.unwrap();
+    look.at("books", "insert", 0);
+    for (n, buyer) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        books.push(&1, buyer).await.unwrap();
+        let told = look.at("books", "push", 1);
+        assert_eq!(told.number("bucket.bytes"), 6, "push {n}: {told:?}");
+    }
+    books
+        .push_many(&1, (0..9).map(|n| n.to_string()))
+        .await
+        .unwrap();
+    look.at("books", "push_many", 9);
+    books.get(&1).await.unwrap();
+    look.at("books", "get", 0);
+    books.get_all(&1).await.unwrap();
+    look.at("books", "get_all", 12);
+    assert_eq!(books.items(&1).await.unwrap().count().await, 14);
+    look.at("books", "items", 12);
+    books
+        .extras(&1)
+        .await
+        .unwrap()
+        .try_collect::<Vec<_>>()
+        .await
+        .unwrap();
+    look.at("books", "extras", 12);
+    books.count(&1).await.unwrap();
+    look.at("books", "count", 0);
+    books
+        .find(doc! {})
+        .await
+        .unwrap()
+        .try_collect::<Vec<_>>()
+        .await
+        .unwrap();
+    look.at("books", "find", 0);
+    books
+        .find(doc! {})
+        .parts::<Title>()
+        .await
+        .unwrap()
+        .try_collect::<Vec<_>>()
+        .await
+        .unwrap();
+    look.at("books", "find_parts", 0);
+    books.split_existing().await.unwrap();
+    look.at("books", "split_existing", 0);
+    books.remove(&1, "a").await.unwrap();
+    look.at("books", "remove", 0);
+    Book::advise(db).await.unwrap();
+    look.at("books", "advise", 0);
+    Book::verify(db).await.unwrap();
+    look.at("books", "verify", 0);
+    Book::repair(db).await.unwrap();
+    look.at("books", "repair", 0);
+    books.delete(&1).await.unwrap();
+    look.at("books", "delete", 0);
+}
+
+#[bucket_testkit::test]
+async fn each_call_has_a_span_that_counts_its_commands(Recorded(db, record): Recorded) {
+    let (spans, _guard) = Spans::collect();
+    let mut look = Look {
+        spans,
+        record,
+        names: Vec::new(),
+    };
+    of_buckets(&db, &mut look).await;
+    of_outliers(&db, &mut look).await;
+    let names = all_names();
+    assert!(names.len() > 40, "{names:?}");
+    let unseen = names.iter().filter(|name| !look.names.contains(name));
+    assert_eq!(unseen.collect::<Vec<_>>(), [&""; 0]);
+}
+
+#[bucket_testkit::test]
+async fn keys_are_named_by_choice(Recorded(db, _): Recorded) {
+    let (spans, _guard) = Spans::collect();
+    let visits = Visit::buckets(&db).trace_keys(true).await.unwrap();
+    visits.append(&visit(1)).await.unwrap();
+    visits.items(&1).await.unwrap().count().await;
+    visits.all_items().await.unwrap().count().await;
+    let books = Book::outliers(&db).trace_keys(true).await.unwrap();
+    books.insert(&book(7, 3)).await.unwrap();
+    books.push(&7, "a").await.unwrap();
+    let keys = spans
+        .take()
+        .into_iter()
+        .map(|told| told.fields.get("bucket.key").cloned());
+    let keys: Vec<_> = keys.collect();
+    let key = |text: &str| Some(format!("{text:?}"));
+    let (one, seven) = (key("1"), key("7"));
+    assert_eq!(
+        keys,
+        [None, one.clone(), one, None, None, seven.clone(), seven]
+    );
+}
+
+#[bucket_testkit::test]
+async fn a_failed_call_names_its_error(Recorded(db, _): Recorded) {
+    let (spans, _guard) = Spans::collect();
+    let books = Book::outliers(&db).await.unwrap();
+    books.insert(&book(1, 0)).await.unwrap();
+    spans.take();
+    books.insert(&book(1, 0)).await.unwrap_err();
+    let told = spans.one();
+    assert_eq!(told.fields["error.type"], "Duplicate");
+    assert_eq!(told.fields["db.response.status_code"], "11000");
+    books.push(&2, "a").await.unwrap_err();
+    assert_eq!(spans.one().fields["error.type"], "NoParent");
+    let nonsense = doc! { "$nonsense": Bson::Null };
+    assert!(books.find(nonsense).await.is_err());
+    let told = spans.one();
+    assert_eq!(
+        (
+            &*told.fields["error.type"],
+            &*told.fields["db.response.status_code"]
+        ),
+        ("Command", "2")
+    );
+}
+
+/// The span of a stream lasts as long as the stream, and a dropped call ends its own.
+#[bucket_testkit::test]
+async fn a_span_ends_with_its_stream_or_its_future(Recorded(db, record): Recorded) {
+    let visits = Visit::buckets(&db).await.unwrap();
+    visits.append_many((0..500).map(visit)).await.unwrap();
+    let (spans, _guard) = Spans::collect();
+    record.take();
+    let mut items = visits.items(&1).await.unwrap();
+    for _ in 0..10 {
+        items.try_next().await.unwrap();
+    }
+    assert!(spans.take().is_empty());
+    drop(items);
+    let told = spans.one();
+    assert_eq!(
+        (
+            told.number("bucket.items"),
+            told.number("bucket.round_trips")
+        ),
+        (10, 1)
+    );
+
+    let append = visits.append(&visit(600));
+    drop(append);
+    assert!(spans.take().is_empty());
+    let mut append = Box::pin(std::future::IntoFuture::into_future(
+        visits.append(&visit(600)),
+    ));
+    assert!(futures_util::poll!(&mut append).is_pending());
+    assert!(spans.take().is_empty());
+    drop(append);
+    assert_eq!(spans.one().name, "append");
+}

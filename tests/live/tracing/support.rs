@@ -1,0 +1,119 @@
+//! Collects the spans that end in a test.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Debug,
+    sync::{Arc, Mutex},
+};
+
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+    span::{Attributes, Id, Record},
+    subscriber::DefaultGuard,
+};
+use tracing_subscriber::{
+    Layer,
+    layer::{Context, SubscriberExt},
+    registry::Registry,
+};
+
+/// What a span said.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Told {
+    pub(super) name: &'static str,
+    pub(super) fields: BTreeMap<&'static str, String>,
+    pub(super) events: Vec<String>,
+}
+
+impl Told {
+    pub(super) fn number(&self, field: &str) -> usize {
+        self.fields
+            .get(field)
+            .map_or(0, |text| text.parse().unwrap())
+    }
+}
+
+/// The spans of one test.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spans(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    open: HashMap<u64, Told>,
+    ended: Vec<Told>,
+}
+
+impl Spans {
+    /// Collects the spans of this thread, and so those of a test with a runtime of one thread.
+    pub(super) fn collect() -> (Self, DefaultGuard) {
+        let spans = Self::default();
+        let subscriber = Registry::default().with(spans.clone());
+        let guard = tracing::subscriber::set_default(subscriber);
+        (spans, guard)
+    }
+
+    /// The spans that have ended since the last call.
+    pub(super) fn take(&self) -> Vec<Told> {
+        std::mem::take(&mut self.0.lock().unwrap().ended)
+    }
+
+    /// The only span that has ended since the last call.
+    pub(super) fn one(&self) -> Told {
+        let mut ended = self.take();
+        assert_eq!(ended.len(), 1, "{ended:?}");
+        ended.remove(0)
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Spans {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
+        let metadata = attributes.metadata();
+        if metadata.target() == "bucket_runtime" {
+            let mut told = Told {
+                name: metadata.name(),
+                ..Told::default()
+            };
+            attributes.record(&mut told);
+            self.0.lock().unwrap().open.insert(id.into_u64(), told);
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
+        if let Some(told) = self.0.lock().unwrap().open.get_mut(&id.into_u64()) {
+            values.record(told);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let parent = event.parent().map(Id::into_u64);
+        if let Some(told) = parent.and_then(|id| self.0.lock().unwrap().open.remove(&id)) {
+            let mut of_event = Told::default();
+            event.record(&mut of_event);
+            let mut told = told;
+            told.events.push(format!(
+                "{} {}",
+                event.metadata().level(),
+                of_event.fields["message"]
+            ));
+            self.0.lock().unwrap().open.insert(parent.unwrap(), told);
+        }
+    }
+
+    fn on_close(&self, id: Id, _: Context<'_, S>) {
+        let mut state = self.0.lock().unwrap();
+        if let Some(told) = state.open.remove(&id.into_u64()) {
+            state.ended.push(told);
+        }
+    }
+}
+
+impl Visit for Told {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.fields.insert(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.fields.insert(field.name(), value.to_owned());
+    }
+}
