@@ -39,6 +39,7 @@ pub use crate::{
         change_capacity::ChangeCapacity,
         create::CreateCollections,
         import_flat::ImportFlat,
+        migrate::Migrate,
         open::OpenBuckets,
         verify::{RepairBuckets, VerifyBuckets},
     },
@@ -138,6 +139,7 @@ actions! {
     create_view: 'c ['c] CreateView<'c> => Result<()>;
     create: 'static [] CreateCollections => Result<()>;
     change_capacity: 'c ['c, T: Bucket] ChangeCapacity<'c, T> => Result<CapacityProgress>;
+    migrate_from: 'c ['c, O: Bucket, T: Bucket] Migrate<'c, O, T> => Result<u64>;
     verify: 'static [] VerifyBuckets => Result<Vec<BucketProblem>>;
     repair: 'static [] RepairBuckets => Result<Vec<BucketProblem>>;
 

@@ -10,6 +10,7 @@ use crate::{
     maintain::{
         change_capacity::ChangeCapacity,
         create::{CreateCollections, NewCollection},
+        migrate::Migrate,
         open::OpenBuckets,
         verify::{RepairBuckets, VerifyBuckets, verifier},
     },
@@ -19,7 +20,7 @@ use crate::{
         validator,
     },
     read::view,
-    schema::{key::Key, size::TooLong, spec::BucketSpec},
+    schema::{key::Key, names::is_same, size::TooLong, spec::BucketSpec},
     value::rollup::RollupFields,
 };
 
@@ -399,6 +400,78 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         collection: Collection<C>,
     ) -> ChangeCapacity<'static, Self> {
         ChangeCapacity::new(collection.clone_with_type())
+    }
+
+    /// Moves the items of another struct's collection into this struct's, which becomes another
+    /// collection: for what cannot [change in place](crate::guide::versions), such as the key, the
+    /// ordinal, the windows, the rollups or `unique`. The closure makes each item; its key, time and
+    /// everything else may be new. The old collection does not change.
+    ///
+    /// The old program may append meanwhile: the call follows the change stream, and stores what is
+    /// appended after it has passed. With [`until`](crate::action::Migrate::until) it follows the writers
+    /// as long as they need to be replaced; without, to the moment when everything is copied. The items
+    /// of a new key are in the order of the old buckets' ids, and within one in the order in which they
+    /// were appended; what is appended while the call runs comes after what was there.
+    ///
+    /// Items that were copied may not be changed or removed until the call is done, and nobody may write
+    /// to the new collection. At the end the call counts the items of the old collection, reads the whole
+    /// new one, and compares the number and a sum over all keys and values with those of the items that
+    /// the closure made.
+    ///
+    /// Round trips: one transaction for each 500 buckets or 4 MB, with one command for each new bucket.
+    /// Each transaction also records the progress in the collection `bucket_regroup`, so each item is
+    /// stored once. After a dropped future or a killed program, call it again, and it goes on there. To
+    /// begin anew, drop the new collection. Needs a replica set (one member is enough) or a cluster, where
+    /// an event is shown when every shard has written something later, as an idle one does after ten
+    /// seconds (`periodicNoopIntervalSecs`); the call waits for some of them.
+    ///
+    /// # Errors
+    ///
+    /// [`is_key_taken`](crate::Error::is_key_taken) if the new collection holds anything at the beginning;
+    /// [`is_migrated_item_changed`](crate::Error::is_migrated_item_changed);
+    /// [`is_unverified`](crate::Error::is_unverified), after which a further call looks again;
+    /// [`is_deserialize`](crate::Error::is_deserialize) for an item that the old struct cannot read;
+    /// those of [`append`](Buckets::append) for an item that the new one may not hold;
+    /// [`is_not_unique`](crate::Error::is_not_unique) for two with the same identity;
+    /// [`is_history_lost`](crate::Error::is_history_lost) if a further call comes after the oplog has lost
+    /// the events since; [`is_import_overtaken`](crate::Error::is_import_overtaken). What was stored stays.
+    ///
+    /// ```no_run
+    /// use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};
+    ///
+    /// mod old {
+    /// #   use bucket_runtime::{Bucket, bson::DateTime};
+    ///     #[derive(Bucket)]
+    ///     #[bucket(collection = "trades", id = "{customer}_{date}", capacity = 10)]
+    ///     pub struct Trade { pub customer: i64, pub date: DateTime, pub qty: i32 }
+    /// }
+    ///
+    /// /// A bucket for each hour of a customer, with sums.
+    /// #[derive(Bucket)]
+    /// #[bucket(collection = "trades_by_hour", id = "{customer}_{date/1h}", capacity = 100)]
+    /// struct Trade { customer: i64, date: DateTime, #[bucket(sum)] quantity: i64 }
+    ///
+    /// # async fn example(db: Database) -> bucket_runtime::Result<()> {
+    /// let items = Trade::migrate_from(&db, |old: old::Trade| Trade {
+    ///     customer: old.customer,
+    ///     date: old.date,
+    ///     quantity: old.qty.into(),
+    /// }).await?;
+    /// println!("{items} trades are moved");
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn migrate_from<'f, O: Bucket>(
+        db: &Database,
+        convert: impl FnMut(O) -> Self + Send + 'f,
+    ) -> Migrate<'f, O, Self> {
+        const {
+            assert!(
+                !is_same(O::SPEC.collection, Self::SPEC.collection),
+                "the two structs have the same collection; migrate to another one"
+            );
+        }
+        Migrate::new(db, convert)
     }
 
     /// Opens the struct's collection: awaiting it gives the [`Buckets`](crate::Buckets) to append to and

@@ -20,6 +20,7 @@
 //! | [`watching`] | new items as they come |
 //! | [`bytes`] | how documents keep within their bytes |
 //! | [`transactions`] | sessions and transactions |
+//! | [`tracing`] | a span for each call: its items, round trips, repetitions, errors |
 //! | [`privileges_and_indexes`] | what a user needs, and which indexes there are |
 //! | [`command_line`] | verify, repair, archive and describe collections at the command line |
 //! | [`testing`] | a throw-away server for your tests |

@@ -86,6 +86,7 @@ pub use crate::{
         archive::{export::ExportStream, import::Imported},
         change_capacity::CapacityProgress,
         import_flat::ImportProgress,
+        migrate::MigrateProgress,
         verify::BucketProblem,
     },
     outlier::{

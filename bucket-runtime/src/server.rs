@@ -15,7 +15,7 @@ mod pipeline;
 mod retryable;
 mod shard;
 pub(crate) mod transaction;
-mod watch;
+pub(crate) mod watch;
 mod write;
 
 use std::sync::Arc;

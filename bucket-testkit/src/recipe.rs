@@ -63,6 +63,14 @@ impl Recipe {
         purpose: Purpose,
         more: &[String],
     ) -> Self {
+        // A change stream shows an event once all shards have written something
+        // later, and one without writers writes this often, in seconds; by
+        // default ten.
+        const NOTHING: &str = "periodicNoopIntervalSecs=1";
+        let chosen = |option: &String| option.contains("periodicNoopIntervalSecs");
+        if purpose != Purpose::Alone && !more.iter().any(chosen) {
+            options.extend(strings(&["--setParameter", NOTHING]));
+        }
         // mongod does not accept the same option twice.
         if !more.iter().any(|option| option.starts_with(CACHE_OPTION)) {
             options.extend(strings(&[CACHE_OPTION, purpose.cache_gb()]));

@@ -9,6 +9,8 @@ pub(crate) mod change_capacity_busy;
 pub(crate) mod change_capacity_index;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod change_capacity_reads;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod migrate;
 pub(crate) mod validators;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod verify;

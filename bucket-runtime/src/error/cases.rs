@@ -146,7 +146,19 @@ impl Error {
         matches!(self.0.kind, Kind::BucketTaken(_))
     }
 
-    /// Whether another import of the same collections is running.
+    /// Whether an item of the old collection was changed or removed after
+    /// [`migrate_from`](crate::Bucket::migrate_from) had copied it.
+    pub fn is_migrated_item_changed(&self) -> bool {
+        matches!(self.0.kind, Kind::OldBucketChanged(_))
+    }
+
+    /// Whether the new collection of a [`migrate_from`](crate::Bucket::migrate_from) does not hold exactly
+    /// what the old one holds.
+    pub fn is_unverified(&self) -> bool {
+        matches!(self.0.kind, Kind::Unverified { .. })
+    }
+
+    /// Whether another import or migration of the same collections is running.
     pub fn is_import_overtaken(&self) -> bool {
         self.0.kind == Kind::Overtaken
     }

@@ -85,6 +85,11 @@ pub(crate) enum Kind {
     BucketTaken(String),
     /// A key to import already has buckets: the id of one.
     KeyTaken(String),
+    /// Items of this bucket were changed or removed after they were copied.
+    OldBucketChanged(String),
+    /// The number of items in the old collection, of those that were migrated, and in the new collection, of
+    /// which one is not like the others; or the new collection holds others.
+    Unverified { old: u64, migrated: u64, new: u64 },
     /// A key has more buckets than one transaction can rewrite.
     KeyTooLarge,
     /// Another import has taken over the same work.
@@ -351,17 +356,28 @@ impl Kind {
             ),
             Self::KeyTaken(id) => write!(
                 f,
-                "the key already has buckets, such as {id:?}; call `import_flat` for another \
-                 collection, or remove them first"
+                "there are buckets already, such as {id:?}; take another collection, or remove them \
+                 first"
+            ),
+            Self::OldBucketChanged(id) => write!(
+                f,
+                "items of the bucket {id:?} were changed or removed after they were copied; let no \
+                 program edit or remove items meanwhile, drop the new collection, and migrate again"
+            ),
+            Self::Unverified { old, migrated, new } => write!(
+                f,
+                "{migrated} items were migrated, but the old collection holds {old} and the new one \
+                 {new}, or others; if a program still appends to the old one, stop it and call again; \
+                 if one writes to the new one, stop it, drop the new collection, and migrate again"
             ),
             Self::KeyTooLarge => f.write_str(
                 "the key, or one of its seconds or time windows, has more buckets than one \
                  transaction can rewrite, so they were not changed; to rewrite them, move the \
                  items into another collection with `append_stream`",
             ),
-            Self::Overtaken => {
-                f.write_str("another import of the same collections is running; let it finish")
-            }
+            Self::Overtaken => f.write_str(
+                "another import or migration of the same collections is running; let it finish",
+            ),
             Self::Stopped => f.write_str(
                 "the tokio runtime that was sending the item has ended, and the item may have been \
                  stored; check before you repeat it",

@@ -1,13 +1,13 @@
 //! Import: writes a flat collection, with one document per item, into buckets.
 
 mod gather;
+mod place;
 mod read;
-mod record;
 mod store;
 
 use mongodb::{Collection, bson::Document};
 
-use self::{gather::Gather, record::Record};
+use self::{gather::Gather, place::Place};
 use crate::{Bucket, Buckets, Result, error::Kind, server::Server, write::engine::Engine};
 
 impl<T: Bucket> Buckets<T> {
@@ -118,8 +118,8 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
         let order = read::order(&T::SPEC, sort);
         let mut overtaken = 0;
         loop {
-            let record = Record::begin::<T>(&engine, &flat, &order).await?;
-            let mut gather = Gather::<T>::new(&engine, &flat, record).await?;
+            let place = Place::begin::<T>(&engine, &flat, &order).await?;
+            let mut gather = Gather::<T>::new(&engine, &flat, place).await?;
             let done = gather.run(&order, &mut progress).await;
             match done {
                 Err(error) if error.is(&Kind::Overtaken) && overtaken < OVERTAKEN => {

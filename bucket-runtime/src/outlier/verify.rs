@@ -170,10 +170,11 @@ impl<T: Outlier> Unopened<T> {
 
     /// An error if an index of the extras differs from the struct.
     async fn check(self) -> Result<Checked<T>> {
-        let index = self.extras.check_indexes().await;
-        let index = index.map_err(Error::of_extras)?;
         let server = self.extras.server.clone();
         let parents = server.beside(self.parents);
+        parents.called_for(None);
+        let index = self.extras.check_indexes().await;
+        let index = index.map_err(Error::of_extras)?;
         Ok(Checked {
             outliers: Outliers::new(parents, Engine::new(server, index)),
             extras: self.extras,

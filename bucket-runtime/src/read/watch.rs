@@ -1,6 +1,6 @@
 //! Watches a key: new items as any program appends them.
 
-mod event;
+pub(crate) mod event;
 mod token;
 
 use std::{
@@ -13,10 +13,7 @@ use std::{
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
     bson::{Bson, Document},
-    change_stream::{
-        ChangeStream,
-        event::{ChangeStreamEvent, OperationType, ResumeToken},
-    },
+    change_stream::event::{ChangeStreamEvent, OperationType, ResumeToken},
 };
 
 pub use self::token::WatchToken;
@@ -24,6 +21,7 @@ use crate::{
     Bucket, Buckets, KeyRef, Result,
     error::Kind,
     read::{page::Page, reader::Reader},
+    server::watch::Events,
     value::{bytes, stored_bucket::StoredBucket},
 };
 
@@ -123,15 +121,13 @@ impl<T: Bucket> Watch<T> {
     }
 }
 
-type Events = ChangeStream<ChangeStreamEvent<Document>>;
-
 /// Where a new stream starts.
 async fn beginning(reader: &Reader, events: &mut Events) -> Result<WatchToken> {
-    let mut token = events.resume_token();
+    let mut token = events.token();
     if token.is_none() {
         // The server gives no token with a first batch that already has events. These happened before
         // this call returns, so a later read will find their items.
-        let first = events.next_if_any().await;
+        let first = events.next().await;
         let first = first.map_err(|error| reader.context().read(error))?;
         token = first.map(|event| event.id);
     }
@@ -151,7 +147,7 @@ struct News<T> {
 
 impl<T: Bucket> News<T> {
     async fn next(reader: &Reader, events: &mut Events) -> Result<Self> {
-        let event = events.next_if_any().await;
+        let event = events.next().await;
         let Some(event) = event.map_err(|error| reader.context().read(error))? else {
             if !events.is_alive() {
                 return Err(reader.context().kind(Kind::Dropped));
@@ -160,7 +156,7 @@ impl<T: Bucket> News<T> {
             // fall behind everything that the oplog holds.
             return Ok(Self {
                 items: Vec::new(),
-                after: place(reader, events.resume_token())?,
+                after: place(reader, events.token())?,
             });
         };
         if event.operation_type == OperationType::Invalidate {
@@ -188,7 +184,7 @@ impl<T: Bucket> News<T> {
             .and_then(|key| key.get("_id"))
             .cloned();
         let id = id.unwrap_or(Bson::Null);
-        let elements = event::appended(&T::SPEC, event);
+        let (_, elements) = event::appended(&T::SPEC, event);
         if elements.is_empty() {
             return Ok(Vec::new());
         }

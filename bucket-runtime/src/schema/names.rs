@@ -20,3 +20,13 @@ pub(crate) const NEWEST: &str = "newest";
 /// The field that only buckets with large items have: how many bytes these items take beyond their
 /// shares; see [`Budget`](crate::protocol::budget::Budget).
 pub(crate) const OVERSIZE: &str = "oversize";
+
+/// Whether two names are the same, for the compiler.
+pub(crate) const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}

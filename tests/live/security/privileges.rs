@@ -28,6 +28,14 @@ struct Visit {
     seconds: i64,
 }
 
+/// The visits in another collection.
+#[derive(Bucket)]
+#[bucket(collection = "moved", id = "{page}_{#}", capacity = 3)]
+struct Moved {
+    page: i64,
+    seconds: i64,
+}
+
 /// The same visits in larger buckets.
 mod larger {
     use super::{Bucket, DateTime};
@@ -124,6 +132,7 @@ const ROWS: &[(&str, bool, Calls)] = &[
     ("`repair`", true, |db| Box::pin(repair(db))),
     ("`import`", true, |db| Box::pin(import(db))),
     ("`import_flat`", true, |db| Box::pin(import_flat(db))),
+    ("`migrate_from`", true, |db| Box::pin(migrate(db))),
     ("`change_capacity`", true, |db| {
         Box::pin(change_capacity(db))
     }),
@@ -274,6 +283,16 @@ async fn import_flat(db: Database) -> Result<()> {
         .await?
         .import_flat(&db.collection::<Document>("flat"))
         .await?;
+    Ok(())
+}
+
+async fn migrate(db: Database) -> Result<()> {
+    Visit::repair(&db).await?;
+    let convert = |visit: Visit| Moved {
+        page: visit.page,
+        seconds: visit.seconds,
+    };
+    Moved::migrate_from(&db, convert).await?;
     Ok(())
 }
 

@@ -26,7 +26,8 @@ fn carried(commands: &[Document]) -> BTreeMap<i64, usize> {
             let of_key = text
                 .split_once("\"key\": ")
                 .or(text.split_once("\"_id\": \""));
-            let (_, key) = of_key.unwrap();
+            // Another statement asks for the latest number of a session.
+            let Some((_, key)) = of_key else { continue };
             let digits: String = key.chars().take_while(char::is_ascii_digit).collect();
             *by_key.entry(digits.parse().unwrap()).or_default() += 1;
         }
@@ -81,8 +82,8 @@ async fn each_of_the_keys_of_a_command_counts_its_own(Recorded(db, record): Reco
     let carried = carried(&commands);
     for (key, trips) in trips {
         match key < 15 {
-            // In some of the first commands.
-            true => assert_eq!(trips, carried[&key], "{key}"),
+            // A command that carried it, and perhaps the look for a session's latest number.
+            true => assert!((0..=1).contains(&(trips - carried[&key])), "{key}: {trips}"),
             // At least a refusal, the reads of the last buckets, and the opening.
             false => assert!((3..=commands.len()).contains(&trips), "{key}: {trips}"),
         }

@@ -26,6 +26,13 @@ struct Visit {
     seconds: i64,
 }
 
+#[derive(Debug, Bucket)]
+#[bucket(collection = "moved", id = "{page}_{#}", capacity = 3)]
+struct Moved {
+    page: i64,
+    seconds: i64,
+}
+
 #[derive(Debug, BucketPart)]
 #[part(of = Visit)]
 #[allow(dead_code, reason = "the fields are only read from the server")]
@@ -247,11 +254,16 @@ async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "verify", 0);
     Visit::repair(db).await.unwrap();
     look.at("visits", "repair", 0);
+    let convert = |visit: Visit| Moved {
+        page: visit.page,
+        seconds: visit.seconds,
+    };
+    Moved::migrate_from(db, convert).await.unwrap();
+    look.at("moved", "migrate_from", 501);
     Visit::change_capacity(db).await.unwrap();
     look.at("visits", "change_capacity", 0);
-    let watch = visits.watch(&1).await.unwrap();
+    drop(visits.watch(&1).await.unwrap());
     look.at("visits", "watch", 0);
-    drop(watch);
 }
 
 async fn of_outliers(db: &Database, look: &mut Look) {

@@ -4,8 +4,8 @@ use mongodb::bson::{Bson, Document};
 
 use super::{
     ImportProgress,
+    place::Place,
     read::{self, Row},
-    record::Record,
     store::Ready,
 };
 use crate::{
@@ -39,7 +39,7 @@ const BYTES: usize = 4 << 20;
 pub(super) struct Gather<T> {
     engine: Engine,
     flat: Server,
-    record: Record,
+    place: Place,
     found: u64,
     /// The current key or window, and its items that do not fill a bucket yet.
     current: Option<Current<T>>,
@@ -58,13 +58,13 @@ struct Current<T> {
 }
 
 impl<T: Bucket> Gather<T> {
-    pub(super) async fn new(engine: &Engine, flat: &Server, record: Record) -> Result<Self> {
+    pub(super) async fn new(engine: &Engine, flat: &Server, place: Place) -> Result<Self> {
         let found = flat.count_documents(Document::new(), None).await;
         Ok(Self {
             engine: engine.clone(),
             found: found.map_err(|error| flat.context().read(error))?,
             flat: flat.clone(),
-            record,
+            place,
             current: None,
             ready: Ready::default(),
         })
@@ -77,7 +77,7 @@ impl<T: Bucket> Gather<T> {
         progress: &mut (dyn FnMut(ImportProgress) + Send),
     ) -> Result<ImportProgress> {
         progress(self.progress());
-        let stages = read::pipeline(&T::SPEC, order, self.record.at.as_deref());
+        let stages = read::pipeline(&T::SPEC, order, self.place.at.as_deref());
         let rows = self.flat.scan::<Row<T::Element>>(stages).await;
         let mut rows = rows.map_err(|error| self.flat.context().read(error))?;
         while let Some(row) = self.next(&mut rows).await? {
@@ -90,7 +90,7 @@ impl<T: Bucket> Gather<T> {
         self.end_bucket(false);
         self.store().await?;
         progress(self.progress());
-        self.record.end().await?;
+        self.place.end().await?;
         Ok(self.progress())
     }
 
@@ -110,7 +110,7 @@ impl<T: Bucket> Gather<T> {
     fn progress(&self) -> ImportProgress {
         ImportProgress {
             found: self.found,
-            stored: self.record.stored,
+            stored: self.place.stored,
         }
     }
 
@@ -165,7 +165,7 @@ impl<T: Bucket> Gather<T> {
     /// full bucket.
     async fn begin_key(&mut self, scope: IndexedScope, first: &Held<T>) -> Result<Current<T>> {
         let current = self.current.as_ref().map(|current| &current.scope.prefix);
-        let before = current.or(self.record.left_in.as_ref());
+        let before = current.or(self.place.left_in.as_ref());
         let key = id::prefix(&T::SPEC.id, &scope.parts);
         let ids = match before {
             Some(before) if *before == scope.prefix => {
@@ -222,16 +222,14 @@ impl<T: Bucket> Gather<T> {
     /// Writes the buckets that are ready.
     async fn store(&mut self) -> Result<()> {
         let ready = std::mem::take(&mut self.ready);
-        let Some(store) = ready.into_store(&self.engine, &self.record) else {
+        let Some(store) = ready.into_store(&self.engine, &self.place) else {
             return Ok(());
         };
         let (items, at) = (store.items(), store.at().to_vec());
         let left_in = store.left_in().to_owned();
         transaction::run(&self.engine.server, store).await?;
-        self.record.stored += items;
+        self.place.has_advanced(items, at, left_in);
         call::items(items as usize);
-        self.record.at = Some(at);
-        self.record.left_in = Some(left_in);
         Ok(())
     }
 }

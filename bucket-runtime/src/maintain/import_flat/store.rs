@@ -8,7 +8,7 @@ use mongodb::{
     bson::{Bson, RawDocumentBuf},
 };
 
-use super::record::{Record, taken};
+use super::place::{Place, taken};
 use crate::{
     Bucket, Result,
     error::{Kind, duplicate_index},
@@ -58,10 +58,10 @@ impl<T: Bucket> Ready<T> {
     }
 
     /// The transaction that stores them; `None` if there are none.
-    pub(super) fn into_store(self, engine: &Engine, record: &Record) -> Option<Store<T>> {
+    pub(super) fn into_store(self, engine: &Engine, place: &Place) -> Option<Store<T>> {
         (!self.chunks.is_empty()).then(|| Store {
             engine: engine.clone(),
-            record: record.clone(),
+            place: place.clone(),
             ready: self,
             one_by_one: AtomicBool::new(false),
         })
@@ -72,7 +72,7 @@ impl<T: Bucket> Ready<T> {
 /// interrupted.
 pub(super) struct Store<T> {
     engine: Engine,
-    record: Record,
+    place: Place,
     ready: Ready<T>,
     /// Whether an id, or the place of the open bucket, was found to be taken.
     one_by_one: AtomicBool,
@@ -98,13 +98,9 @@ impl<T: Bucket> Store<T> {
         let server = &self.engine.server;
         // This comes first, so that buckets which an earlier call has just committed are recognised as
         // this import's own.
-        let advance = (self.record).advance(self.items(), self.at(), self.left_in());
-        let advanced = (self.record.server()).update_once(advance, Some(&mut *session));
-        match advanced.await {
-            Ok(true) => {}
-            Ok(false) => return Err(server.context().kind(Kind::Overtaken)),
-            Err(error) => return Err(self.record.server().context().read(error)),
-        }
+        let (at, left_in) = (self.at(), self.left_in());
+        let advanced = self.place.advance(self.items(), at, left_in, session);
+        advanced.await?;
         let held_by = taken(server, &self.ready.begun, Some(&mut *session)).await;
         if let Some((scope, id)) = held_by.map_err(|error| server.context().read(error))? {
             return Err(self.engine.context_of(scope).kind(Kind::KeyTaken(id)));

@@ -1,32 +1,29 @@
-//! The progress of an import, as the database records it.
+//! How far an import has come.
 
-use mongodb::bson::{Bson, Document, doc};
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, doc},
+};
 
 use super::read;
 use crate::{
     Bucket, Result,
     error::Kind,
-    protocol::{
-        command::{KeyScope, Update},
-        range::Range,
-    },
+    maintain::record::Record,
+    protocol::{command::KeyScope, range::Range},
     schema::key::Key,
     server::Server,
     value::element::whole,
     write::engine::Engine,
 };
 
-/// The collection that holds one document for each unfinished import.
-const RECORDS: &str = "bucket_regroup";
-
 /// How many keys one query looks up.
 const KEYS: usize = 500;
 
 /// An unfinished import.
 #[derive(Debug, Clone)]
-pub(super) struct Record {
-    server: Server,
-    id: Document,
+pub(super) struct Place {
+    record: Record,
     /// How many items are stored.
     pub(super) stored: u64,
     /// The sort values of the last stored item.
@@ -35,65 +32,53 @@ pub(super) struct Record {
     pub(super) left_in: Option<String>,
 }
 
-impl Record {
+impl Place {
     /// Continues an import; or begins it, unless the target holds one of the keys.
     pub(super) async fn begin<T: Bucket>(
         engine: &Engine,
         flat: &Server,
         order: &Document,
     ) -> Result<Self> {
-        let target = engine.server.collection();
-        let db = target.client().database(&target.namespace().db);
-        let mut record = Self {
-            server: Server::new(db.collection(RECORDS)),
-            id: doc! { "from": flat.name(), "to": engine.server.name(), "sort": order },
-            stored: 0,
-            at: None,
-            left_in: None,
-        };
-        let found = record
-            .server
-            .find_one(doc! { "_id": &record.id }, None)
-            .await;
-        if let Some(found) = found.map_err(|error| record.server.context().write(error))? {
-            let stored = found.get("stored").and_then(whole).unwrap_or(0);
-            record.stored = u64::try_from(stored).unwrap_or(0);
-            record.at = found.get_array("at").ok().cloned();
-            record.left_in = found.get_str("in").ok().map(str::to_owned);
-            return Ok(record);
+        let id = doc! { "from": flat.name(), "to": engine.server.name(), "sort": order };
+        let (record, found) = Record::find(&engine.server, id).await?;
+        if found.is_none() {
+            refuse_keys::<T>(engine, flat).await?;
+            record.begin(doc! { "stored": 0_i64 }).await?;
         }
-        refuse_keys::<T>(engine, flat).await?;
-        let begin = || Update {
-            filter: doc! { "_id": &record.id },
-            update: doc! { "$setOnInsert": { "stored": 0_i64 } },
-            upsert: true,
-            hint: None,
-        };
-        let begun = (record.server)
-            .update(begin(), || Some(begin()), None)
-            .await;
-        begun.map_err(|error| record.server.context().write(error))?;
-        Ok(record)
+        let found = found.unwrap_or_default();
+        let stored = found.get("stored").and_then(whole).unwrap_or(0);
+        Ok(Self {
+            record,
+            stored: u64::try_from(stored).unwrap_or(0),
+            at: found.get_array("at").ok().cloned(),
+            left_in: found.get_str("in").ok().map(str::to_owned),
+        })
     }
 
-    /// The update that advances the record; it matches nothing if another import has advanced it.
-    pub(super) fn advance(&self, items: u64, at: &[Bson], left_in: &str) -> Update {
-        let int = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        let stored = doc! { "_id": &self.id, "stored": int(self.stored) };
-        let advanced = doc! { "stored": int(self.stored + items), "at": at, "in": left_in };
-        Update::new(stored, doc! { "$set": advanced })
+    /// Records, in a transaction, that these further items are stored.
+    pub(super) async fn advance(
+        &self,
+        items: u64,
+        at: &[Bson],
+        left_in: &str,
+        session: &mut ClientSession,
+    ) -> Result<()> {
+        let stored = i64::try_from(self.stored + items).unwrap_or(i64::MAX);
+        let next = doc! { "stored": stored, "at": at, "in": left_in };
+        self.record.advance(next, session).await
+    }
+
+    /// Notes that this transaction has committed.
+    pub(super) fn has_advanced(&mut self, items: u64, at: Vec<Bson>, left_in: String) {
+        self.record.has_advanced();
+        self.stored += items;
+        self.at = Some(at);
+        self.left_in = Some(left_in);
     }
 
     /// Deletes the record of the finished import.
     pub(super) async fn end(&self) -> Result<()> {
-        let ended = self.server.delete_one(doc! { "_id": &self.id }, None).await;
-        ended
-            .map(drop)
-            .map_err(|error| self.server.context().write(error))
-    }
-
-    pub(super) fn server(&self) -> &Server {
-        &self.server
+        self.record.end().await
     }
 }
 
@@ -137,7 +122,7 @@ async fn refuse_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
 pub(super) async fn taken<'s>(
     server: &Server,
     scopes: &'s [KeyScope],
-    session: Option<&mut mongodb::ClientSession>,
+    session: Option<&mut ClientSession>,
 ) -> Result<Option<(&'s KeyScope, String)>, mongodb::error::Error> {
     if scopes.is_empty() {
         return Ok(None);

@@ -1,0 +1,93 @@
+//! What an event of the change stream means for a migration.
+
+use mongodb::{
+    bson::{Bson, Document},
+    change_stream::event::{ChangeStreamEvent, OperationType},
+};
+
+use crate::{read::watch::event, schema::spec::BucketSpec, value::element::whole};
+
+/// What happened.
+#[derive(Debug, PartialEq)]
+pub(super) enum Happened {
+    Appended(Appended),
+    /// Items of the bucket with this id were changed or removed.
+    Changed(String),
+    /// The record says that this chunk is stored.
+    Chunk(i64),
+    /// The collection was dropped or renamed.
+    Gone,
+    /// Nothing that concerns a migration.
+    Nothing,
+}
+
+/// Items that were appended to a bucket.
+#[derive(Debug, PartialEq)]
+pub(super) struct Appended {
+    /// The bucket's id.
+    pub(super) bucket: String,
+    /// The bucket, if they opened it.
+    pub(super) inserted: Option<Document>,
+    /// The place of the first of them in the array.
+    pub(super) first: usize,
+    pub(super) elements: Vec<Bson>,
+}
+
+impl Happened {
+    /// The meaning of an event of the old collection or of the migration's record.
+    pub(super) fn of(
+        spec: &BucketSpec,
+        collection: &str,
+        event: ChangeStreamEvent<Document>,
+    ) -> Self {
+        let namespace = event.ns.as_ref().and_then(|ns| ns.coll.as_deref());
+        match event.operation_type {
+            OperationType::DropDatabase | OperationType::Invalidate => return Self::Gone,
+            _ if namespace != Some(collection) => return Self::of_record(&event),
+            OperationType::Drop | OperationType::Rename => return Self::Gone,
+            _ => {}
+        }
+        let key = event.document_key.as_ref();
+        // Documents with other ids are no buckets.
+        let Some(bucket) = key.and_then(|key| key.get_str("_id").ok()) else {
+            return Self::Nothing;
+        };
+        let bucket = bucket.to_owned();
+        match event.operation_type {
+            OperationType::Insert | OperationType::Update => {}
+            OperationType::Replace | OperationType::Delete => return Self::Changed(bucket),
+            _ => return Self::Nothing,
+        }
+        let is_changed = changes_items(spec, &event);
+        let inserted = event.full_document.clone();
+        let (first, elements) = event::appended(spec, event);
+        match (elements.is_empty(), is_changed) {
+            (false, _) => Self::Appended(Appended {
+                bucket,
+                inserted,
+                first,
+                elements,
+            }),
+            (true, true) => Self::Changed(bucket),
+            (true, false) => Self::Nothing,
+        }
+    }
+
+    fn of_record(event: &ChangeStreamEvent<Document>) -> Self {
+        let update = event.update_description.as_ref();
+        let chunk = update.and_then(|update| whole(update.updated_fields.get("chunk")?));
+        chunk.map_or(Self::Nothing, Self::Chunk)
+    }
+}
+
+/// Whether an update changes the array of items in any way.
+fn changes_items(spec: &BucketSpec, event: &ChangeStreamEvent<Document>) -> bool {
+    event.update_description.as_ref().is_some_and(|update| {
+        let is_cut = (update.truncated_arrays.as_ref()).is_some_and(|arrays| !arrays.is_empty());
+        let is_in = |path: &String| {
+            let rest = path.strip_prefix(spec.items);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        is_cut || update.updated_fields.keys().any(is_in) || update.removed_fields.iter().any(is_in)
+    })
+}

@@ -1,0 +1,179 @@
+//! How far a migration has come.
+
+use mongodb::{
+    bson::{Document, doc},
+    change_stream::event::ResumeToken,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{event::Appended, store};
+use crate::{
+    Bucket, Error, Result,
+    error::Kind,
+    maintain::record::{RECORDS, Record},
+    read::watch::WatchToken,
+    server::{Server, transaction, watch::Events},
+    value::bytes,
+    write::engine::Engine,
+};
+
+/// A migration's record, and its state as of the last commit and the events since.
+pub(super) struct Place {
+    record: Record,
+    pub(super) state: State,
+}
+
+/// How far a migration has come.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct State {
+    /// The number of the last chunk.
+    pub(super) chunk: i64,
+    /// The id of its last bucket.
+    pub(super) upto: String,
+    /// Whether there were no further buckets.
+    pub(super) is_copied: bool,
+    /// How many items of each of its buckets it holds.
+    pub(super) taken: Vec<(String, usize)>,
+    /// Whether all events before it was stored are taken into account.
+    pub(super) is_drained: bool,
+    /// The last event that is taken into account.
+    pub(super) token: WatchToken,
+    /// How many items are stored.
+    pub(super) items: u64,
+    /// The sum of their [fingerprints](super::verify::fingerprint).
+    pub(super) sum: i64,
+}
+
+impl State {
+    fn new(token: WatchToken) -> Self {
+        Self {
+            chunk: 0,
+            upto: String::new(),
+            is_copied: false,
+            taken: Vec::new(),
+            is_drained: true,
+            token,
+            items: 0,
+            sum: 0,
+        }
+    }
+
+    /// The state with a further chunk, which is still empty.
+    pub(super) fn next_chunk(&self) -> Self {
+        Self {
+            chunk: self.chunk + 1,
+            taken: Vec::new(),
+            is_drained: false,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the bucket with this id is copied. Any other one is still to be read.
+    pub(super) fn holds(&self, bucket: &str) -> bool {
+        self.is_copied || bucket <= &*self.upto
+    }
+
+    /// How many of these items the last chunk holds already. An event from after it was stored brings
+    /// only new ones.
+    pub(super) fn taken_before(&self, appended: &Appended) -> usize {
+        match self.is_drained {
+            true => 0,
+            false => {
+                let taken = self.taken.iter().find(|(id, _)| *id == appended.bucket);
+                taken.map_or(0, |(_, taken)| taken.saturating_sub(appended.first))
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Continues a migration, or begins it, with the events from there on.
+    pub(super) async fn begin(new: &Server, old: &Server) -> Result<(Self, Events)> {
+        let id = doc! { "from": old.name(), "to": new.name() };
+        let (mut record, found) = Record::find(new, id.clone()).await?;
+        let state = found.map(|found| read(&found));
+        let state = state
+            .transpose()
+            .map_err(|error| new.context().kind(Kind::Driver).with_driver(error))?;
+        let any = new.find_one(Document::new(), None).await;
+        let any = any.map_err(|error| new.context().read(error))?;
+        let context = old.context();
+        let state = match (state, any) {
+            // The new collection was dropped, to begin anew.
+            (Some(state), None) if state.items > 0 => {
+                record.end().await?;
+                record.begins_anew();
+                None
+            }
+            (None, Some(bucket)) => {
+                let id = bucket.get("_id").map(ToString::to_string);
+                return Err(new.context().kind(Kind::KeyTaken(id.unwrap_or_default())));
+            }
+            (state, _) => state,
+        };
+        let after = state.as_ref().and_then(|state| state.token.resume_token());
+        let events = old.watch_beside(RECORDS, &id, after).await;
+        let mut events = events.map_err(|error| context.read(error))?;
+        let state = match state {
+            Some(state) => state,
+            None => {
+                let token = beginning(&mut events).await;
+                let token = token.map_err(|error| context.read(error))?;
+                let token = token.as_ref().and_then(WatchToken::after);
+                let state = State::new(token.ok_or_else(|| context.kind(Kind::Driver))?);
+                record.begin(document(&state, old)?).await?;
+                state
+            }
+        };
+        Ok((Self { record, state }, events))
+    }
+
+    /// Stores items in a transaction, together with the next state.
+    pub(super) async fn store<T: Bucket>(
+        &mut self,
+        engine: &Engine,
+        next: &mut State,
+        items: impl Iterator<Item = T>,
+    ) -> Result<()> {
+        let batches = store::batches(engine, items, next)?;
+        let store = store::Store {
+            engine: engine.clone(),
+            record: self.record.clone(),
+            next: document(next, &engine.server)?,
+            batches,
+        };
+        transaction::run(&engine.server, store).await?;
+        self.record.has_advanced();
+        self.state = next.clone();
+        Ok(())
+    }
+
+    /// Deletes the record of the finished migration.
+    pub(super) async fn end(&self) -> Result<()> {
+        self.record.end().await
+    }
+}
+
+/// The position from which on a new stream gives events.
+async fn beginning(events: &mut Events) -> Result<Option<ResumeToken>, mongodb::error::Error> {
+    match events.token() {
+        Some(token) => Ok(Some(token)),
+        // The server gives no token with a first batch that already has events. These happened before
+        // anything is copied.
+        None => Ok(events.next().await?.map(|event| event.id)),
+    }
+}
+
+fn document(state: &State, server: &Server) -> Result<Document> {
+    let document = bytes::write(state).map_err(|error| refusal(server).with_source(error))?;
+    bytes::read(&document).map_err(|error| refusal(server).with_driver(error))
+}
+
+fn refusal(server: &Server) -> Error {
+    server.context().kind(Kind::Serialize)
+}
+
+fn read(document: &Document) -> Result<State, mongodb::error::Error> {
+    let document = bytes::write(document).map_err(mongodb::error::Error::custom)?;
+    bytes::read(&document)
+}

@@ -1,0 +1,61 @@
+//! Whether the new collection holds what the old one holds.
+
+use mongodb::bson::{Bson, Document, doc};
+use sha2::{Digest, Sha256};
+
+use super::{count, place::State};
+use crate::{
+    Bucket, Result,
+    error::Kind,
+    protocol::range::Range,
+    read::reader::next_bucket,
+    schema::{id, key::Key},
+    server::Server,
+    value::{bytes, element::Refusal},
+};
+
+/// An error unless the old collection holds as many items as were migrated, and the new one exactly
+/// those. It reads the whole new collection.
+pub(super) async fn verify<O: Bucket, T: Bucket>(
+    old: &Server,
+    new: &Server,
+    state: &State,
+) -> Result<()> {
+    let context = new.context();
+    let rows = new.find(Document::new(), Range::oldest_first(), None).await;
+    let mut rows = rows.map_err(|error| context.read(error))?;
+    let (mut items, mut sum) = (0, 0_i64);
+    while let Some(bucket) = next_bucket::<T, Bson>(context, &mut rows, None).await? {
+        let key = id::prefix(&T::SPEC.id, &T::Key::parts(bucket.key.borrowed()));
+        for element in &bucket.elements {
+            let print = fingerprint(&key, element);
+            let unreadable = || context.kind(Kind::Deserialize(bucket.id.clone()));
+            let print = print.map_err(|refusal| unreadable().with_source(refusal))?;
+            sum = sum.wrapping_add(print);
+            items += 1;
+        }
+    }
+    let there = count::<O>(old).await?;
+    match (there, items, sum) == (state.items, state.items, state.sum) {
+        true => Ok(()),
+        false => Err(context.kind(Kind::Unverified {
+            old: there,
+            migrated: state.items,
+            new: items,
+        })),
+    }
+}
+
+/// A number for an item, by its key and its element: two collections with the same sum of these numbers
+/// hold the same items, in whatever order.
+pub(super) fn fingerprint(key: &str, element: &Bson) -> Result<i64, Refusal> {
+    let element = bytes::write(&doc! { "": element })?;
+    let mut hash = Sha256::new();
+    hash.update(key);
+    hash.update([0]);
+    hash.update(element);
+    let hash = hash.finalize();
+    let mut first = [0; 8];
+    first.copy_from_slice(&hash[..8]);
+    Ok(i64::from_le_bytes(first))
+}

@@ -1,0 +1,421 @@
+//! Migration from one struct to another, beside writers, and when it is broken off.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use bucket_runtime::{
+    Bucket, Buckets,
+    mongodb::{
+        Database,
+        bson::{DateTime, Document, doc},
+    },
+};
+use futures_util::TryStreamExt;
+use rand::Rng;
+use tokio::task::JoinSet;
+
+use crate::support::database::{Live, dense_buckets, documents, number};
+
+mod old {
+    use super::{Bucket, DateTime};
+
+    /// Trades by customer, numbered.
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(collection = "old_trades", id = "{customer}_{#}", capacity = 3)]
+    pub(super) struct Trade {
+        pub(super) customer: i64,
+        pub(super) at: DateTime,
+        pub(super) ticker: String,
+        pub(super) qty: i32,
+    }
+}
+
+/// Trades by their papers and hours, with sums.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "trades", id = "{ticker}_{at/1h}", capacity = 10)]
+struct Trade {
+    ticker: String,
+    at: DateTime,
+    customer: i64,
+    #[bucket(sum)]
+    quantity: i64,
+}
+
+/// Trades by customer, as before, in larger buckets ordered by time.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(
+    collection = "timed_trades",
+    id = "{customer}_{at:millis}",
+    capacity = 7
+)]
+struct Timed {
+    customer: i64,
+    at: DateTime,
+    n: i32,
+}
+
+/// Trades, each of which exists once.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "unique_trades", id = "{customer}_{#}", capacity = 7)]
+struct Unique {
+    customer: i64,
+    #[bucket(unique)]
+    n: i32,
+}
+
+fn convert(old: old::Trade) -> Trade {
+    Trade {
+        ticker: old.ticker,
+        at: old.at,
+        customer: old.customer,
+        quantity: old.qty.into(),
+    }
+}
+
+fn timed(old: old::Trade) -> Timed {
+    Timed {
+        customer: old.customer,
+        at: old.at,
+        n: old.qty,
+    }
+}
+
+/// The `n`th trade; `n` grows with the time, and is different for each.
+fn trade(n: i32) -> old::Trade {
+    old::Trade {
+        customer: i64::from(n) * 7 % 11,
+        at: DateTime::from_millis(1_700_000_000_000 + i64::from(n) * 60_000),
+        ticker: ["MDB", "IBM", "100%", "A_B"][n as usize % 4].to_owned(),
+        qty: n,
+    }
+}
+
+async fn items<T: Bucket>(buckets: &Buckets<T>) -> Vec<T> {
+    buckets
+        .all_items()
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap()
+}
+
+/// The new collection holds exactly the trades up to `n`, those of a key in order, and breaks no
+/// guarantee; nothing is left of the migration.
+async fn assert_migrated(db: &Database, n: i32, is_in_order: bool) {
+    assert_eq!(Trade::verify(db).await.unwrap(), []);
+    let trades = Trade::buckets(db).await.unwrap();
+    dense_buckets(&trades).await;
+    let mut by_key = BTreeMap::<_, Vec<_>>::new();
+    for trade in items(&trades).await {
+        by_key.entry(trade.ticker.clone()).or_default().push(trade);
+    }
+    let mut expected = BTreeMap::<_, Vec<_>>::new();
+    for trade in (0..n).map(trade).map(convert) {
+        expected
+            .entry(trade.ticker.clone())
+            .or_default()
+            .push(trade);
+    }
+    for trades in by_key.values_mut().chain(expected.values_mut()) {
+        trades.sort_by_key(|trade| trade.quantity);
+    }
+    assert_eq!(by_key, expected);
+    let sum = trades.rollup_all().await.unwrap().quantity.sum();
+    let expected: i64 = (0..i64::from(n)).sum();
+    assert_eq!(sum.to_string(), expected.to_string());
+    let records = db.collection::<Document>("bucket_regroup");
+    assert_eq!(documents(&records).await, []);
+    if is_in_order {
+        let timed = Timed::buckets(db).await.unwrap();
+        for customer in 0..11 {
+            let found: Vec<_> = timed
+                .items(&customer)
+                .await
+                .unwrap()
+                .try_collect()
+                .await
+                .unwrap();
+            let expected: Vec<_> = (0..n)
+                .map(trade)
+                .filter(|trade| trade.customer == customer)
+                .map(self::timed)
+                .collect();
+            assert_eq!(found, expected, "G5: {customer}");
+        }
+    }
+}
+
+#[bucket_testkit::test]
+async fn items_move_to_another_key_ordinal_and_capacity(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..2000).map(trade)).await.unwrap();
+    let before = documents(old.collection()).await;
+    let mut reports = Vec::new();
+    let migrate = Trade::migrate_from(&db, convert).on_progress(|at| reports.push(at));
+    assert_eq!(migrate.await.unwrap(), 2000);
+    assert_eq!((reports[0].found, reports[0].stored), (2000, 0));
+    assert!(reports.is_sorted_by_key(|at| at.stored));
+    let last = reports.last().unwrap();
+    assert_eq!((last.stored, last.is_following), (2000, true));
+    assert_eq!(Timed::migrate_from(&db, timed).await.unwrap(), 2000);
+    assert_migrated(&db, 2000, true).await;
+    assert_eq!(
+        documents(old.collection()).await,
+        before,
+        "the old ones stay"
+    );
+}
+
+#[bucket_testkit::test]
+async fn an_empty_collection_is_migrated(db: Live) {
+    let none = Trade::migrate_from::<old::Trade>(&db, |old| convert(old));
+    assert_eq!(none.await.unwrap(), 0);
+    assert_migrated(&db, 0, false).await;
+}
+
+/// Each call is dropped at a random moment, while a writer goes on; the next one continues.
+#[bucket_testkit::test(multi_thread)]
+async fn g1_a_migration_that_is_dropped_again_and_again_stores_each_item_once(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..3000).map(trade)).await.unwrap();
+    let writer = tokio::spawn({
+        let old = old.clone();
+        async move {
+            for n in 3000..3600 {
+                old.append(&trade(n)).await.unwrap();
+            }
+        }
+    });
+    let mut dropped = 0;
+    let items = loop {
+        // On a cluster an event is shown a second later.
+        let longest = 600 * (1 + dropped / 4);
+        let limit = Duration::from_millis(rand::rng().random_range(1..longest));
+        let is_over = writer.is_finished();
+        let migrate = async { Trade::migrate_from(&db, convert).await };
+        match tokio::time::timeout(limit, migrate).await {
+            Err(_) => dropped += 1,
+            Ok(Ok(3600)) => break 3600,
+            // It ended in a moment in which nothing was left to do, and wants to verify that.
+            Ok(Ok(_)) => {
+                assert!(!is_over);
+                Trade::buckets(&db)
+                    .await
+                    .unwrap()
+                    .collection()
+                    .drop()
+                    .await
+                    .unwrap();
+            }
+            Ok(Err(error)) => assert!(
+                error.is_unverified() || error.is_import_overtaken() || error.is_key_taken(),
+                "{error}"
+            ),
+        }
+    };
+    writer.await.unwrap();
+    assert_eq!(items, 3600);
+    assert!(dropped > 0);
+    assert_migrated(&db, 3600, false).await;
+}
+
+/// Eight writers append until they are told to stop, which is when everything is copied.
+#[bucket_testkit::test(multi_thread)]
+async fn g1_what_is_appended_meanwhile_is_moved_too(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..3000).map(trade)).await.unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut writers = JoinSet::new();
+    for writer in 0..8 {
+        let (old, stop) = (old.clone(), Arc::clone(&stop));
+        writers.spawn(async move {
+            let mut n = 3000 + writer;
+            while !stop.load(Relaxed) {
+                old.append(&trade(n)).await.unwrap();
+                n += 8;
+                // Otherwise they could be faster than the migration.
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            n
+        });
+    }
+    let mut last = Vec::new();
+    let stopped = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        stop.store(true, Relaxed);
+        last = writers.join_all().await;
+    };
+    let items = Trade::migrate_from(&db, convert)
+        .until(stopped)
+        .await
+        .unwrap();
+    let mut all: Vec<i64> = (0..3000).collect();
+    for end in last {
+        all.extend((3000 + i64::from(end % 8)..end.into()).step_by(8));
+    }
+    all.sort_unstable();
+    assert!(all.len() > 3100, "{}", all.len());
+    assert_eq!(items, all.len() as u64);
+    assert_eq!(Trade::verify(&db).await.unwrap(), []);
+    let trades = Trade::buckets(&db).await.unwrap();
+    dense_buckets(&trades).await;
+    let mut found: Vec<i64> = self::items(&trades)
+        .await
+        .into_iter()
+        .map(|trade| trade.quantity)
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, all);
+}
+
+/// A bucket of each state gets new items: between the first and the second chunk, and after both.
+#[bucket_testkit::test]
+async fn g5_items_of_a_key_stay_in_order_while_it_is_appended_to(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..1700).map(trade)).await.unwrap();
+    let next = std::sync::Mutex::new(1700);
+    let (old, next) = (&old, &next);
+    let append = |count: i32| async move {
+        for _ in 0..count {
+            let n = {
+                let mut next = next.lock().unwrap();
+                *next += 1;
+                *next - 1
+            };
+            old.append(&trade(n)).await.unwrap();
+        }
+    };
+    let background = async {
+        for _ in 0..20 {
+            append(25).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let (done, stopped) = tokio::sync::oneshot::channel();
+    let migrate = Timed::migrate_from(&db, timed).until(async {
+        stopped.await.unwrap();
+    });
+    let writer = async {
+        background.await;
+        done.send(()).unwrap();
+    };
+    let (items, ()) = futures_util::join!(migrate.into_future(), writer);
+    assert_eq!(items.unwrap(), 2200);
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 2200);
+    assert_migrated(&db, 2200, true).await;
+}
+
+#[bucket_testkit::test]
+async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..30).map(trade)).await.unwrap();
+    for what in 0..3 {
+        let change = async {
+            let one = || old::Trade::FIELDS.qty.eq(what);
+            let customer = trade(what).customer;
+            match what {
+                0 => drop(
+                    old.update_item(&customer, one(), |trade| trade.qty = 99)
+                        .await
+                        .unwrap(),
+                ),
+                1 => drop(old.remove_item(&customer, one()).await.unwrap()),
+                _ => drop(old.remove_key(&customer).await.unwrap()),
+            }
+        };
+        let migrate = Trade::migrate_from(&db, convert).until(async {
+            change.await;
+            tokio::time::sleep(Duration::from_secs(60)).await;
+        });
+        let error = migrate.await.unwrap_err();
+        assert!(error.is_migrated_item_changed(), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("{}_0000000000", trade(what).customer)),
+            "{error}"
+        );
+        // It stays so until the new collection is dropped.
+        let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+        assert!(error.is_migrated_item_changed(), "{error}");
+        db.collection::<Document>("trades").drop().await.unwrap();
+    }
+    let left = old.count_all().await.unwrap();
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), left);
+}
+
+#[bucket_testkit::test]
+async fn a_foreign_writer_to_the_new_collection_is_found(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..30).map(trade)).await.unwrap();
+    let trades = Trade::buckets(&db).await.unwrap();
+    trades.append(&convert(trade(100))).await.unwrap();
+    let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+    assert!(error.is_key_taken(), "{error}");
+    trades.remove_key("MDB").await.unwrap();
+
+    // The same number of items, but one with another value.
+    let changed = async {
+        let one = Trade::FIELDS.quantity.eq(4);
+        trades
+            .update_item("MDB", one, |trade| trade.quantity = 5)
+            .await
+            .unwrap();
+    };
+    let error = Trade::migrate_from(&db, convert)
+        .until(changed)
+        .await
+        .unwrap_err();
+    assert!(error.is_unverified(), "{error}");
+    let one = Trade::FIELDS.quantity.eq(5);
+    trades
+        .update_item("MDB", one, |trade| trade.quantity = 4)
+        .await
+        .unwrap();
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 30);
+    assert_migrated(&db, 30, false).await;
+}
+
+#[bucket_testkit::test]
+async fn items_that_cannot_move_are_named(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..30).map(trade)).await.unwrap();
+    let unique = |old: old::Trade| Unique {
+        customer: old.customer,
+        n: old.qty % 11,
+    };
+    let error = Unique::migrate_from(&db, unique).await.unwrap_err();
+    assert!(error.is_not_unique(), "{error}");
+    assert_eq!(
+        documents(&db.collection::<Document>("unique_trades")).await,
+        []
+    );
+    let unique = |old: old::Trade| Unique {
+        customer: old.customer,
+        n: old.qty,
+    };
+    assert_eq!(Unique::migrate_from(&db, unique).await.unwrap(), 30);
+
+    let buckets = old.collection();
+    let wrong = doc! { "$set": { "items.1.qty": "many" } };
+    let first = doc! { "_id": "0_0000000000" };
+    buckets.update_one(first.clone(), wrong).await.unwrap();
+    let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+    assert!(
+        error.is_deserialize() && error.to_string().contains("0_0000000000"),
+        "{error}"
+    );
+    let right = doc! { "$set": { "items.1.qty": trade(11).qty } };
+    buckets.update_one(first, right).await.unwrap();
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 30);
+    assert_migrated(&db, 30, false).await;
+    let bucket = documents(buckets).await;
+    assert_eq!(number(bucket[0].get("count")), 3);
+}
