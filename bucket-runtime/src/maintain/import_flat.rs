@@ -8,7 +8,10 @@ mod store;
 use mongodb::{Collection, bson::Document};
 
 use self::{gather::Gather, place::Place};
-use crate::{Bucket, Buckets, Result, error::Kind, server::Server, write::engine::Engine};
+use crate::{
+    Bucket, Buckets, Result, error::Kind, maintain::record::OVERTAKEN, server::Server,
+    write::engine::Engine,
+};
 
 impl<T: Bucket> Buckets<T> {
     /// Writes the documents of a flat collection, one per item, into buckets: by key, and in the order
@@ -43,10 +46,6 @@ impl<T: Bucket> Buckets<T> {
         ImportFlat::new(self.writer.engine.clone(), flat.clone_with_type())
     }
 }
-
-/// How often this import may find that another one has advanced the same work before it gives up. A call
-/// that was dropped may have left one transaction behind.
-const OVERTAKEN: u32 = 3;
 
 /// The progress of an [`import_flat`](crate::Buckets::import_flat).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -28,7 +28,7 @@ use self::{
 use crate::{
     Bucket, Result,
     error::Kind,
-    maintain::open::OpenBuckets,
+    maintain::{open::OpenBuckets, record::OVERTAKEN},
     protocol::{query::Query, range::Range},
     read::{reader::next_bucket_and, watch::WatchToken},
     server::{Server, call, cursor::DocumentCursor, watch::Events},
@@ -128,7 +128,15 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
             progress: self.progress,
             item: PhantomData::<O>,
         };
-        migration.copy_all().await?;
+        let mut overtaken = 0;
+        while let Err(error) = migration.copy_all().await {
+            if !error.is(&Kind::Overtaken) || overtaken == OVERTAKEN {
+                return Err(error);
+            }
+            overtaken += 1;
+            let begun = Place::begin(&migration.engine.server, &migration.old);
+            (migration.place, migration.events) = begun.await?;
+        }
         if let Some(until) = self.until {
             migration.follow(until).await?;
         }

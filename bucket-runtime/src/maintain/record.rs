@@ -12,6 +12,10 @@ use crate::{
 /// The collection that holds one document for each unfinished call.
 pub(super) const RECORDS: &str = "bucket_regroup";
 
+/// How often a call may find that another one has advanced the same work before it gives up. A call that
+/// was dropped may have left one transaction behind.
+pub(super) const OVERTAKEN: u32 = 3;
+
 /// An unfinished call.
 #[derive(Debug, Clone)]
 pub(super) struct Record {

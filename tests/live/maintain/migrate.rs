@@ -175,7 +175,7 @@ async fn items_move_to_another_key_ordinal_and_capacity(db: Live) {
 
 #[bucket_testkit::test]
 async fn an_empty_collection_is_migrated(db: Live) {
-    let none = Trade::migrate_from::<old::Trade>(&db, |old| convert(old));
+    let none = Trade::migrate_from::<old::Trade>(&db, convert);
     assert_eq!(none.await.unwrap(), 0);
     assert_migrated(&db, 0, false).await;
 }
@@ -241,7 +241,7 @@ async fn g1_what_is_appended_meanwhile_is_moved_too(db: Live) {
                 old.append(&trade(n)).await.unwrap();
                 n += 8;
                 // Otherwise they could be faster than the migration.
-                tokio::time::sleep(Duration::from_millis(10)).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
             n
         });
@@ -261,7 +261,7 @@ async fn g1_what_is_appended_meanwhile_is_moved_too(db: Live) {
         all.extend((3000 + i64::from(end % 8)..end.into()).step_by(8));
     }
     all.sort_unstable();
-    assert!(all.len() > 3100, "{}", all.len());
+    assert!(all.len() > 3008, "{}", all.len());
     assert_eq!(items, all.len() as u64);
     assert_eq!(Trade::verify(&db).await.unwrap(), []);
     let trades = Trade::buckets(&db).await.unwrap();
