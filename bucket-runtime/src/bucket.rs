@@ -431,7 +431,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [`is_migrated_item_changed`](crate::Error::is_migrated_item_changed);
     /// [`is_unverified`](crate::Error::is_unverified), after which a further call looks again;
     /// [`is_deserialize`](crate::Error::is_deserialize) for an item that the old struct cannot read;
-    /// those of [`append`](Buckets::append) for an item that the new one may not hold;
+    /// those of [`append`](crate::Buckets::append) for an item that the new one may not hold;
     /// [`is_not_unique`](crate::Error::is_not_unique) for two with the same identity;
     /// [`is_history_lost`](crate::Error::is_history_lost) if a further call comes after the oplog has lost
     /// the events since; [`is_import_overtaken`](crate::Error::is_import_overtaken). What was stored stays.
