@@ -20,7 +20,7 @@ use futures_util::TryStreamExt;
 use rand::Rng;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, dense_buckets, documents, number};
+use crate::support::database::{Live, dense_buckets, documents, is_cluster, number};
 
 mod old {
     use super::{Bucket, DateTime};
@@ -195,8 +195,11 @@ async fn g1_a_migration_that_is_dropped_again_and_again_stores_each_item_once(db
     });
     let mut dropped = 0;
     let items = loop {
-        // On a cluster an event is shown a second later.
-        let longest = 600 * (1 + dropped / 4);
+        // On a cluster each event is shown a second later.
+        let longest = match is_cluster().await {
+            true => 3000 * (1 + dropped),
+            false => 600 * (1 + dropped / 4),
+        };
         let limit = Duration::from_millis(rand::rng().random_range(1..longest));
         let is_over = writer.is_finished();
         let migrate = async { Trade::migrate_from(&db, convert).await };
