@@ -5,3 +5,5 @@ pub(crate) mod database;
 pub(crate) mod proxy;
 pub(crate) mod scale;
 pub(crate) mod sharding;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod visits;

@@ -9,6 +9,7 @@ use crate::{
     protocol::field::Field,
     schema::{
         key::Key,
+        names::is_same,
         time::{TimeField, bson_date},
     },
 };
@@ -126,13 +127,4 @@ impl<'de, V> Deserialize<'de> for PartField<V, KEY> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Option::<serde::de::IgnoredAny>::deserialize(deserializer).map(|_| Self(None))
     }
-}
-
-const fn is_same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
-    }
-    a.len() == b.len() && at == a.len()
 }

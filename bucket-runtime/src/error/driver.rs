@@ -21,10 +21,7 @@ pub(crate) fn type_of(error: &DriverError) -> String {
 /// The code with which the server answered.
 #[cfg(feature = "tracing")]
 pub(crate) fn code_of(error: &DriverError) -> Option<i32> {
-    match &*error.kind {
-        ErrorKind::Command(error) => Some(error.code),
-        _ => write_error(error).map(|error| error.code),
-    }
+    answer(error).map(|(number, _)| number)
 }
 
 /// The name of a variant.
@@ -37,15 +34,23 @@ pub(super) fn first_word(variant: &dyn std::fmt::Debug) -> String {
 
 /// What the server answered: the code, if it is a known one, and the message.
 pub(crate) fn refusal(error: &DriverError) -> Option<(Code, &str)> {
-    let (number, message) = match &*error.kind {
+    let (number, message) = answer(error)?;
+    Some((Code::of(number)?, message))
+}
+
+/// What the server answered: the code as a number, and the message.
+fn answer(error: &DriverError) -> Option<(i32, &str)> {
+    Some(match &*error.kind {
         ErrorKind::Command(error) => (error.code, &error.message),
         ErrorKind::InsertMany(error) => {
             let first = error.write_errors.as_ref()?.first()?;
             (first.code, &first.message)
         }
-        _ => write_error(error).map(|error| (error.code, &error.message))?,
-    };
-    Some((Code::of(number)?, message))
+        _ => {
+            let error = write_error(error)?;
+            (error.code, &error.message)
+        }
+    })
 }
 
 /// Whether the server answered with this code.

@@ -87,8 +87,8 @@ pub(crate) enum Kind {
     KeyTaken(String),
     /// Items of this bucket were changed or removed after they were copied.
     OldBucketChanged(String),
-    /// The number of items in the old collection, of those that were migrated, and in the new collection, of
-    /// which one is not like the others; or the new collection holds others.
+    /// After a migration the two collections hold other numbers of items than were migrated, or the new one
+    /// holds other items.
     Unverified { old: u64, migrated: u64, new: u64 },
     /// A key has more buckets than one transaction can rewrite.
     KeyTooLarge,

@@ -30,9 +30,12 @@ use crate::{
     error::Kind,
     maintain::{open::OpenBuckets, record::OVERTAKEN},
     protocol::{query::Query, range::Range},
-    read::{reader::next_bucket_and, watch::WatchToken},
+    read::{
+        reader::next_bucket_and,
+        watch::{WatchToken, event::bucket as appended_to},
+    },
     server::{Server, call, cursor::DocumentCursor, watch::Events},
-    value::{bytes, stored_bucket::StoredBucket},
+    value::stored_bucket::StoredBucket,
     write::engine::Engine,
 };
 
@@ -241,7 +244,10 @@ impl<O: Bucket, T: Bucket> Migration<'_, O, T> {
     ) -> Result<()> {
         let context = self.old.context();
         let Some(event) = event.map_err(|error| context.read(error))? else {
-            return Ok(());
+            return match self.events.is_alive() {
+                true => Ok(()),
+                false => Err(context.kind(Kind::Dropped)),
+            };
         };
         let token = WatchToken::after(&event.id);
         let token = token.ok_or_else(|| context.kind(Kind::Driver))?;
@@ -350,12 +356,7 @@ async fn items<O: Bucket>(old: &Server, news: Vec<Appended>) -> Result<Vec<O>> {
         } = appended;
         let bucket = inserted.or_else(|| found.get(&id).cloned());
         let removed = || context.kind(Kind::OldBucketChanged(id.clone()));
-        let mut bucket = bucket.ok_or_else(removed)?;
-        bucket.insert(O::SPEC.items, elements);
-        let unreadable = || context.kind(Kind::Deserialize(id.clone()));
-        let bucket = bytes::write(&bucket).map_err(|error| unreadable().with_source(error))?;
-        let bucket = bytes::read::<StoredBucket<O>>(&bucket);
-        let bucket = bucket.map_err(|error| unreadable().with_driver(error))?;
+        let bucket = appended_to::<O>(context, bucket.ok_or_else(removed)?, elements)?;
         items.extend(bucket.into_items());
     }
     Ok(items)

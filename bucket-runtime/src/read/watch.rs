@@ -22,7 +22,6 @@ use crate::{
     error::Kind,
     read::{page::Page, reader::Reader},
     server::watch::Events,
-    value::{bytes, stored_bucket::StoredBucket},
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -106,7 +105,13 @@ impl<T: Bucket> Watch<T> {
         let mut events = events.map_err(|error| reader.context().read(error))?;
         let token = match after {
             Some(token) => token,
-            None => beginning(&reader, &mut events).await?,
+            None => {
+                let token = events.beginning().await;
+                place(
+                    &reader,
+                    token.map_err(|error| reader.context().read(error))?,
+                )?
+            }
         };
         let events = try_unfold((reader, events), async |(reader, mut events)| {
             let news = News::next(&reader, &mut events).await?;
@@ -119,19 +124,6 @@ impl<T: Bucket> Watch<T> {
             next: None,
         })
     }
-}
-
-/// Where a new stream starts.
-async fn beginning(reader: &Reader, events: &mut Events) -> Result<WatchToken> {
-    let mut token = events.token();
-    if token.is_none() {
-        // The server gives no token with a first batch that already has events. These happened before
-        // this call returns, so a later read will find their items.
-        let first = events.next().await;
-        let first = first.map_err(|error| reader.context().read(error))?;
-        token = first.map(|event| event.id);
-    }
-    place(reader, token)
 }
 
 fn place(reader: &Reader, token: Option<ResumeToken>) -> Result<WatchToken> {
@@ -188,13 +180,8 @@ impl<T: Bucket> News<T> {
         if elements.is_empty() {
             return Ok(Vec::new());
         }
-        let label = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         bucket.insert("_id", id);
-        bucket.insert(T::SPEC.items, elements);
-        let unreadable = || reader.context().kind(Kind::Deserialize(label.clone()));
-        let bucket = bytes::write(&bucket).map_err(|error| unreadable().with_source(error))?;
-        let bucket = bytes::read::<StoredBucket<T>>(&bucket);
-        let bucket = bucket.map_err(|error| unreadable().with_driver(error))?;
+        let bucket = event::bucket::<T>(reader.context(), bucket, elements)?;
         let page = Page::of(bucket, &reader.scope);
         let page = page.map_err(|id| reader.context().kind(Kind::ForeignId(id)))?;
         Ok(page.items)

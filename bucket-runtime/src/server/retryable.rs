@@ -132,6 +132,7 @@ impl RetryableSession {
                 Err(error) => match latest(&error) {
                     Some(number) => number,
                     None if !repeated && is_repeatable(&error) => {
+                        call::again(Again::Interrupted);
                         repeated = true;
                         continue;
                     }

@@ -1,6 +1,7 @@
 //! Change streams.
 
 use mongodb::{
+    action::Watch,
     bson::{Document, doc},
     change_stream::{
         ChangeStream,
@@ -33,6 +34,16 @@ impl Events {
         self.stream.resume_token()
     }
 
+    /// The position at which the stream begins.
+    pub(crate) async fn beginning(&mut self) -> Result<Option<ResumeToken>, DriverError> {
+        match self.token() {
+            Some(token) => Ok(Some(token)),
+            // The server gives no token with a first batch that already has events. These happened before
+            // the call returns, so a later read will find what they did.
+            None => Ok(self.next().await?.map(|event| event.id)),
+        }
+    }
+
     /// Whether there may be further events.
     pub(crate) fn is_alive(&self) -> bool {
         self.stream.is_alive()
@@ -60,15 +71,9 @@ impl Server {
         let of_documents = of_documents.map(|(name, test)| (format!("documentKey.{name}"), test));
         let of_documents = Document::from_iter(of_documents);
         let wanted = vec![of_documents, doc! { "operationType": "invalidate" }];
-        let mut action = (self.collection.watch())
-            .pipeline([doc! { "$match": { "$or": wanted } }])
-            // Change streams allow no other read concern, whatever the handle has.
-            .read_concern(ReadConcern::majority());
-        if let Some(after) = after {
-            action = action.resume_after(after);
-        }
-        self.ask(action).await.map(Events::from)
+        self.events(self.collection.watch(), wanted, after).await
     }
+
     /// Events from now on, or after a token, about all documents of the collection, and about the document
     /// with this `_id` of another collection of the database, in the order in which they happened.
     pub(crate) async fn watch_beside(
@@ -77,14 +82,24 @@ impl Server {
         id: &Document,
         after: Option<ResumeToken>,
     ) -> Result<Events, DriverError> {
-        let wanted = doc! { "$or": [
-            { "ns.coll": self.collection.name() },
-            { "ns.coll": other, "documentKey._id": id },
-            { "operationType": { "$in": ["dropDatabase", "invalidate"] } },
-        ] };
-        let database = self.database();
-        let mut action = (database.watch())
-            .pipeline([doc! { "$match": wanted }])
+        let wanted = vec![
+            doc! { "ns.coll": self.collection.name() },
+            doc! { "ns.coll": other, "documentKey._id": id },
+            doc! { "operationType": { "$in": ["dropDatabase", "invalidate"] } },
+        ];
+        self.events(self.database().watch(), wanted, after).await
+    }
+
+    /// The events that match one of these conditions.
+    async fn events(
+        &self,
+        action: Watch<'_>,
+        wanted: Vec<Document>,
+        after: Option<ResumeToken>,
+    ) -> Result<Events, DriverError> {
+        let mut action = action
+            .pipeline([doc! { "$match": { "$or": wanted } }])
+            // Change streams allow no other read concern, whatever the handle has.
             .read_concern(ReadConcern::majority());
         if let Some(after) = after {
             action = action.resume_after(after);

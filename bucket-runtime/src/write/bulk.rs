@@ -27,7 +27,7 @@ use crate::{
     Bucket, Buckets, Result,
     error::Kind,
     schema::id,
-    server::call::{self, Calls},
+    server::call::Calls,
     write::{engine::Engine, item},
 };
 
@@ -164,7 +164,6 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
             }
         }
         flush(&load, &mut keys, &mut progress).await;
-        call::items(load.stored_so_far());
         load.finish()
     }
 }

@@ -15,26 +15,10 @@ use bucket_testkit::Server;
 use futures_util::{TryStream, TryStreamExt, future::BoxFuture, stream};
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::is_cluster;
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
-#[bucket(collection = "visits", id = "{page}_{at/1h}", capacity = 2)]
-struct Visit {
-    page: i64,
-    at: DateTime,
-    #[bucket(unique)]
-    visitor: i64,
-    #[bucket(sum)]
-    seconds: i64,
-}
-
-/// The visits in another collection.
-#[derive(Bucket)]
-#[bucket(collection = "moved", id = "{page}_{#}", capacity = 3)]
-struct Moved {
-    page: i64,
-    seconds: i64,
-}
+use crate::support::{
+    database::is_cluster,
+    visits::{Moved, Visit, visit},
+};
 
 /// The same visits in larger buckets.
 mod larger {
@@ -68,15 +52,6 @@ struct Book {
     buyers: Vec<String>,
     #[outlier(total)]
     sold: i64,
-}
-
-fn visit(visitor: i64) -> Visit {
-    Visit {
-        page: 1,
-        at: DateTime::from_millis(visitor * 60_000),
-        visitor,
-        seconds: 10,
-    }
 }
 
 fn book(id: i64, buyers: usize) -> Book {
@@ -288,11 +263,7 @@ async fn import_flat(db: Database) -> Result<()> {
 
 async fn migrate(db: Database) -> Result<()> {
     Visit::repair(&db).await?;
-    let convert = |visit: Visit| Moved {
-        page: visit.page,
-        seconds: visit.seconds,
-    };
-    Moved::migrate_from(&db, convert).await?;
+    Moved::migrate_from(&db, |visit: Visit| visit.into()).await?;
     Ok(())
 }
 

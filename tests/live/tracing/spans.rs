@@ -13,25 +13,10 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use super::support::{Spans, Told};
-use crate::support::database::{Record, Recorded};
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]
-#[bucket(collection = "visits", id = "{page}_{at/1h}", capacity = 2)]
-struct Visit {
-    page: i64,
-    at: DateTime,
-    #[bucket(unique)]
-    visitor: i64,
-    #[bucket(sum)]
-    seconds: i64,
-}
-
-#[derive(Debug, Bucket)]
-#[bucket(collection = "moved", id = "{page}_{#}", capacity = 3)]
-struct Moved {
-    page: i64,
-    seconds: i64,
-}
+use crate::support::{
+    database::{Record, Recorded},
+    visits::{Moved, Visit, visit},
+};
 
 #[derive(Debug, BucketPart)]
 #[part(of = Visit)]
@@ -60,15 +45,6 @@ struct Book {
 #[allow(dead_code, reason = "the fields are only read from the server")]
 struct Title {
     title: String,
-}
-
-fn visit(visitor: i64) -> Visit {
-    Visit {
-        page: 1,
-        at: DateTime::from_millis(visitor * 60_000),
-        visitor,
-        seconds: 10,
-    }
 }
 
 fn book(id: i64, buyers: usize) -> Book {
@@ -254,11 +230,9 @@ async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "verify", 0);
     Visit::repair(db).await.unwrap();
     look.at("visits", "repair", 0);
-    let convert = |visit: Visit| Moved {
-        page: visit.page,
-        seconds: visit.seconds,
-    };
-    Moved::migrate_from(db, convert).await.unwrap();
+    Moved::migrate_from(db, |visit: Visit| visit.into())
+        .await
+        .unwrap();
     look.at("moved", "migrate_from", 501);
     Visit::change_capacity(db).await.unwrap();
     look.at("visits", "change_capacity", 0);
@@ -351,6 +325,9 @@ async fn keys_are_named_by_choice(Recorded(db, _): Recorded) {
     visits.append(&visit(1)).await.unwrap();
     visits.items(&1).await.unwrap().count().await;
     visits.all_items().await.unwrap().count().await;
+    let first = Visit::FIELDS.visitor.eq(1);
+    let longer = |visit: &mut Visit| visit.seconds = 20;
+    visits.update_all_items(first, longer).await.unwrap();
     let books = Book::outliers(&db).trace_keys(true).await.unwrap();
     books.insert(&book(7, 3)).await.unwrap();
     books.push(&7, "a").await.unwrap();
@@ -363,7 +340,16 @@ async fn keys_are_named_by_choice(Recorded(db, _): Recorded) {
     let (one, seven) = (key("1"), key("7"));
     assert_eq!(
         keys,
-        [None, one.clone(), one, None, None, seven.clone(), seven]
+        [
+            None,
+            one.clone(),
+            one,
+            None,
+            None,
+            None,
+            seven.clone(),
+            seven
+        ]
     );
 }
 

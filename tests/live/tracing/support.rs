@@ -86,17 +86,12 @@ impl<S: Subscriber> Layer<S> for Spans {
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let parent = event.parent().map(Id::into_u64);
-        if let Some(told) = parent.and_then(|id| self.0.lock().unwrap().open.remove(&id)) {
+        let Some(parent) = event.parent() else { return };
+        if let Some(told) = self.0.lock().unwrap().open.get_mut(&parent.into_u64()) {
             let mut of_event = Told::default();
             event.record(&mut of_event);
-            let mut told = told;
-            told.events.push(format!(
-                "{} {}",
-                event.metadata().level(),
-                of_event.fields["message"]
-            ));
-            self.0.lock().unwrap().open.insert(parent.unwrap(), told);
+            let (level, message) = (event.metadata().level(), &of_event.fields["message"]);
+            told.events.push(format!("{level} {message}"));
         }
     }
 

@@ -1,9 +1,6 @@
 //! How far a migration has come.
 
-use mongodb::{
-    bson::{Document, doc},
-    change_stream::event::ResumeToken,
-};
+use mongodb::bson::{Document, doc};
 use serde::{Deserialize, Serialize};
 
 use super::{event::Appended, store};
@@ -117,7 +114,7 @@ impl Place {
         let state = match state {
             Some(state) => state,
             None => {
-                let token = beginning(&mut events).await;
+                let token = events.beginning().await;
                 let token = token.map_err(|error| context.read(error))?;
                 let token = token.as_ref().and_then(WatchToken::after);
                 let state = State::new(token.ok_or_else(|| context.kind(Kind::Driver))?);
@@ -151,16 +148,6 @@ impl Place {
     /// Deletes the record of the finished migration.
     pub(super) async fn end(&self) -> Result<()> {
         self.record.end().await
-    }
-}
-
-/// The position from which on a new stream gives events.
-async fn beginning(events: &mut Events) -> Result<Option<ResumeToken>, mongodb::error::Error> {
-    match events.token() {
-        Some(token) => Ok(Some(token)),
-        // The server gives no token with a first batch that already has events. These happened before
-        // anything is copied.
-        None => Ok(events.next().await?.map(|event| event.id)),
     }
 }
 

@@ -5,7 +5,13 @@ use mongodb::{
     change_stream::event::{ChangeStreamEvent, OperationType},
 };
 
-use crate::schema::spec::BucketSpec;
+use crate::{
+    Bucket, Result,
+    error::Kind,
+    schema::spec::BucketSpec,
+    server::context::ErrorContext,
+    value::{bytes, stored_bucket::StoredBucket},
+};
 
 /// The items that an event appended to a bucket, in order, and the place of the first of them in the
 /// array; none if it did something else.
@@ -41,6 +47,22 @@ pub(crate) fn appended(
         }
         _ => (0, Vec::new()),
     }
+}
+
+/// A bucket that holds just these elements; `bucket` has its other fields.
+pub(crate) fn bucket<T: Bucket>(
+    context: ErrorContext<'_>,
+    mut bucket: Document,
+    elements: Vec<Bson>,
+) -> Result<StoredBucket<T>> {
+    bucket.insert(T::SPEC.items, elements);
+    let unreadable = || {
+        let id = bucket.get("_id").unwrap_or(&Bson::Null);
+        let label = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
+        context.kind(Kind::Deserialize(label))
+    };
+    let bytes = bytes::write(&bucket).map_err(|error| unreadable().with_source(error))?;
+    bytes::read(&bytes).map_err(|error| unreadable().with_driver(error))
 }
 
 fn array(mut document: Document, name: &str) -> Vec<Bson> {

@@ -58,13 +58,8 @@ where
     if span.is_disabled() {
         return call.await;
     }
-    let calls = Calls::one(&span);
-    let ends = Ends(calls.clone());
-    let output = CURRENT.scope(calls, call.instrument(span)).await;
-    if let Err(error) = &output {
-        ends.0.refused(error.as_ref());
-    }
-    output
+    let ends = Ends(Calls::one(&span));
+    ends.0.within(span, call).await
 }
 
 /// Runs a call whose output is a stream. The span ends with the stream, whose cursor holds the call.
@@ -75,12 +70,7 @@ where
     if span.is_disabled() {
         return call.await;
     }
-    let calls = Calls::one(&span);
-    let output = CURRENT.scope(calls.clone(), call.instrument(span)).await;
-    if let Err(error) = &output {
-        calls.refused(error);
-    }
-    output
+    Calls::one(&span).within(span, call).await
 }
 
 /// Ends the span of a call, also if its future is dropped.
@@ -101,6 +91,19 @@ pub(crate) struct Calls(Arc<[Arc<Call>]>);
 impl Calls {
     fn one(span: &Span) -> Self {
         Self(Arc::new([Arc::new(Call::new(span))]))
+    }
+
+    /// Does the work of a call, in its span.
+    async fn within<F, T, E>(&self, span: Span, call: F) -> Result<T, E>
+    where
+        F: Future<Output = Result<T, E>>,
+        E: AsRef<Error>,
+    {
+        let output = CURRENT.scope(self.clone(), call.instrument(span)).await;
+        if let Err(error) = &output {
+            self.refused(error.as_ref());
+        }
+        output
     }
 
     pub(crate) fn current() -> Self {
@@ -131,13 +134,16 @@ impl Calls {
     /// They send a request.
     pub(crate) fn request(&self, collection: &Collection<Document>) {
         for call in &*self.0 {
-            call.work_on(collection);
+            call.work_on(collection, None);
             call.add(&call.round_trips, 1);
         }
     }
 
     /// They read the next row of a cursor. One that is there already needs no wait; any other is a request.
     pub(crate) async fn next_row<F: Future>(&self, row: F) -> F::Output {
+        if self.0.is_empty() {
+            return row.await;
+        }
         let mut row = pin!(row);
         if let Some(row) = row.as_mut().now_or_never() {
             return row;
@@ -151,10 +157,7 @@ impl Calls {
     /// They are about this key of the collection.
     pub(crate) fn are_about(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
         for call in &*self.0 {
-            call.work_on(collection);
-            if let (Some(scope), Some(span)) = (scope, &*call.span()) {
-                span.record("bucket.key", scope.label());
-            }
+            call.work_on(collection, scope);
         }
     }
 
@@ -256,13 +259,16 @@ impl Call {
         }
     }
 
-    /// The first collection that a call names is its own.
-    fn work_on(&self, collection: &Collection<Document>) {
+    /// The first collection that a call names is its own, and so is the key.
+    fn work_on(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
         if !self.is_named.swap(true, Relaxed)
             && let Some(span) = &*self.span()
         {
             span.record("db.namespace", &*collection.namespace().db);
             span.record("db.collection.name", collection.name());
+            if let Some(scope) = scope {
+                span.record("bucket.key", scope.label());
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     Bucket, Error,
     protocol::command::IndexedScope,
+    server::call,
     write::{
         appended::Appended,
         engine::{Batch, Engine},
@@ -60,16 +61,13 @@ impl<T: Bucket> Load<T> {
     }
 
     pub(super) fn stored(&self, items: usize) {
+        call::items(items);
         let mut state = self.state();
         state.stored += items as u64;
         if let Some(reports) = &self.reports {
             // Nothing receives it if the call was dropped.
             let _ = reports.send(state.stored);
         }
-    }
-
-    pub(super) fn stored_so_far(&self) -> usize {
-        self.state().stored as usize
     }
 
     pub(super) fn fail(&self, failed: impl IntoIterator<Item = FailedItem<T>>) {
