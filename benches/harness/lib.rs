@@ -31,7 +31,9 @@ use std::error::Error;
 
 pub use crate::{
     chart::{Bars, Chart, Curves},
-    machine::{Environment, cpu_seconds, cpu_seconds_of_children, peak_memory},
+    machine::{
+        Environment, cpu_seconds, cpu_seconds_of_children, cpu_seconds_of_threads, peak_memory,
+    },
     options::Options,
     pair::{Contestant, Laps, Samples, in_turn, median, rate},
     report::{Figure, Report, Unit},

@@ -38,6 +38,18 @@ pub fn cpu_seconds(pid: u32) -> Option<f64> {
     ticks(&pid.to_string(), 11)
 }
 
+/// The CPU seconds of the threads of this process that have not ended, to the nanosecond; `None` if the
+/// system does not tell.
+#[must_use]
+pub fn cpu_seconds_of_threads() -> Option<f64> {
+    let mut nanos = 0.0;
+    for thread in fs::read_dir("/proc/self/task").ok()? {
+        let schedule = fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        nanos += schedule.split(' ').next()?.parse::<f64>().ok()?;
+    }
+    Some(nanos / 1e9)
+}
+
 /// The CPU seconds of all child processes that have ended; `None` if the system does not tell.
 #[must_use]
 pub fn cpu_seconds_of_children() -> Option<f64> {

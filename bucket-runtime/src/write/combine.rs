@@ -74,7 +74,8 @@ impl Combiner {
             calls: Calls::current(),
         };
         if let Some(worker) = self.queue.push(&scope, waiting) {
-            tokio::spawn(flush::work(self.engine.clone(), worker));
+            // In a box, since tokio would move the 13 kB of this future several times.
+            tokio::spawn(Box::pin(flush::work(self.engine.clone(), worker)));
         }
         answered.await.unwrap_or_else(|_| {
             // The tokio runtime that was sending the command has ended.

@@ -55,6 +55,7 @@ where
     F: Future<Output = Result<T, E>>,
     E: AsRef<Error>,
 {
+    let call = pin!(call);
     if span.is_disabled() {
         return call.await;
     }
@@ -67,6 +68,7 @@ pub(crate) async fn stream<F, T>(span: Span, call: F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {
+    let call = pin!(call);
     if span.is_disabled() {
         return call.await;
     }
@@ -117,6 +119,7 @@ impl Calls {
 
     /// Does some work for these calls, in whatever task.
     pub(crate) async fn carry<F: Future>(self, work: F) -> F::Output {
+        let work = pin!(work);
         match self.0.is_empty() {
             true => work.await,
             false => CURRENT.scope(self, work).await,
