@@ -14,6 +14,7 @@ mod hot;
 mod line;
 mod long_load;
 mod many_keys;
+mod migrate;
 mod outlier;
 mod pages;
 mod parts;
@@ -63,7 +64,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 18] = [
+    let themes: [Theme; 19] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
@@ -78,6 +79,7 @@ async fn run(options: Options) -> Result<()> {
         parts::THEME,
         filtered::THEME,
         archive::THEME,
+        migrate::THEME,
         bytes::THEME,
         sizes::THEME,
         outlier::THEME,

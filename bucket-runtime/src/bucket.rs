@@ -418,9 +418,12 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// new one, and compares the number and a sum over all keys and values with those of the items that
     /// the closure made.
     ///
-    /// Round trips: one transaction for each 500 buckets or 4 MB, with one command for each new bucket.
-    /// Each transaction also records the progress in the collection `bucket_regroup`, so each item is
-    /// stored once. After a dropped future or a killed program, call it again, and it goes on there. To
+    /// Round trips: one transaction for each 500 buckets or 4 MB. One command fills its open buckets and
+    /// one inserts the new ones; up to four read the old buckets and what the new collection holds (with
+    /// `{#}` and windows two more per hundred keys or windows, behind a `mongos` one for each). Where the
+    /// server refuses that, since the items of one moment have filled earlier buckets, each new bucket takes
+    /// up to three. Each transaction also records the progress in the collection `bucket_regroup`, so each
+    /// item is stored once. After a dropped future or a killed program, call it again, and it goes on there. To
     /// begin anew, drop the new collection. Needs a replica set (one member is enough) or a cluster, where
     /// an event is shown when every shard has written something later, as an idle one does after ten
     /// seconds (`periodicNoopIntervalSecs`); the call waits for some of them.

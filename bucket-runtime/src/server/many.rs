@@ -6,12 +6,14 @@
 //! server, each update is a command of its own.
 
 use mongodb::{
+    ClientSession,
+    bson::doc,
     error::{Error as DriverError, ErrorKind, InsertManyError, WriteError, WriteFailure},
     options::{BulkWriteOptions, UpdateOneModel},
 };
 use serde::Serialize;
 
-use super::Server;
+use super::{Server, retryable::Reply};
 use crate::{protocol::command::Update, value::bytes};
 
 /// The result of each statement of a command. In an ordered command no statement after a refused one was
@@ -53,6 +55,21 @@ impl Server {
             Ok(_) => Ok(results([], documents.len())),
             Err(error) => refused_inserts(error, documents.len()),
         }
+    }
+
+    /// Carries out updates in a transaction, as one command, which ends with the first that is refused.
+    pub(crate) async fn update_all_in(
+        &self,
+        updates: &[Update],
+        session: &mut ClientSession,
+    ) -> Result<(), DriverError> {
+        let statements = updates.iter().cloned().map(Update::into_statement);
+        let statements: Vec<_> = statements.collect();
+        let command = doc! { "update": self.collection.name(), "updates": statements };
+        let database = self.database();
+        let reply = self.ask(database.run_command(command).session(session));
+        let results = Reply::of(reply.await?)?.results(updates.len())?;
+        results.into_iter().collect()
     }
 
     async fn bulk_write(

@@ -16,7 +16,8 @@ use mongodb::{
     error::{Error as DriverError, ErrorKind},
 };
 
-use self::command::{Command, Reply};
+use self::command::Command;
+pub(super) use self::command::Reply;
 use super::{
     Server,
     call::{self, Again},

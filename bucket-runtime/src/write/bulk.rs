@@ -1,9 +1,11 @@
 //! Bulk appends: many items of many keys, in bounded memory.
 
+mod commands;
 mod failed;
 mod fill;
 mod key_items;
 mod load;
+mod look;
 mod measure;
 mod plan;
 mod sizes;
@@ -19,6 +21,7 @@ use tokio::{
 
 pub use self::failed::{AppendManyError, FailedItem};
 pub(crate) use self::{
+    commands::Commands,
     key_items::Held,
     plan::{Ids, PlannedBucket, has_twins},
 };

@@ -20,7 +20,7 @@ use futures_util::TryStreamExt;
 use rand::Rng;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, dense_buckets, documents, is_cluster, number};
+use crate::support::database::{Live, Recorded, dense_buckets, documents, is_cluster, number};
 
 mod old {
     use super::{Bucket, DateTime};
@@ -173,6 +173,43 @@ async fn items_move_to_another_key_ordinal_and_capacity(db: Live) {
     );
 }
 
+/// Whole buckets are written together, however many there are.
+#[bucket_testkit::test]
+async fn a_transaction_takes_few_commands(Recorded(db, record): Recorded) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..1200).map(trade)).await.unwrap();
+    Trade::buckets(&db).await.unwrap();
+    record.take();
+    // 407 buckets, which is one chunk.
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 1200);
+    let sent = record.names();
+    let is_write = |name: &&String| ["insert", "update"].contains(&name.as_str());
+    // Of the new collection, the record's four, and the buckets.
+    assert!(sent.iter().filter(is_write).count() <= 6, "{sent:?}");
+    // On a cluster the last bucket of each window is read by itself.
+    assert!(sent.len() < 40 || is_cluster().await, "{sent:?}");
+    assert_migrated(&db, 1200, false).await;
+}
+
+/// The items of one moment fill many buckets, in which the second chunk goes on.
+#[bucket_testkit::test]
+async fn items_of_one_moment_are_migrated(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..2000).map(trade)).await.unwrap();
+    let at_once = |old: old::Trade| Timed {
+        customer: old.customer % 3,
+        at: DateTime::from_millis(1_700_000_000_000),
+        n: old.qty,
+    };
+    assert_eq!(Timed::migrate_from(&db, at_once).await.unwrap(), 2000);
+    assert_eq!(Timed::verify(&db).await.unwrap(), []);
+    let timed = Timed::buckets(&db).await.unwrap();
+    dense_buckets(&timed).await;
+    let mut found: Vec<_> = items(&timed).await.iter().map(|timed| timed.n).collect();
+    found.sort_unstable();
+    assert_eq!(found, Vec::from_iter(0..2000));
+}
+
 #[bucket_testkit::test]
 async fn an_empty_collection_is_migrated(db: Live) {
     let none = Trade::migrate_from::<old::Trade>(&db, convert);
@@ -198,7 +235,7 @@ async fn g1_a_migration_that_is_dropped_again_and_again_stores_each_item_once(db
         // On a cluster each event is shown a second later.
         let longest = match is_cluster().await {
             true => 3000 * (1 + dropped),
-            false => 600 * (1 + dropped / 4),
+            false => 50 * (1 + dropped / 2),
         };
         let limit = Duration::from_millis(rand::rng().random_range(1..longest));
         let is_over = writer.is_finished();

@@ -3,7 +3,10 @@
 use mongodb::bson::{Document, doc};
 use serde::{Deserialize, Serialize};
 
-use super::{event::Appended, store};
+use super::{
+    event::Appended,
+    store::{Store, by_key},
+};
 use crate::{
     Bucket, Error, Result,
     error::Kind,
@@ -132,13 +135,9 @@ impl Place {
         next: &mut State,
         items: impl Iterator<Item = T>,
     ) -> Result<()> {
-        let batches = store::batches(engine, items, next)?;
-        let store = store::Store {
-            engine: engine.clone(),
-            record: self.record.clone(),
-            next: document(next, &engine.server)?,
-            batches,
-        };
+        let keys = by_key(engine, items, next)?;
+        let next_document = document(next, &engine.server)?;
+        let store = Store::of(engine, &self.record, next_document, keys).await?;
         transaction::run(&engine.server, store).await?;
         self.record.has_advanced();
         self.state = next.clone();

@@ -1,6 +1,9 @@
 //! Stores items together with how far the migration is with them.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Document};
@@ -8,29 +11,33 @@ use mongodb::{ClientSession, bson::Document};
 use super::{place::State, verify::fingerprint};
 use crate::{
     Bucket, Result,
-    error::Kind,
+    error::{Kind, duplicate_index},
     maintain::record::Record,
     protocol::command::KeyScope,
-    schema::id,
+    schema::{id, names::UNIQUE_INDEX},
     server::transaction::Attempt,
     write::{
         appended::Appended,
-        bulk,
+        bulk::{self, Commands, Held},
         engine::{Batch, Engine, Entry},
         item,
     },
 };
 
 /// The items of a key, or of a window of it, in order.
-type KeyEntries = (KeyScope, Vec<Entry>);
+pub(super) struct OfKey<T> {
+    scope: KeyScope,
+    entries: Vec<Entry>,
+    held: Vec<Held<T>>,
+}
 
 /// The items by their keys, which are added to what the state counts.
-pub(super) fn batches<T: Bucket>(
+pub(super) fn by_key<T: Bucket>(
     engine: &Engine,
     items: impl Iterator<Item = T>,
     next: &mut State,
-) -> Result<Vec<KeyEntries>> {
-    let mut batches: Vec<KeyEntries> = Vec::new();
+) -> Result<Vec<OfKey<T>>> {
+    let mut keys: Vec<OfKey<T>> = Vec::new();
     let mut places = HashMap::new();
     for item in items {
         bulk::check(engine, &item)?;
@@ -44,28 +51,86 @@ pub(super) fn batches<T: Bucket>(
         })?;
         next.items += 1;
         next.sum = next.sum.wrapping_add(print);
-        let place = *places.entry(scope.prefix.clone()).or_insert(batches.len());
-        match batches.get_mut(place) {
-            Some((_, entries)) => entries.push(entry),
-            None => batches.push((scope.key.clone(), vec![entry])),
+        let place = *places.entry(scope.prefix.clone()).or_insert(keys.len());
+        if place == keys.len() {
+            keys.push(OfKey {
+                scope: scope.key.clone(),
+                entries: Vec::new(),
+                held: Vec::new(),
+            });
+        }
+        if let Some(of_key) = keys.get_mut(place) {
+            of_key.entries.push(entry);
+            let index = next.items;
+            of_key.held.push(Held { index, item });
         }
     }
-    Ok(batches)
+    Ok(keys)
 }
 
 /// A transaction that stores items and records them: so each is stored once, even if the migration is
 /// interrupted.
 pub(super) struct Store {
-    pub(super) engine: Engine,
-    pub(super) record: Record,
-    pub(super) next: Document,
-    pub(super) batches: Vec<KeyEntries>,
+    engine: Engine,
+    record: Record,
+    next: Document,
+    /// The commands that store all items, if they can be planned.
+    commands: Option<Commands>,
+    /// Whether a command was refused, since somebody else writes to the new collection or since the items
+    /// of one moment fill several buckets.
+    one_by_one: AtomicBool,
+    entries: Vec<(KeyScope, Vec<Entry>)>,
 }
 
 impl Store {
+    pub(super) async fn of<T: Bucket>(
+        engine: &Engine,
+        record: &Record,
+        next: Document,
+        keys: Vec<OfKey<T>>,
+    ) -> Result<Self> {
+        let of_key = |key: OfKey<T>| ((key.scope, key.entries), key.held);
+        let (entries, held) = keys.into_iter().map(of_key).unzip();
+        Ok(Self {
+            engine: engine.clone(),
+            record: record.clone(),
+            next,
+            commands: Commands::plan::<T>(engine, held).await?,
+            one_by_one: AtomicBool::new(false),
+            entries,
+        })
+    }
+
     async fn write(&self, session: &mut ClientSession) -> Result<()> {
         self.record.advance(self.next.clone(), session).await?;
-        for (scope, entries) in &self.batches {
+        match &self.commands {
+            Some(commands) if !self.one_by_one.load(Relaxed) => self.send(commands, session).await,
+            _ => self.append(session).await,
+        }
+    }
+
+    async fn send(&self, commands: &Commands, session: &mut ClientSession) -> Result<()> {
+        let server = &self.engine.server;
+        let mut sent = Ok(());
+        if !commands.fills.is_empty() {
+            sent = server.update_all_in(&commands.fills, session).await;
+        }
+        if sent.is_ok() && !commands.buckets.is_empty() {
+            sent = server.insert_many(&commands.buckets, session).await;
+        }
+        sent.map_err(|error| match duplicate_index(&error) {
+            Some(UNIQUE_INDEX) => server.context().kind(Kind::NotUnique).with_driver(error),
+            refused => {
+                self.one_by_one.fetch_or(refused.is_some(), Relaxed);
+                // In a transaction that is not committed.
+                server.context().write(error).not_sent()
+            }
+        })
+    }
+
+    /// By the append protocol, which finds its way whatever the new collection holds.
+    async fn append(&self, session: &mut ClientSession) -> Result<()> {
+        for (scope, entries) in &self.entries {
             let scope = scope.clone().by(self.engine.index.get());
             let mut batch = Batch::new(scope, entries.iter().cloned());
             self.engine.append(&mut batch, Some(&mut *session)).await?;

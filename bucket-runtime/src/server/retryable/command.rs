@@ -52,7 +52,7 @@ impl<'c> Command<'c> {
 /// The server's answer.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Reply {
+pub(in crate::server) struct Reply {
     /// How many documents were found or inserted.
     #[serde(default)]
     pub(super) n: i64,
@@ -71,7 +71,7 @@ struct Refused {
 }
 
 impl Reply {
-    pub(super) fn of(reply: Document) -> Result<Self, DriverError> {
+    pub(in crate::server) fn of(reply: Document) -> Result<Self, DriverError> {
         let reply = Self::deserialize(Deserializer::new(Bson::Document(reply)));
         reply.map_err(|error| DriverError::custom(error.to_string()))
     }
@@ -91,7 +91,7 @@ impl Reply {
     }
 
     /// The results of `statements` statements.
-    pub(super) fn results(self, statements: usize) -> Result<Results, DriverError> {
+    pub(in crate::server) fn results(self, statements: usize) -> Result<Results, DriverError> {
         // What was carried out may be lost again if it did not reach the write concern.
         if let Some(error) = self.write_concern_error {
             return Err(ErrorKind::Write(WriteFailure::WriteConcernError(error)).into());

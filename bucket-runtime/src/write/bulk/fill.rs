@@ -4,12 +4,27 @@ use super::{key_items::KeyItems, load::Load};
 use crate::{
     Bucket,
     protocol::command::Update,
-    write::engine::{Batch, COMMAND_BYTES, Carried, NewestBucket, SendMode},
+    write::engine::{Batch, COMMAND_BYTES, Carried, Engine, NewestBucket, SendMode},
 };
 
 /// How many open buckets one command fills at most. A statement takes about 20 kB of memory until it is
 /// answered, and larger commands are no faster.
 const STATEMENTS: usize = 250;
+
+impl<T: Bucket> KeyItems<T> {
+    /// The items for which the key's open bucket has room by count, up to one that cannot be written as
+    /// BSON; `None` if no bucket is known to be open, or no item is left.
+    pub(super) fn for_open_bucket(&self, engine: &Engine) -> Option<Batch> {
+        let NewestBucket::Open { room, .. } = self.newest_bucket else {
+            return None;
+        };
+        let first = self.held.iter().take(room);
+        let entries = first.map_while(|held| held.entry(engine, &self.scope).ok());
+        let mut batch = Batch::new(self.scope.clone(), entries);
+        batch.newest_bucket = self.newest_bucket.clone();
+        (!self.held.is_empty()).then_some(batch)
+    }
+}
 
 impl<T: Bucket> Load<T> {
     /// Fills the open buckets.
@@ -19,26 +34,17 @@ impl<T: Bucket> Load<T> {
             let mut updates = Vec::new();
             let mut bytes = 0;
             for key_items in keys.iter_mut() {
-                let NewestBucket::Open { room, .. } = key_items.newest_bucket else {
+                let Some(batch) = key_items.for_open_bucket(&self.engine) else {
                     continue;
                 };
-                if key_items.held.is_empty() {
-                    continue;
-                }
                 if sent.len() >= STATEMENTS {
                     break;
                 }
-                let first = key_items.held.iter().take(room);
-                let entries =
-                    first.map_while(|held| held.entry(&self.engine, &key_items.scope).ok());
-                let entries: Vec<_> = entries.collect();
-                if entries.is_empty() {
+                if batch.is_empty() {
                     // The first item cannot be written as BSON; this reports why.
                     self.append(key_items.split_to(1)).await;
                     continue;
                 }
-                let mut batch = Batch::new(key_items.scope.clone(), entries);
-                batch.newest_bucket = key_items.newest_bucket.clone();
                 let statement = batch.statements(SendMode::WithOthers).ok();
                 if let Some((update, carried)) = statement.and_then(|mut first| first.pop()) {
                     bytes += batch.bytes(carried.items);

@@ -67,9 +67,9 @@ impl<T: Bucket> KeyItems<T> {
     /// numbers, and the buckets after that number are refused; the same happens in a window. With a time
     /// ordinal the last bucket is written first, with room left: while it is open no other can be
     /// opened, so everything that other writers append comes after it.
-    pub(crate) fn chunks(&mut self) -> Option<Vec<PlannedBucket<T>>> {
+    pub(crate) fn chunks(&mut self, are_others: bool) -> Option<Vec<PlannedBucket<T>>> {
         let capacity = self.capacity();
-        let guard = !self.scope.spec.id.ordinal.counts() && capacity > 1;
+        let guard = are_others && !self.scope.spec.id.ordinal.counts() && capacity > 1;
         let mut ids = Ids::behind(
             self.scope.window.map(|_| self.scope.prefix.clone()),
             match &self.newest_bucket {

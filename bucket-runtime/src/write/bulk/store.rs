@@ -1,26 +1,26 @@
 //! Stores the buffered items, in as few and as large commands as possible.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use mongodb::{bson::Bson, error::Error as DriverError};
+use mongodb::error::Error as DriverError;
 
 use super::{
     key_items::{Held, KeyItems},
     load::Load,
+    look::look,
     measure::documents,
     plan::PlannedBucket,
 };
 use crate::{
-    Bucket, Error, Result,
-    error::{Kind, duplicate_index, maybe_stored},
+    Bucket, Error,
+    error::{duplicate_index, maybe_stored},
     protocol::command::KeyScope,
     schema::{
         id,
-        key::Key,
         names::{OPEN_INDEX, UNIQUE_INDEX},
         spec::Ordinal,
     },
-    server::{call, current_index::IndexDeadline},
+    server::call,
     write::engine::NewestBucket,
 };
 
@@ -55,7 +55,9 @@ impl<T: Bucket> Load<T> {
             if keys.is_empty() || self.over().is_some() {
                 break;
             }
-            if let Err(error) = self.look(&mut keys).await {
+            // In a window a taken id is rare.
+            let is_numbered = T::SPEC.id.ordinal == Ordinal::Number;
+            if let Err(error) = look(&self.engine, &mut keys, is_numbered).await {
                 self.give_up(&error);
             }
             self.fill(&mut keys).await;
@@ -64,71 +66,6 @@ impl<T: Bucket> Load<T> {
         for key_items in keys {
             self.append(key_items).await;
         }
-    }
-
-    /// Reads the newest bucket of every key whose state is unknown.
-    async fn look(&self, keys: &mut [KeyItems<T>]) -> Result<()> {
-        for keys in keys.chunks_mut(STATEMENTS) {
-            let mut deadline = IndexDeadline::default();
-            while let Err(error) = self.look_for_open(keys).await {
-                if !error.is(&Kind::MissingIndex) {
-                    return Err(error);
-                }
-                // Another process is changing the capacity.
-                (self
-                    .engine
-                    .index
-                    .wait(const { &T::SPEC }, &mut deadline, error))
-                .await?;
-            }
-        }
-        let mut numbered = Vec::new();
-        for (at, key_items) in keys.iter_mut().enumerate() {
-            if key_items.newest_bucket != NewestBucket::NoneOpen {
-                continue;
-            }
-            // With a time ordinal, and in a window, a refusal shows that an id is taken, which is rare.
-            key_items.newest_bucket = NewestBucket::Closed { last: None };
-            if T::SPEC.id.ordinal == Ordinal::Number {
-                numbered.push(at);
-            }
-        }
-        let scopes: Vec<_> = numbered.iter().map(|at| &keys[*at].scope).collect();
-        let last = self.engine.server.last_buckets(&scopes).await;
-        let last = last.map_err(|error| self.failed(error))?;
-        for (at, last) in numbered.iter().zip(last) {
-            keys[*at].newest_bucket = NewestBucket::by_last(last);
-        }
-        Ok(())
-    }
-
-    async fn look_for_open(&self, keys: &mut [KeyItems<T>]) -> Result<()> {
-        let mut unknown = HashMap::new();
-        for key_items in keys {
-            key_items.scope.open = self.engine.index.get();
-            if key_items.newest_bucket == NewestBucket::MustRead {
-                unknown.insert(key_items.scope.prefix.clone(), key_items);
-            }
-        }
-        if unknown.is_empty() {
-            return Ok(());
-        }
-        let scopes: Vec<_> = unknown.values().map(|key_items| &key_items.scope).collect();
-        let open = self.engine.server.open_buckets(&scopes).await;
-        for (key, open) in open.map_err(|error| self.failed(error))? {
-            let prefix = prefix::<T>(key).unwrap_or_default();
-            let Some(key_items) = unknown.remove(&prefix) else {
-                continue;
-            };
-            // If the open bucket has a foreign id, the append protocol reports the error.
-            if let Ok(newest_bucket) = NewestBucket::by_open(open, &key_items.scope) {
-                key_items.newest_bucket = newest_bucket;
-            }
-        }
-        for key_items in unknown.into_values() {
-            key_items.newest_bucket = NewestBucket::NoneOpen;
-        }
-        Ok(())
     }
 
     pub(super) fn failed(&self, error: DriverError) -> Error {
@@ -144,7 +81,7 @@ impl<T: Bucket> Load<T> {
             {
                 continue;
             }
-            match key_items.chunks() {
+            match key_items.chunks(true) {
                 Some(of_key) => chunks.extend(of_key.into_iter().map(|chunk| (at, chunk))),
                 None => self.append(key_items.split_to(key_items.held.len())).await,
             }
@@ -310,13 +247,4 @@ fn take_back_others<T: Bucket>(
     while chunks.front().is_some_and(|(of, _)| *of == at) {
         keys[at].take_back(chunks.pop_front().map(|(_, chunk)| chunk));
     }
-}
-
-/// The prefix of the ids of the key or window that these stored values name.
-fn prefix<T: Bucket>(mut key: Vec<Bson>) -> Option<String> {
-    let window = key.split_off(T::SPEC.key.len()).pop();
-    let window = window.and_then(|start| start.as_datetime().copied());
-    let key = T::Key::from_values(key).ok()?;
-    let scope = KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed()));
-    Some(scope.at(window).prefix)
 }

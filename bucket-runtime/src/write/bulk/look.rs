@@ -1,0 +1,89 @@
+//! Reads what is known of many keys before a load writes to them.
+
+use std::collections::HashMap;
+
+use mongodb::bson::Bson;
+
+use super::{key_items::KeyItems, store::STATEMENTS};
+use crate::{
+    Bucket, Result,
+    error::Kind,
+    protocol::command::KeyScope,
+    schema::key::Key,
+    server::current_index::IndexDeadline,
+    write::engine::{Engine, NewestBucket},
+};
+
+/// Reads the newest bucket of every key whose state is unknown. If no bucket is open, the last one is read
+/// only `if_counted`: elsewhere a refusal shows that an id is taken.
+pub(super) async fn look<T: Bucket>(
+    engine: &Engine,
+    keys: &mut [KeyItems<T>],
+    if_counted: bool,
+) -> Result<()> {
+    for keys in keys.chunks_mut(STATEMENTS) {
+        let mut deadline = IndexDeadline::default();
+        while let Err(error) = look_for_open(engine, keys).await {
+            if !error.is(&Kind::MissingIndex) {
+                return Err(error);
+            }
+            // Another process is changing the capacity.
+            (engine.index.wait(const { &T::SPEC }, &mut deadline, error)).await?;
+        }
+    }
+    let mut counted = Vec::new();
+    for (at, key_items) in keys.iter_mut().enumerate() {
+        if key_items.newest_bucket != NewestBucket::NoneOpen {
+            continue;
+        }
+        key_items.newest_bucket = NewestBucket::Closed { last: None };
+        if if_counted {
+            counted.push(at);
+        }
+    }
+    let scopes: Vec<_> = counted.iter().map(|at| &keys[*at].scope).collect();
+    let last = engine.server.last_buckets(&scopes).await;
+    let last = last.map_err(|error| engine.server.context().write(error))?;
+    for (at, last) in counted.iter().zip(last) {
+        keys[*at].newest_bucket = NewestBucket::by_last(last);
+    }
+    Ok(())
+}
+
+async fn look_for_open<T: Bucket>(engine: &Engine, keys: &mut [KeyItems<T>]) -> Result<()> {
+    let mut unknown = HashMap::new();
+    for key_items in keys {
+        key_items.scope.open = engine.index.get();
+        if key_items.newest_bucket == NewestBucket::MustRead {
+            unknown.insert(key_items.scope.prefix.clone(), key_items);
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let scopes: Vec<_> = unknown.values().map(|key_items| &key_items.scope).collect();
+    let open = engine.server.open_buckets(&scopes).await;
+    for (key, open) in open.map_err(|error| engine.server.context().write(error))? {
+        let prefix = prefix::<T>(key).unwrap_or_default();
+        let Some(key_items) = unknown.remove(&prefix) else {
+            continue;
+        };
+        // If the open bucket has a foreign id, the append protocol reports the error.
+        if let Ok(newest_bucket) = NewestBucket::by_open(open, &key_items.scope) {
+            key_items.newest_bucket = newest_bucket;
+        }
+    }
+    for key_items in unknown.into_values() {
+        key_items.newest_bucket = NewestBucket::NoneOpen;
+    }
+    Ok(())
+}
+
+/// The prefix of the ids of the key or window that these stored values name.
+fn prefix<T: Bucket>(mut key: Vec<Bson>) -> Option<String> {
+    let window = key.split_off(T::SPEC.key.len()).pop();
+    let window = window.and_then(|start| start.as_datetime().copied());
+    let key = T::Key::from_values(key).ok()?;
+    let scope = KeyScope::new(const { &T::SPEC }, T::Key::parts(key.borrowed()));
+    Some(scope.at(window).prefix)
+}
