@@ -98,7 +98,7 @@ async fn measure(bench: Bench) -> Result<()> {
     let cpu = Cpu::of(&bench).await?;
     let before = cpu.of_server();
     let clients = in_turn(bench.pick(200, 3), contestants).await?;
-    // It gets the same commands with spans and without, and its clock is too coarse for one block.
+    // The server gets the same commands with spans and without, and its clock is too coarse for a block.
     let appends = next.load(Relaxed) * BLOCK;
     let server = (cpu.of_server() - before) * 1e6 / appends as f64;
     let both = |client: &Samples| client.iter().map(|micros| micros + server).collect();

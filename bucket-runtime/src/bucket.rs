@@ -423,8 +423,8 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// `{#}` and windows two more per hundred keys or windows, behind a `mongos` one for each). Where the
     /// server refuses that, since the items of one moment have filled earlier buckets, each new bucket takes
     /// up to three. Each transaction also records the progress in the collection `bucket_regroup`, so each
-    /// item is stored once. After a dropped future or a killed program, call it again, and it goes on there. To
-    /// begin anew, drop the new collection. Needs a replica set (one member is enough) or a cluster, where
+    /// item is stored once. After a dropped future or a killed program, call it again, and it goes on there.
+    /// To begin anew, drop the new collection. Needs a replica set (one member is enough) or a cluster, where
     /// an event is shown when every shard has written something later, as an idle one does after ten
     /// seconds (`periodicNoopIntervalSecs`); the call waits for some of them.
     ///

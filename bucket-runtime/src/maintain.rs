@@ -8,4 +8,5 @@ pub(crate) mod import_flat;
 pub(crate) mod migrate;
 pub(crate) mod open;
 mod record;
+mod refused;
 pub(crate) mod verify;

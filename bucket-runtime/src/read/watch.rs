@@ -107,10 +107,8 @@ impl<T: Bucket> Watch<T> {
             Some(token) => token,
             None => {
                 let token = events.beginning().await;
-                place(
-                    &reader,
-                    token.map_err(|error| reader.context().read(error))?,
-                )?
+                let token = token.map_err(|error| reader.context().read(error))?;
+                place(&reader, token)?
             }
         };
         let events = try_unfold((reader, events), async |(reader, mut events)| {

@@ -1,7 +1,5 @@
 //! Writes buckets together with the progress of the import.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
@@ -11,7 +9,8 @@ use mongodb::{
 use super::place::{Place, taken};
 use crate::{
     Bucket, Result,
-    error::{Kind, duplicate_index},
+    error::Kind,
+    maintain::refused::Refused,
     protocol::command::{IndexedScope, KeyScope},
     server::transaction::Attempt,
     value::element::raw,
@@ -63,7 +62,7 @@ impl<T: Bucket> Ready<T> {
             engine: engine.clone(),
             place: place.clone(),
             ready: self,
-            one_by_one: AtomicBool::new(false),
+            refused: Refused::default(),
         })
     }
 }
@@ -74,8 +73,7 @@ pub(super) struct Store<T> {
     engine: Engine,
     place: Place,
     ready: Ready<T>,
-    /// Whether an id, or the place of the open bucket, was found to be taken.
-    one_by_one: AtomicBool,
+    refused: Refused,
 }
 
 impl<T: Bucket> Store<T> {
@@ -113,7 +111,7 @@ impl<T: Bucket> Store<T> {
 
     /// The buckets as documents; `None` if their items have to be appended one by one.
     fn documents(&self) -> Option<Vec<RawDocumentBuf>> {
-        if self.one_by_one.load(Ordering::SeqCst) {
+        if self.refused.is_set() {
             return None;
         }
         let document =
@@ -125,14 +123,9 @@ impl<T: Bucket> Store<T> {
     }
 
     async fn insert(&self, buckets: &[RawDocumentBuf], session: &mut ClientSession) -> Result<()> {
-        let inserted = self.engine.server.insert_many(buckets, session).await;
-        inserted.map_err(|error| {
-            if duplicate_index(&error).is_some() {
-                self.one_by_one.store(true, Ordering::SeqCst);
-            }
-            // In a transaction that is not committed.
-            self.engine.server.context().write(error).not_sent()
-        })
+        let server = &self.engine.server;
+        let inserted = server.insert_many(buckets, session).await;
+        inserted.map_err(|error| self.refused.note(error, server))
     }
 
     /// If another writer appends to a key meanwhile, the append protocol handles it.

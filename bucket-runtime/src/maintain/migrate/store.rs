@@ -1,9 +1,6 @@
 //! Stores items together with how far the migration is with them.
 
-use std::{
-    collections::HashMap,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-};
+use std::collections::HashMap;
 
 use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Document};
@@ -12,7 +9,7 @@ use super::{place::State, verify::fingerprint};
 use crate::{
     Bucket, Result,
     error::{Kind, duplicate_index},
-    maintain::record::Record,
+    maintain::{record::Record, refused::Refused},
     protocol::command::KeyScope,
     schema::{id, names::UNIQUE_INDEX},
     server::transaction::Attempt,
@@ -76,9 +73,9 @@ pub(super) struct Store {
     next: Document,
     /// The commands that store all items, if they can be planned.
     commands: Option<Commands>,
-    /// Whether a command was refused, since somebody else writes to the new collection or since the items
-    /// of one moment fill several buckets.
-    one_by_one: AtomicBool,
+    /// Set if somebody else writes to the new collection, or the items of one moment have filled buckets in
+    /// an earlier chunk.
+    refused: Refused,
     entries: Vec<(KeyScope, Vec<Entry>)>,
 }
 
@@ -96,7 +93,7 @@ impl Store {
             record: record.clone(),
             next,
             commands: Commands::plan::<T>(engine, held).await?,
-            one_by_one: AtomicBool::new(false),
+            refused: Refused::default(),
             entries,
         })
     }
@@ -104,7 +101,7 @@ impl Store {
     async fn write(&self, session: &mut ClientSession) -> Result<()> {
         self.record.advance(self.next.clone(), session).await?;
         match &self.commands {
-            Some(commands) if !self.one_by_one.load(Relaxed) => self.send(commands, session).await,
+            Some(commands) if !self.refused.is_set() => self.send(commands, session).await,
             _ => self.append(session).await,
         }
     }
@@ -120,15 +117,11 @@ impl Store {
         }
         sent.map_err(|error| match duplicate_index(&error) {
             Some(UNIQUE_INDEX) => server.context().kind(Kind::NotUnique).with_driver(error),
-            refused => {
-                self.one_by_one.fetch_or(refused.is_some(), Relaxed);
-                // In a transaction that is not committed.
-                server.context().write(error).not_sent()
-            }
+            _ => self.refused.note(error, server),
         })
     }
 
-    /// By the append protocol, which finds its way whatever the new collection holds.
+    /// By the append protocol.
     async fn append(&self, session: &mut ClientSession) -> Result<()> {
         for (scope, entries) in &self.entries {
             let scope = scope.clone().by(self.engine.index.get());

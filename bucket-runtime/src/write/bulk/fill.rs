@@ -34,12 +34,12 @@ impl<T: Bucket> Load<T> {
             let mut updates = Vec::new();
             let mut bytes = 0;
             for key_items in keys.iter_mut() {
-                let Some(batch) = key_items.for_open_bucket(&self.engine) else {
-                    continue;
-                };
                 if sent.len() >= STATEMENTS {
                     break;
                 }
+                let Some(batch) = key_items.for_open_bucket(&self.engine) else {
+                    continue;
+                };
                 if batch.is_empty() {
                     // The first item cannot be written as BSON; this reports why.
                     self.append(key_items.split_to(1)).await;

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use mongodb::bson::Bson;
+use mongodb::{bson::Bson, error::Error as DriverError};
 
 use super::{key_items::KeyItems, store::STATEMENTS};
 use crate::{
-    Bucket, Result,
+    Bucket, Error, Result,
     error::Kind,
     protocol::command::KeyScope,
     schema::key::Key,
@@ -14,12 +14,12 @@ use crate::{
     write::engine::{Engine, NewestBucket},
 };
 
-/// Reads the newest bucket of every key whose state is unknown. If no bucket is open, the last one is read
-/// only `if_counted`: elsewhere a refusal shows that an id is taken.
+/// Reads the newest bucket of every key whose state is unknown. If no bucket is open, it reads the last one
+/// if `reads_last`; otherwise a refusal will show that an id is taken.
 pub(super) async fn look<T: Bucket>(
     engine: &Engine,
     keys: &mut [KeyItems<T>],
-    if_counted: bool,
+    reads_last: bool,
 ) -> Result<()> {
     for keys in keys.chunks_mut(STATEMENTS) {
         let mut deadline = IndexDeadline::default();
@@ -31,20 +31,20 @@ pub(super) async fn look<T: Bucket>(
             (engine.index.wait(const { &T::SPEC }, &mut deadline, error)).await?;
         }
     }
-    let mut counted = Vec::new();
+    let mut closed = Vec::new();
     for (at, key_items) in keys.iter_mut().enumerate() {
         if key_items.newest_bucket != NewestBucket::NoneOpen {
             continue;
         }
         key_items.newest_bucket = NewestBucket::Closed { last: None };
-        if if_counted {
-            counted.push(at);
+        if reads_last {
+            closed.push(at);
         }
     }
-    let scopes: Vec<_> = counted.iter().map(|at| &keys[*at].scope).collect();
+    let scopes: Vec<_> = closed.iter().map(|at| &keys[*at].scope).collect();
     let last = engine.server.last_buckets(&scopes).await;
-    let last = last.map_err(|error| engine.server.context().write(error))?;
-    for (at, last) in counted.iter().zip(last) {
+    let last = last.map_err(|error| failed(engine, error))?;
+    for (at, last) in closed.iter().zip(last) {
         keys[*at].newest_bucket = NewestBucket::by_last(last);
     }
     Ok(())
@@ -63,7 +63,7 @@ async fn look_for_open<T: Bucket>(engine: &Engine, keys: &mut [KeyItems<T>]) -> 
     }
     let scopes: Vec<_> = unknown.values().map(|key_items| &key_items.scope).collect();
     let open = engine.server.open_buckets(&scopes).await;
-    for (key, open) in open.map_err(|error| engine.server.context().write(error))? {
+    for (key, open) in open.map_err(|error| failed(engine, error))? {
         let prefix = prefix::<T>(key).unwrap_or_default();
         let Some(key_items) = unknown.remove(&prefix) else {
             continue;
@@ -77,6 +77,11 @@ async fn look_for_open<T: Bucket>(engine: &Engine, keys: &mut [KeyItems<T>]) -> 
         key_items.newest_bucket = NewestBucket::NoneOpen;
     }
     Ok(())
+}
+
+/// The error of a read, before anything is written.
+fn failed(engine: &Engine, error: DriverError) -> Error {
+    engine.server.context().write(error).not_sent()
 }
 
 /// The prefix of the ids of the key or window that these stored values name.

@@ -63,9 +63,9 @@ impl<T: Bucket> KeyItems<T> {
     /// The next buckets, in the order in which they must be written; `None` if the items have to be
     /// written one by one. Items that remain are pushed afterwards.
     ///
-    /// Another writer may open a bucket while these are written. With `{#}` it takes one of their
-    /// numbers, and the buckets after that number are refused; the same happens in a window. With a time
-    /// ordinal the last bucket is written first, with room left: while it is open no other can be
+    /// If `are_others`, another writer may open a bucket while these are written. With `{#}` it takes one of
+    /// their numbers, and the buckets after that number are refused; the same happens in a window. With a
+    /// time ordinal the last bucket is written first, with room left: while it is open no other can be
     /// opened, so everything that other writers append comes after it.
     pub(crate) fn chunks(&mut self, are_others: bool) -> Option<Vec<PlannedBucket<T>>> {
         let capacity = self.capacity();
