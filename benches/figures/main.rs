@@ -10,6 +10,7 @@ mod cpu;
 mod curve;
 mod derive_check;
 mod filtered;
+mod handles;
 mod hot;
 mod line;
 mod long_load;
@@ -64,7 +65,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 19] = [
+    let themes: [Theme; 20] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
@@ -73,6 +74,7 @@ async fn run(options: Options) -> Result<()> {
         many_keys::THEME,
         curve::THEME,
         processes::THEME,
+        handles::THEME,
         bulk::THEME,
         pages::THEME,
         stream::THEME,

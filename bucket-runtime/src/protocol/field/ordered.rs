@@ -80,6 +80,16 @@ impl<T, V, S, P> Field<T, V, S, P> {
     }
 
     /// The field lies in this range, such as `100..=500` or `start..`. `..` matches everything.
+    ///
+    /// The bounds are of the field's type, so `between("100".."500")` does not compile for a number:
+    ///
+    /// ```compile_fail
+    /// # use bucket_runtime::{Bucket, bson::DateTime};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, quantity: i32 }
+    /// Trade::FIELDS.quantity.between("100".."500");
+    /// ```
     pub fn between(self, range: impl RangeBounds<V::Bound>) -> Filter<T>
     where
         V: Ordered<S>,
