@@ -9,6 +9,7 @@ pub(crate) mod generics;
 pub(crate) mod limit;
 pub(crate) mod nested;
 pub(crate) mod outlier;
+pub(crate) mod own_dates;
 pub(crate) mod part;
 pub(crate) mod rollup;
 pub(crate) mod size;

@@ -11,6 +11,7 @@ pub use self::{
     fit::Fit,
     maybe_size::{MaybeSize, NoSize, len_size},
     optional::{OptionalField, OptionalParts},
+    own_date::{MaybeDate, NoDate, refuse_if},
     part::PartField,
     writer::ElementWriter,
 };
@@ -23,6 +24,7 @@ mod date;
 pub mod fit;
 mod maybe_size;
 mod optional;
+mod own_date;
 pub mod part;
 mod writer;
 

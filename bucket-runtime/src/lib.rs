@@ -114,7 +114,7 @@ pub use crate::{
             BucketSpec, DEFAULT_MAX_BYTES, IdFormat, KeyName, MAX_BYTES, MAX_CAPACITY, Ordinal,
             OutlierSpec, RollupName,
         },
-        time::{DateField, TimeField, bson_date},
+        time::{DateField, TimeField, bson_date, own_date},
     },
     value::rollup::{
         DecimalSum, FieldRollup, Kept, Marked, Rollup, RollupField, RollupFields, RollupReader,

@@ -115,7 +115,7 @@ pub use test::{Fixture, Test};
 /// ```
 ///
 /// The test takes up to four parameters, each of a type that is a [`Fixture`]:
-/// a `Database`, a `Client`, the `&'static Server`, or a type of your own. It returns nothing or a
+/// a `Database`, its `Client`, the `&'static Server`, or a type of your own. It returns nothing or a
 /// `Result`. It runs in a tokio runtime of its own, of one thread, and needs no
 /// `#[tokio::test]`.
 ///

@@ -36,6 +36,17 @@ async fn a_database_is_empty_and_that_of_the_other_fixtures(
 }
 
 #[bucket_testkit::test]
+async fn the_client_and_the_database_share_a_transaction(client: Client, db: Database) -> Outcome {
+    let pets = db.collection::<Document>("pets");
+    let mut session = client.start_session().await?;
+    session.start_transaction().await?;
+    (pets.insert_one(doc! { "_id": "Ada" }).session(&mut session)).await?;
+    session.commit_transaction().await?;
+    assert_eq!(pets.count_documents(doc! {}).await?, 1);
+    Ok(())
+}
+
+#[bucket_testkit::test]
 async fn a_test_may_take_nothing() {}
 
 #[bucket_testkit::test(multi_thread)]

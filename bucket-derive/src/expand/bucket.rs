@@ -10,7 +10,7 @@ use crate::{
         bounds, element,
         fields::{self, Fields, Form},
         fit::Types,
-        generics, limit,
+        generics, limit, own_dates,
         rollup::{self, Rollups},
         size::{self, Spec},
         writer::{self, Writer},
@@ -41,6 +41,9 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let fields = fields(checked.model, &types);
     let rollups = rollup::rollups(checked.model, &types);
     let definitions = [&fields.definition, &rollups.definition];
+    let elements = checked.model.elements();
+    let elements = elements.filter(|field| field.part == Role::Element);
+    let own_dates = own_dates::of_fields(checked.model.input, &krate, elements);
     let spec = spec(checked, &types, &rollups);
     let proof = &spec.proof;
     let bucket = bucket_impl(checked, &types, &spec.value, &writer, &fields, &rollups);
@@ -56,6 +59,7 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
             #element
             #default
             #(#definitions)*
+            #own_dates
             #bucket
         };
     }

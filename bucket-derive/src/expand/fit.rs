@@ -225,7 +225,7 @@ fn has_arguments(ty: &TokenStream) -> bool {
 }
 
 /// Whether the type mentions no parameter of the struct.
-fn is_fixed(input: &DeriveInput, ty: &Type) -> bool {
+pub(crate) fn is_fixed(input: &DeriveInput, ty: &Type) -> bool {
     if input.generics.params.is_empty() {
         return true;
     }

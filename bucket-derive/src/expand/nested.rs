@@ -7,7 +7,7 @@ use syn::{Path, ext::IdentExt};
 use crate::{
     expand::{
         fields::{Form, Place, docs, name, value},
-        generics,
+        generics, own_dates,
     },
     model::{
         Field,
@@ -28,9 +28,13 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let writer = Writer { model };
     let ident = &model.input.ident;
     let fields = writer.ident("Fields");
-    let definitions = match &model.kind {
-        Kind::Struct(fields) => writer.of_struct(fields),
-        Kind::Enum(variants) => writer.of_enum(variants),
+    let own_dates = |fields| own_dates::of_fields(model.input, &krate, fields);
+    let (definitions, own_dates) = match &model.kind {
+        Kind::Struct(fields) => (writer.of_struct(fields), own_dates(Vec::from_iter(fields))),
+        Kind::Enum(variants) => {
+            let fields = variants.iter().flat_map(Variant::fields);
+            (writer.of_enum(variants), own_dates(fields.collect()))
+        }
         Kind::Union => return TokenStream::new(),
     };
     quote! {
@@ -38,6 +42,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
         const _: () = {
             #import
             #definitions
+            #own_dates
             #[automatically_derived]
             impl #krate::Fields for #ident {
                 type At<__T: 'static, __P: #krate::field::Path> = #fields<__T, __P>;

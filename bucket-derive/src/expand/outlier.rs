@@ -10,7 +10,7 @@ use crate::{
         bounds,
         fields::{self, Fields, Form},
         fit::{Rule, Types},
-        generics, limit,
+        generics, limit, own_dates,
         size::{self, Spec},
     },
     model::outlier::Model,
@@ -31,6 +31,11 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let spec = spec(checked, &types);
     let proof = &spec.proof;
     let outlier = outlier_impl(checked, &types, &spec.value, &fields);
+    let (input, items) = (checked.model.input, checked.items);
+    let own_dates = [
+        own_dates::of_fields(input, &krate, &checked.model.fields),
+        own_dates::of_items(input, &krate, items),
+    ];
     let import = checked.model.attr.import();
     quote! {
         #[allow(deprecated, non_camel_case_types, non_snake_case)]
@@ -43,6 +48,7 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
             #(#lengths)*
             #proof
             #definition
+            #(#own_dates)*
             #outlier
         };
     }

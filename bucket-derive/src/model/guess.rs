@@ -12,6 +12,17 @@ const KEYS: [&str; 15] = [
     "ObjectId", "Uuid", "str",
 ];
 
+/// Common types of values that are neither keys nor times, and have no fields.
+const VALUES: [&str; 7] = [
+    "f32",
+    "f64",
+    "char",
+    "Decimal128",
+    "Vec",
+    "Bson",
+    "Document",
+];
+
 /// The types of times that the runtime knows.
 const TIMES: [&str; 4] = ["DateTime", "OffsetDateTime", "UtcDateTime", "Timestamp"];
 
@@ -33,15 +44,6 @@ pub(crate) fn is_time<Part>(field: &Field<'_, Part>) -> bool {
 
 /// Whether a value of this type may be stored as a document, so that conditions may name fields in it.
 pub(crate) fn may_have_fields(ty: &Type) -> bool {
-    const VALUES: [&str; 7] = [
-        "f32",
-        "f64",
-        "char",
-        "Decimal128",
-        "Vec",
-        "Bson",
-        "Document",
-    ];
     match ty {
         Type::Group(group) => may_have_fields(&group.elem),
         Type::Path(path) => {
@@ -53,6 +55,25 @@ pub(crate) fn may_have_fields(ty: &Type) -> bool {
                 None => ![&KEYS[..], &TIMES, &VALUES]
                     .iter()
                     .any(|names| is_one_of(ty, names)),
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Whether a type may be a time of another crate, or an `Option` of one.
+pub(crate) fn may_be_own_date(ty: &Type) -> bool {
+    match ty {
+        Type::Group(group) => may_be_own_date(&group.elem),
+        Type::Path(path) => {
+            let Some(last) = path.path.segments.last() else {
+                return true;
+            };
+            match inside("Option", last) {
+                Some(ty) => may_be_own_date(ty),
+                // The driver's has no parameters, and chrono's has one.
+                None if last.ident == "DateTime" => !last.arguments.is_none(),
+                None => !is_one_of(ty, &KEYS) && !is_one_of(ty, &VALUES),
             }
         }
         _ => false,

@@ -50,6 +50,16 @@ pub(crate) enum Content<'a> {
     Nothing,
 }
 
+impl<'a> Variant<'a> {
+    /// The fields with names.
+    pub(crate) fn fields(&self) -> &[Field<'a, ()>] {
+        match &self.content {
+            Content::Named(fields) => fields,
+            Content::One(_) | Content::Several | Content::Nothing => &[],
+        }
+    }
+}
+
 impl<'a> Model<'a> {
     pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
         let attr = FieldsAttr::parse(input, errors);

@@ -17,6 +17,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
     note = "help: use `bson::DateTime`, or, with the feature of that name, a type of `chrono`, `time` or `jiff`; to number the buckets instead, write `{{#}}`"
 )]
 pub trait TimeField: Sized {
+    /// Whether serde writes a value of this type as something other than a BSON date.
+    #[doc(hidden)]
+    const IS_OWN: bool = false;
+
     /// The same moment as a BSON date.
     fn to_datetime(&self) -> DateTime;
 
@@ -36,6 +40,8 @@ impl TimeField for DateTime {
 
 #[cfg(feature = "chrono")]
 impl TimeField for chrono::DateTime<chrono::Utc> {
+    const IS_OWN: bool = true;
+
     fn to_datetime(&self) -> DateTime {
         DateTime::from_millis(self.timestamp_millis())
     }
@@ -47,6 +53,8 @@ impl TimeField for chrono::DateTime<chrono::Utc> {
 
 #[cfg(feature = "chrono")]
 impl TimeField for chrono::DateTime<chrono::FixedOffset> {
+    const IS_OWN: bool = true;
+
     fn to_datetime(&self) -> DateTime {
         DateTime::from_millis(self.timestamp_millis())
     }
@@ -58,6 +66,8 @@ impl TimeField for chrono::DateTime<chrono::FixedOffset> {
 
 #[cfg(feature = "time")]
 impl TimeField for time::OffsetDateTime {
+    const IS_OWN: bool = true;
+
     fn to_datetime(&self) -> DateTime {
         let millis = self.unix_timestamp_nanos().div_euclid(1_000_000);
         // This type has no years beyond ±9999, so the milliseconds fit.
@@ -71,6 +81,8 @@ impl TimeField for time::OffsetDateTime {
 
 #[cfg(feature = "time")]
 impl TimeField for time::UtcDateTime {
+    const IS_OWN: bool = true;
+
     fn to_datetime(&self) -> DateTime {
         time::OffsetDateTime::from(*self).to_datetime()
     }
@@ -82,6 +94,8 @@ impl TimeField for time::UtcDateTime {
 
 #[cfg(feature = "jiff")]
 impl TimeField for jiff::Timestamp {
+    const IS_OWN: bool = true;
+
     fn to_datetime(&self) -> DateTime {
         // `as_millisecond` rounds towards zero, which before 1970 would be a later moment.
         let millis = self.as_nanosecond().div_euclid(1_000_000);
@@ -100,6 +114,10 @@ impl TimeField for jiff::Timestamp {
     note = "help: use `bson::DateTime`, a time of `chrono`, `time` or `jiff` with the feature of that name, or an `Option` of these"
 )]
 pub trait DateField: Sized {
+    /// [`TimeField::IS_OWN`]
+    #[doc(hidden)]
+    const IS_OWN: bool;
+
     /// Writes the moment as a BSON date.
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 
@@ -108,6 +126,8 @@ pub trait DateField: Sized {
 }
 
 impl<T: TimeField> DateField for T {
+    const IS_OWN: bool = T::IS_OWN;
+
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.to_datetime().serialize(serializer)
     }
@@ -118,6 +138,8 @@ impl<T: TimeField> DateField for T {
 }
 
 impl<T: TimeField> DateField for Option<T> {
+    const IS_OWN: bool = T::IS_OWN;
+
     fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let date = self.as_ref().map(T::to_datetime);
         date.serialize(serializer)
@@ -137,8 +159,9 @@ fn of_date<T: TimeField, E: serde::de::Error>(date: DateTime) -> Result<T, E> {
 /// For `#[serde(with = "bucket_runtime::bson_date")]`: stores any [`TimeField`], or an `Option` of one,
 /// as a BSON date (add `#[serde(default)]` to an `Option` that documents may lack).
 ///
-/// `#[derive(Bucket)]` puts it on the field of a time ordinal unless that field says otherwise. Put it
-/// on other time fields yourself: `chrono`, `time` and `jiff` would otherwise store text.
+/// `#[derive(Bucket)]` puts it on the field of a time ordinal unless that field says otherwise. On any
+/// other field, the derives refuse a time of `chrono`, `time` or `jiff` until it says how it is stored: by
+/// this, by [`own_date`](mod@own_date), or by a module of yours.
 pub mod bson_date {
     use serde::{Deserializer, Serializer};
 
@@ -157,5 +180,31 @@ pub mod bson_date {
         deserializer: D,
     ) -> Result<T, D::Error> {
         T::read(deserializer)
+    }
+}
+
+/// For `#[serde(with = "bucket_runtime::own_date")]`: stores a time as its crate's own serde code does, which
+/// is text in most cases.
+///
+/// Such values do not sort by time: "…00.5Z" comes before "…00Z". Take it where documents hold such texts
+/// already, and [`bson_date`](mod@bson_date) elsewhere.
+pub mod own_date {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::DateField;
+
+    /// Writes the time in its crate's form.
+    pub fn serialize<T: DateField + Serialize, S: Serializer>(
+        time: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.serialize(serializer)
+    }
+
+    /// Reads the time from its crate's form.
+    pub fn deserialize<'de, T: DateField + Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        T::deserialize(deserializer)
     }
 }
