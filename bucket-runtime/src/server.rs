@@ -130,6 +130,11 @@ impl Server {
             .is_some_and(|known| known.is_sharded())
     }
 
+    /// Whether a `mongos` may be answering: then a statement's error proves less.
+    pub(crate) fn may_be_sharded(&self) -> bool {
+        self.deployment.get().is_none_or(|known| known.is_sharded())
+    }
+
     /// Whether an update is known not to be carried out if its index was dropped meanwhile.
     pub(crate) fn breaks_off_before_writing(&self) -> bool {
         (self.deployment.get()).is_some_and(|known| known.breaks_off_before_writing())

@@ -74,10 +74,16 @@ pub(crate) fn is_unknown(error: &DriverError) -> bool {
         Code::InvalidOptions,
         Code::CommandNotSupported,
         Code::NotImplemented,
-        Code::FeatureNotSupported,
-        Code::Location40415,
+        Code::IDLUnknownField,
     ];
-    refusal(error).is_some_and(|refusal| codes.contains(&refusal.0) && !is_missing_hint(refusal))
+    refusal(error).is_some_and(|refusal| {
+        codes.contains(&refusal.0) && !is_missing_hint(refusal) || is_of_document_db(refusal)
+    })
+}
+
+/// Whether Amazon DocumentDB answers that it lacks a feature. Its number means something else on MongoDB.
+fn is_of_document_db((code, message): (Code, &str)) -> bool {
+    code == Code::SplitHorizonChange && message.to_lowercase().contains("not supported")
 }
 
 /// Whether a command's hint names an index that does not exist.

@@ -170,7 +170,7 @@ impl RetryableSession {
                 }
                 (Ok(reply), _) => return Ok(reply),
                 // What the first attempt may have stored may still be stored.
-                (Err(error), Some(before)) if !maybe_stored(&error) => return Err(before),
+                (Err(error), Some(before)) if !maybe_stored(&error, false) => return Err(before),
                 (Err(error), _) => return Err(error),
             }
         }
