@@ -7,7 +7,10 @@ use mongodb::{
     error::{BulkWriteError, Error as DriverError, ErrorKind, WriteError, WriteFailure},
 };
 
-use super::code::{refuses_command, refuses_statement};
+use super::{
+    code::{refuses_command, refuses_statement},
+    driver::TOO_MANY_TRANSACTIONS,
+};
 
 /// Whether a write that failed with this error may have been carried out anyway: yes, unless the error
 /// proves that it was not sent, was refused before it began, or was refused as a whole. A `mongos` proves
@@ -55,7 +58,11 @@ impl Evidence<'_> {
             | ErrorKind::Shutdown
             | ErrorKind::Transaction { .. } => true,
             ErrorKind::Command(error) => {
-                self.nothing_written || self.aborted || refuses_command(error.code)
+                let is_transaction_refused = error.code_name == TOO_MANY_TRANSACTIONS;
+                self.nothing_written
+                    || self.aborted
+                    || is_transaction_refused
+                    || refuses_command(error.code)
             }
             ErrorKind::Write(WriteFailure::WriteError(error)) => {
                 self.nothing_written || self.aborted || self.refuses_statement(error)
