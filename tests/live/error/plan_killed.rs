@@ -89,6 +89,10 @@ async fn a_write_is_sent_again_or_in_doubt() {
         fail_once(&on.db, &writes, doc! { "errorCode": QUERY_PLAN_KILLED }).await;
         match call(&on, 50).await {
             Ok(()) => println!("{name}: sent again"),
+            // From 8.2 on the server has not carried out such an update.
+            Err(error) if name == "append in a session" && !error.is_maybe_stored() => {
+                assert_eq!(items(&on.alone, &3).await, []);
+            }
             Err(error) => assert!(error.is_maybe_stored(), "{name}: {error}"),
         }
     }

@@ -32,7 +32,7 @@ async fn each_code_has_the_name_that_the_server_gives_it() {
         };
         let given = error.code_name.trim_start_matches("OBSOLETE_");
         // The list is newer than the server, which does not know each of them.
-        if given != format!("Location{number}") {
+        if !given.starts_with("Location") {
             assert_eq!(given, name, "{number}");
             compared += 1;
         }
