@@ -361,9 +361,11 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// its runs is that lost a race against them: at most for one transaction.
     ///
     /// If the program is killed, call this again: finished work stays. The run that was being rewritten
-    /// is locked until the server aborts its transaction (`transactionLifetimeLimitSeconds`, a minute).
-    /// A dropped future leaves some buckets rewritten and others not, and at worst no index; this call,
-    /// or opening the collection, creates it.
+    /// is locked until the server aborts its transaction (`transactionLifetimeLimitSeconds`, a minute by
+    /// default), and the next call waits for that. A dropped future leaves some buckets rewritten and
+    /// others not, and at worst no index: then appends are refused with
+    /// [`is_index_missing`](crate::Error::is_index_missing) until this call, or opening the collection,
+    /// creates it.
     ///
     /// Do not load (`append_many`, `import_flat`) meanwhile: whole buckets are planned before they are
     /// written, with the old size, and after a last bucket that may be another one by then. With `{#}`
@@ -423,7 +425,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// `{#}` and windows two more per hundred keys or windows, behind a `mongos` one for each). Where the
     /// server refuses that, since the items of one moment have filled earlier buckets, each new bucket takes
     /// up to three. Each transaction also records the progress in the collection `bucket_regroup`, so each
-    /// item is stored once. After a dropped future or a killed program, call it again, and it goes on there.
+    /// item is stored once. After a dropped future or a killed program, call it again, and it goes on there,
+    /// at the latest when the server aborts the transaction that was running
+    /// (`transactionLifetimeLimitSeconds`, a minute by default).
     /// To begin anew, drop the new collection. Needs a replica set (one member is enough) or a cluster, where
     /// an event is shown when every shard has written something later, as an idle one does after ten
     /// seconds (`periodicNoopIntervalSecs`); the call waits for some of them.

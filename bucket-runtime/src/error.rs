@@ -1,12 +1,12 @@
 //! The one error of this crate.
 
+mod advice;
 mod cases;
 mod cause;
 mod code;
 mod doubt;
 mod driver;
 mod kind;
-mod privilege;
 
 use std::{error::Error as StdError, fmt, sync::Arc};
 
@@ -21,7 +21,8 @@ pub(crate) use self::{
     doubt::maybe_stored,
     driver::{
         duplicate_index, is_aborted, is_broken_off, is_code, is_impossible_id, is_killed,
-        is_missing_index, is_repeatable, is_statement_error, is_unknown, refusal,
+        is_missing_index, is_repeatable, is_statement_error, is_too_many_transactions, is_unknown,
+        refusal,
     },
     kind::Kind,
 };
@@ -78,8 +79,12 @@ impl Error {
         Self::new(kind, collection).with_driver(error)
     }
 
-    /// An error of a write.
-    pub(crate) fn write(error: DriverError, collection: impl Into<String>) -> Self {
+    /// An error of a write, which maybe a `mongos` answered.
+    pub(crate) fn write(
+        error: DriverError,
+        collection: impl Into<String>,
+        behind_mongos: bool,
+    ) -> Self {
         let kind = match refusal(&error) {
             _ if is_too_long(&error) => Kind::TooLarge,
             Some((Code::DuplicateKey, _)) => Kind::Duplicate,
@@ -95,7 +100,7 @@ impl Error {
             _ => Kind::Driver,
         };
         let mut new = Self::new(kind, collection);
-        new.0.maybe_stored = maybe_stored(&error);
+        new.0.maybe_stored = maybe_stored(&error, behind_mongos);
         new.with_driver(error)
     }
 
@@ -106,9 +111,13 @@ impl Error {
     }
 
     /// An error of a write of many documents: those before the refused one may have changed.
-    pub(crate) fn write_of_many(error: DriverError, collection: impl Into<String>) -> Self {
+    pub(crate) fn write_of_many(
+        error: DriverError,
+        collection: impl Into<String>,
+        behind_mongos: bool,
+    ) -> Self {
         let was_begun = write_error(&error).is_some();
-        let new = Self::write(error, collection);
+        let new = Self::write(error, collection, behind_mongos);
         if was_begun { new.in_doubt() } else { new }
     }
 
@@ -242,13 +251,11 @@ impl fmt::Display for Error {
             write!(f, ", key {key}")?;
         }
         f.write_str(": ")?;
-        let lacking = match (kind, source) {
-            (Kind::Driver, Some(Source::Driver(error))) => privilege::needed(error),
-            _ => None,
-        };
-        match lacking {
-            Some(lacking) => write!(f, "{lacking}; grant it and repeat the call")?,
-            None => kind.explain(f, collection, *maybe_stored)?,
+        match (kind, source) {
+            (Kind::Driver, Some(Source::Driver(error))) if !maybe_stored => {
+                f.write_str(&advice::of(error))?;
+            }
+            _ => kind.explain(f, collection, *maybe_stored)?,
         }
         if *maybe_stored && !matches!(kind, Kind::Driver | Kind::Stopped) {
             f.write_str(" (it may have been carried out; check before you repeat it)")?;

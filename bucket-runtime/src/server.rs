@@ -29,10 +29,10 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 
-use self::{deployment::Deployment, retryable::RetryableSessions};
+use self::{call::Again, deployment::Deployment, retryable::RetryableSessions};
 use crate::{
     Error,
-    error::Kind,
+    error::{Kind, is_killed},
     protocol::{command::KeyScope, range::Range},
     server::cursor::DocumentCursor,
     value::element::whole,
@@ -48,6 +48,20 @@ macro_rules! with_session {
     };
 }
 use with_session;
+
+/// Carries out a read of the driver, which this closure builds, in the session if there is one.
+macro_rules! read_in_session {
+    ($server:expr, $action:expr, $session:expr) => {
+        match $session {
+            Some(session) => $server.ask($action().session(session)).await,
+            None => $server.read($action).await,
+        }
+    };
+}
+use read_in_session;
+
+/// How often a read is sent again at most, because the server ended its plan.
+const PLANS_KILLED: u32 = 3;
 
 /// A collection, and the requests that the runtime sends to it.
 #[derive(Debug, Clone)]
@@ -130,6 +144,11 @@ impl Server {
             .is_some_and(|known| known.is_sharded())
     }
 
+    /// Whether a `mongos` may be answering: then a statement's error proves less.
+    pub(crate) fn may_be_sharded(&self) -> bool {
+        self.deployment.get().is_none_or(|known| known.is_sharded())
+    }
+
     /// Whether an update is known not to be carried out if its index was dropped meanwhile.
     pub(crate) fn breaks_off_before_writing(&self) -> bool {
         (self.deployment.get()).is_some_and(|known| known.breaks_off_before_writing())
@@ -149,6 +168,23 @@ impl Server {
         self.collection.namespace().to_string()
     }
 
+    /// Sends the read that this closure builds; again, if the server ends its plan because an index was
+    /// dropped, or changed by the first array in it (QueryPlanKilled).
+    async fn read<T, A>(&self, action: impl Fn() -> A) -> Result<T, DriverError>
+    where
+        A: IntoFuture<Output = Result<T, DriverError>>,
+    {
+        for _ in 0..PLANS_KILLED {
+            match self.ask(action()).await {
+                Err(error) if is_killed(&error) => {
+                    call::again(Again::Interrupted);
+                }
+                answer => return answer,
+            }
+        }
+        self.ask(action()).await
+    }
+
     /// Finds documents.
     pub(crate) async fn find<'s, R>(
         &self,
@@ -159,23 +195,26 @@ impl Server {
     where
         R: DeserializeOwned,
     {
-        let mut action = self.collection.find(filter);
-        if let Some(sort) = range.sort {
-            action = action.sort(sort);
-        }
-        if let Some(projection) = range.projection {
-            action = action.projection(projection);
-        }
-        if range.skip > 0 {
-            action = action.skip(range.skip);
-        }
-        if let Some(limit) = range.limit {
-            action = action.limit(limit);
-        }
+        let action = || {
+            let mut action = self.collection.find(filter.clone());
+            if let Some(sort) = &range.sort {
+                action = action.sort(sort.clone());
+            }
+            if let Some(projection) = &range.projection {
+                action = action.projection(projection.clone());
+            }
+            if range.skip > 0 {
+                action = action.skip(range.skip);
+            }
+            if let Some(limit) = range.limit {
+                action = action.limit(limit);
+            }
+            action
+        };
         Ok(match session {
-            None => DocumentCursor::from(self.ask(action).await?.with_type()),
+            None => DocumentCursor::from(self.read(action).await?.with_type()),
             Some(session) => {
-                let cursor = self.ask(action.session(&mut *session)).await?;
+                let cursor = self.ask(action().session(&mut *session)).await?;
                 DocumentCursor::from((cursor.with_type(), session))
             }
         })
@@ -187,8 +226,8 @@ impl Server {
         filter: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<u64, DriverError> {
-        let action = self.collection.count_documents(filter);
-        with_session!(self, action, session)
+        let action = || self.collection.count_documents(filter.clone());
+        read_in_session!(self, action, session)
     }
 
     /// The field `items` of a pipeline's only result; 0 if there is no result.
@@ -211,11 +250,11 @@ impl Server {
         filter: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>, DriverError> {
-        let action = self
-            .collection
-            .find_one(filter)
-            .selection_criteria(primary());
-        with_session!(self, action, session)
+        let action = || {
+            let action = self.collection.find_one(filter.clone());
+            action.selection_criteria(primary())
+        };
+        read_in_session!(self, action, session)
     }
 
     /// These fields of one matching document; for a write, as the primary has it.
@@ -226,11 +265,15 @@ impl Server {
         for_a_write: bool,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>, DriverError> {
-        let mut action = self.collection.find_one(filter).projection(fields);
-        if for_a_write {
-            action = action.selection_criteria(primary());
-        }
-        with_session!(self, action, session)
+        let action = || {
+            let action = self.collection.find_one(filter.clone());
+            let action = action.projection(fields.clone());
+            match for_a_write {
+                true => action.selection_criteria(primary()),
+                false => action,
+            }
+        };
+        read_in_session!(self, action, session)
     }
 
     /// All results of a pipeline, which may sort on disk.
@@ -238,8 +281,12 @@ impl Server {
         &self,
         pipeline: impl IntoIterator<Item = Document>,
     ) -> Result<DocumentCursor<'static, R>, DriverError> {
-        let action = self.collection.aggregate(pipeline).allow_disk_use(true);
-        Ok(DocumentCursor::from(self.ask(action).await?.with_type()))
+        let pipeline = Vec::from_iter(pipeline);
+        let action = || {
+            let action = self.collection.aggregate(pipeline.clone());
+            action.allow_disk_use(true)
+        };
+        Ok(DocumentCursor::from(self.read(action).await?.with_type()))
     }
 }
 

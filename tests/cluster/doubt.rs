@@ -12,7 +12,9 @@ use bucket_testkit::Cluster;
 
 use crate::support::{Book, Timed, cluster, stored, timed};
 
-const FAILED_TO_SATISFY_READ_PREFERENCE: i32 = 133;
+/// What the shard answers in the end: FailedToSatisfyReadPreference, interruptions of a reshard and of a
+/// change of the version, other codes that say "not now", and one that does not exist.
+const CODES: [i32; 8] = [133, 453, 10_045_600, 91_331, 402, 412, 433, 54_321];
 
 /// The only shard, which can lose its answers.
 struct Shard {
@@ -21,17 +23,17 @@ struct Shard {
 
 impl Shard {
     /// The shard carries out the next write, and closes the connection instead of answering. When the
-    /// `mongos` repeats the command, the shard answers that there is no primary.
-    async fn lose_answers(&self) {
+    /// `mongos` repeats the command, the shard answers with this code.
+    async fn lose_answers(&self, code: i32) {
         let close = doc! { "closeConnection": true };
         self.configure("onPrimaryTransactionalWrite", doc! { "times": 1 }, close)
             .await;
-        let no_primary = doc! {
-            "errorCode": FAILED_TO_SATISFY_READ_PREFERENCE,
+        let not_now = doc! {
+            "errorCode": code,
             "failInternalCommands": true,
             "failCommands": ["insert", "update", "bulkWrite"],
         };
-        self.configure("failCommand", doc! { "skip": 1 }, no_primary)
+        self.configure("failCommand", doc! { "skip": 1 }, not_now)
             .await;
     }
 
@@ -52,8 +54,12 @@ impl Shard {
     }
 
     /// The error of a call whose answer is lost.
-    async fn error_of<T>(&self, call: impl IntoFuture<Output = Result<T, Error>>) -> Error {
-        self.lose_answers().await;
+    async fn error_of<T>(
+        &self,
+        code: i32,
+        call: impl IntoFuture<Output = Result<T, Error>>,
+    ) -> Error {
+        self.lose_answers(code).await;
         let answer = call.await;
         self.answer_again().await;
         answer.err().expect("the call was answered")
@@ -83,26 +89,32 @@ async fn what_a_shard_stores_without_an_answer_is_in_doubt() {
     let singly = Timed::buckets(&db).combine(false).await.unwrap();
     let combined = Timed::buckets(&db).await.unwrap();
     let books = Book::outliers(&db).await.unwrap();
-    let book = Book {
-        id: 1,
-        buyers: Vec::new(),
-    };
-    books.insert(&book).await.unwrap();
-
-    let mut errors = Vec::new();
-    errors.push(shard.error_of(singly.append(&timed(1, 0))).await);
-    errors.push(shard.error_of(combined.append(&timed(2, 1))).await);
-    let bulk = async {
-        let all = combined.append_many([timed(3, 2)]).await;
-        all.map_err(Error::from)
-    };
-    errors.push(shard.error_of(bulk).await);
-    assert_eq!(stored(&db, "timed", "items").await, [0, 1, 2]);
-
-    errors.push(shard.error_of(books.push(&1, 0)).await);
-    assert_eq!(stored(&db, "books", "buyers").await, [0]);
-
-    for error in errors {
-        assert!(error.is_maybe_stored(), "{error}");
+    for id in (0..).step_by(3).take(CODES.len()) {
+        let buyers = Vec::new();
+        books.insert(&Book { id, buyers }).await.unwrap();
     }
+
+    for (code, n) in CODES.into_iter().zip((0..).step_by(3)) {
+        let mut errors = Vec::new();
+        errors.push(shard.error_of(code, singly.append(&timed(1, n))).await);
+        errors.push(
+            shard
+                .error_of(code, combined.append(&timed(2, n + 1)))
+                .await,
+        );
+        let bulk = async {
+            let all = combined.append_many([timed(3, n + 2)]).await;
+            all.map_err(Error::from)
+        };
+        errors.push(shard.error_of(code, bulk).await);
+        let all = Vec::from_iter(0..n + 3);
+        assert_eq!(stored(&db, "timed", "items").await, all, "{code}");
+
+        errors.push(shard.error_of(code, books.push(&n, 0)).await);
+        let errors = errors.into_iter();
+        for error in errors.filter(|error| !error.is_maybe_stored()) {
+            panic!("{code}: {error}");
+        }
+    }
+    assert_eq!(stored(&db, "books", "buyers").await, [0; CODES.len()]);
 }

@@ -15,3 +15,4 @@ mod outliers;
 mod spread;
 mod support;
 mod targets;
+mod upheaval;

@@ -16,6 +16,8 @@ pub(crate) mod errors_stored;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod errors_text;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod plan_killed;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod standalone;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod unprivileged;

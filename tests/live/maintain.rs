@@ -8,6 +8,8 @@ pub(crate) mod change_capacity_busy;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod change_capacity_index;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod change_capacity_killed;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod change_capacity_reads;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod migrate;

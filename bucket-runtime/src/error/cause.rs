@@ -55,7 +55,7 @@ fn coded(name: Option<&str>, number: i32, message: &str) -> String {
 
 /// A text in one line, cut to a readable length, without parts that are meant for a log.
 pub(super) fn line(text: &str) -> String {
-    let text = without_dumps(text);
+    let text = without_command(&without_dumps(text));
     // The planner's errors hold the whole query, one line for each condition, and end with the cause.
     let text = match text.rsplit_once(" :: caused by :: ") {
         Some((before, cause)) if before.contains('\n') => cause,
@@ -69,6 +69,20 @@ pub(super) fn line(text: &str) -> String {
         line.push('…');
     }
     line
+}
+
+/// Removes the command, with the items in it, that the server repeats to a user who lacks a privilege. The
+/// command's name stays.
+fn without_command(text: &str) -> String {
+    const BEFORE: &str = "to execute command ";
+
+    match text.split_once(&format!("{BEFORE}{{ ")) {
+        Some((before, command)) => {
+            let name = command.split(':').next().unwrap_or_default();
+            format!("{before}{BEFORE}{name}")
+        }
+        None => text.to_owned(),
+    }
 }
 
 /// Removes the labels, sources and replies that the driver puts into its messages.
@@ -114,6 +128,20 @@ mod tests {
             line(cleared),
             "Connection pool for h:1 cleared because another operation failed with: Kind: I/O error: \
              reset; and more }"
+        );
+    }
+
+    #[test]
+    fn a_command_that_the_user_may_not_send_is_left_out() {
+        let message = "not authorized on shop to execute command { update: \"trades\", updates: [ { q: \
+                       { customerId: 123 }, u: { $push: { history: \"secret: 7\" } } } ] }";
+        assert_eq!(
+            line(message),
+            "not authorized on shop to execute command update"
+        );
+        assert_eq!(
+            line("command update requires authentication"),
+            "command update requires authentication"
         );
     }
 

@@ -22,9 +22,11 @@ pub(super) fn refuses_command(number: i32) -> bool {
 ///
 /// A server rolls back what a failed statement has changed, and reports an interrupted statement by
 /// failing the whole command. QueryPlanKilled is the exception. A `mongos` reports any error of the
-/// command that it sent to a shard as errors of the statements.
-pub(super) fn refuses_statement(number: i32) -> bool {
-    Code::of(number).is_none_or(|code| code.proof() != Unfinished)
+/// command that it sent to a shard as errors of the statements, so there a statement's error proves no
+/// more than a command's.
+pub(super) fn refuses_statement(number: i32, behind_mongos: bool) -> bool {
+    let is_unfinished = || Code::of(number).is_some_and(|code| code.proof() == Unfinished);
+    refuses_command(number) || !behind_mongos && !is_unfinished()
 }
 
 macro_rules! codes {
@@ -60,9 +62,10 @@ macro_rules! codes {
     };
 }
 
-// From the server's `error_codes.yml`: codes that refuse commands and documents, the categories for
-// interruptions, exceeded times, networks, shutdowns, lost primaries and cursors, and stale routes, and
-// whatever else this crate reacts to.
+// From the server's list (`error_codes.txt`): codes that refuse commands and documents, every code of the
+// categories for interruptions, retries, exceeded times, networks, shutdowns, lost primaries, overload,
+// stale routes, write concerns, cancellations, cursors, snapshots and closed connections, and whatever else
+// this crate reacts to.
 codes! {
     1 => InternalError: Unfinished,
     2 => BadValue: Refused,
@@ -81,6 +84,7 @@ codes! {
     27 => IndexNotFound: Refused,
     28 => PathNotViable: Refused,
     40 => ConflictingUpdateOperators: Refused,
+    43 => CursorNotFound: Unfinished,
     46 => LockBusy: Unfinished,
     48 => NamespaceExists: Refused,
     50 => MaxTimeMSExpired: Unfinished,
@@ -96,6 +100,7 @@ codes! {
     67 => CannotCreateIndex: Refused,
     72 => InvalidOptions: Refused,
     73 => InvalidNamespace: Refused,
+    75 => WriteConcernLegacyOK: Unfinished,
     79 => UnknownReplWriteConcern: Unfinished,
     85 => IndexOptionsConflict: Refused,
     86 => IndexKeySpecsConflict: Refused,
@@ -110,9 +115,11 @@ codes! {
     133 => FailedToSatisfyReadPreference: Unfinished,
     134 => ReadConcernMajorityNotAvailableYet: Unfinished,
     136 => CappedPositionLost: Unfinished,
+    146 => ExceededMemoryLimit: Neither,
     150 => StaleEpoch: Unfinished,
     166 => CommandNotSupportedOnView: Refused,
     171 => CannotIndexParallelArrays: Refused,
+    172 => TransportSessionClosed: Unfinished,
     175 => QueryPlanKilled: Unfinished,
     189 => PrimarySteppedDown: Unfinished,
     197 => InvalidIndexSpecificationOption: Refused,
@@ -121,20 +128,45 @@ codes! {
     225 => TransactionTooOld: Neither,
     237 => CursorKilled: Unfinished,
     238 => NotImplemented: Refused,
+    239 => SnapshotTooOld: Unfinished,
+    246 => SnapshotUnavailable: Unfinished,
     249 => StaleDbVersion: Unfinished,
+    250 => StaleChunkHistory: Unfinished,
     251 => NoSuchTransaction: Neither,
     262 => ExceededTimeLimit: Unfinished,
     263 => OperationNotSupportedInTransaction: Refused,
+    272 => MigrationConflict: Unfinished,
     279 => ClientDisconnect: Unfinished,
     280 => ChangeStreamFatalError: Neither,
+    281 => TransactionCoordinatorSteppingDown: Unfinished,
+    282 => TransactionCoordinatorReachedAbortDecision: Unfinished,
     286 => ChangeStreamHistoryLost: Neither,
     290 => TransactionExceededLifetimeLimitSeconds: Unfinished,
-    /// The answer of Amazon DocumentDB.
-    303 => FeatureNotSupported: Refused,
-    316 => PooledConnectionAcquisitionExceededTimeLimit: Unfinished,
+    292 => QueryExceededMemoryLimitNoDiskUseAllowed: Neither,
+    /// Amazon DocumentDB answers with this number where it lacks a feature.
+    303 => SplitHorizonChange: Unfinished,
+    310 => PeriodicJobIsStopped: Unfinished,
+    312 => OperationIsKilledAndDelisted: Unfinished,
+    314 => ObjectIsBusy: Unfinished,
     317 => ConnectionPoolExpired: Unfinished,
+    333 => ServiceExecutorInShutdown: Unfinished,
+    354 => LoadBalancerSupportMismatch: Unfinished,
     355 => InterruptedDueToStorageChange: Unfinished,
+    358 => InternalTransactionNotSupported: Unfinished,
+    372 => CloseConnectionForShutdownCommand: Unfinished,
+    382 => RemoteCommandExecutionError: Unfinished,
     384 => ConnectionError: Unfinished,
+    398 => StreamTerminated: Unfinished,
+    402 => ResourceExhausted: Unfinished,
+    406 => MigrationBlockingOperationCoordinatorCleaningUp: Unfinished,
+    407 => PooledConnectionAcquisitionExceededTimeLimit: Unfinished,
+    412 => UpdatesStillPending: Unfinished,
+    /// An overloaded server turns a command away, or a part of it.
+    433 => AdmissionQueueOverflow: Neither,
+    449 => RateLimitExceeded: Neither,
+    450 => PooledConnectionAcquisitionRejected: Neither,
+    453 => InterruptedDueToReshardingCriticalSection: Unfinished,
+    462 => IngressRequestRateLimitExceeded: Neither,
     9001 => SocketException: Unfinished,
     10003 => CannotGrowDocumentInCappedNamespace: Refused,
     10058 => LegacyNotPrimary: Unfinished,
@@ -153,27 +185,83 @@ codes! {
     17419 => Location17419: Refused,
     17420 => Location17420: Refused,
     /// A command lacks a required field, or has an unknown one.
-    40414 => Location40414: Refused,
-    40415 => Location40415: Refused,
+    40414 => IDLFailedToParse: Refused,
+    40415 => IDLUnknownField: Refused,
     46841 => ClientMarkedKilled: Unfinished,
+    50915 => BackupCursorOpenConflictWithCheckpoint: Unfinished,
+    91331 => RetriableRemoteCommandFailure: Unfinished,
+    10_045_600 => InterruptedDueToFCVChange: Unfinished,
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
+    /// The categories whose codes may all end a write in the middle.
+    const CATEGORIES: [&str; 15] = [
+        "CancellationError",
+        "CloseConnectionError",
+        "CursorInvalidatedError",
+        "ExceededTimeLimitError",
+        "Interruption",
+        "NeedRetargettingError",
+        "NetworkError",
+        "NetworkTimeoutError",
+        "NotPrimaryError",
+        "RetriableError",
+        "ShutdownError",
+        "SnapshotError",
+        "StaleShardVersionError",
+        "SystemOverloadedError",
+        "WriteConcernError",
+    ];
+
+    /// The rows of the server's list: number, name, categories.
+    fn listed() -> impl Iterator<Item = (i32, &'static str, Vec<&'static str>)> {
+        let rows = include_str!("error_codes.txt").lines();
+        rows.filter(|row| !row.starts_with('#')).map(|row| {
+            let mut words = row.split(' ');
+            let number = words.next().unwrap().parse().unwrap();
+            (number, words.next().unwrap(), words.collect())
+        })
+    }
+
     #[test]
-    fn an_unknown_code_refuses_a_statement_and_proves_nothing_of_a_command() {
-        assert!(refuses_statement(54_321) && !refuses_command(54_321));
+    fn each_code_that_may_end_a_write_in_the_middle_has_a_row_and_refuses_nothing() {
+        let mut met = BTreeSet::new();
+        for (number, name, categories) in listed() {
+            let code = Code::of(number).unwrap_or_else(|| panic!("{number} {name} has no row"));
+            assert_eq!(code.name(), name, "{number}");
+            if categories.iter().any(|of| CATEGORIES.contains(of)) {
+                assert!(!refuses_command(number), "{number} {name}");
+            }
+            met.extend(categories);
+        }
+        assert!(CATEGORIES.iter().all(|category| met.contains(category)));
+    }
+
+    #[test]
+    fn an_unknown_code_refuses_a_statement_on_a_mongod_and_proves_nothing_elsewhere() {
+        assert!(refuses_statement(54_321, false));
+        assert!(!refuses_statement(54_321, true) && !refuses_command(54_321));
+        // A shard may end a command in the middle with these.
+        assert!(refuses_statement(112, false) && !refuses_statement(112, true));
+        assert!(refuses_statement(11000, false) && refuses_statement(11000, true));
     }
 
     /// The codes in the specification of retryable writes, and those of interruptions.
     #[test]
     fn what_was_interrupted_is_refused_nowhere() {
         for code in [
-            6, 7, 50, 64, 89, 91, 175, 189, 262, 9001, 10107, 11600, 11601, 11602, 13435, 13436,
+            6, 7, 50, 64, 89, 91, 175, 189, 262, 453, 9001, 10107, 11600, 11601, 11602, 13435,
+            13436, 10_045_600,
         ] {
-            assert!(!refuses_statement(code) && !refuses_command(code), "{code}");
+            assert!(
+                !refuses_statement(code, false) && !refuses_command(code),
+                "{code}"
+            );
         }
     }
 }

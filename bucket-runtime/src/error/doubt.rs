@@ -4,15 +4,20 @@ use std::error::Error as _;
 
 use mongodb::{
     bson::RawDocument,
-    error::{BulkWriteError, Error as DriverError, ErrorKind, WriteFailure},
+    error::{BulkWriteError, Error as DriverError, ErrorKind, WriteError, WriteFailure},
 };
 
-use super::code::{refuses_command, refuses_statement};
+use super::{
+    code::{refuses_command, refuses_statement},
+    driver::TOO_MANY_TRANSACTIONS,
+};
 
 /// Whether a write that failed with this error may have been carried out anyway: yes, unless the error
-/// proves that it was not sent, was refused before it began, or was refused as a whole.
-pub(crate) fn maybe_stored(error: &DriverError) -> bool {
+/// proves that it was not sent, was refused before it began, or was refused as a whole. A `mongos` proves
+/// less than a `mongod`.
+pub(crate) fn maybe_stored(error: &DriverError, behind_mongos: bool) -> bool {
     let evidence = Evidence {
+        behind_mongos,
         nothing_written: error.contains_label("NoWritesPerformed"),
         // The server has aborted the command's transaction.
         aborted: error.contains_label(mongodb::error::TRANSIENT_TRANSACTION_ERROR),
@@ -27,6 +32,7 @@ pub(crate) fn maybe_stored(error: &DriverError) -> bool {
 /// What an error says in addition to its kind.
 #[derive(Debug, Default)]
 struct Evidence<'e> {
+    behind_mongos: bool,
     nothing_written: bool,
     aborted: bool,
     /// Whether the reply holds a write concern error.
@@ -52,10 +58,14 @@ impl Evidence<'_> {
             | ErrorKind::Shutdown
             | ErrorKind::Transaction { .. } => true,
             ErrorKind::Command(error) => {
-                self.nothing_written || self.aborted || refuses_command(error.code)
+                let is_transaction_refused = error.code_name == TOO_MANY_TRANSACTIONS;
+                self.nothing_written
+                    || self.aborted
+                    || is_transaction_refused
+                    || refuses_command(error.code)
             }
             ErrorKind::Write(WriteFailure::WriteError(error)) => {
-                self.nothing_written || self.aborted || refuses_statement(error.code)
+                self.nothing_written || self.aborted || self.refuses_statement(error)
             }
             ErrorKind::BulkWrite(error) => self.proves_refusal_of_all(error),
             _ => false,
@@ -64,14 +74,19 @@ impl Evidence<'_> {
 
     /// Whether the error proves that no statement of a bulk write was carried out.
     fn proves_refusal_of_all(&self, error: &BulkWriteError) -> bool {
-        let is_ended = |source| error.write_errors.is_empty() && !maybe_stored(source);
+        let is_ended =
+            |source| error.write_errors.is_empty() && !maybe_stored(source, self.behind_mongos);
         let is_refused = || {
             let mut errors = error.write_errors.values();
-            !error.write_errors.is_empty() && errors.all(|error| refuses_statement(error.code))
+            !error.write_errors.is_empty() && errors.all(|error| self.refuses_statement(error))
         };
         error.partial_result.is_none()
             && error.write_concern_errors.is_empty()
             && self.source.map_or_else(is_refused, is_ended)
+    }
+
+    fn refuses_statement(&self, error: &WriteError) -> bool {
+        refuses_statement(error.code, self.behind_mongos)
     }
 }
 
@@ -83,7 +98,7 @@ fn has_write_concern_error(reply: &RawDocument) -> bool {
 mod tests {
     use mongodb::{
         bson::{Bson, Deserializer, Document, doc, rawdoc},
-        error::{CommandError, InsertManyError, WriteConcernError, WriteError},
+        error::{CommandError, InsertManyError, WriteConcernError},
     };
     use serde::de::DeserializeOwned;
 
@@ -112,7 +127,7 @@ mod tests {
     }
 
     fn doubt(kind: ErrorKind) -> bool {
-        maybe_stored(&kind.into())
+        maybe_stored(&kind.into(), false)
     }
 
     /// Interruptions, lost primaries, exceeded times, networks.
@@ -137,6 +152,13 @@ mod tests {
         }
         for code in [2, 53, 66, 112, 121, 11000, 17419, 54_321] {
             assert!(!doubt(statement(code)), "{code}");
+        }
+        let behind_mongos = |code| maybe_stored(&statement(code).into(), true);
+        for code in UNFINISHED.into_iter().chain([112, 433, 453, 54_321]) {
+            assert!(behind_mongos(code), "{code}");
+        }
+        for code in [2, 53, 66, 121, 11000, 17419] {
+            assert!(!behind_mongos(code), "{code}");
         }
     }
 

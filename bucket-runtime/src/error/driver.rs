@@ -5,6 +5,9 @@ use mongodb::error::{Error as DriverError, ErrorKind, WriteError, WriteFailure};
 use super::code::Code;
 use crate::schema::{names::OPEN_INDEX, open_index::is_open_index};
 
+/// The name of a code that MongoDB 9.0 adds. Its number is not in the list of codes that this crate follows.
+pub(super) const TOO_MANY_TRANSACTIONS: &str = "TooManyOpenTransactions";
+
 /// Whether the driver refused to send a message of more than 48 MB, or to insert a document of more than
 /// 16 MB.
 pub(super) fn is_too_long(error: &DriverError) -> bool {
@@ -74,10 +77,16 @@ pub(crate) fn is_unknown(error: &DriverError) -> bool {
         Code::InvalidOptions,
         Code::CommandNotSupported,
         Code::NotImplemented,
-        Code::FeatureNotSupported,
-        Code::Location40415,
+        Code::IDLUnknownField,
     ];
-    refusal(error).is_some_and(|refusal| codes.contains(&refusal.0) && !is_missing_hint(refusal))
+    refusal(error).is_some_and(|refusal| {
+        codes.contains(&refusal.0) && !is_missing_hint(refusal) || is_of_document_db(refusal)
+    })
+}
+
+/// Whether Amazon DocumentDB answers that it lacks a feature. Its number means something else on MongoDB.
+fn is_of_document_db((code, message): (Code, &str)) -> bool {
+    code == Code::SplitHorizonChange && message.to_lowercase().contains("not supported")
 }
 
 /// Whether a command's hint names an index that does not exist.
@@ -131,10 +140,15 @@ pub(crate) fn is_missing_index(error: &DriverError) -> bool {
     refusal(error).is_some_and(is_missing_hint)
 }
 
-/// Whether a statement was interrupted because the index it used was dropped. Sending it again under its
-/// number tells whether it was carried out.
+/// Whether the server ended a statement's plan: an index was dropped, or changed by the first array in it.
+/// Sending the statement again under its number tells whether it was carried out.
 pub(crate) fn is_killed(error: &DriverError) -> bool {
-    refusal(error).is_some_and(is_broken_off)
+    is_code(error, Code::QueryPlanKilled)
+}
+
+/// Whether the server has too many open transactions to begin another one.
+pub(crate) fn is_too_many_transactions(error: &DriverError) -> bool {
+    matches!(&*error.kind, ErrorKind::Command(error) if error.code_name == TOO_MANY_TRANSACTIONS)
 }
 
 /// Whether the error is one after which the driver retries its own writes.

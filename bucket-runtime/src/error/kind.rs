@@ -129,15 +129,12 @@ impl Kind {
                 "the write failed but may have been carried out; check before you \
                  repeat it",
             ),
-            Self::Driver => f.write_str(
-                "the server refused the call or could not be reached; fix the cause and repeat the \
-                 call",
-            ),
+            Self::Driver => f.write_str("the call failed; fix the cause and repeat the call"),
             Self::Duplicate => f.write_str("a unique index of the collection refused the item"),
             Self::MissingIndex => write!(
                 f,
                 "the index `{OPEN_INDEX}` is missing; open the collection again with `buckets` to \
-                 create it"
+                 create it, or call `change_capacity` again if one was interrupted"
             ),
             Self::MissingIndexes(commands) => write!(
                 f,
@@ -196,7 +193,8 @@ impl Kind {
                 f,
                 "the index `{OPEN_INDEX}` cannot be created because a key has several open \
                  buckets; seal all but the newest of each key by setting `sealed` to the bucket's \
-                 own `_id`, as `Trade::repair(&db)` does for a struct `Trade`"
+                 own `_id`, as `Trade::repair(&db)` does for a struct `Trade`; if a \
+                 `change_capacity` was interrupted, call it again instead"
             ),
             Self::NotUnique => write!(
                 f,

@@ -2,7 +2,10 @@
 
 use std::marker::PhantomData;
 
-use mongodb::{Collection, IndexModel, bson::Document};
+use mongodb::{
+    Collection, IndexModel,
+    bson::{Document, doc},
+};
 
 use crate::{
     Bucket, Buckets, Error, Result,
@@ -76,7 +79,7 @@ impl<T: Bucket> OpenBuckets<T> {
     pub(crate) async fn execute(self) -> Result<Buckets<T>> {
         let server = Server::new(self.collection).tracing_keys(self.trace_keys);
         server.known_deployment().await?;
-        let indexes = check_indexes(&server, &T::SPEC).await?;
+        let indexes = needed(&server, &T::SPEC).await?;
         if !self.create {
             must_exist([(&server, &indexes.lacking[..])])?;
         }
@@ -150,6 +153,30 @@ fn guards(indexes: &Indexes, spec: &BucketSpec) -> Result<Vec<IndexModel>, Kind>
     let open = indexes::open(spec, indexes.index);
     let asked_for = indexes::asked_for(&indexes.found, spec, Needed::OnEachShard)?;
     Ok(std::iter::once(open).chain(asked_for).collect())
+}
+
+/// Checks the collection's indexes, and names the open index if it has to be created. Up to three round
+/// trips.
+///
+/// Where there are buckets, its name says the capacity: a `change_capacity` may have been killed after it
+/// dropped the last one, and a handle of another capacity may still know the plain name.
+pub(crate) async fn needed(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
+    let indexes = check_indexes(server, spec).await?;
+    if indexes.stored.is_some() {
+        return Ok(indexes);
+    }
+    let id = doc! { "_id": 1 };
+    let any = server.fields(Document::new(), id, true, None).await;
+    if any.map_err(|error| server.context().read(error))?.is_none() {
+        return Ok(indexes);
+    }
+    // Another program may have opened the collection meanwhile.
+    let mut indexes = check_indexes(server, spec).await?;
+    if indexes.stored.is_none() {
+        indexes.index = OpenIndex::changed_to(spec.capacity);
+        indexes.lacking[0] = indexes::open(spec, indexes.index);
+    }
+    Ok(indexes)
 }
 
 /// Checks the collection's indexes.

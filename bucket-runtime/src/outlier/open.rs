@@ -63,7 +63,7 @@ impl<T: Outlier> OpenOutliers<T> {
         if T::SPEC.total.is_some() {
             parents.needs_replica_set("#[outlier(total)]").await?;
         }
-        let of_extras = open::check_indexes(&extras, &Extra::<T>::SPEC).await;
+        let of_extras = open::needed(&extras, &Extra::<T>::SPEC).await;
         let mut of_extras = of_extras.map_err(Error::of_extras)?;
         let reference = indexes::reference(T::SPEC.reference);
         if !(of_extras.found.iter()).any(|index| index.keys == reference.keys) {

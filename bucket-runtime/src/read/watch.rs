@@ -19,7 +19,7 @@ use mongodb::{
 pub use self::token::WatchToken;
 use crate::{
     Bucket, Buckets, KeyRef, Result,
-    error::Kind,
+    error::{Code, Kind, is_code},
     read::{page::Page, reader::Reader},
     server::watch::Events,
 };
@@ -137,8 +137,19 @@ struct News<T> {
 
 impl<T: Bucket> News<T> {
     async fn next(reader: &Reader, events: &mut Events) -> Result<Self> {
-        let event = events.next().await;
-        let Some(event) = event.map_err(|error| reader.context().read(error))? else {
+        let fail = |error| reader.context().read(error);
+        let event = match events.next().await {
+            // The driver resumes after the errors that the server labels so. From 9.0 on an election may
+            // also end with this one.
+            Err(error) if is_code(&error, Code::InterruptedDueToReplStateChange) => {
+                let Reader { server, scope } = reader;
+                let resumed = server.watch(scope.ids(), events.token()).await;
+                *events = resumed.map_err(fail)?;
+                events.next().await
+            }
+            event => event,
+        };
+        let Some(event) = event.map_err(fail)? else {
             if !events.is_alive() {
                 return Err(reader.context().kind(Kind::Dropped));
             }

@@ -48,12 +48,18 @@ impl ErrorContext<'_> {
 
     /// An error of a write.
     pub(crate) fn write(self, error: DriverError) -> Error {
-        self.of_key(Error::write(error, self.server.name()))
+        let Self { server, .. } = self;
+        self.of_key(Error::write(error, server.name(), server.may_be_sharded()))
     }
 
     /// An error of a write of many documents: those before the refused one may have changed.
     pub(crate) fn write_of_many(self, error: DriverError) -> Error {
-        self.of_key(Error::write_of_many(error, self.server.name()))
+        let Self { server, .. } = self;
+        self.of_key(Error::write_of_many(
+            error,
+            server.name(),
+            server.may_be_sharded(),
+        ))
     }
 
     /// An error of a cursor.

@@ -20,17 +20,19 @@ impl Server {
         pipeline: Vec<Document>,
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<R>, DriverError> {
-        let action = (self.collection)
-            .aggregate(pipeline)
-            .selection_criteria(primary());
+        let action = || {
+            let action = self.collection.aggregate(pipeline.clone());
+            action.selection_criteria(primary())
+        };
         match session {
             // A transaction has its own read concern; elsewhere this one reads the latest state.
             None => {
-                let rows = self.ask(action.read_concern(ReadConcern::local())).await?;
+                let latest = || action().read_concern(ReadConcern::local());
+                let rows = self.read(latest).await?;
                 DocumentCursor::from(rows.with_type()).rest().await
             }
             Some(session) => {
-                let rows = self.ask(action.session(&mut *session)).await?;
+                let rows = self.ask(action().session(&mut *session)).await?;
                 DocumentCursor::from((rows.with_type(), session))
                     .rest()
                     .await

@@ -7,7 +7,7 @@ use mongodb::{
     options::{Hint, ReadConcern},
 };
 
-use super::{Server, cursor::DocumentCursor, primary, with_session};
+use super::{Server, cursor::DocumentCursor, primary, read_in_session};
 use crate::{
     protocol::{
         command::{IndexedScope, KeyScope, each_one},
@@ -30,15 +30,19 @@ impl Server {
         fields: Document,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>, DriverError> {
-        let action = (self.collection)
-            .find_one(filter)
-            .projection(fields)
-            .sort(doc! { "_id": -1 })
-            .selection_criteria(primary());
+        let action = || {
+            (self.collection.find_one(filter.clone()))
+                .projection(fields.clone())
+                .sort(doc! { "_id": -1 })
+                .selection_criteria(primary())
+        };
         match session {
-            Some(session) => self.ask(action.session(session)).await,
+            Some(session) => self.ask(action().session(session)).await,
             // A transaction has its own read concern; elsewhere this one reads the latest state.
-            None => self.ask(action.read_concern(ReadConcern::local())).await,
+            None => {
+                let latest = || action().read_concern(ReadConcern::local());
+                self.read(latest).await
+            }
         }
     }
 
@@ -60,12 +64,13 @@ impl Server {
         scope: &IndexedScope,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<OpenBucket>, DriverError> {
-        let action = (self.collection)
-            .find_one(scope.open_bucket_anywhere())
-            .hint(Hint::Name(scope.open.name.to_owned()))
-            .projection(filling(scope.spec))
-            .selection_criteria(primary());
-        let found = with_session!(self, action, session)?;
+        let action = || {
+            (self.collection.find_one(scope.open_bucket_anywhere()))
+                .hint(Hint::Name(scope.open.name.to_owned()))
+                .projection(filling(scope.spec))
+                .selection_criteria(primary())
+        };
+        let found = read_in_session!(self, action, session)?;
         Ok(found.map(|mut bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
             OpenBucket {
@@ -98,12 +103,17 @@ impl Server {
         let names = Vec::from_iter(spec.key_names().chain(spec.window_name()));
         let mut projection = each_one(names.iter().copied());
         projection.extend(filling(spec));
-        let action = (self.collection)
-            .find(IndexedScope::open_buckets_anywhere(scopes))
+        let action = || {
+            (self
+                .collection
+                .find(IndexedScope::open_buckets_anywhere(scopes)))
             .hint(Hint::Name(open.name.to_owned()))
-            .projection(projection)
-            .selection_criteria(primary());
-        let buckets = DocumentCursor::from(self.ask(action).await?).rest().await?;
+            .projection(projection.clone())
+            .selection_criteria(primary())
+        };
+        let buckets = DocumentCursor::from(self.read(action).await?)
+            .rest()
+            .await?;
         let opened = |bucket: Document| {
             let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
             let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);

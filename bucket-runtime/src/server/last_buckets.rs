@@ -98,17 +98,20 @@ impl Server {
         scopes: &[&IndexedScope],
         limit: usize,
     ) -> Result<Vec<String>, DriverError> {
-        let action = (self.collection)
-            .find(KeyScope::ids_of_any(scopes))
-            // Without it the server would plan each key's range by itself, which takes twice the time.
-            .hint(Hint::Name("_id_".to_owned()))
-            .projection(doc! { "_id": 1 })
-            .sort(doc! { "_id": -1 })
-            .limit(limit as i64)
-            .batch_size(limit as u32)
-            .selection_criteria(primary())
-            .read_concern(ReadConcern::local());
-        let ids = DocumentCursor::from(self.ask(action).await?).rest().await?;
+        let action = || {
+            (self.collection.find(KeyScope::ids_of_any(scopes)))
+                // Without it the server would plan each key's range by itself, which takes twice the time.
+                .hint(Hint::Name("_id_".to_owned()))
+                .projection(doc! { "_id": 1 })
+                .sort(doc! { "_id": -1 })
+                .limit(limit as i64)
+                .batch_size(limit as u32)
+                .selection_criteria(primary())
+                .read_concern(ReadConcern::local())
+        };
+        let ids = DocumentCursor::from(self.read(action).await?)
+            .rest()
+            .await?;
         let id = |document: Document| document.get_str("_id").unwrap_or_default().to_owned();
         Ok(ids.into_iter().map(id).collect())
     }
@@ -123,12 +126,13 @@ impl Server {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let action = (self.collection)
-            .find(doc! { "_id": { "$in": ids } })
-            .projection(fill::filling_of_last(spec))
-            .selection_criteria(primary())
-            .read_concern(ReadConcern::local());
-        DocumentCursor::from(self.ask(action).await?).rest().await
+        let action = || {
+            (self.collection.find(doc! { "_id": { "$in": ids.clone() } }))
+                .projection(fill::filling_of_last(spec))
+                .selection_criteria(primary())
+                .read_concern(ReadConcern::local())
+        };
+        DocumentCursor::from(self.read(action).await?).rest().await
     }
 }
 

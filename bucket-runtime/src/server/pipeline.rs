@@ -19,14 +19,18 @@ impl Server {
         hint: Option<&'static str>,
         session: Option<&'s mut ClientSession>,
     ) -> Result<DocumentCursor<'s, R>, DriverError> {
-        let mut action = self.collection.aggregate(pipeline);
-        if let Some(hint) = hint {
-            action = action.hint(Hint::Name(hint.to_owned()));
-        }
+        let pipeline = Vec::from_iter(pipeline);
+        let action = || {
+            let action = self.collection.aggregate(pipeline.clone());
+            match hint {
+                Some(hint) => action.hint(Hint::Name(hint.to_owned())),
+                None => action,
+            }
+        };
         Ok(match session {
-            None => DocumentCursor::from(self.ask(action).await?.with_type()),
+            None => DocumentCursor::from(self.read(action).await?.with_type()),
             Some(session) => {
-                let cursor = self.ask(action.session(&mut *session)).await?;
+                let cursor = self.ask(action().session(&mut *session)).await?;
                 DocumentCursor::from((cursor.with_type(), session))
             }
         })
@@ -37,10 +41,12 @@ impl Server {
         &self,
         pipeline: impl IntoIterator<Item = Document>,
     ) -> Result<DocumentCursor<'static, R>, DriverError> {
-        let action = (self.collection.aggregate(pipeline))
-            .allow_disk_use(true)
-            .selection_criteria(primary());
-        Ok(DocumentCursor::from(self.ask(action).await?.with_type()))
+        let pipeline = Vec::from_iter(pipeline);
+        let action = || {
+            let action = self.collection.aggregate(pipeline.clone());
+            (action.allow_disk_use(true)).selection_criteria(primary())
+        };
+        Ok(DocumentCursor::from(self.read(action).await?.with_type()))
     }
 
     /// All results of a pipeline, for pipelines with few results.
@@ -69,13 +75,15 @@ impl Server {
         pipeline: [Document; 2],
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<Bson>, DriverError> {
-        let action = (self.collection.aggregate(pipeline))
-            .hint(Hint::Name(UNIQUE_INDEX.to_owned()))
-            .selection_criteria(primary());
+        let action = || {
+            (self.collection.aggregate(pipeline.clone()))
+                .hint(Hint::Name(UNIQUE_INDEX.to_owned()))
+                .selection_criteria(primary())
+        };
         let rows = match session {
-            None => DocumentCursor::<Document>::from(self.ask(action).await?),
+            None => DocumentCursor::<Document>::from(self.read(action).await?),
             Some(session) => {
-                let cursor = self.ask(action.session(&mut *session)).await?;
+                let cursor = self.ask(action().session(&mut *session)).await?;
                 DocumentCursor::from((cursor, session))
             }
         };

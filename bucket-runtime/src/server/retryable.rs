@@ -24,7 +24,7 @@ use super::{
     many::Results,
 };
 use crate::{
-    error::{Code, is_repeatable, maybe_stored, refusal},
+    error::{Code, is_killed, is_repeatable, maybe_stored, refusal},
     protocol::command::Update,
 };
 
@@ -32,7 +32,7 @@ use crate::{
 /// still be on its way to the server, with a number that the server does not know yet.
 const GAP: i64 = 100;
 
-/// How often a command is sent again at most if its index is dropped, created, and dropped again.
+/// How often a command is sent again at most because the server ended its plan.
 const BROKEN_OFF: u32 = 10;
 
 /// Our own sessions that wait for their next command.
@@ -162,15 +162,16 @@ impl RetryableSession {
                     first = Some(ErrorKind::from(std::io::ErrorKind::Interrupted).into());
                     call::again(Again::Interrupted);
                 }
-                // The statements that were not carried out will report that the index is missing.
-                (Ok(reply), before) if reply.is_broken_off() && broken_off < BROKEN_OFF => {
+                // The number tells which statements were carried out. The others are, or report that the
+                // index is missing.
+                (sent, before) if is_broken_off(&sent) && broken_off < BROKEN_OFF => {
                     broken_off += 1;
                     call::again(Again::NoIndex);
                     first = before;
                 }
                 (Ok(reply), _) => return Ok(reply),
                 // What the first attempt may have stored may still be stored.
-                (Err(error), Some(before)) if !maybe_stored(&error) => return Err(before),
+                (Err(error), Some(before)) if !maybe_stored(&error, false) => return Err(before),
                 (Err(error), _) => return Err(error),
             }
         }
@@ -185,6 +186,14 @@ impl RetryableSession {
         self.session.abort_transaction().await?;
         self.number += 1;
         Ok(())
+    }
+}
+
+/// Whether the server ended the plan of the command or of one of its statements.
+fn is_broken_off(sent: &Result<Reply, DriverError>) -> bool {
+    match sent {
+        Ok(reply) => reply.is_broken_off(),
+        Err(error) => is_killed(error),
     }
 }
 

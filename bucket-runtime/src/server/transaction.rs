@@ -8,7 +8,7 @@ use tokio::{task::JoinError, time::Instant};
 
 use crate::{
     Result,
-    error::{Kind, duplicate_index, is_aborted},
+    error::{Kind, duplicate_index, is_aborted, is_too_many_transactions},
     schema::names::OPEN_INDEX,
     server::{
         Server,
@@ -99,7 +99,7 @@ async fn until_done<A: Attempt>(
             return Err(error);
         };
         let lost = matches!(duplicate_index(driver), Some(OPEN_INDEX | "_id_"));
-        let again = lost || is_aborted(driver);
+        let again = lost || is_aborted(driver) || is_too_many_transactions(driver);
         if !again || Instant::now() > end {
             return Err(error);
         }

@@ -137,3 +137,18 @@ async fn a_parent_that_the_validator_refuses_names_the_code(db: Live) {
     let names = ["books, key \"1\": ", "DocumentValidationFailure (121): "];
     assert_names(&error, &names);
 }
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_from_one_that_refuses() {
+    let nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200";
+    let client = bucket_runtime::mongodb::Client::with_uri_str(nowhere).await;
+    let error = Mark::buckets(&client.unwrap().database("nowhere"))
+        .await
+        .unwrap_err();
+    assert_readable(&error.to_string());
+    assert!(
+        error.to_string().contains("could not be reached"),
+        "{error}"
+    );
+    assert!(!error.to_string().contains("refused the call"), "{error}");
+}

@@ -440,3 +440,67 @@ async fn each_call_works_with_the_privileges_of_the_guide_and_names_the_one_it_l
     fs::remove_dir_all(&folder).unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// The server repeats the refused command, items included, in its answer to a user who lacks a privilege.
+#[tokio::test]
+async fn an_error_says_what_to_do_about_a_user_and_holds_no_item() {
+    if is_cluster().await {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("bucket-tests-user-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (server, root) = server(&folder).await;
+    prepare(&root, "shop", true).await;
+    let admin = root.database("admin");
+    let reads = doc! { "role": "read", "db": "shop" };
+    let user = doc! { "createUser": "user", "pwd": "user", "roles": [reads] };
+    admin.run_command(user).await.unwrap();
+
+    let db = login(&server, "user").await.database("shop");
+    let visits = Visit::buckets(&db).await.unwrap();
+    let mut secret = visit(77);
+    secret.seconds = 424_242;
+    let many = visits.append_many([secret.clone()]).await.unwrap_err();
+    let books = Book::outliers(&db).await.unwrap();
+    let errors = [
+        visits.append(&secret).await.unwrap_err(),
+        many.into_failed().remove(0).error,
+        books.push(&1, "424242").await.unwrap_err(),
+    ];
+    for error in errors {
+        assert!(
+            error.is_unauthorized() && !error.is_maybe_stored(),
+            "{error}"
+        );
+        for text in [
+            format!("{error}"),
+            format!("{error:?}"),
+            format!("{error:#?}"),
+        ] {
+            assert!(text.contains("lacks a privilege"), "{text}");
+            assert!(!text.contains("424242") && !text.contains('{'), "{text}");
+        }
+    }
+
+    let nobody = server.database("shop").await.unwrap();
+    let error = Visit::buckets(&nobody).await.unwrap_err();
+    assert!(error.is_unauthorized(), "{error}");
+    assert!(
+        error.to_string().contains("the client names none"),
+        "{error}"
+    );
+
+    let mut options = ClientOptions::parse(server.uri()).await.unwrap();
+    let wrong = Credential::builder();
+    let wrong = wrong
+        .username("user".to_owned())
+        .password("wrong".to_owned());
+    options.credential = Some(wrong.source("admin".to_owned()).build());
+    let wrong = Client::with_options(options).unwrap().database("shop");
+    let error = Visit::buckets(&wrong).await.unwrap_err();
+    assert!(
+        error.to_string().contains("the user or the password"),
+        "{error}"
+    );
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -8,7 +8,7 @@ use mongodb::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::{Code, is_broken_off},
+    error::Code,
     server::{
         Server,
         many::{Results, results},
@@ -81,12 +81,9 @@ impl Reply {
         (self.error_labels.iter()).any(|label| label == "RetryableWriteError")
     }
 
-    /// Whether a statement was interrupted, and may have been carried out.
+    /// Whether the server ended the plan of a statement, which may have been carried out.
     pub(super) fn is_broken_off(&self) -> bool {
-        let is = |refused: &Refused| {
-            let code = Code::of(refused.error.code);
-            code.is_some_and(|code| is_broken_off((code, &refused.error.message)))
-        };
+        let is = |refused: &Refused| refused.error.code == Code::QueryPlanKilled as i32;
         self.write_errors.iter().any(is)
     }
 

@@ -154,7 +154,7 @@ impl<T: Bucket> Load<T> {
                 take_back(keys, at, chunk, chunks);
             }
             // It must not be sent again.
-            _ if maybe_stored(&error) => {
+            _ if maybe_stored(&error, self.engine.server.may_be_sharded()) => {
                 let error = self.failed(error).with_key(&keys[at].scope.label());
                 self.refused(chunk.held, &error);
                 self.give_up(&error);

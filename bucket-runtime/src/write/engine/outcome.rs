@@ -56,8 +56,8 @@ impl Engine {
         if is_impossible_id(error) {
             return Answer::MustNotOpen;
         }
-        let was_dropped = is_killed(error) && self.server.breaks_off_before_writing();
-        if was_dropped || is_missing_index(error) {
+        let was_killed = is_killed(error) && self.server.breaks_off_before_writing();
+        if was_killed || is_missing_index(error) {
             return Answer::NoIndex;
         }
         match duplicate_index(error) {
