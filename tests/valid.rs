@@ -70,6 +70,7 @@ fixtures! {
         numbered
         only_keys
         optional_times
+        own_dates
         owned_bounds
         part
         private_types
