@@ -90,7 +90,7 @@ impl fmt::Display for OutlierProblem {
                 "O1: the total of parent {parent} is {total}, but it has {items} items; `repair` \
                  corrects it"
             ),
-            Self::Extras(BucketProblem::OverFull { bucket, items }) => write!(
+            Self::Extras(BucketProblem::OverFull { bucket, items, .. }) => write!(
                 f,
                 "O4: extras document {bucket} holds {items} items, more than extras_capacity; push them \
                  again and delete it"
@@ -99,12 +99,13 @@ impl fmt::Display for OutlierProblem {
                 bucket,
                 place,
                 error,
+                ..
             }) => write!(
                 f,
                 "O1: item {place} (from 0) of extras document {bucket} cannot be read: {error}; correct \
                  it, or take it out"
             ),
-            Self::Extras(BucketProblem::ForeignId { bucket }) => write!(
+            Self::Extras(BucketProblem::ForeignId { bucket, .. }) => write!(
                 f,
                 "O4: extras document {bucket} has a count, but not the id of a page, so it may block \
                  pushes; push its items again and delete it"

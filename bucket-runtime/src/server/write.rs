@@ -111,10 +111,10 @@ impl Server {
         filter: Document,
         pipeline: Vec<Document>,
         session: Option<&mut ClientSession>,
-    ) -> Result<bool, DriverError> {
+    ) -> Result<u64, DriverError> {
         let action = self.collection.update_many(filter, pipeline);
         let result = with_session!(self, action, session)?;
-        Ok(result.modified_count > 0)
+        Ok(result.modified_count)
     }
 
     /// Deletes all matching documents; returns how many.
