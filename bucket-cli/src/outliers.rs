@@ -54,8 +54,8 @@ impl<T: Outlier> Target for OutlierTarget<T> {
     ) -> BoxFuture<'c, bucket_runtime::Result<Vec<String>>> {
         Box::pin(async move {
             let problems = match repair {
-                true => T::repair(db).await?,
-                false => T::verify(db).await?,
+                true => T::repair(db).await?.left,
+                false => T::verify(db).await?.problems,
             };
             Ok(problems.iter().map(ToString::to_string).collect())
         })

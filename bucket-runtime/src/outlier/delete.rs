@@ -133,7 +133,7 @@ impl Collections {
             .parents
             .update_many(filter, pipeline, session.as_deref_mut())
             .await;
-        let from_parent = pulled.map_err(|error| self.context_of(scope).write(error))?;
+        let from_parent = pulled.map_err(|error| self.context_of(scope).write(error))? > 0;
         let (filter, pipeline) = scope.pull_extras(value);
         let pulled = (self.extras.server)
             .update_many(filter, pipeline, session)
@@ -142,7 +142,7 @@ impl Collections {
             let error = self.context_of(scope).write_of_many(error);
             after(from_parent, error)
         })?;
-        Ok(from_parent || from_extras)
+        Ok(from_parent || from_extras > 0)
     }
 
     /// The parent first: without it no writer opens another extras page.

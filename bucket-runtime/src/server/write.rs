@@ -105,16 +105,16 @@ impl Server {
         self.ask(action).await.map(drop)
     }
 
-    /// Carries out an update pipeline on all matching documents; returns whether it changed any.
+    /// Carries out an update pipeline on all matching documents; returns how many it changed.
     pub(crate) async fn update_many(
         &self,
         filter: Document,
         pipeline: Vec<Document>,
         session: Option<&mut ClientSession>,
-    ) -> Result<bool, DriverError> {
+    ) -> Result<u64, DriverError> {
         let action = self.collection.update_many(filter, pipeline);
         let result = with_session!(self, action, session)?;
-        Ok(result.modified_count > 0)
+        Ok(result.modified_count)
     }
 
     /// Deletes all matching documents; returns how many.

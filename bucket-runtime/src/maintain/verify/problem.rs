@@ -1,6 +1,6 @@
 //! Problems that break a guarantee, and how to solve them.
 
-use std::fmt;
+use std::{fmt, slice};
 
 use mongodb::bson::Bson;
 
@@ -78,6 +78,78 @@ pub enum BucketProblem {
         /// The stored name of the field.
         field: &'static str,
     },
+}
+
+impl BucketProblem {
+    /// The kind as one word: the name of the variant.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::SeveralOpen { .. } => "SeveralOpen",
+            Self::WrongCount { .. } => "WrongCount",
+            Self::OverFull { .. } => "OverFull",
+            Self::ForeignId { .. } => "ForeignId",
+            Self::WrongSeal { .. } => "WrongSeal",
+            Self::NoArray { .. } => "NoArray",
+            Self::NoKey { .. } => "NoKey",
+            Self::IncompleteRollup { .. } => "IncompleteRollup",
+            Self::Unreadable { .. } => "Unreadable",
+            Self::Twins { .. } => "Twins",
+        }
+    }
+
+    /// The `_id`s of the documents that it concerns.
+    pub fn ids(&self) -> &[Bson] {
+        match self {
+            Self::SeveralOpen { buckets, .. } => buckets,
+            Self::WrongCount { bucket, .. }
+            | Self::OverFull { bucket, .. }
+            | Self::ForeignId { bucket, .. }
+            | Self::WrongSeal { bucket, .. }
+            | Self::NoArray { bucket, .. }
+            | Self::NoKey { bucket, .. }
+            | Self::IncompleteRollup { bucket, .. }
+            | Self::Unreadable { bucket, .. }
+            | Self::Twins { bucket, .. } => slice::from_ref(bucket),
+        }
+    }
+
+    /// The key as readable text, where the problem names it.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::SeveralOpen { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Whether [`repair`](crate::Bucket::repair) solves it.
+    pub fn is_repairable(&self) -> bool {
+        matches!(
+            self,
+            Self::SeveralOpen { .. } | Self::WrongCount { .. } | Self::WrongSeal { .. }
+        )
+    }
+
+    /// What [`repair`](crate::Bucket::repair) does about it, such as "seals all but the newest"; otherwise
+    /// what to do, such as "`change_capacity` splits it".
+    pub fn remedy(&self) -> String {
+        let remedy = match self {
+            Self::SeveralOpen { .. } => "seals all but the newest",
+            Self::WrongCount { .. } => "corrects it",
+            Self::WrongSeal { .. } => "sets it",
+            Self::OverFull { .. } => "`change_capacity` splits it",
+            Self::ForeignId { .. } => {
+                "append its items again and delete it, or move it to another collection"
+            }
+            Self::NoArray { .. } => "move the document to another collection",
+            Self::NoKey { .. } => "set the field, or move the document to another collection",
+            Self::IncompleteRollup { .. } => {
+                "move its items into another collection with `append_stream`"
+            }
+            Self::Unreadable { .. } => "correct it, or remove it with `remove_item(…).as_stored()`",
+            Self::Twins { .. } => "`remove_item` removes one of them",
+        };
+        remedy.to_owned()
+    }
 }
 
 impl fmt::Display for BucketProblem {
