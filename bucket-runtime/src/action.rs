@@ -15,8 +15,8 @@ use crate::{
         verify::{RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        Advice, ExtrasStream, FindStream, Outlier, OutlierPart, OutlierProblem, Outliers, Parent,
-        PushManyError, SplitProgress, ValueStream,
+        Advice, ExtrasStream, FindStream, Outlier, OutlierPart, Outliers, Parent, PushManyError,
+        RepairedOutliers, SplitProgress, ValueStream, VerifiedOutliers,
     },
     read::{
         items::{ItemPage, ItemStream},
@@ -154,8 +154,8 @@ actions! {
     remove: 'c ['c] Remove<'c> => Result<bool>;
     delete: 'c ['c] Delete<'c> => Result<bool>;
     split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
-    verify: 'static [T: Outlier] VerifyOutliers<T> => Result<Vec<OutlierProblem>>;
-    repair: 'static [T: Outlier] RepairOutliers<T> => Result<Vec<OutlierProblem>>;
+    verify: 'static [T: Outlier] VerifyOutliers<T> => Result<VerifiedOutliers>;
+    repair: 'static [T: Outlier] RepairOutliers<T> => Result<RepairedOutliers>;
     advise: 'static [] Advise => Result<Advice>;
 }
 

@@ -91,7 +91,8 @@ pub use crate::{
     },
     outlier::{
         Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, OutlierPart,
-        OutlierProblem, Outliers, Parent, ParentFilter, PushManyError, SplitProgress, ValueStream,
+        OutlierProblem, Outliers, Parent, ParentFilter, PushManyError, RepairedOutliers,
+        SplitProgress, ValueStream, VerifiedOutliers,
     },
     part::BucketPart,
     protocol::{

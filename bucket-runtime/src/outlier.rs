@@ -39,7 +39,7 @@ pub use self::{
     read::{CountValues, Find, Get, GetAll, Parent},
     split::{SplitExisting, SplitProgress},
     stream::{Extras, ExtrasPage, ExtrasStream, FindStream, ValueStream, Values},
-    verify::{OutlierProblem, RepairOutliers, VerifyOutliers},
+    verify::{OutlierProblem, RepairOutliers, RepairedOutliers, VerifiedOutliers, VerifyOutliers},
 };
 use crate::{
     Bucket,
@@ -224,20 +224,24 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         OpenOutliers::new(parents.clone_with_type(), extras.clone_with_type())
     }
 
-    /// Lists what breaks O2 to O4 in the struct's two collections, and items of extras that cannot be
-    /// read. The collections need not open: extras of which a parent has two open documents do not.
+    /// Lists what breaks O2 to O4 in the struct's two collections, and what the struct cannot read: parents
+    /// and items, each as a problem of its own. It also counts what it has read. The collections need not
+    /// open: extras of which a parent has two open documents do not.
     ///
-    /// It scans the parents and reads all extras, as the primary has them. Writers may be active; each
-    /// problem existed at one moment.
+    /// It reads all parents and all extras, as the primary has them, in bounded memory. Writers may be
+    /// active; each problem existed at one moment.
     ///
     /// # Errors
     ///
-    /// Those of [`outliers`](Self::outliers) about indexes, or the driver's.
+    /// Those of [`outliers`](Self::outliers) about indexes, or the driver's. Nothing that is stored is an
+    /// error.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, mongodb::Database};
     /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
-    /// for problem in Book::verify(&db).await? {
+    /// let verified = Book::verify(&db).await?;
+    /// println!("{} parents, {} items", verified.parents, verified.items);
+    /// for problem in verified.problems {
     ///     println!("{problem}");
     /// }
     /// # Ok(())
@@ -259,16 +263,31 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         VerifyOutliers::new(parents.clone_with_type(), extras.clone_with_type())
     }
 
-    /// Repairs what [`verify`](Self::verify) finds where that needs no guessing, and returns the remaining
-    /// problems: it repairs the extras as [`Bucket::repair`](crate::Bucket::repair) does, splits parents
-    /// that are too large, sets missing flags, and deletes extras whose parent is gone.
+    /// Repairs what [`verify`](Self::verify) finds where that needs no guessing: it repairs the extras as
+    /// [`Bucket::repair`](crate::Bucket::repair) does, splits parents that are too large, sets missing
+    /// flags and corrects totals. It says how many problems of each kind it solved, and which are left.
+    ///
+    /// It deletes extras whose parent is gone only with
+    /// [`delete_orphans`](crate::action::RepairOutliers::delete_orphans), and no other item ever.
     ///
     /// Writers may be active, and repeating the call does no harm. Splitting takes transactions, so it
-    /// needs a replica set or a sharded cluster.
+    /// needs a replica set or a sharded cluster. After a dropped future some problems are solved.
     ///
     /// # Errors
     ///
-    /// Those of [`verify`](Self::verify).
+    /// Those of [`verify`](Self::verify), and the driver's about a write.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, mongodb::Database};
+    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
+    /// let result = Book::repair(&db).await?;
+    /// println!("{:?}", result.repaired); // {"NoFlag": 2, "TooLarge": 1}
+    /// for problem in result.left {
+    ///     println!("{problem}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     fn repair(db: &Database) -> RepairOutliers<Self> {
         Self::repair_in(
             db.collection::<Self>(Self::SPEC.collection),

@@ -25,6 +25,8 @@ type Failure = Box<dyn StdError + Send + Sync>;
 pub struct Test {
     server: &'static Server,
     database: String,
+    /// The client of all fixtures, since a session works only with the client that started it.
+    client: OnceCell<Client>,
 }
 
 impl Test {
@@ -90,10 +92,12 @@ pub trait Fixture: Sized {
 }
 
 /// A client for this test alone, since clients work only in the runtime that
-/// created them.
+/// created them. All fixtures of the test share it, so its sessions work with
+/// the test's [`Database`].
 impl Fixture for Client {
     async fn set_up(test: &Test) -> Result<Self, Failure> {
-        Ok(test.server.client().await?)
+        let client = test.client.get_or_try_init(|| test.server.client());
+        Ok(client.await?.clone())
     }
 }
 
@@ -107,7 +111,7 @@ impl Fixture for &'static Server {
 /// The test's own database, which is empty.
 impl Fixture for Database {
     async fn set_up(test: &Test) -> Result<Self, Failure> {
-        Ok(test.server.database(&test.database).await?)
+        Ok(Client::set_up(test).await?.database(&test.database))
     }
 }
 
@@ -178,6 +182,7 @@ pub fn run<Fixtures>(
         let test = Test {
             server,
             database: database(name),
+            client: OnceCell::new(),
         };
         let kept = Kept(&test);
         let failure = function.run(&test).await;
@@ -214,7 +219,9 @@ struct Kept<'t>(&'t Test);
 
 impl Drop for Kept<'_> {
     fn drop(&mut self) {
-        let Test { server, database } = self.0;
+        let Test {
+            server, database, ..
+        } = self.0;
         let until = match server.is_throw_away() {
             true => ", which ends with the tests; with MONGODB_URI they stay",
             false => "",

@@ -36,6 +36,23 @@ async fn a_database_is_empty_and_that_of_the_other_fixtures(
 }
 
 #[bucket_testkit::test]
+async fn a_transaction_of_the_client_is_one_of_the_database(
+    pets: Pets,
+    db: Database,
+    client: Client,
+) -> Outcome {
+    let mut session = client.start_session().await?;
+    session.start_transaction().await?;
+    for collection in [&pets.0, &db.collection("pets")] {
+        let cat = doc! { "legs": 4 };
+        collection.insert_one(cat).session(&mut session).await?;
+    }
+    session.abort_transaction().await?;
+    assert_eq!(pets.0.count_documents(doc! {}).await?, 1);
+    Ok(())
+}
+
+#[bucket_testkit::test]
 async fn a_test_may_take_nothing() {}
 
 #[bucket_testkit::test(multi_thread)]

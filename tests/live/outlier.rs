@@ -44,3 +44,5 @@ pub(crate) mod validators;
 pub(crate) mod verify;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod verify_all;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod verify_unreadable;

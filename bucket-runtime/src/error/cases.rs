@@ -4,9 +4,10 @@ use super::{Code, Kind, is_code};
 use crate::Error;
 
 impl Error {
-    /// Whether the parent does not exist. Nothing was stored.
+    /// Whether the parent does not exist. Nothing was stored; or another call deleted the parent meanwhile,
+    /// together with what this call had stored.
     pub fn is_not_found(&self) -> bool {
-        self.0.kind == Kind::NoParent
+        matches!(self.0.kind, Kind::NoParent | Kind::ParentDeleted)
     }
 
     /// Whether a unique index of your own refused the item.
@@ -95,6 +96,7 @@ impl Error {
         matches!(
             self.0.kind,
             Kind::Deserialize(_)
+                | Kind::UnreadableParent(_)
                 | Kind::ForeignId(_)
                 | Kind::OtherItems(_)
                 | Kind::FlatDocument(_)

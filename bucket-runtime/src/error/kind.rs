@@ -46,8 +46,10 @@ pub(crate) enum Kind {
     Collation,
     /// The item cannot be written as BSON.
     Serialize,
-    /// A stored document cannot be read: its id.
+    /// A stored document cannot be read: its id, as the shell writes it.
     Deserialize(String),
+    /// A parent cannot be read: its id, as the shell writes it.
+    UnreadableParent(String),
     /// The item's time is past the width of its ordinal.
     TimeOutOfRange(String),
     /// The ids of this moment or this key are used up.
@@ -75,6 +77,8 @@ pub(crate) enum Kind {
     TooLong(TooLong),
     /// The parent does not exist.
     NoParent,
+    /// The parent was deleted during the call, with the items that the call had stored.
+    ParentDeleted,
     /// Other writers were faster, this many times.
     Contended(u32),
     /// The task that was sending the items has ended.
@@ -240,9 +244,14 @@ impl Kind {
             Self::Deserialize(id) => {
                 write!(
                     f,
-                    "the document with _id {id:?} is not a bucket of this struct"
+                    "the document with _id {id} is not a bucket of this struct"
                 )
             }
+            Self::UnreadableParent(id) => write!(
+                f,
+                "the parent with _id {id} is not one of this struct; correct it (`verify` lists all \
+                 such parents)"
+            ),
             Self::TimeOutOfRange(time) => write!(
                 f,
                 "the time {time} has more digits than an id can hold; correct the item"
@@ -302,6 +311,10 @@ impl Kind {
             ),
             Self::NoParent => f.write_str(
                 "the parent does not exist, so nothing was stored; insert it, then push",
+            ),
+            Self::ParentDeleted => f.write_str(
+                "the parent was deleted during the call, together with the items that the call had \
+                 stored; insert it again with all of its items if it should exist",
             ),
             Self::NameTaken { name, view: true } => write!(
                 f,

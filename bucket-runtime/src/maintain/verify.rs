@@ -95,6 +95,13 @@ pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier 
     }
 }
 
+/// Whether the collection exists: then it has the index on `_id`.
+pub(crate) async fn exists(server: &Server) -> Result<bool> {
+    let indexes = server.indexes().await;
+    let indexes = indexes.map_err(|error| server.context().read(error))?;
+    Ok(!indexes.is_empty())
+}
+
 /// The key with these stored values, or the index of the first unreadable field.
 fn parts<T: Bucket>(values: Vec<Bson>) -> Result<Vec<KeyPart>, usize> {
     T::Key::from_values(values).map(|key| T::Key::parts(key.borrowed()))

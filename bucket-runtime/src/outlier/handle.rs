@@ -17,6 +17,7 @@ use crate::{
         spec::{BucketSpec, OutlierSpec},
     },
     server::Server,
+    value::shell::shell,
     write::engine::Engine,
 };
 
@@ -83,7 +84,7 @@ impl<T: Outlier> Outliers<T> {
     /// The parent with this stored id; an error if the id does not have the struct's type.
     pub(crate) fn scope_of(&self, id: &Bson) -> Result<ParentScope> {
         let read = T::Id::from_bson(id.clone()).map(|id| self.scope(id.borrowed()));
-        let unreadable = || Kind::Deserialize(id.to_string());
+        let unreadable = || Kind::UnreadableParent(shell(id));
         read.ok_or_else(|| self.collections.parents.context().kind(unreadable()))
     }
 

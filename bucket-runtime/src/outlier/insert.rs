@@ -27,8 +27,9 @@ impl<T: Outlier> Outliers<T> {
     /// [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
     /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error
     /// among the extras leaves the parent with the first of its items:
-    /// [`stored`](crate::Error::stored) says how many, and the others can be pushed. A dropped future also
-    /// leaves a first part of the items.
+    /// [`stored`](crate::Error::stored) says how many, and the others can be pushed;
+    /// [`is_not_found`](crate::Error::is_not_found) says that another call has deleted the parent meanwhile,
+    /// with these items. A dropped future also leaves a first part of the items.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
@@ -119,8 +120,10 @@ impl Collections {
         let inserted = self.parents.insert(parent, session.as_deref_mut()).await;
         inserted.map_err(|error| self.context_of(scope).write(error))?;
         let all = rest.len();
-        self.extend(scope, &mut rest, session)
-            .await
-            .map_err(|error| error.with_stored(kept + all - rest.len()))
+        let extended = self.extend(scope, &mut rest, session).await;
+        extended.map_err(|error| match error.is(&Kind::NoParent) {
+            true => error.known_as(Kind::ParentDeleted),
+            false => error.with_stored(kept + all - rest.len()),
+        })
     }
 }

@@ -47,7 +47,8 @@ impl<T: Outlier> Outliers<T> {
     /// # Errors
     ///
     /// [`PushManyError`](crate::PushManyError) returns the items that were not stored; those before them
-    /// are stored. Otherwise like [`push`](Self::push).
+    /// are stored, unless the error [`is_not_found`](Error::is_not_found): another call has then deleted
+    /// them with the parent. Otherwise like [`push`](Self::push).
     pub fn push_many<I: Into<T::Item>>(
         &self,
         id: IdRef<'_, T>,
@@ -210,8 +211,12 @@ impl Collections {
         let rest = elements.split_off(fit);
         let pushed = self.push_fitting(scope, elements, session).await;
         elements.extend(rest);
-        call::items(all - elements.len());
-        pushed?;
+        let stored = all - elements.len();
+        call::items(stored);
+        pushed.map_err(|error| match error.is(&Kind::NoParent) && stored > 0 {
+            true => error.known_as(Kind::ParentDeleted),
+            false => error,
+        })?;
         misfit.map_or(Ok(()), Err)
     }
 

@@ -138,7 +138,7 @@ pub(crate) async fn next_parent<P: DeserializeOwned>(
             has_extras,
         })),
         Err(CursorError::Decode(row, error)) => {
-            let fail = |error| collections.parents.context().unreadable(&row, error);
+            let fail = |error| collections.parents.context().unreadable_parent(&row, error);
             Ok(Some(Parent {
                 document: (reading.sift)(&row, error, tell, &fail)?,
                 has_extras: flag(&row),

@@ -1,15 +1,17 @@
 //! Parents with items that cannot be read.
 
 use mongodb::{
-    bson::{Document, RawDocument},
+    bson::{RawBsonRef, RawDocument, RawDocumentBuf},
     error::Error as DriverError,
 };
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::Outlier;
 use crate::{
     Error, Result,
     value::{
         bytes,
+        element::raw,
         unreadable::{Tell, Unreadable, read_value, report},
     },
 };
@@ -22,24 +24,68 @@ pub(crate) fn sift_parent<T: Outlier>(
     tell: Option<&mut Tell<'_>>,
     fail: &dyn Fn(DriverError) -> Error,
 ) -> Result<T> {
-    let items = T::SPEC.items;
-    let (Some(tell), Ok(mut parent)) = (tell, bytes::read::<Document>(row.as_bytes())) else {
+    let Some(tell) = tell else {
         return Err(fail(error));
     };
-    let mut unreadable = Vec::new();
-    if let Ok(array) = parent.get_array_mut(items) {
-        let mut place = 0;
-        array.retain(|value| {
-            let read = read_value::<T::Item>(value);
-            let is_readable = read.is_ok();
-            unreadable.extend(read.err().map(|error| Unreadable { place, error }));
-            place += 1;
-            is_readable
-        });
-    }
-    let parent = bytes::write(&parent).map_err(DriverError::custom);
-    let parent = parent.and_then(|parent| bytes::read::<T>(&parent));
+    let (parent, unreadable) = sift(row);
     let parent = parent.map_err(fail)?;
-    report(items, unreadable, tell, fail);
+    report(T::SPEC.items, unreadable, tell, fail);
     Ok(parent)
+}
+
+/// The parent without its unreadable items, and these.
+pub(crate) fn sift<T: Outlier>(row: &RawDocument) -> (Result<T, DriverError>, Vec<Unreadable>) {
+    let mut unreadable = Vec::new();
+    let Some(items) = items(row, T::SPEC.items) else {
+        return (bytes::read(row.as_bytes()), unreadable);
+    };
+    let mut readable = Vec::new();
+    for (place, item) in (0..).zip(items) {
+        match read_value::<T::Item>(item) {
+            Ok(_) => readable.push(item),
+            Err(error) => unreadable.push(Unreadable { place, error }),
+        }
+    }
+    let parent = with(row, T::SPEC.items, readable);
+    (
+        parent.and_then(|parent| bytes::read(parent.as_bytes())),
+        unreadable,
+    )
+}
+
+/// The items in an array of a document; `None` if this is not an array.
+pub(crate) fn items<'r>(row: &'r RawDocument, name: &str) -> Option<Vec<RawBsonRef<'r>>> {
+    match row.get(name) {
+        Ok(Some(RawBsonRef::Array(items))) => items.into_iter().collect::<Result<_, _>>().ok(),
+        _ => None,
+    }
+}
+
+/// A document with another value in this field.
+pub(crate) fn with<V: Serialize>(
+    row: &RawDocument,
+    name: &str,
+    value: V,
+) -> Result<RawDocumentBuf, DriverError> {
+    raw(&With { row, name, value }).map_err(DriverError::custom)
+}
+
+struct With<'r, V> {
+    row: &'r RawDocument,
+    name: &'r str,
+    value: V,
+}
+
+impl<V: Serialize> Serialize for With<'_, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        for field in self.row {
+            let (name, value) = field.map_err(serde::ser::Error::custom)?;
+            if name != self.name {
+                fields.serialize_entry(name, &value)?;
+            }
+        }
+        fields.serialize_entry(self.name, &self.value)?;
+        fields.end()
+    }
 }

@@ -1,118 +1,51 @@
-//! Verifies what is stored against O2 to O5, and repairs whatever needs no guessing.
+//! Verifies what is stored against O1 to O5, and repairs whatever needs no guessing.
 
-use std::{fmt, marker::PhantomData};
+mod extras;
+mod mend;
+mod parents;
+mod problem;
+
+use std::{collections::BTreeMap, marker::PhantomData};
 
 use mongodb::{
     Collection,
-    bson::{Bson, Document, doc},
+    bson::{Bson, Document, RawDocument, doc},
 };
 
-use super::{
-    collections::Collections,
-    command::{self, array_length},
-    handle::Outliers,
-    split,
-};
+pub use self::problem::OutlierProblem;
+use super::{command, handle::Outliers};
 use crate::{
     Error, Result,
-    maintain::verify::{BucketProblem, Verifier, verifier},
+    error::Kind,
+    maintain::verify::{Verifier, exists, verifier},
     outlier::{Outlier, extra::Extra},
     schema::spec::OutlierSpec,
+    value::element::whole,
     write::engine::Engine,
 };
 
-/// A problem that breaks a guarantee.
-#[derive(Debug, Clone, PartialEq)]
+/// The result of a verification; see [`Outlier::verify`](crate::Outlier::verify).
+#[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub enum OutlierProblem {
-    /// O2: a parent holds more items than the threshold, or takes more bytes than `max_bytes` although
-    /// some items could move.
-    TooLarge {
-        /// The parent's `_id`.
-        parent: Bson,
-        /// How many items it holds.
-        items: u64,
-    },
-    /// O3: a parent without a flag has extras, so no read returns them.
-    NoFlag {
-        /// The parent's `_id`.
-        parent: Bson,
-    },
-    /// O3: there are extras of a parent that does not exist: a delete raced with a push.
-    NoParent {
-        /// The `_id` of the deleted parent.
-        parent: Bson,
-        /// How many extras documents there are.
-        documents: u64,
-    },
-    /// O1: the total of a parent (`#[outlier(total)]`) is not the number of its items, extras included:
-    /// another program wrote some.
-    WrongTotal {
-        /// The parent's `_id`.
-        parent: Bson,
-        /// The stored total; `Null` if there is none.
-        total: Bson,
-        /// How many items it has.
-        items: u64,
-    },
-    /// O4: what breaks a guarantee in an extras document, which is a bucket; or an item of it that cannot
-    /// be read.
-    Extras(BucketProblem),
+pub struct VerifiedOutliers {
+    /// How many parents there are.
+    pub parents: u64,
+    /// How many extras documents there are.
+    pub extras: u64,
+    /// How many items there are, in parents and extras.
+    pub items: u64,
+    /// Each problem that was found.
+    pub problems: Vec<OutlierProblem>,
 }
 
-impl fmt::Display for OutlierProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge { parent, items } => {
-                write!(
-                    f,
-                    "O2: parent {parent} with {items} items exceeds the threshold or `max_bytes`; \
-                     `repair` splits it"
-                )
-            }
-            Self::NoFlag { parent } => write!(
-                f,
-                "O3: parent {parent} has extras but no flag; `repair` sets it"
-            ),
-            Self::NoParent { parent, documents } => {
-                write!(
-                    f,
-                    "O3: {documents} extras documents belong to parent {parent}, which does not \
-                     exist; `repair` deletes them"
-                )
-            }
-            Self::WrongTotal {
-                parent,
-                total,
-                items,
-            } => write!(
-                f,
-                "O1: the total of parent {parent} is {total}, but it has {items} items; `repair` \
-                 corrects it"
-            ),
-            Self::Extras(BucketProblem::OverFull { bucket, items, .. }) => write!(
-                f,
-                "O4: extras document {bucket} holds {items} items, more than extras_capacity; push them \
-                 again and delete it"
-            ),
-            Self::Extras(BucketProblem::Unreadable {
-                bucket,
-                place,
-                error,
-                ..
-            }) => write!(
-                f,
-                "O1: item {place} (from 0) of extras document {bucket} cannot be read: {error}; correct \
-                 it, or take it out"
-            ),
-            Self::Extras(BucketProblem::ForeignId { bucket, .. }) => write!(
-                f,
-                "O4: extras document {bucket} has a count, but not the id of a page, so it may block \
-                 pushes; push its items again and delete it"
-            ),
-            Self::Extras(problem) => write!(f, "O4, in the extras: {problem}"),
-        }
-    }
+/// The result of a repair; see [`Outlier::repair`](crate::Outlier::repair).
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RepairedOutliers {
+    /// How many problems it solved, by their [`kind`](OutlierProblem::kind).
+    pub repaired: BTreeMap<&'static str, u64>,
+    /// The problems that are left.
+    pub left: Vec<OutlierProblem>,
 }
 
 /// Builder of a verification: await it; see [`Outlier::verify`](crate::Outlier::verify).
@@ -124,28 +57,59 @@ impl<T: Outlier> VerifyOutliers<T> {
         Self(Unopened::new(parents, extras))
     }
 
-    pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
-        self.0.check().await?.problems().await
+    pub(crate) async fn execute(self) -> Result<VerifiedOutliers> {
+        self.0.check().await?.verify().await
     }
 }
 
 /// Builder of a repair: await it; see [`Outlier::repair`](crate::Outlier::repair).
 #[must_use = "nothing is repaired until this is awaited"]
-pub struct RepairOutliers<T>(Unopened<T>);
+pub struct RepairOutliers<T> {
+    unopened: Unopened<T>,
+    delete_orphans: bool,
+}
 
 impl<T: Outlier> RepairOutliers<T> {
     pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
-        Self(Unopened::new(parents, extras))
+        Self {
+            unopened: Unopened::new(parents, extras),
+            delete_orphans: false,
+        }
     }
 
-    pub(crate) async fn execute(self) -> Result<Vec<OutlierProblem>> {
-        let checked = self.0.check().await?;
+    /// Whether to delete the extras of parents that do not exist
+    /// ([`NoParent`](OutlierProblem::NoParent)), with their items. The default is `false`: they stay, and
+    /// are among the problems that are left. A parent that is inserted again gets them back with the next
+    /// repair.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, mongodb::Database};
+    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
+    /// let result = Book::repair(&db).delete_orphans(true).await?;
+    /// println!("{:?}", result.repaired); // {"NoParent": 1}
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn delete_orphans(mut self, delete: bool) -> Self {
+        self.delete_orphans = delete;
+        self
+    }
+
+    pub(crate) async fn execute(self) -> Result<RepairedOutliers> {
+        let checked = self.unopened.check().await?;
         // A parent can be split once its extras are in order.
-        checked.extras.repair().await?;
-        for problem in checked.of_parents().await? {
-            mend(&checked.outliers, &problem).await?;
+        let mut repaired = checked.extras.repair().await?;
+        for problem in checked.verify_parents().await?.problems {
+            match checked.mend(&problem, self.delete_orphans).await {
+                Ok(true) => *repaired.entry(problem.kind()).or_default() += 1,
+                Ok(false) => {}
+                // Something foreign is in the way, which is left as a problem of its own.
+                Err(error) if error.is_deserialize() => {}
+                Err(error) => return Err(error),
+            }
         }
-        checked.problems().await
+        let left = checked.verify().await?.problems;
+        Ok(RepairedOutliers { repaired, left })
     }
 }
 
@@ -169,11 +133,15 @@ impl<T: Outlier> Unopened<T> {
         }
     }
 
-    /// An error if an index of the extras differs from the struct.
+    /// An error if neither collection exists, or if an index of the extras differs from the struct.
     async fn check(self) -> Result<Checked<T>> {
         let server = self.extras.server.clone();
         let parents = server.beside(self.parents);
         parents.called_for(None);
+        // The parents' collection exists from its first parent on, that of the extras once it is opened.
+        if !exists(&parents).await? && !exists(&server).await? {
+            return Err(parents.context().kind(Kind::NoCollection));
+        }
         let index = self.extras.check_indexes().await;
         let index = index.map_err(Error::of_extras)?;
         Ok(Checked {
@@ -193,17 +161,26 @@ impl<T: Outlier> Checked<T> {
     /// The spec as a `static`, which promotion alone does not give in generic code.
     const SPEC: &'static OutlierSpec = &T::SPEC;
 
-    async fn problems(&self) -> Result<Vec<OutlierProblem>> {
-        let mut problems = self.of_parents().await?;
-        let of_extras = self.extras.problems().await?;
-        problems.extend(of_extras.into_iter().map(OutlierProblem::Extras));
-        Ok(problems)
+    async fn verify(&self) -> Result<VerifiedOutliers> {
+        let mut verified = self.verify_parents().await?;
+        let of_buckets = self.extras.problems().await?;
+        let of_buckets = of_buckets.into_iter().map(OutlierProblem::Extras);
+        verified.problems.extend(of_buckets);
+        let extras = &self.extras.server;
+        let uncounted = extras::without_count::<T>(extras).await?;
+        verified.problems.extend(uncounted);
+        extras::count(extras, Self::SPEC, &mut verified).await?;
+        Ok(verified)
     }
 
-    async fn of_parents(&self) -> Result<Vec<OutlierProblem>> {
-        let mut problems = of_parents(self.outliers.collections(), Self::SPEC).await?;
-        problems.extend(self.wrong_totals().await?);
-        Ok(problems)
+    /// The problems of parents, and of extras that concern parents.
+    async fn verify_parents(&self) -> Result<VerifiedOutliers> {
+        let mut verified = VerifiedOutliers::default();
+        parents::read(&self.outliers, &mut verified).await?;
+        let of_flags = extras::without_flag::<T>(self.outliers.collections()).await?;
+        verified.problems.extend(of_flags);
+        verified.problems.extend(self.wrong_totals().await?);
+        Ok(verified)
     }
 
     /// Each suspicious parent is counted again in a transaction: an item may have been pushed between the
@@ -214,14 +191,14 @@ impl<T: Outlier> Checked<T> {
             return Ok(Vec::new());
         };
         let extras = collections.extras.server.collection().name();
-        let found = (collections.parents)
-            .aggregate::<Document>(command::wrong_totals(Self::SPEC, extras, total), None);
-        let found = found.await;
-        let found = found.map_err(|error| collections.parents.context().read(error))?;
+        let suspicious = command::wrong_totals(Self::SPEC, extras, total);
         let mut problems = Vec::new();
-        for mut found in found {
-            let parent = found.remove("_id").unwrap_or(Bson::Null);
-            let scope = self.outliers.scope_of(&parent)?;
+        for row in extras::rows(&collections.parents, suspicious).await? {
+            let parent = id_of(&row);
+            // A parent with a foreign id is another kind of problem.
+            let Ok(scope) = self.outliers.scope_of(&parent) else {
+                continue;
+            };
             if let Some((total, items)) = collections.recount(&scope, total, false).await? {
                 problems.push(OutlierProblem::WrongTotal {
                     parent,
@@ -234,102 +211,14 @@ impl<T: Outlier> Checked<T> {
     }
 }
 
-async fn of_parents(collections: &Collections, spec: &OutlierSpec) -> Result<Vec<OutlierProblem>> {
-    let of_parents = |error| collections.parents.context().read(error);
-    let extras = &collections.extras.server;
-    let of_extras = |error| extras.context().read(error);
-    let too_large = collections
-        .parents
-        .aggregate::<Document>(too_large(spec), None)
-        .await
-        .map_err(of_parents)?;
-    let parents = collections.parents.collection().name();
-    let lonely = extras
-        .aggregate(without_flag(spec, parents), None)
-        .await
-        .map_err(of_extras)?;
-
-    let id = |found: &Document| found.get("_id").cloned().unwrap_or(Bson::Null);
-    let n = |found: &Document| {
-        let n = found
-            .get("n")
-            .and_then(crate::value::element::whole)
-            .unwrap_or(0);
-        u64::try_from(n).unwrap_or(0)
-    };
-    let mut problems = Vec::new();
-    problems.extend(too_large.iter().map(|found| OutlierProblem::TooLarge {
-        parent: id(found),
-        items: n(found),
-    }));
-    problems.extend(
-        lonely
-            .iter()
-            .map(|found: &Document| match found.get_array("parent") {
-                Ok(parent) if parent.is_empty() => OutlierProblem::NoParent {
-                    parent: id(found),
-                    documents: n(found),
-                },
-                _ => OutlierProblem::NoFlag { parent: id(found) },
-            }),
-    );
-    Ok(problems)
+fn id_of(row: &RawDocument) -> Bson {
+    let id = row.get("_id").ok().flatten();
+    let id = id.and_then(|id| Bson::try_from(id).ok());
+    id.unwrap_or(Bson::Null)
 }
 
-async fn mend<T: Outlier>(outliers: &Outliers<T>, problem: &OutlierProblem) -> Result<()> {
-    let collections = outliers.collections();
-    match problem {
-        OutlierProblem::TooLarge { parent, .. } => {
-            split::split(collections, &outliers.scope_of(parent)?).await?;
-        }
-        OutlierProblem::NoFlag { parent } => {
-            let scope = outliers.scope_of(parent)?;
-            let flagged = collections.parents.modify(scope.set_flag(), None).await;
-            flagged.map_err(|error| collections.context_of(&scope).write(error))?;
-        }
-        OutlierProblem::NoParent { parent, .. } => {
-            let scope = outliers.scope_of(parent)?;
-            // The id may have been inserted again since the verification.
-            if collections.state(&scope, true, None).await?.is_none() {
-                let deleted = collections
-                    .extras
-                    .server
-                    .delete_many(scope.all_extras(), None)
-                    .await;
-                deleted.map_err(|error| collections.context_of(&scope).write_of_many(error))?;
-            }
-        }
-        OutlierProblem::WrongTotal { parent, .. } => {
-            let scope = outliers.scope_of(parent)?;
-            if let Some(total) = scope.spec.total {
-                collections.recount(&scope, total, true).await?;
-            }
-        }
-        // The extras were repaired before.
-        OutlierProblem::Extras(_) => {}
-    }
-    Ok(())
-}
-
-/// O2: parents that are too large, and how many items they hold.
-fn too_large(spec: &OutlierSpec) -> Vec<Document> {
-    vec![
-        doc! { "$match": command::too_large(spec) },
-        doc! { "$project": { "n": array_length(spec.items) } },
-    ]
-}
-
-/// O3: the parents with extras that have no flag, or do not exist.
-fn without_flag(spec: &OutlierSpec, parents: &str) -> Vec<Document> {
-    vec![
-        doc! { "$group": { "_id": format!("${}", spec.reference), "n": { "$sum": 1 } } },
-        doc! { "$lookup": {
-            "from": parents,
-            "localField": "_id",
-            "foreignField": "_id",
-            "pipeline": [{ "$project": { "_id": 0, "flag": format!("${}", spec.flag) } }],
-            "as": "parent",
-        } },
-        doc! { "$match": { "parent.flag": { "$ne": true } } },
-    ]
+fn number(row: &RawDocument, name: &str) -> u64 {
+    let number = row.get(name).ok().flatten();
+    let number = number.and_then(|number| whole(&Bson::try_from(number).ok()?));
+    number.and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
 }

@@ -70,6 +70,12 @@ impl ErrorContext<'_> {
             .with_driver(error)
     }
 
+    /// The struct cannot read this parent.
+    pub(crate) fn unreadable_parent(self, row: &RawDocument, error: DriverError) -> Error {
+        self.kind(Kind::UnreadableParent(cursor::id(row)))
+            .with_driver(error)
+    }
+
     fn of_key(self, error: Error) -> Error {
         match self.scope {
             Some(scope) => error.with_key(&scope.label()),

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use self::prefetch::Prefetch;
 use super::call::Calls;
+use crate::value::shell::shell;
 
 /// A cursor, with or without a session.
 pub(crate) struct DocumentCursor<'s, R> {
@@ -127,12 +128,9 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
     }
 }
 
-/// A row's `_id` as readable text.
+/// A row's `_id` as the shell writes it.
 pub(crate) fn id(row: &RawDocument) -> String {
     let id = row.get("_id").ok().flatten();
-    match id.and_then(|id| Bson::try_from(id).ok()) {
-        Some(Bson::String(text)) => text,
-        Some(other) => other.to_string(),
-        None => "missing".to_owned(),
-    }
+    let id = id.and_then(|id| Bson::try_from(id).ok());
+    id.map_or_else(|| "missing".to_owned(), |id| shell(&id))
 }

@@ -105,7 +105,7 @@ impl Server {
         self.ask(action).await.map(drop)
     }
 
-    /// Carries out an update pipeline on all matching documents; returns whether it changed any.
+    /// Carries out an update pipeline on all matching documents; returns how many it changed.
     pub(crate) async fn update_many(
         &self,
         filter: Document,

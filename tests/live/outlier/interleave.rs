@@ -152,6 +152,7 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_m
             let expected = OutlierProblem::NoParent {
                 parent: Bson::Int64(7),
                 documents: 1,
+                items: 1,
             };
             assert_eq!(verify(&plain).await.unwrap(), vec![expected; orphans]);
             assert_eq!(repair(&plain).await.unwrap(), []);

@@ -61,12 +61,15 @@ pub(crate) async fn fresh<T: Outlier>(db: &Database) -> Outliers<T> {
 
 /// The problems that `verify` finds in the two collections.
 pub(crate) async fn verify<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {
-    T::verify_in(of.collection().clone(), of.extras_collection().clone()).await
+    let verified = T::verify_in(of.collection().clone(), of.extras_collection().clone()).await;
+    verified.map(|verified| verified.problems)
 }
 
-/// The problems that are left after a repair.
+/// The problems that are left after a repair that also deletes extras without a parent.
 pub(crate) async fn repair<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {
-    T::repair_in(of.collection().clone(), of.extras_collection().clone()).await
+    let repair = T::repair_in(of.collection().clone(), of.extras_collection().clone());
+    let repaired = repair.delete_orphans(true).await;
+    repaired.map(|repaired| repaired.left)
 }
 
 /// One parent, as the raw driver reads it.

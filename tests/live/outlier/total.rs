@@ -17,12 +17,15 @@ use bucket_runtime::{
         error::Error,
     },
 };
-use futures_util::TryStreamExt;
+use futures_util::{FutureExt, TryStreamExt, future::BoxFuture};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::support::database::{Live, Recorded, number};
+use crate::{
+    outlier::events::counted,
+    support::database::{Live, Recorded, documents, number},
+};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[serde(rename_all = "camelCase")]
@@ -181,7 +184,7 @@ async fn o1_the_total_is_true_at_every_moment(db: Live) {
             break;
         }
     }
-    assert_eq!(Book::verify(&db).await.unwrap(), []);
+    assert_eq!(Book::verify(&db).await.unwrap().problems, []);
 }
 
 #[bucket_testkit::test]
@@ -301,7 +304,7 @@ async fn o1_verify_finds_wrong_totals_and_repair_corrects_them(db: Live) {
     books.remove(&0, "buyer0").await.unwrap();
     books.remove(&2, "buyer0").await.unwrap();
 
-    let mut problems = Book::verify(&db).await.unwrap();
+    let mut problems = Book::verify(&db).await.unwrap().problems;
     let too_large = problems.remove(0);
     assert!(
         matches!(too_large, OutlierProblem::TooLarge { .. }),
@@ -323,7 +326,7 @@ async fn o1_verify_finds_wrong_totals_and_repair_corrects_them(db: Live) {
         "{}",
         problems[1]
     );
-    assert_eq!(Book::repair(&db).await.unwrap(), []);
+    assert_eq!(Book::repair(&db).await.unwrap().left, []);
     assert_eq!(
         totals(&books).await,
         BTreeMap::from([(0, 0), (1, 4), (2, 5), (3, 9)])
@@ -359,4 +362,38 @@ async fn a_split_leaves_totals_as_they_are(db: Live) {
     assert_eq!(totals(&books).await, BTreeMap::from([(1, 3), (2, 9)]));
     smaller.push(&1, "new").await.unwrap();
     assert_eq!(totals(&books).await, BTreeMap::from([(1, 4), (2, 9)]));
+}
+
+/// The error of a call whose parent is deleted meanwhile says nothing of stored items, since they are gone.
+#[bucket_testkit::test]
+async fn a_call_whose_parent_is_deleted_meanwhile_says_so(test: Live) {
+    // Its client shows its events.
+    let (db, events) = counted(test.name()).await;
+    let books = Book::outliers(&db).await.unwrap();
+    let other = Book::outliers(&test).await.unwrap();
+    let raced = async |events_before: usize,
+                       call: BoxFuture<'static, Option<bucket_runtime::Error>>| {
+        events.reset();
+        let Err(call) = events.run_until(events_before, call).await else {
+            panic!("the call has ended before the parent was deleted");
+        };
+        assert!(other.delete(&1).await.unwrap());
+        let error = call.await.expect("an error");
+        assert!(error.is_not_found() && !error.is_maybe_stored(), "{error}");
+        assert_eq!(error.stored(), 0, "{error}");
+        let text = error.to_string();
+        assert!(text.contains("was deleted during the call"), "{text}");
+        assert_eq!(documents(books.collection()).await, []);
+        assert_eq!(documents(books.extras_collection()).await, []);
+    };
+    // After the parent is stored, and after the first of its extras documents is.
+    for before in [2, 6] {
+        let insert = books.insert(&book(1, 20)).into_future();
+        raced(before, async { insert.await.err() }.boxed()).await;
+    }
+    books.insert(&book(1, 0)).await.unwrap();
+    let buyers: Vec<_> = (0..8).map(|n| n.to_string()).collect();
+    let push = books.push_many(&1, buyers).into_future();
+    let push = async { push.await.err().map(|error| error.error) };
+    raced(2, push.boxed()).await;
 }

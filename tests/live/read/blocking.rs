@@ -248,10 +248,10 @@ fn every_call_of_the_outlier_pattern_has_its_twin() {
     let sales = client.database(db.name()).collection::<Document>("sales");
     let grown = doc! { "_id": 4_i64, "year": 2020, "buyers": ["a", "b", "c", "d", "e"] };
     sales.insert_one(grown).run().unwrap();
-    assert_eq!(Book::verify(&db).run().unwrap().len(), 1);
+    assert_eq!(Book::verify(&db).run().unwrap().problems.len(), 1);
     assert_eq!(books.split_existing().run().unwrap().moved, 2);
-    assert_eq!(Book::verify(&db).run().unwrap(), []);
-    assert_eq!(Book::repair(&db).run().unwrap(), []);
+    assert_eq!(Book::verify(&db).run().unwrap().problems, []);
+    assert_eq!(Book::repair(&db).run().unwrap().left, []);
     assert!(Book::advise(&db).run().unwrap().to_string().contains('3'));
     assert!(books.delete(&1).run().unwrap());
     assert!(!books.delete(&1).run().unwrap());

@@ -177,7 +177,7 @@ impl<T: Bucket> Rewrite<T> {
             let Ok(Some(Bson::Array(elements))) =
                 document.map(|mut document| document.remove(T::SPEC.items))
             else {
-                return Err(self.context().kind(Kind::Deserialize(id)));
+                return Err(self.context().kind(Kind::Deserialize(format!("{id:?}"))));
             };
             let is_open = !stored.sealed && elements.len() < self.capacity();
             if let Some(last) = found.ids.last()

@@ -29,7 +29,7 @@ pub(super) async fn verify<O: Bucket, T: Bucket>(
         let key = id::prefix(&T::SPEC.id, &T::Key::parts(bucket.key.borrowed()));
         for element in &bucket.elements {
             let print = fingerprint(&key, element);
-            let unreadable = || context.kind(Kind::Deserialize(bucket.id.clone()));
+            let unreadable = || context.kind(Kind::Deserialize(format!("{:?}", bucket.id)));
             let print = print.map_err(|refusal| unreadable().with_source(refusal))?;
             sum = sum.wrapping_add(print);
             items += 1;

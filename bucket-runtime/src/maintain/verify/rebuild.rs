@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, doc};
 
 use super::{
-    BucketProblem, command,
+    BucketProblem, command, exists,
     find::{Row, Verifier},
 };
 use crate::{
@@ -62,11 +62,7 @@ impl<'p> RebuildRollups<'p> {
     pub(crate) async fn execute(mut self) -> Result<RollupProgress> {
         let verifier = &self.verifier;
         let server = &verifier.server;
-        let indexes = server.indexes().await;
-        if indexes
-            .map_err(|error| server.context().read(error))?
-            .is_empty()
-        {
+        if !exists(server).await? {
             return Err(server.context().kind(Kind::NoCollection));
         }
         let mut so_far = RollupProgress::default();

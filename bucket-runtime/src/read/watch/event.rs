@@ -10,7 +10,7 @@ use crate::{
     error::Kind,
     schema::spec::BucketSpec,
     server::context::ErrorContext,
-    value::{bytes, stored_bucket::StoredBucket},
+    value::{bytes, shell::shell, stored_bucket::StoredBucket},
 };
 
 /// The items that an event appended to a bucket, in order, and the place of the first of them in the
@@ -58,8 +58,7 @@ pub(crate) fn bucket<T: Bucket>(
     bucket.insert(T::SPEC.items, elements);
     let unreadable = || {
         let id = bucket.get("_id").unwrap_or(&Bson::Null);
-        let label = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
-        context.kind(Kind::Deserialize(label))
+        context.kind(Kind::Deserialize(shell(id)))
     };
     let bytes = bytes::write(&bucket).map_err(|error| unreadable().with_source(error))?;
     bytes::read(&bytes).map_err(|error| unreadable().with_driver(error))

@@ -162,6 +162,6 @@ fn time<T: Bucket>(element: &Bson) -> Option<DateTime> {
 }
 
 fn unreadable(reader: &Reader, bucket: &str, error: DriverError) -> Error {
-    let kind = Kind::Deserialize(bucket.to_owned());
+    let kind = Kind::Deserialize(format!("{bucket:?}"));
     reader.context().kind(kind).with_driver(error)
 }

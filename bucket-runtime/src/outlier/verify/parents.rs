@@ -1,0 +1,82 @@
+//! Finds the problems that a parent shows by itself.
+
+use mongodb::bson::{Bson, RawDocument, RawDocumentBuf};
+
+use super::{OutlierProblem as Problem, VerifiedOutliers, id_of};
+use crate::{
+    Result,
+    error::error_text,
+    outlier::{Outlier, handle::Outliers, unreadable},
+    schema::key::KeyField,
+    value::{bytes, element::whole},
+};
+
+/// Reads all parents, and adds what it finds.
+pub(super) async fn read<T: Outlier>(
+    outliers: &Outliers<T>,
+    verified: &mut VerifiedOutliers,
+) -> Result<()> {
+    let parents = &outliers.collections().parents;
+    let fail = |error| parents.context().read(error);
+    let mut rows = parents.survey::<RawDocumentBuf>([]).await.map_err(fail)?;
+    while rows.advance().await.map_err(fail)? {
+        let row = rows.decode().map_err(fail)?;
+        verified.parents += 1;
+        verified.items += length(&row, T::SPEC.items);
+        verified.problems.extend(problems::<T>(&row));
+    }
+    Ok(())
+}
+
+fn problems<T: Outlier>(row: &RawDocument) -> Vec<Problem> {
+    let parent = id_of(row);
+    if T::Id::from_bson(parent.clone()).is_none() {
+        let error = match bytes::read::<T>(row.as_bytes()) {
+            Err(error) => error_text(&error),
+            Ok(_) => "`_id` has another type".to_owned(),
+        };
+        return vec![Problem::UnreadableParent { parent, error }];
+    }
+    let mut problems = unreadable::<T>(row, &parent);
+    let items = length(row, T::SPEC.items);
+    let is_heavy = items > 0 && row.as_bytes().len() as u64 > T::SPEC.max_bytes.into();
+    if items > T::SPEC.threshold.into() || is_heavy {
+        problems.push(Problem::TooLarge { parent, items });
+    }
+    problems
+}
+
+/// The parts of the parent that cannot be read.
+fn unreadable<T: Outlier>(row: &RawDocument, parent: &Bson) -> Vec<Problem> {
+    if bytes::read::<T>(row.as_bytes()).is_ok() {
+        return Vec::new();
+    }
+    let (read, items) = match with_total::<T>(row) {
+        Some(row) => unreadable::sift::<T>(&row),
+        None => unreadable::sift::<T>(row),
+    };
+    let items = items.into_iter().map(|item| Problem::UnreadableItem {
+        parent: parent.clone(),
+        place: item.place,
+        error: error_text(&item.error),
+    });
+    let whole = read.err().map(|error| Problem::UnreadableParent {
+        parent: parent.clone(),
+        error: error_text(&error),
+    });
+    items.chain(whole).collect()
+}
+
+/// The parent with a total, if it has none: that is another kind of problem.
+fn with_total<T: Outlier>(row: &RawDocument) -> Option<RawDocumentBuf> {
+    let total = T::SPEC.total?;
+    let stored = row.get(total).ok().flatten();
+    match stored.and_then(|stored| whole(&Bson::try_from(stored).ok()?)) {
+        Some(_) => None,
+        None => unreadable::with(row, total, 0_i64).ok(),
+    }
+}
+
+fn length(row: &RawDocument, name: &str) -> u64 {
+    unreadable::items(row, name).map_or(0, |items| items.len() as u64)
+}
