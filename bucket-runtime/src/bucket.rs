@@ -279,7 +279,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     ///
     /// It reads all buckets, with their items, as the primary has them and in bounded memory; then the open ones
     /// once more; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each
-    /// problem existed at one moment.
+    /// problem existed at one moment. Behind a `mongos`, missing indexes are those of one shard.
     ///
     /// Sums of floats count as right if they are one of the sums that adding in another order gives. Where
     /// a field is read back as another value than was stored, as by a `serde` function that rounds, its rollup
@@ -462,7 +462,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Moves the items of another struct's collection into this struct's, which becomes another
     /// collection: for what cannot [change in place](crate::guide::versions), such as the key, the
-    /// ordinal, the windows, the rollups or `unique`. The closure makes each item; its key, time and
+    /// ordinal or the windows. The closure makes each item; its key, time and
     /// everything else may be new. The old collection does not change.
     ///
     /// The old program may append meanwhile: the call follows the change stream, and stores what is

@@ -228,10 +228,6 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(test: &str) {
         .update_one(doc! { "_id": &open[1] }, update)
         .await
         .unwrap();
-    let error = T::buckets_in(notes.collection().clone()).await.unwrap_err();
-    assert!(error.is_several_open(), "{error}");
-    assert!(error.to_string().contains("repair(&db)"), "{error}");
-
     let key = "a_b, 1".to_owned();
     let buckets = open.clone();
     let problem = Problem::SeveralOpen { key, buckets };
@@ -240,7 +236,12 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(test: &str) {
     let lacking = Problem::MissingIndex { command };
     assert!(lacking.to_string().contains("bucket_open"), "{lacking}");
     assert_eq!(verify(&notes).await, [problem.clone(), lacking.clone()]);
-    assert_eq!(repair(&notes).await, [lacking]);
+    let error = T::buckets_in(notes.collection().clone()).await.unwrap_err();
+    assert!(error.is_several_open(), "{error}");
+    assert!(error.to_string().contains("repair(&db)"), "{error}");
+    // On a cluster the failed opening has created the index on the other shard.
+    let left = repair(&notes).await;
+    assert!(left.iter().all(|left| *left == lacking), "{left:?}");
     let notes = T::buckets_in(notes.collection().clone()).await.unwrap();
     for bucket in documents(notes.collection()).await {
         if let Some(n) = open.iter().position(|id| *id == self::id(&bucket)) {
