@@ -1,8 +1,6 @@
 //! Writers, removers and a deleter at once on a few parents: they leave behind only what a delete that
 //! races with a push may leave.
 
-use std::collections::BTreeMap;
-
 use bucket_runtime::{OutlierProblem, Outliers, mongodb::bson::Bson};
 use rand::Rng;
 use tokio::task::JoinSet;

@@ -114,13 +114,13 @@ fn damages() -> Vec<Damage> {
 /// Foreign parents and extras documents, and the problems that they are.
 async fn add_foreign(db: &Live) -> Vec<(Bson, &'static str, Option<u64>)> {
     let id = ObjectId::from_bytes([1; 12]);
-    let ids: [Bson; 3] = [id.into(), "4".into(), doc! { "$oid": "x" }.into()];
+    let ids: [Bson; 2] = [id.into(), "4".into()];
     let parents = db.collection::<Document>("sales");
     for id in &ids {
         let foreign = doc! { "_id": id, "title": "", "buyers": [0, 1, 2, 3] };
         parents.insert_one(foreign).await.unwrap();
     }
-    let buyers = [doc! { "n": 1, "name": "A" }, doc! { "n": 2 }];
+    let buyers = vec![doc! { "n": 1, "name": "A" }, doc! { "n": 2 }];
     let flagged = doc! { "_id": 100_i64, "title": "", "buyers": [], "has_extras": true };
     parents.insert_one(flagged).await.unwrap();
     let extras = db.collection::<Document>(Book::SPEC.extras);
@@ -175,8 +175,8 @@ async fn each_unreadable_parent_and_item_is_listed_and_stays(db: Live) {
     expected.extend(add_foreign(&db).await);
 
     let found = Book::verify(&db).await.unwrap();
-    assert_eq!((found.parents, found.extras), (10 + 1 + 4, 3 + 5));
-    assert_eq!(found.items, (items + 8 + 3 * 4 + 4 * 2) as u64);
+    assert_eq!((found.parents, found.extras), (10 + 1 + 3, 3 + 5));
+    assert_eq!(found.items, (items + 8 + 2 * 4 + 4 * 2) as u64);
     let facts = found.problems.iter().map(facts).collect();
     assert_eq!(sorted(facts), sorted(expected), "{:#?}", found.problems);
     assert!(!found.problems.iter().any(OutlierProblem::is_repairable));
@@ -221,7 +221,7 @@ async fn unreadable_items_are_split_as_they_are(db: Live) {
     );
     let stored = documents(&parents).await;
     let mut all = stored[0].get_array("buyers").unwrap().clone();
-    for page in documents(&db.collection(Book::SPEC.extras)).await {
+    for page in documents(&db.collection::<Document>(Book::SPEC.extras)).await {
         all.extend(page.get_array("buyers_extra").unwrap().iter().cloned());
     }
     assert_eq!(all, buyers);
