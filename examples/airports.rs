@@ -117,7 +117,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "Verify",
         "It looks for airports that are too long, extras that no flag leads to, and wrong counts.",
     );
-    let problems = Airport::verify(&db).await?;
+    let problems = Airport::verify(&db).await?.problems;
     problems.iter().for_each(table);
     println!("\n   found  {} problems", problems.len());
 

@@ -22,10 +22,13 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// List what breaks a guarantee, and what cannot be read
     Verify(Structs),
-    /// Mend what needs no guessing, and list what is left
+    /// Repair what needs no guessing, and list what is left
     Repair {
         #[command(flatten)]
         structs: Structs,
+        /// Delete the extras of parents that do not exist, with their items
+        #[arg(long)]
+        delete_orphans: bool,
         #[command(flatten)]
         dry: Dry,
     },

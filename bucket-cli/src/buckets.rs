@@ -7,13 +7,14 @@ use std::path::Path;
 use bucket_runtime::action::CreateCollections;
 use bucket_runtime::bson::Document;
 use bucket_runtime::mongodb::Database;
-use bucket_runtime::{Bucket, RequiredIndex};
+use bucket_runtime::{Bucket, BucketProblem, RequiredIndex};
 use futures_util::future::BoxFuture;
 use futures_util::{Stream, TryStreamExt, stream};
 use serde_json::json;
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter};
 
+use crate::problem::{Problem, ids};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::stats;
@@ -54,17 +55,22 @@ impl<T: Bucket> Target for BucketTarget<T> {
         Box::pin(async move { T::buckets(db).create_indexes(create).await.map(drop) })
     }
 
-    fn problems<'c>(
+    fn verify<'c>(&'c self, db: &'c Database) -> BoxFuture<'c, bucket_runtime::Result<Report>> {
+        Box::pin(async move {
+            let found = T::verify(db).await?;
+            let read = [("bucket", found.buckets), ("item", found.items)];
+            Ok(Report::of_problems(&read, problems(&found.problems)))
+        })
+    }
+
+    fn repair<'c>(
         &'c self,
         db: &'c Database,
-        repair: bool,
-    ) -> BoxFuture<'c, bucket_runtime::Result<Vec<String>>> {
+        _delete_orphans: bool,
+    ) -> BoxFuture<'c, bucket_runtime::Result<Report>> {
         Box::pin(async move {
-            let problems = match repair {
-                true => T::repair(db).await?,
-                false => T::verify(db).await?,
-            };
-            Ok(problems.iter().map(ToString::to_string).collect())
+            let done = T::repair(db).await?;
+            Ok(Report::of_repaired(&done.repaired, problems(&done.left)))
         })
     }
 
@@ -197,6 +203,18 @@ impl<T: Bucket> Target for BucketTarget<T> {
             Ok(Report::new(line, value))
         })
     }
+}
+
+fn problems(problems: &[BucketProblem]) -> Vec<Problem> {
+    let told = problems.iter().map(|problem| Problem {
+        kind: problem.kind(),
+        ids: ids(problem.ids()),
+        key: problem.key().map(str::to_owned),
+        is_repairable: problem.is_repairable(),
+        remedy: problem.remedy(),
+        text: problem.to_string(),
+    });
+    told.collect()
 }
 
 /// The lines of a file.

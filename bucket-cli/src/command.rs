@@ -60,6 +60,14 @@ pub(crate) async fn carry_out(
     code
 }
 
+/// The report; that a collection does not exist is a problem, too.
+fn known(report: bucket_runtime::Result<Report>) -> Result<Report, Failure> {
+    match report {
+        Err(error) if error.is_collection_missing() => Ok(Report::of_nothing(&error.to_string())),
+        report => Ok(report?),
+    }
+}
+
 /// What a command works on.
 async fn prepare<'t>(
     uri: &str,
@@ -115,11 +123,9 @@ impl Command {
 
     async fn run(&self, target: &dyn Target, db: &Database) -> Result<Report, Failure> {
         match self {
-            Self::Verify(_) => Ok(Report::of_problems(target.problems(db, false).await?)),
-            Self::Repair { dry, .. } => {
-                let problems = target.problems(db, !dry.dry_run).await?;
-                Ok(Report::of_problems(problems))
-            }
+            Self::Verify(_) => known(target.verify(db).await),
+            Self::Repair { dry, .. } if dry.dry_run => known(target.verify(db).await),
+            Self::Repair { delete_orphans, .. } => known(target.repair(db, *delete_orphans).await),
             Self::Indexes {
                 check, create, dry, ..
             } => match (check, create) {

@@ -4,6 +4,7 @@ mod arguments;
 mod buckets;
 mod command;
 mod outliers;
+mod problem;
 mod progress;
 mod report;
 mod stats;

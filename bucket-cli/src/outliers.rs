@@ -4,10 +4,11 @@ use std::marker::PhantomData;
 
 use bucket_runtime::action::CreateCollections;
 use bucket_runtime::mongodb::Database;
-use bucket_runtime::{Outlier, RequiredIndex};
+use bucket_runtime::{Outlier, OutlierProblem, RequiredIndex};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 
+use crate::problem::{Problem, ids};
 use crate::report::Report;
 use crate::stats;
 use crate::target::{Call, Sharding, Target};
@@ -47,17 +48,26 @@ impl<T: Outlier> Target for OutlierTarget<T> {
         Box::pin(async move { T::outliers(db).create_indexes(create).await.map(drop) })
     }
 
-    fn problems<'c>(
+    fn verify<'c>(&'c self, db: &'c Database) -> BoxFuture<'c, bucket_runtime::Result<Report>> {
+        Box::pin(async move {
+            let found = T::verify(db).await?;
+            let read = [
+                ("parent", found.parents),
+                ("extras document", found.extras),
+                ("item", found.items),
+            ];
+            Ok(Report::of_problems(&read, problems(&found.problems)))
+        })
+    }
+
+    fn repair<'c>(
         &'c self,
         db: &'c Database,
-        repair: bool,
-    ) -> BoxFuture<'c, bucket_runtime::Result<Vec<String>>> {
+        delete_orphans: bool,
+    ) -> BoxFuture<'c, bucket_runtime::Result<Report>> {
         Box::pin(async move {
-            let problems = match repair {
-                true => T::repair(db).await?.left,
-                false => T::verify(db).await?.problems,
-            };
-            Ok(problems.iter().map(ToString::to_string).collect())
+            let done = T::repair(db).delete_orphans(delete_orphans).await?;
+            Ok(Report::of_repaired(&done.repaired, problems(&done.left)))
         })
     }
 
@@ -89,4 +99,16 @@ impl<T: Outlier> Target for OutlierTarget<T> {
             Ok(Report::new(advice.to_string(), value))
         })
     }
+}
+
+fn problems(problems: &[OutlierProblem]) -> Vec<Problem> {
+    let told = problems.iter().map(|problem| Problem {
+        kind: problem.kind(),
+        ids: ids(problem.ids()),
+        key: problem.key().map(Into::into),
+        is_repairable: problem.is_repairable(),
+        remedy: problem.remedy(),
+        text: problem.to_string(),
+    });
+    told.collect()
 }

@@ -1,8 +1,11 @@
 //! What a command says about one struct.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+
+use crate::problem::Problem;
 
 /// What a command says about one struct.
 #[derive(Debug)]
@@ -45,15 +48,56 @@ impl Report {
         }
     }
 
-    /// These problems, or none.
-    pub(crate) fn of_problems(problems: Vec<String>) -> Self {
+    /// These problems, or none, in so many things that were read.
+    pub(crate) fn of_problems(read: &[(&str, u64)], problems: Vec<Problem>) -> Self {
+        let mut value = json!({ "problems": values(&problems) });
+        for (thing, n) in read {
+            // An extras document is one of the `extras`.
+            let thing = thing.trim_end_matches("s document");
+            value[format!("{thing}s")] = json!(n);
+        }
+        let read = read.iter().map(|(thing, n)| counted(*n, thing));
+        let read = read.collect::<Vec<_>>().join(", ");
+        let summary = match problems.len() {
+            0 => format!("no problems in {read}"),
+            n => format!("{} in {read}", counted(n as u64, "problem")),
+        };
+        Self::of_left(vec![summary], value, problems)
+    }
+
+    /// What a repair did, and the problems that are left.
+    pub(crate) fn of_repaired(repaired: &BTreeMap<&str, u64>, left: Vec<Problem>) -> Self {
+        let done = repaired.iter().map(|(kind, n)| format!("{n} {kind}"));
+        let done = done.collect::<Vec<_>>().join(", ");
+        let done = match done.is_empty() {
+            true => "nothing was repaired".to_owned(),
+            false => format!("repaired: {done}"),
+        };
+        let summary = match left.len() {
+            0 => "no problems are left".to_owned(),
+            1 => "1 problem is left".to_owned(),
+            n => format!("{n} problems are left"),
+        };
+        let value = json!({ "repaired": repaired, "left": values(&left) });
+        Self::of_left(vec![done, summary], value, left)
+    }
+
+    fn of_left(mut lines: Vec<String>, value: Value, problems: Vec<Problem>) -> Self {
+        let is_bad = !problems.is_empty();
+        lines.splice(0..0, problems.into_iter().map(|problem| problem.text));
         Self {
-            value: json!({ "problems": problems }),
-            is_bad: !problems.is_empty(),
-            lines: match problems.is_empty() {
-                true => vec!["no problems".to_owned()],
-                false => problems,
-            },
+            lines,
+            value,
+            is_bad,
+        }
+    }
+
+    /// There is no collection.
+    pub(crate) fn of_nothing(why: &str) -> Self {
+        Self {
+            lines: vec![why.to_owned()],
+            value: json!({ "missing_collection": why }),
+            is_bad: true,
         }
     }
 
@@ -79,5 +123,17 @@ impl Report {
                 true => writeln!(out),
                 false => writeln!(out, "  {line}"),
             })
+    }
+}
+
+fn values(problems: &[Problem]) -> Vec<Value> {
+    problems.iter().map(Problem::value).collect()
+}
+
+/// A number of things, such as "1 item" and "2 items".
+pub(crate) fn counted(n: u64, thing: &str) -> String {
+    match n {
+        1 => format!("1 {thing}"),
+        _ => format!("{n} {thing}s"),
     }
 }

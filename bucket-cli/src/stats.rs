@@ -7,7 +7,7 @@ use bucket_runtime::{BucketSpec, OutlierSpec};
 use futures_util::TryStreamExt;
 use serde_json::json;
 
-use crate::report::Report;
+use crate::report::{Report, counted};
 use crate::target::Failure;
 
 /// How many of the largest keys or parents are shown.
@@ -45,7 +45,9 @@ pub(crate) async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Repor
     let fill = percent(items, room);
     let mut lines = vec![
         format!(
-            "{buckets} buckets with {items} items: {fill} % full (capacity {})",
+            "{} with {}: {fill} % full (capacity {})",
+            counted(buckets, "bucket"),
+            counted(items, "item"),
             spec.capacity
         ),
         format!("{} open, {} sealed", number("open"), number("sealed")),
@@ -59,7 +61,8 @@ pub(crate) async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Repor
     let mut keys = Vec::new();
     for row in &largest {
         let (key, items, buckets) = (key(row), whole(row, "items"), whole(row, "buckets"));
-        lines.push(format!("{key}: {items} items in {buckets} buckets"));
+        let (held, holders) = (counted(items, "item"), counted(buckets, "bucket"));
+        lines.push(format!("{key}: {held} in {holders}"));
         keys.push(json!({ "key": key, "items": items, "buckets": buckets }));
     }
     let value = json!({
@@ -99,24 +102,26 @@ pub(crate) async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Rep
     let (outliers, total) = (whole(&all, "outliers"), whole(&all, "parents"));
     let mut lines = vec![
         format!(
-            "{total} parents with {} items of their own (threshold {})",
-            whole(&all, "items"),
+            "{} with {} of their own (threshold {})",
+            counted(total, "parent"),
+            counted(whole(&all, "items"), "item"),
             spec.threshold
         ),
         format!(
-            "{outliers} outliers, {} % of the parents",
+            "{}, {} % of the parents",
+            counted(outliers, "outlier"),
             percent(outliers, total)
         ),
         format!(
-            "{} items in {} extras documents",
-            whole(&pages, "items"),
-            whole(&pages, "buckets")
+            "{} in {}",
+            counted(whole(&pages, "items"), "item"),
+            counted(whole(&pages, "buckets"), "extras document")
         ),
     ];
     let mut parents = Vec::new();
     for row in &largest {
         let (parent, items) = (key(row), whole(row, "items"));
-        lines.push(format!("{parent}: {items} items in extras"));
+        lines.push(format!("{parent}: {} in extras", counted(items, "item")));
         parents.push(json!({ "parent": parent, "extra_items": items }));
     }
     let value = json!({

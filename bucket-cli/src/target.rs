@@ -59,12 +59,15 @@ pub trait Target: Send + Sync {
         create: bool,
     ) -> BoxFuture<'c, bucket_runtime::Result<()>>;
 
-    /// The problems that there are; after a repair, those that are left.
-    fn problems<'c>(
+    /// Reads everything, and lists the problems.
+    fn verify<'c>(&'c self, db: &'c Database) -> BoxFuture<'c, bucket_runtime::Result<Report>>;
+
+    /// Repairs what needs no guessing, and lists the problems that are left.
+    fn repair<'c>(
         &'c self,
         db: &'c Database,
-        repair: bool,
-    ) -> BoxFuture<'c, bucket_runtime::Result<Vec<String>>>;
+        delete_orphans: bool,
+    ) -> BoxFuture<'c, bucket_runtime::Result<Report>>;
 
     /// Describes the collections.
     fn stats<'c>(&'c self, db: &'c Database) -> Call<'c>;

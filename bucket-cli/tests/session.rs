@@ -128,11 +128,11 @@ async fn what_is_there_is_described(shell: Shell) {
             "  4 buckets with 8 items: 66 % full (capacity 3)",
             "  2 open, 0 sealed",
             "  customer 1: 7 items in 3 buckets",
-            "  customer 2: 1 items in 1 buckets",
+            "  customer 2: 1 item in 1 bucket",
             "Book (shop.books, extra_books)",
             "  2 parents with 3 items of their own (threshold 2)",
-            "  1 outliers, 50 % of the parents",
-            "  3 items in 1 extras documents",
+            "  1 outlier, 50 % of the parents",
+            "  3 items in 1 extras document",
             "  _id 2: 3 items in extras",
         ]
     );
@@ -147,13 +147,14 @@ async fn what_is_there_is_described(shell: Shell) {
 }
 
 #[bucket_testkit::test]
-async fn an_empty_database_has_no_problems_and_no_indexes(shell: Shell) {
-    let (code, said) = shell.run("verify").await;
-    assert_eq!(code, 0);
-    assert_eq!(
-        said,
-        "Trade (shop.trades)\n  no problems\nBook (shop.books, extra_books)\n  no problems\n"
-    );
+async fn what_does_not_exist_is_said_to_be_missing(shell: Shell) {
+    for command in ["verify Trade", "repair Trade", "repair Trade --dry-run"] {
+        let (code, said) = shell.run(command).await;
+        assert!(
+            code == 1 && said.contains("the collection does not exist"),
+            "{said}"
+        );
+    }
     assert_eq!(shell.run("stats").await.0, 0);
 
     let (code, all) = shell.run("indexes").await;
@@ -170,10 +171,18 @@ async fn an_empty_database_has_no_problems_and_no_indexes(shell: Shell) {
     assert_eq!(shell.run("indexes --create").await.0, 0);
     let (code, said) = shell.run("indexes --check --json").await;
     assert!(code == 0 && said.contains("\"missing\":[]"), "{said}");
+    let (code, said) = shell.run("verify Trade").await;
+    assert_eq!(
+        (code, &*said),
+        (
+            0,
+            "Trade (shop.trades)\n  no problems in 0 buckets, 0 items\n"
+        )
+    );
 }
 
 #[bucket_testkit::test]
-async fn problems_are_listed_and_mended(shell: Shell) {
+async fn problems_are_listed_and_repaired(shell: Shell) {
     shell.fill().await;
     let wrong = doc! { "$set": { "count": 9 } };
     let trades = shell.db.collection::<Document>("trades");
@@ -184,10 +193,56 @@ async fn problems_are_listed_and_mended(shell: Shell) {
         assert!(code == 1 && said.contains("G2"), "{command}: {said}");
     }
     assert_eq!(shell.documents("trades").await, before);
-    let (code, said) = shell.run("repair").await;
+    let (_, said) = shell.run("verify Trade --json").await;
+    let told: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let text =
+        "G2: bucket \"1_0000000000\" holds 3 items, but its count differs; `repair` corrects it";
+    assert_eq!((&told["buckets"], &told["items"]), (&4.into(), &8.into()));
     assert_eq!(
-        (code, said.matches("no problems").count()),
+        told["problems"],
+        serde_json::json!([{
+            "kind": "WrongCount", "ids": ["1_0000000000"], "key": "1", "repairable": true,
+            "remedy": "corrects it", "text": text,
+        }])
+    );
+    let (code, said) = shell.run("verify Trade").await;
+    assert_eq!(
+        (code, said),
+        (
+            1,
+            format!("Trade (shop.trades)\n  {text}\n  1 problem in 4 buckets, 8 items\n")
+        )
+    );
+    let (code, said) = shell.run("repair Trade").await;
+    assert_eq!(
+        (code, &*said),
+        (
+            0,
+            "Trade (shop.trades)\n  repaired: 1 WrongCount\n  no problems are left\n"
+        )
+    );
+    let (code, said) = shell.run("repair --json").await;
+    assert_eq!(
+        (code, said.matches("\"repaired\":{}").count()),
         (0, 2),
+        "{said}"
+    );
+}
+
+#[bucket_testkit::test]
+async fn extras_without_a_parent_are_deleted_when_told(shell: Shell) {
+    shell.fill().await;
+    let books = shell.db.collection::<Document>("books");
+    books.delete_one(doc! { "_id": 2 }).await.unwrap();
+    let (code, said) = shell.run("repair Book").await;
+    assert!(code == 1 && said.contains("nothing was repaired"), "{said}");
+    assert_eq!(shell.documents("extra_books").await.len(), 1);
+    let (code, said) = shell.run("repair Book --delete-orphans").await;
+    assert!(code == 0 && said.contains("repaired: 1 NoParent"), "{said}");
+    assert!(shell.documents("extra_books").await.is_empty());
+    let (code, said) = shell.run("verify Book").await;
+    assert!(
+        code == 0 && said.contains("no problems in 1 parent, 0 extras documents"),
         "{said}"
     );
 }

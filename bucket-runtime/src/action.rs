@@ -12,7 +12,7 @@ use crate::{
         archive::{export::ExportStream, import::Imported},
         change_capacity::CapacityProgress,
         import_flat::ImportProgress,
-        verify::BucketProblem,
+        verify::{RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
         Advice, ExtrasStream, FindStream, Outlier, OutlierPart, Outliers, Parent, PushManyError,
@@ -41,7 +41,7 @@ pub use crate::{
         import_flat::ImportFlat,
         migrate::Migrate,
         open::OpenBuckets,
-        verify::{RepairBuckets, VerifyBuckets},
+        verify::{RepairBuckets, VerifyBuckets, rebuild::RebuildRollups},
     },
     outlier::{
         Advise, CountValues, Delete, Extras, Find, FindParts, Get, GetAll, Insert, OpenOutliers,
@@ -140,8 +140,9 @@ actions! {
     create: 'static [] CreateCollections => Result<()>;
     change_capacity: 'c ['c, T: Bucket] ChangeCapacity<'c, T> => Result<CapacityProgress>;
     migrate_from: 'c ['c, O: Bucket, T: Bucket] Migrate<'c, O, T> => Result<u64>;
-    verify: 'static [] VerifyBuckets => Result<Vec<BucketProblem>>;
-    repair: 'static [] RepairBuckets => Result<Vec<BucketProblem>>;
+    verify: 'static [] VerifyBuckets => Result<VerifiedBuckets>;
+    repair: 'static [] RepairBuckets => Result<RepairedBuckets>;
+    rebuild_rollups: 'c ['c] RebuildRollups<'c> => Result<RollupProgress>;
 
     outliers: 'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     insert: 'c ['c] Insert<'c> => Result<()>;

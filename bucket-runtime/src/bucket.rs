@@ -12,7 +12,7 @@ use crate::{
         create::{CreateCollections, NewCollection},
         migrate::Migrate,
         open::OpenBuckets,
-        verify::{RepairBuckets, VerifyBuckets, verifier},
+        verify::{RepairBuckets, VerifyBuckets, rebuild::RebuildRollups, verifier},
     },
     protocol::{
         command,
@@ -271,22 +271,32 @@ pub trait Bucket: Sized + Send + Sync + 'static {
         required::of_bucket(&Self::SPEC)
     }
 
-    /// Lists what breaks G2 to G5 in the struct's collection, items of one bucket with the same `unique`
-    /// value (the index refuses those in two buckets), and items that cannot be read. The collection
-    /// need not open: one whose keys have several open buckets does not.
+    /// Lists what breaks G2 to G5 in the struct's collection, and what else is not as the struct says: items that
+    /// cannot be read, items outside their time window, items of one bucket with the same `unique` value (the
+    /// index refuses those in two buckets), rollups that are not those of the items, gaps in the numbers of a
+    /// key, and missing indexes. The collection need not open: one whose keys have several open buckets does
+    /// not.
     ///
-    /// It reads all buckets twice, as the primary has them, and the open ones once more. The second pass
-    /// reads all items, in bounded memory. Writers may be active; each problem existed at one moment.
+    /// It reads all buckets, with their items, as the primary has them and in bounded memory; then the open ones
+    /// once more; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each
+    /// problem existed at one moment. Behind a `mongos`, missing indexes are those of one shard.
+    ///
+    /// Sums of floats count as right if they are one of the sums that adding in another order gives. Where
+    /// a field is read back as another value than was stored, as by a `serde` function that rounds, its rollup
+    /// is one of other values, and counts as false.
     ///
     /// # Errors
     ///
+    /// [`is_collection_missing`](crate::Error::is_collection_missing) if the collection does not exist,
     /// [`is_capacity_mismatch`](crate::Error::is_capacity_mismatch) and the other errors of
     /// [`buckets`](Self::buckets) about indexes, or the driver's.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
     /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
-    /// for problem in Trade::verify(&db).await? {
+    /// let verified = Trade::verify(&db).await?;
+    /// println!("{} buckets with {} items", verified.buckets, verified.items);
+    /// for problem in verified.problems {
     ///     println!("{problem}");
     /// }
     /// # Ok(())
@@ -303,16 +313,18 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
     /// whatever needs no guessing: for each key (and time window) it seals all open buckets but the
-    /// newest, and it corrects counts and `sealed`. Returns the remaining problems, whose texts say what
-    /// to do about them. No item changes.
+    /// newest; it corrects counts and `sealed`; and it computes rollups from the items where they are
+    /// something else. Returns how many problems of each kind it has repaired, and the remaining ones, whose
+    /// [remedies](crate::BucketProblem::remedy) say what to do about them. No item changes.
     ///
     /// Writers may be active: each correction is one atomic update of a bucket that is still as it was
     /// found. While one of the writers is unguarded it may open further buckets, so
-    /// [open](Self::buckets) the collection right afterwards, which creates the index. Repeating the
+    /// [open](Self::buckets) the collection right afterwards, which creates the missing indexes. Repeating the
     /// call does no harm; a dropped future leaves some problems repaired and others not.
     ///
-    /// Round trips: three times those of [`verify`](Self::verify), and one for each thousand repaired
-    /// buckets, or for each key with several open ones.
+    /// Round trips: twice those of [`verify`](Self::verify), and one for each thousand repaired
+    /// counts and seals, or for each key with several open buckets, and two for each bucket that gets another
+    /// rollup.
     ///
     /// # Errors
     ///
@@ -321,8 +333,11 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
     /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
-    /// let left = Trade::repair(&db).await?;
-    /// assert_eq!(left, []);
+    /// let done = Trade::repair(&db).await?;
+    /// println!("repaired: {:?}", done.repaired); // {"SeveralOpen": 7, "WrongCount": 1}
+    /// for problem in done.left {
+    ///     println!("{problem}");
+    /// }
     /// let trades = Trade::buckets(&db).await?;
     /// # Ok(())
     /// # }
@@ -334,6 +349,49 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Repairs a collection of your choice. Otherwise like [`repair`](Self::repair).
     fn repair_in<C: Send + Sync>(collection: Collection<C>) -> RepairBuckets {
         RepairBuckets::new(verifier::<Self>(collection.clone_with_type()))
+    }
+
+    /// Computes the rollups of all buckets from their items, and writes those that are something else: for
+    /// fields that were marked with `sum`, `min` or `max` after items had been stored, or after another
+    /// program changed items by hand. No item changes, and writers may be active.
+    ///
+    /// First replace all programs that do not know the field yet. What they append afterwards leaves rollups
+    /// incomplete again, which reads notice; but an edit or a removal by them can leave a rollup that is false
+    /// and looks complete, which only [`verify`](Self::verify) sees.
+    ///
+    /// Each rollup is written by one atomic update, on condition that the bucket's items are still those that
+    /// were read; otherwise they are read again. After an error, a dropped future or a killed program some
+    /// buckets are done: call it again, and it writes only what is still wrong.
+    ///
+    /// Round trips: one for each thousand buckets (more if these exceed 16 MB), and two for each bucket that
+    /// gets another rollup. It holds the ids of a thousand buckets, and one batch of the driver.
+    ///
+    /// # Errors
+    ///
+    /// [`is_collection_missing`](crate::Error::is_collection_missing), or the driver's. Buckets whose items
+    /// cannot be read, or whose sums no rollup can hold, are no error: they are in
+    /// [`left`](crate::RollupProgress::left).
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let rebuild = Trade::rebuild_rollups(&db);
+    /// let done = rebuild.on_progress(|at| println!("{} buckets", at.buckets)).await?;
+    /// println!("{} of {} buckets got another rollup", done.rebuilt, done.buckets);
+    /// for problem in done.left {
+    ///     eprintln!("{problem}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn rebuild_rollups(db: &Database) -> RebuildRollups<'static> {
+        Self::rebuild_rollups_in(db.collection::<Self>(Self::SPEC.collection))
+    }
+
+    /// Rebuilds the rollups in a collection of your choice. Otherwise like
+    /// [`rebuild_rollups`](Self::rebuild_rollups).
+    fn rebuild_rollups_in<C: Send + Sync>(collection: Collection<C>) -> RebuildRollups<'static> {
+        RebuildRollups::new(verifier::<Self>(collection.clone_with_type()))
     }
 
     /// Changes the struct's collection to the struct's capacity, while writers go on: change the struct,
@@ -406,7 +464,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Moves the items of another struct's collection into this struct's, which becomes another
     /// collection: for what cannot [change in place](crate::guide::versions), such as the key, the
-    /// ordinal, the windows, the rollups or `unique`. The closure makes each item; its key, time and
+    /// ordinal or the windows. The closure makes each item; its key, time and
     /// everything else may be new. The old collection does not change.
     ///
     /// The old program may append meanwhile: the call follows the change stream, and stores what is

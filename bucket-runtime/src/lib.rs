@@ -87,7 +87,7 @@ pub use crate::{
         change_capacity::CapacityProgress,
         import_flat::ImportProgress,
         migrate::MigrateProgress,
-        verify::BucketProblem,
+        verify::{BucketProblem, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
         Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, OutlierPart,

@@ -18,5 +18,8 @@ pub(crate) mod validators;
 pub(crate) mod verify;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod verify_listed;
+pub(crate) mod verify_opening;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod verify_race;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod verify_rollups;

@@ -16,13 +16,15 @@ use crate::{
 const MAX_KEYS: usize = 6;
 
 /// The calls on the struct itself.
-const CALLS: [&str; 10] = [
+const CALLS: [&str; 12] = [
     "buckets",
     "buckets_in",
     "create_collection",
     "create_collection_in",
     "change_capacity",
     "change_capacity_in",
+    "rebuild_rollups",
+    "rebuild_rollups_in",
     "repair",
     "repair_in",
     "verify",

@@ -15,9 +15,18 @@ impl Error {
         self.0.kind == Kind::Duplicate
     }
 
-    /// Whether an index has the name of one of this library's indexes but another definition.
+    /// Whether an index has the name of one of this library's indexes but another definition, for example
+    /// since another struct keeps its buckets in the collection.
     pub fn is_index_conflict(&self) -> bool {
-        matches!(self.0.kind, Kind::ForeignIndex { .. })
+        matches!(
+            self.0.kind,
+            Kind::ForeignIndex { .. } | Kind::OtherStruct { .. }
+        )
+    }
+
+    /// Whether the collection to verify, repair or rebuild does not exist.
+    pub fn is_collection_missing(&self) -> bool {
+        self.0.kind == Kind::NoCollection
     }
 
     /// Whether the index `bucket_open` was missing when a call needed it, or the collection lacks indexes
@@ -81,13 +90,15 @@ impl Error {
         self.0.kind == Kind::Serialize
     }
 
-    /// Whether a stored document, or a line of an import, could not be read into the struct.
+    /// Whether a stored document, or a line of an import, could not be read into the struct, also when a
+    /// collection is opened with [`check_items(true)`](crate::action::OpenBuckets::check_items).
     pub fn is_deserialize(&self) -> bool {
         matches!(
             self.0.kind,
             Kind::Deserialize(_)
                 | Kind::UnreadableParent(_)
                 | Kind::ForeignId(_)
+                | Kind::OtherItems(_)
                 | Kind::FlatDocument(_)
                 | Kind::Line(_)
                 | Kind::GroupValue(..)

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::schema::{
     names::{EXPIRY_INDEX, OPEN_INDEX, UNIQUE_INDEX},
+    open_index::is_open_index,
     size::TooLong,
     spec::MAX_BYTES,
 };
@@ -21,6 +22,13 @@ pub(crate) enum Kind {
     MissingIndexes(Vec<String>),
     /// An index has one of our names but another definition, given as text.
     ForeignIndex { name: String, is: String },
+    /// The index `bucket_open` is that of another struct: the fields by which it keeps its buckets.
+    OtherStruct { by: String },
+    /// Some item of this bucket cannot be read, so another struct may keep its buckets here: its id, as the
+    /// shell writes it.
+    OtherItems(String),
+    /// The collection does not exist.
+    NoCollection,
     /// The collection was written with another capacity: the stored one and the struct's.
     CapacityMismatch { stored: i64, derived: u32 },
     /// As `CapacityMismatch`, for the extras of an outlier, whose capacity cannot change.
@@ -147,10 +155,31 @@ impl Kind {
                  `create_indexes(false)`: {}",
                 commands.join("; ")
             ),
+            Self::ForeignIndex { name, is } if is_open_index(name) => write!(
+                f,
+                "the index `{name}` ({is}) is not the one that this struct needs, and may guard the \
+                 buckets of another struct; give this struct a collection of its own, or, if somebody \
+                 has changed the struct's own index, create it again as `indexes()` lists it"
+            ),
             Self::ForeignIndex { name, is } => write!(
                 f,
                 "the index `{name}` ({is}) is not the one that this struct needs; if nothing else \
                  uses it, drop it and open the collection again"
+            ),
+            Self::OtherStruct { by } => write!(
+                f,
+                "another struct keeps its buckets here, by {by}; give this struct a collection of \
+                 its own"
+            ),
+            Self::OtherItems(id) => write!(
+                f,
+                "this struct cannot read the items of the bucket with _id {id}: another struct \
+                 keeps its buckets here, or a field changed; give this struct a collection of its \
+                 own, let it read its older items, or open it without `check_items`"
+            ),
+            Self::NoCollection => f.write_str(
+                "the collection does not exist; name the right database and collection, or open \
+                 the collection with `buckets`, which creates it",
             ),
             Self::CapacityMismatch { stored, derived } => write!(
                 f,
@@ -242,13 +271,14 @@ impl Kind {
             ),
             Self::IncompleteRollup => f.write_str(
                 "the rollup of some buckets does not cover all their items: they were written \
-                 before the fields were marked, or by another program; move their items into \
-                 another collection with `append_stream`",
+                 before the fields were marked, or by another program; rebuild it from the items \
+                 with the struct's `rebuild_rollups` while writers go on \
+                 (`Trade::rebuild_rollups(&db)` for a struct `Trade`)",
             ),
             Self::GroupValue(field, value) => write!(
                 f,
                 "the field `{field}` of some items is {value}, which its type cannot be; group by it \
-                 where it `exists`, or find the items with a filter and mend them"
+                 where it `exists`, or find the items with a filter and correct them"
             ),
             Self::TooLarge => f.write_str(
                 "the document would exceed 16 MB with this item; if the item alone is smaller, \

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use mongodb::{
     Collection, IndexModel,
-    bson::{Document, doc},
+    bson::{Bson, Document, RawDocumentBuf, doc},
 };
 
 use crate::{
@@ -13,9 +13,11 @@ use crate::{
     protocol::{
         command,
         indexes::{self, Needed, required::RequiredIndex},
+        range::Range,
     },
     schema::{names::UNIQUE_INDEX, open_index::OpenIndex, spec::BucketSpec},
     server::Server,
+    value::{bytes, shell::shell, unreadable::Attempted},
     write::{append::Writer, combine::Combiner, engine::Engine},
 };
 
@@ -25,6 +27,7 @@ pub struct OpenBuckets<T> {
     collection: Collection<Document>,
     combine: bool,
     create: bool,
+    check_items: bool,
     trace_keys: bool,
     item: PhantomData<fn() -> T>,
 }
@@ -35,6 +38,7 @@ impl<T: Bucket> OpenBuckets<T> {
             collection,
             combine: true,
             create: true,
+            check_items: false,
             trace_keys: false,
             item: PhantomData,
         }
@@ -67,6 +71,30 @@ impl<T: Bucket> OpenBuckets<T> {
         self
     }
 
+    /// Whether to read the bucket that was opened last, and to refuse the collection if the struct cannot read
+    /// some item of it. One more round trip.
+    ///
+    /// The key fields and the capacity are in the collection's index, so opening notices another struct with
+    /// others. One that has the same key and capacity, and other fields, is noticed only here: otherwise both
+    /// store their items in the same buckets, and the reads of each fail at the items of the other. The
+    /// default is `false`, since a struct whose fields have changed may append without reading older items.
+    ///
+    /// # Errors
+    ///
+    /// [`is_deserialize`](Error::is_deserialize), with the bucket's id and the reason.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, mongodb::Database};
+    /// # async fn example<Trade: Bucket>(db: Database) -> bucket_runtime::Result<()> {
+    /// let trades = Trade::buckets(&db).check_items(true).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn check_items(mut self, check: bool) -> Self {
+        self.check_items = check;
+        self
+    }
+
     /// Whether the spans of the handle's calls name the key (the field `bucket.key`). The default is `false`,
     /// since a key may be personal data. Needs the feature `tracing`, see
     /// [`guide::tracing`](crate::guide::tracing).
@@ -84,10 +112,36 @@ impl<T: Bucket> OpenBuckets<T> {
             must_exist([(&server, &indexes.lacking[..])])?;
         }
         let index = open(&server, &T::SPEC, indexes, self.create).await?;
+        if self.check_items {
+            check_items::<T>(&server).await?;
+        }
         let engine = Engine::new(server, index);
         let combiner = self.combine.then(|| Combiner::new(engine.clone()));
         Ok(Buckets::new(Writer { engine, combiner }))
     }
+}
+
+/// An error if the newest bucket holds an item that cannot be read.
+async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
+    let newest = Range {
+        sort: Some(doc! { "$natural": -1 }),
+        limit: Some(1),
+        ..Range::unordered()
+    };
+    let filled = doc! { T::SPEC.count: { "$gt": 0 } };
+    let rows = server.find::<RawDocumentBuf>(filled, newest, None).await;
+    let fail = |error| server.context().read(error);
+    for row in rows.map_err(fail)?.rest().await.map_err(fail)? {
+        let read = bytes::read::<Attempted<T>>(row.as_bytes());
+        let unreadable = read.map(|bucket| bucket.sifted().1.into_iter().next());
+        if let Some(error) = unreadable.map_or_else(Some, |item| Some(item?.error)) {
+            let id = row.get("_id").ok().flatten();
+            let id = id.and_then(|id| Bson::try_from(id).ok());
+            let kind = Kind::OtherItems(id.as_ref().map(shell).unwrap_or_default());
+            return Err(server.context().kind(kind).with_driver(error));
+        }
+    }
+    Ok(())
 }
 
 /// A collection's indexes, as they were read.

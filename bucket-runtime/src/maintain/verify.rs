@@ -2,14 +2,20 @@
 
 mod command;
 mod find;
-mod mend;
+mod gap;
+mod look;
 mod problem;
+pub(crate) mod rebuild;
+mod repair;
+
+use std::collections::BTreeMap;
 
 use mongodb::{
     Collection,
     bson::{Bson, Document},
 };
 
+use self::look::look;
 pub use self::problem::BucketProblem;
 pub(crate) use self::{
     command::seal,
@@ -19,8 +25,29 @@ use crate::{
     Bucket, Result,
     schema::key::{Key, KeyPart},
     server::Server,
-    value::unreadable::unreadable,
 };
+
+/// What a [`verify`](crate::Bucket::verify) has read and found.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct VerifiedBuckets {
+    /// How many buckets were read, among them documents that are not buckets.
+    pub buckets: u64,
+    /// How many items they hold.
+    pub items: u64,
+    /// What breaks a guarantee.
+    pub problems: Vec<BucketProblem>,
+}
+
+/// What a [`repair`](crate::Bucket::repair) has done and left.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RepairedBuckets {
+    /// How many problems of each [kind](BucketProblem::kind) were repaired; empty if none was.
+    pub repaired: BTreeMap<&'static str, u64>,
+    /// The problems that are left; the [remedy](BucketProblem::remedy) of each says what to do.
+    pub left: Vec<BucketProblem>,
+}
 
 /// Builder of a verification: await it; see [`Bucket::verify`](crate::Bucket::verify).
 #[must_use = "nothing is verified until this is awaited"]
@@ -31,9 +58,11 @@ impl VerifyBuckets {
         Self(verifier)
     }
 
-    pub(crate) async fn execute(self) -> Result<Vec<BucketProblem>> {
-        self.0.check_indexes().await?;
-        self.0.problems().await
+    pub(crate) async fn execute(self) -> Result<VerifiedBuckets> {
+        let missing = self.0.missing_indexes().await?;
+        let mut verified = self.0.verify().await?;
+        verified.problems.extend(missing);
+        Ok(verified)
     }
 }
 
@@ -46,10 +75,12 @@ impl RepairBuckets {
         Self(verifier)
     }
 
-    pub(crate) async fn execute(self) -> Result<Vec<BucketProblem>> {
-        self.0.check_indexes().await?;
-        self.0.repair().await?;
-        self.0.problems().await
+    pub(crate) async fn execute(self) -> Result<RepairedBuckets> {
+        let missing = self.0.missing_indexes().await?;
+        let repaired = self.0.repair().await?;
+        let mut left = self.0.problems().await?;
+        left.extend(missing);
+        Ok(RepairedBuckets { repaired, left })
     }
 }
 
@@ -60,8 +91,15 @@ pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier 
         buckets: Document::new(),
         spec: const { &T::SPEC },
         parts: parts::<T>,
-        unreadable: unreadable::<T>,
+        look: look::<T>,
     }
+}
+
+/// Whether the collection exists: then it has the index on `_id`.
+pub(crate) async fn exists(server: &Server) -> Result<bool> {
+    let indexes = server.indexes().await;
+    let indexes = indexes.map_err(|error| server.context().read(error))?;
+    Ok(!indexes.is_empty())
 }
 
 /// The key with these stored values, or the index of the first unreadable field.

@@ -16,7 +16,8 @@ pub use self::problem::OutlierProblem;
 use super::{command, handle::Outliers};
 use crate::{
     Error, Result,
-    maintain::verify::{Verifier, verifier},
+    error::Kind,
+    maintain::verify::{Verifier, exists, verifier},
     outlier::{Outlier, extra::Extra},
     schema::spec::OutlierSpec,
     value::element::whole,
@@ -132,11 +133,15 @@ impl<T: Outlier> Unopened<T> {
         }
     }
 
-    /// An error if an index of the extras differs from the struct.
+    /// An error if neither collection exists, or if an index of the extras differs from the struct.
     async fn check(self) -> Result<Checked<T>> {
         let server = self.extras.server.clone();
         let parents = server.beside(self.parents);
         parents.called_for(None);
+        // The parents' collection exists from its first parent on, that of the extras once it is opened.
+        if !exists(&parents).await? && !exists(&server).await? {
+            return Err(parents.context().kind(Kind::NoCollection));
+        }
         let index = self.extras.check_indexes().await;
         let index = index.map_err(Error::of_extras)?;
         Ok(Checked {

@@ -205,11 +205,16 @@ impl KeyScope {
     }
 
     /// The key as readable text: its fields, separated by commas.
-    pub(crate) fn label(&self) -> String {
+    pub(crate) fn key_text(&self) -> String {
         let fields: Vec<_> = (self.parts.iter())
             .map(|part| part.text.chars().take(100).collect::<String>())
             .collect();
-        format!("{:?}", fields.join(", "))
+        fields.join(", ")
+    }
+
+    /// The key's text in quotes.
+    pub(crate) fn label(&self) -> String {
+        format!("{:?}", self.key_text())
     }
 
     /// Whether the bucket belongs to the key. A bucket among the key's ids that does not was stored by a

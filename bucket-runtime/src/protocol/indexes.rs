@@ -14,7 +14,7 @@ use crate::{
     error::Kind,
     protocol::command,
     schema::{
-        names::{EXPIRY_INDEX, NEWEST, UNIQUE_INDEX},
+        names::{EXPIRY_INDEX, NEWEST, SEALED, UNIQUE_INDEX},
         open_index::{OpenIndex, is_open_index},
         spec::{BucketSpec, Ordinal, OutlierSpec},
     },
@@ -247,14 +247,14 @@ fn has_collation(found: &[IndexModel]) -> bool {
 fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex, Kind> {
     let options = index.options.clone().unwrap_or_default();
     let filter = options.partial_filter_expression.unwrap_or_default();
-    let foreign = || foreign(index);
+    let other = || other_struct(index).unwrap_or_else(|| foreign(index));
     // A query with the simple collation cannot use an index with another collation.
     if options.unique != Some(true)
         || options.collation.is_some()
         || options.hidden == Some(true)
         || !index.keys.keys().eq(command::open_index_keys(spec).keys())
     {
-        return Err(foreign());
+        return Err(other());
     }
     let bound = filter
         .get_document(spec.count)
@@ -263,7 +263,7 @@ fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex,
     if let Ordinal::Window { seconds } = spec.id.ordinal {
         let bound = filter.get_document(spec.window);
         let bound = bound.and_then(|window| window.get_datetime("$gte"));
-        let stored = window_of(*bound.map_err(|_| foreign())?);
+        let stored = window_of(*bound.map_err(|_| other())?);
         if stored != i64::from(seconds) {
             return Err(Kind::WindowMismatch {
                 stored,
@@ -274,12 +274,28 @@ fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex,
     let capacity = bound
         .and_then(whole)
         .and_then(|bound| u32::try_from(bound).ok());
-    let open = capacity.and_then(|capacity| OpenIndex::found(name, capacity));
-    let open = open.ok_or_else(foreign)?;
+    let open = OpenIndex::found(name, capacity.ok_or_else(other)?);
+    let open = open.ok_or_else(|| foreign(index))?;
     match filter.len() == command::open_index_filter(spec, open).len() {
         true => Ok(open),
-        false => Err(foreign()),
+        false => Err(other()),
     }
+}
+
+/// The error for an open index of another struct: one that is made as ours are, on other fields.
+fn other_struct(index: &IndexModel) -> Option<Kind> {
+    let options = index.options.clone().unwrap_or_default();
+    let filter = options.partial_filter_expression?;
+    let mut bounds = filter.values().filter_map(Bson::as_document);
+    let guards = options.unique == Some(true)
+        && options.collation.is_none()
+        && options.hidden != Some(true)
+        && bounds.any(|bound| bound.contains_key("$lt"));
+    let names: Vec<_> = index.keys.keys().map(String::as_str).collect();
+    let (sealed, names) = names.split_last()?;
+    let by = names.iter().map(|name| format!("`{name}`"));
+    let by = by.collect::<Vec<_>>().join(", ");
+    (guards && *sealed == SEALED).then_some(Kind::OtherStruct { by })
 }
 
 /// The length in seconds of the windows of an index with this bound.

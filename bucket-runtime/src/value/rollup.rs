@@ -1,6 +1,7 @@
 //! Rollups: what buckets store about their items, and the totals computed from it.
 
 mod arithmetic;
+pub(crate) mod check;
 mod field;
 pub(crate) mod totals;
 

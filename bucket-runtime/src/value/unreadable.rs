@@ -75,9 +75,3 @@ pub(crate) fn report(
         ))));
     }
 }
-
-/// The elements of a bucket that cannot be read; empty if the bucket has no elements.
-pub(crate) fn unreadable<T: Bucket>(row: &RawDocument) -> Vec<Unreadable> {
-    let bucket = bytes::read::<Attempted<T>>(row.as_bytes());
-    bucket.map_or_else(|_| Vec::new(), |bucket| bucket.sifted().1)
-}

@@ -107,7 +107,7 @@ async fn as_a_list_would<T: Note>(db: &Database, steps: &[Step]) {
     }
     let stored = checked(&notes).await;
     let problems = T::verify_in(notes.collection().clone()).await;
-    assert_eq!(problems.unwrap(), []);
+    assert_eq!(problems.unwrap().problems, []);
     for owner in 1..3 {
         let list = lists.remove(&owner).unwrap_or_default();
         assert_eq!(items(&notes, &owner).await, list);

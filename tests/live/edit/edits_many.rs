@@ -145,7 +145,7 @@ async fn as_in_a_vec<T: Note>(db: &Database) {
     assert_eq!(removed, all as u64);
     assert_eq!(checked(&notes).await, Stored::new());
     let problems = T::verify_in(notes.collection().clone()).await;
-    assert_eq!(problems.unwrap(), []);
+    assert_eq!(problems.unwrap().problems, []);
 }
 
 #[bucket_testkit::test]
@@ -202,7 +202,7 @@ macro_rules! wide {
                     assert_eq!(crate::support::database::items(&all, &1).await, model);
                 }
                 let problems = Self::verify_in(all.collection().clone()).await;
-                assert_eq!(problems.unwrap(), []);
+                assert_eq!(problems.unwrap().problems, []);
             }
         }
     )+};
@@ -516,7 +516,7 @@ async fn retention_deletes_whole_windows_without_their_items(Recorded(db, record
     let left = readings.count_all().await.unwrap();
     assert_eq!(left, 80 - 28);
     let problems = Reading::verify_in(readings.collection().clone()).await;
-    assert_eq!(problems.unwrap(), []);
+    assert_eq!(problems.unwrap().problems, []);
     // The window takes items again.
     readings.append(&all[2 * 46]).await.unwrap();
     assert_eq!(readings.count_all().await.unwrap(), 53);

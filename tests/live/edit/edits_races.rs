@@ -137,7 +137,7 @@ async fn at_once<T: Note>(db: &Database, drops: bool) {
 
     let stored = at_rest(&notes, drops).await;
     let problems = T::verify_in(notes.collection().clone()).await;
-    assert_eq!(problems.unwrap(), []);
+    assert_eq!(problems.unwrap().problems, []);
     let stored = stored
         .into_iter()
         .flat_map(|(owner, notes)| notes.into_iter().map(move |(n, value)| (n, (owner, value))));

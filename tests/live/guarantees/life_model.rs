@@ -77,7 +77,7 @@ impl Model {
     /// Each item is stored once with a value that it may have, or is missing if it may be. There are no
     /// other items, and the buckets satisfy all guarantees.
     pub(crate) async fn agrees<T: Entry>(&self, db: &Database) {
-        assert_eq!(T::verify(db).await.unwrap(), []);
+        assert_eq!(T::verify(db).await.unwrap().problems, []);
         let documents = documents(&db.collection::<Document>(T::SPEC.collection)).await;
         self.has_order::<T>(&documents);
         for bucket in &documents {

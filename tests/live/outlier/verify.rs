@@ -169,6 +169,7 @@ async fn outlier_a_wrong_count_is_found_and_corrected() {
             &books,
             OutlierProblem::Extras(BucketProblem::WrongCount {
                 bucket: page.into(),
+                key: page[..1].to_owned(),
                 items: u64::try_from(healed).unwrap(),
             }),
         )

@@ -56,6 +56,7 @@ async fn outlier_all_kinds_of_damage_at_once_are_mended_at_once() {
         },
         OutlierProblem::Extras(BucketProblem::WrongCount {
             bucket: "5_0000000000".into(),
+            key: "5".to_owned(),
             items: 2,
         }),
     ];
@@ -130,11 +131,15 @@ async fn outlier_extras_that_do_not_open_are_listed_and_repaired(db: Live) {
 
     assert!(Book3::outliers(&db).await.is_err());
     let problems = Book3::verify(&db).await.unwrap().problems;
-    let is_foreign = OutlierProblem::Extras(BucketProblem::ForeignId { bucket: "x".into() });
+    let is_foreign = OutlierProblem::Extras(BucketProblem::ForeignId {
+        bucket: "x".into(),
+        key: "1".to_owned(),
+    });
     assert_eq!(problems.len(), 3, "{problems:?}");
     assert!(problems.contains(&is_foreign), "{problems:?}");
     let sealed = BucketProblem::WrongSeal {
         bucket: "1_0000000002".into(),
+        key: "1".to_owned(),
     };
     assert!(
         problems.contains(&OutlierProblem::Extras(sealed)),

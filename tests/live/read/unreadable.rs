@@ -249,12 +249,15 @@ async fn verify_lists_it_by_bucket_and_place<T: Note>(test: &str) {
         .collect();
 
     let found = T::verify_in(notes.collection().clone()).await.unwrap();
+    assert_eq!((found.buckets, found.items), (3, 7));
+    let found = found.problems;
     assert_eq!(found.len(), 3, "{found:?}");
     for (problem, (id, at)) in found.iter().zip([(0, 1), (1, 1), (2, 0)]) {
         let Problem::Unreadable {
             bucket,
             place,
             error,
+            ..
         } = problem
         else {
             panic!("{problem:?}");
@@ -266,7 +269,7 @@ async fn verify_lists_it_by_bucket_and_place<T: Note>(test: &str) {
     // Only guessing could repair it.
     let before = documents(notes.collection()).await;
     assert_eq!(
-        T::repair_in(notes.collection().clone()).await.unwrap(),
+        (T::repair_in(notes.collection().clone()).await.unwrap()).left,
         found
     );
     assert_eq!(documents(notes.collection()).await, before);
@@ -324,7 +327,8 @@ async fn it_is_taken_out_as_it_is_stored<T: Note>(test: &str) {
         .await
         .unwrap()
         .unwrap();
-    assert_eq!(T::verify_in(notes.collection().clone()).await.unwrap(), []);
+    let verified = T::verify_in(notes.collection().clone()).await.unwrap();
+    assert_eq!(verified.problems, []);
 }
 
 async fn its_neighbours_can_be_edited<T: Note>(test: &str) {

@@ -104,7 +104,9 @@ const ROWS: &[(&str, bool, Calls)] = &[
     ),
     ("`remove` of outliers", true, |db| Box::pin(remove(db))),
     ("`delete` of outliers", true, |db| Box::pin(delete(db))),
-    ("`repair`", true, |db| Box::pin(repair(db))),
+    ("`repair`, `rebuild_rollups`", true, |db| {
+        Box::pin(repair(db))
+    }),
     ("`import`", true, |db| Box::pin(import(db))),
     ("`import_flat`", true, |db| Box::pin(import_flat(db))),
     ("`migrate_from`", true, |db| Box::pin(migrate(db))),
@@ -237,6 +239,7 @@ async fn delete(db: Database) -> Result<()> {
 
 async fn repair(db: Database) -> Result<()> {
     Visit::repair(&db).await?;
+    Visit::rebuild_rollups(&db).await?;
     Book::repair(&db).await?;
     Ok(())
 }

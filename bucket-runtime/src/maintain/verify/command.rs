@@ -3,12 +3,22 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    protocol::command::{has_twins, open_index_keys},
+    protocol::command::{KeyScope, has_twins, open_index_keys},
     schema::{names::SEALED, open_index::OpenIndex, spec::BucketSpec},
+    value::rollup::Totals,
 };
 
-/// The facts of each bucket that are checked. The server counts the items, so none is sent.
+/// The facts of each bucket. The server counts the items, so none is sent.
 pub(super) fn facts(spec: &BucketSpec) -> Document {
+    doc! { "$replaceWith": facts_of(spec) }
+}
+
+/// The facts of each bucket, and the bucket.
+pub(super) fn rows(spec: &BucketSpec) -> Document {
+    doc! { "$replaceWith": { "facts": facts_of(spec), "bucket": "$$ROOT" } }
+}
+
+fn facts_of(spec: &BucketSpec) -> Document {
     let key = spec.key.iter().map(|key| {
         let names = std::iter::once(&key.name).chain(key.aliases);
         let mut values: Vec<Bson> = names.map(|name| field(name).into()).collect();
@@ -16,18 +26,48 @@ pub(super) fn facts(spec: &BucketSpec) -> Document {
         doc! { "$ifNull": values }
     });
     let seal = doc! { "$eq": [field(SEALED), "$_id"] };
-    let rolled = (spec.rollups.iter()).map(|each| format!("${}.{}.count", spec.rollup, each.name));
     let window = spec.window_name().map(|name| Bson::from(field(name)));
     let twins = spec.unique.map(|field| Bson::from(has_twins(spec, field)));
-    doc! { "$project": {
+    doc! {
+        "_id": "$_id",
         "key": key.collect::<Vec<_>>(),
         "window": window.unwrap_or_else(|| doc! { "$literal": null }.into()),
         "count": { "$ifNull": [field(spec.count), null] },
         "items": items(spec),
         "own_seal": { "$cond": [is_missing(SEALED), null, seal] },
-        "rolled": rolled.collect::<Vec<_>>(),
         "twins": twins.unwrap_or_else(|| doc! { "$literal": false }.into()),
-    } }
+    }
+}
+
+/// A page of buckets behind this id. Documents whose ids are not text are not buckets.
+pub(super) fn behind(id: &str, page: usize) -> [Document; 3] {
+    [
+        doc! { "$match": { "_id": { "$gt": id } } },
+        doc! { "$sort": { "_id": 1 } },
+        doc! { "$limit": page as i64 },
+    ]
+}
+
+/// All ids, the last one first: whoever opens buckets with ascending numbers then leaves no gap in what is
+/// read.
+pub(super) fn ids_backwards() -> [Document; 2] {
+    [
+        doc! { "$sort": { "_id": -1 } },
+        doc! { "$project": { "_id": 1 } },
+    ]
+}
+
+/// The bucket as it was read, if its items are still the same.
+pub(super) fn unchanged(scope: &KeyScope, id: &Bson, items: Bson) -> Document {
+    let mut filter = scope.with_key(doc! { "_id": id });
+    let now = field(scope.spec.items);
+    filter.insert("$expr", doc! { "$eq": [now, { "$literal": items }] });
+    filter
+}
+
+/// Replaces the rollup.
+pub(super) fn with_rollup(spec: &BucketSpec, totals: &Totals) -> Vec<Document> {
+    vec![doc! { "$set": { spec.rollup: { "$literal": totals.document(spec) } } }]
 }
 
 /// The open buckets.

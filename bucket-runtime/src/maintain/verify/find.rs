@@ -3,12 +3,12 @@
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use serde::Deserialize;
 
-use super::{BucketProblem as Problem, command};
+use super::{BucketProblem as Problem, VerifiedBuckets, command, gap::Gaps, look::Look};
 use crate::{
     Result,
-    error::error_text,
+    error::{Kind, error_text},
     maintain::open,
-    protocol::command::KeyScope,
+    protocol::{command::KeyScope, indexes::required::RequiredIndex},
     schema::{
         id,
         key::KeyPart,
@@ -16,7 +16,13 @@ use crate::{
         spec::{BucketSpec, Ordinal},
     },
     server::{Server, cursor::DocumentCursor},
-    value::{element::whole, unreadable::Unreadable},
+    value::{
+        element::whole,
+        rollup::{
+            Totals,
+            check::{self, Fault, Values},
+        },
+    },
 };
 
 /// A collection, and what its buckets should be like.
@@ -27,11 +33,18 @@ pub(crate) struct Verifier {
     pub(crate) spec: &'static BucketSpec,
     /// The key with these stored values, or the index of the first unreadable field.
     pub(crate) parts: fn(Vec<Bson>) -> Result<Vec<KeyPart>, usize>,
-    /// The items of this bucket that cannot be read.
-    pub(crate) unreadable: fn(&RawDocument) -> Vec<Unreadable>,
+    /// What the struct sees in this bucket.
+    pub(crate) look: fn(&RawDocument) -> Look,
 }
 
-/// The facts of a bucket that are checked.
+/// A bucket, and its facts.
+#[derive(Deserialize)]
+pub(super) struct Row {
+    pub(super) facts: Facts,
+    pub(super) bucket: RawDocumentBuf,
+}
+
+/// The facts of a bucket, as the server sees them.
 #[derive(Deserialize)]
 pub(crate) struct Facts {
     #[serde(rename = "_id")]
@@ -43,8 +56,6 @@ pub(crate) struct Facts {
     pub(crate) items: Option<u32>,
     /// Whether `sealed` is the bucket's own id, if it is there.
     pub(crate) own_seal: Option<bool>,
-    /// The counts in the rollup.
-    rolled: Vec<Bson>,
     /// Whether two items have the same identity.
     twins: bool,
 }
@@ -63,29 +74,34 @@ impl Verifier {
         indexes.map(|indexes| indexes.index)
     }
 
-    pub(crate) async fn problems(&self) -> Result<Vec<Problem>> {
-        let mut problems = self.of_single_buckets().await?;
-        problems.extend(self.several_open().await?);
-        problems.extend(self.of_items().await?);
-        Ok(problems)
+    /// The indexes that are missing; an error if the collection does not exist, or if an index does not match
+    /// the struct.
+    pub(super) async fn missing_indexes(&self) -> Result<Vec<Problem>> {
+        let indexes = open::check_indexes(&self.server, self.spec).await?;
+        // Each collection has the index on `_id`.
+        if indexes.found.is_empty() {
+            return Err(self.server.context().kind(Kind::NoCollection));
+        }
+        let name = self.server.collection().name();
+        let lacking = indexes.lacking.into_iter();
+        let missing = lacking.map(|model| Problem::MissingIndex {
+            command: RequiredIndex::new(name, model).to_string(),
+        });
+        Ok(missing.collect())
     }
 
-    /// The items that cannot be read. Only the struct can tell, so all items are sent.
-    async fn of_items(&self) -> Result<Vec<Problem>> {
-        let mut problems = Vec::new();
-        let mut buckets = self.survey([]).await?;
-        while let Some(row) = self.next::<RawDocumentBuf>(&mut buckets).await? {
-            let id = row.get("_id").ok().flatten();
-            let id = id.and_then(|id| Bson::try_from(id).ok());
-            let bucket = id.unwrap_or(Bson::Null);
-            let unreadable = (self.unreadable)(&row);
-            problems.extend(unreadable.into_iter().map(|item| Problem::Unreadable {
-                bucket: bucket.clone(),
-                place: item.place,
-                error: error_text(&item.error),
-            }));
+    pub(crate) async fn problems(&self) -> Result<Vec<Problem>> {
+        self.verify().await.map(|verified| verified.problems)
+    }
+
+    /// Everything but the indexes.
+    pub(crate) async fn verify(&self) -> Result<VerifiedBuckets> {
+        let mut verified = self.of_single_buckets().await?;
+        verified.problems.extend(self.several_open().await?);
+        if self.spec.id.ordinal == Ordinal::Number {
+            verified.problems.extend(self.gaps().await?);
         }
-        Ok(problems)
+        Ok(verified)
     }
 
     /// The facts of the buckets that a pipeline returns.
@@ -102,20 +118,23 @@ impl Verifier {
         Ok(found)
     }
 
-    /// The problems that a single bucket shows.
-    pub(crate) async fn of_single_buckets(&self) -> Result<Vec<Problem>> {
-        let mut problems = Vec::new();
-        let mut buckets = self.survey([command::facts(self.spec)]).await?;
-        while let Some(facts) = self.next::<Facts>(&mut buckets).await? {
-            problems.extend(self.of_bucket(&facts));
+    /// The problems that a single bucket shows. Only the struct can tell whether an item can be read, so all
+    /// items are sent.
+    pub(super) async fn of_single_buckets(&self) -> Result<VerifiedBuckets> {
+        let mut verified = VerifiedBuckets::default();
+        let mut rows = self.survey([command::rows(self.spec)]).await?;
+        while let Some(row) = self.next::<Row>(&mut rows).await? {
+            verified.buckets += 1;
+            verified.items += u64::from(row.facts.items.unwrap_or(0));
+            verified.problems.extend(self.of_bucket(&row));
         }
-        Ok(problems)
+        Ok(verified)
     }
 
     /// The keys that have several open buckets at one moment. While writers are active, a bucket that
     /// was found open may have been filled before the next one was opened. But a bucket never opens
     /// again, so those that are still open were open all along.
-    pub(crate) async fn several_open(&self) -> Result<Vec<Problem>> {
+    pub(super) async fn several_open(&self) -> Result<Vec<Problem>> {
         let mut several = Vec::new();
         let mut groups = self.survey(command::several_open(self.spec)).await?;
         while let Some(Group { ids }) = self.next(&mut groups).await? {
@@ -126,7 +145,7 @@ impl Verifier {
                 if let Ok(scope) = self.scope(&facts) {
                     let is_own = self.is_own_id(&scope, &facts);
                     let text = facts.id.as_str().map(str::to_owned);
-                    open.push((is_own, text, scope.label(), facts.id));
+                    open.push((is_own, text, scope.key_text(), facts.id));
                 }
             }
             if open.len() > 1 {
@@ -141,49 +160,123 @@ impl Verifier {
         Ok(several)
     }
 
-    fn of_bucket(&self, facts: &Facts) -> Vec<Problem> {
-        let bucket = facts.id.clone();
+    /// The gaps in the numbers of keys. Each one that the pass over the ids shows is read once more: a change
+    /// of capacity may have replaced the buckets meanwhile.
+    async fn gaps(&self) -> Result<Vec<Problem>> {
+        let mut gaps = Vec::new();
+        let mut ids = self.survey(command::ids_backwards()).await?;
+        let mut seen = Gaps::new(self.spec);
+        while let Some(row) = self.next::<Document>(&mut ids).await? {
+            let Some((first, next, missing)) = row.get_str("_id").ok().and_then(|id| seen.next(id))
+            else {
+                continue;
+            };
+            let between = doc! { "$match": { "_id": { "$gte": &first, "$lte": &next } } };
+            let found = self.facts([between]).await?;
+            let own = found.iter().filter_map(|facts| {
+                let scope = self.scope(facts).ok()?;
+                self.is_own_id(&scope, facts).then(|| scope.key_text())
+            });
+            let own: Vec<_> = own.collect();
+            if let [key, _] = &own[..] {
+                gaps.push(Problem::Gap {
+                    key: key.clone(),
+                    beside: [first.into(), next.into()],
+                    missing,
+                });
+            }
+        }
+        Ok(gaps)
+    }
+
+    pub(super) fn of_bucket(&self, row: &Row) -> Vec<Problem> {
+        let facts = &row.facts;
+        let bucket = || facts.id.clone();
         let scope = match self.scope(facts) {
             Ok(scope) => scope,
-            Err(field) => return vec![Problem::NoKey { bucket, field }],
+            Err(field) => {
+                let bucket = bucket();
+                return vec![Problem::NoKey { bucket, field }];
+            }
         };
+        let key = || scope.key_text();
         let Some(items) = facts.items else {
-            return vec![Problem::NoArray { bucket }];
+            let (bucket, key, array) = (bucket(), key(), self.spec.items);
+            return vec![Problem::NoArray { bucket, key, array }];
         };
+        let count = u64::from(items);
         let mut problems = Vec::new();
         if !self.is_own_id(&scope, facts) {
-            problems.push(Problem::ForeignId {
-                bucket: bucket.clone(),
-            });
+            let (bucket, key) = (bucket(), key());
+            problems.push(Problem::ForeignId { bucket, key });
         }
         if whole(&facts.count) != Some(items.into()) {
-            problems.push(Problem::WrongCount {
-                bucket: bucket.clone(),
-                items: items.into(),
-            });
+            let (bucket, key, items) = (bucket(), key(), count);
+            problems.push(Problem::WrongCount { bucket, key, items });
         }
         if items > self.spec.capacity {
-            problems.push(Problem::OverFull {
-                bucket: bucket.clone(),
-                items: items.into(),
-            });
+            let (bucket, key, items) = (bucket(), key(), count);
+            problems.push(Problem::OverFull { bucket, key, items });
         }
         if facts.own_seal == Some(false) {
-            problems.push(Problem::WrongSeal {
-                bucket: bucket.clone(),
-            });
+            let (bucket, key) = (bucket(), key());
+            problems.push(Problem::WrongSeal { bucket, key });
         }
-        let rollups = self.spec.rollups.iter().enumerate();
-        problems.extend(rollups.filter_map(|(n, field)| {
-            let rolled = facts.rolled.get(n).and_then(whole);
-            (rolled != Some(items.into())).then(|| Problem::IncompleteRollup {
-                bucket: bucket.clone(),
-                field: field.name,
-            })
+        if let Some(field) = self.spec.unique.filter(|_| facts.twins) {
+            let (bucket, key) = (bucket(), key());
+            problems.push(Problem::Twins { bucket, key, field });
+        }
+        let look = (self.look)(&row.bucket);
+        if self.is_own_id(&scope, facts) {
+            problems.extend(outside(&scope, &look, facts));
+        }
+        let faults = self.of_rollup(row, &look);
+        let is_possible = faults.is_empty() || self.totals(&look).is_some();
+        problems.extend(faults.into_iter().map(|(field, fault)| {
+            let (bucket, key) = (bucket(), key());
+            match fault {
+                _ if !is_possible => Problem::NoRollup { bucket, key, field },
+                Fault::Blocks { path, stored } => Problem::BlockedRollup {
+                    bucket,
+                    key,
+                    field,
+                    path,
+                    stored,
+                },
+                Fault::Incomplete => Problem::IncompleteRollup { bucket, key, field },
+                Fault::Wrong { part, stored } => Problem::FalseRollup {
+                    bucket,
+                    key,
+                    field,
+                    part,
+                    stored,
+                },
+            }
         }));
-        let twins = self.spec.unique.filter(|_| facts.twins);
-        problems.extend(twins.map(|field| Problem::Twins { bucket, field }));
+        problems.extend(look.unreadable.into_iter().map(|item| Problem::Unreadable {
+            bucket: bucket(),
+            key: key(),
+            place: item.place,
+            error: error_text(&item.error),
+        }));
         problems
+    }
+
+    /// What is wrong with the bucket's rollup. It cannot be judged, nor computed, while an item is unreadable.
+    pub(super) fn of_rollup(&self, row: &Row, look: &Look) -> Vec<(&'static str, Fault)> {
+        if self.spec.rollups.is_empty() || !look.unreadable.is_empty() {
+            return Vec::new();
+        }
+        let stored = row.bucket.get(self.spec.rollup).ok().flatten();
+        let stored = stored.and_then(|stored| Bson::try_from(stored).ok());
+        let values: Vec<Values> = look.items.iter().map(|item| item.values.clone()).collect();
+        let items = row.facts.items.unwrap_or(0).into();
+        check::faults(self.spec, stored.as_ref(), items, Some(&values))
+    }
+
+    /// The totals of these items, which must be all of the bucket; `None` if only the server can compute them.
+    pub(super) fn totals(&self, look: &Look) -> Option<Totals> {
+        Totals::of(self.spec, look.items.iter().map(|item| item.values.clone()))
     }
 
     /// The key of the bucket, or the name of the field that is unreadable.
@@ -211,7 +304,7 @@ impl Verifier {
         }
     }
 
-    async fn survey<R: serde::de::DeserializeOwned>(
+    pub(super) async fn survey<R: serde::de::DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
     ) -> Result<DocumentCursor<'static, R>> {
@@ -223,7 +316,7 @@ impl Verifier {
         rows.map_err(|error| self.server.context().read(error))
     }
 
-    async fn next<R: serde::de::DeserializeOwned>(
+    pub(super) async fn next<R: serde::de::DeserializeOwned>(
         &self,
         rows: &mut DocumentCursor<'static, R>,
     ) -> Result<Option<R>> {
@@ -234,4 +327,23 @@ impl Verifier {
         };
         row.map_err(|error| self.server.context().read(error))
     }
+}
+
+/// The items outside the bucket's window, if buckets have windows.
+fn outside(scope: &KeyScope, look: &Look, facts: &Facts) -> Vec<Problem> {
+    let Some(start) = scope.window else {
+        return Vec::new();
+    };
+    let is_inside =
+        |time: i64| id::window_start(scope.spec.id.ordinal, time) == Some(start.timestamp_millis());
+    let items = look.items.iter().filter_map(|item| {
+        let time = item.time?;
+        (!is_inside(time.timestamp_millis())).then(|| Problem::OutsideWindow {
+            bucket: facts.id.clone(),
+            key: scope.key_text(),
+            place: item.place,
+            time,
+        })
+    });
+    items.collect()
 }

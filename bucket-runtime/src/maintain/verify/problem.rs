@@ -2,12 +2,26 @@
 
 use std::{fmt, slice};
 
-use mongodb::bson::Bson;
+use mongodb::bson::{Bson, DateTime};
+
+use crate::value::shell::shell;
 
 /// A problem that breaks a guarantee in a collection of buckets; see
 /// [`Bucket::verify`](crate::Bucket::verify).
 ///
-/// The text says which guarantee it breaks, and what to do.
+/// Its text says which guarantee it breaks, where, and what to do; the methods give the same to programs:
+///
+/// ```
+/// use bucket_runtime::BucketProblem;
+///
+/// fn report(problem: &BucketProblem) {
+///     if problem.is_repairable() {
+///         println!("{}: `repair` {}", problem.kind(), problem.remedy());
+///     } else {
+///         println!("{problem}");
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum BucketProblem {
@@ -22,6 +36,8 @@ pub enum BucketProblem {
     WrongCount {
         /// The bucket's `_id`.
         bucket: Bson,
+        /// The bucket's key.
+        key: String,
         /// How many items it holds.
         items: u64,
     },
@@ -29,6 +45,8 @@ pub enum BucketProblem {
     OverFull {
         /// The bucket's `_id`.
         bucket: Bson,
+        /// The bucket's key.
+        key: String,
         /// How many items it holds.
         items: u64,
     },
@@ -36,16 +54,24 @@ pub enum BucketProblem {
     ForeignId {
         /// The bucket's `_id`.
         bucket: Bson,
+        /// The bucket's key.
+        key: String,
     },
     /// G3: `sealed` is not the bucket's own `_id`, and may take the open bucket's place in the index.
     WrongSeal {
         /// The bucket's `_id`.
         bucket: Bson,
+        /// The bucket's key.
+        key: String,
     },
     /// G2: there is no array of items.
     NoArray {
         /// The document's `_id`.
         bucket: Bson,
+        /// The document's key.
+        key: String,
+        /// The stored name of the array.
+        array: &'static str,
     },
     /// G4: a key field or the time window is missing, or has a value of another type.
     NoKey {
@@ -54,18 +80,83 @@ pub enum BucketProblem {
         /// The stored name of the field.
         field: &'static str,
     },
-    /// The bucket's rollup of a field does not cover all its items.
+    /// The bucket's rollup of a field does not cover all its items: they were stored before the field was
+    /// marked, or by another program. Reads of the rollup fail.
     IncompleteRollup {
         /// The bucket's `_id`.
         bucket: Bson,
+        /// The bucket's key.
+        key: String,
         /// The stored name of the field.
         field: &'static str,
     },
+    /// A part of the bucket's rollup of a field is not that of its items, or has another type than the
+    /// field: another program changed it, or the items.
+    FalseRollup {
+        /// The bucket's `_id`.
+        bucket: Bson,
+        /// The bucket's key.
+        key: String,
+        /// The stored name of the field.
+        field: &'static str,
+        /// The part: `sum`, `min`, `max`, or `missing` for the number of items without a value.
+        part: &'static str,
+        /// What is stored; `Null` if nothing is.
+        stored: Bson,
+    },
+    /// The bucket's rollup holds a value to which the server cannot add, so it refuses each further append
+    /// to the bucket.
+    BlockedRollup {
+        /// The bucket's `_id`.
+        bucket: Bson,
+        /// The bucket's key.
+        key: String,
+        /// The stored name of the field.
+        field: &'static str,
+        /// The path of the value.
+        path: String,
+        /// What is stored there.
+        stored: Bson,
+    },
+    /// The bucket's rollup of a field is not that of its items, and cannot be computed from them: a sum would
+    /// exceed 64 bits or 34 digits, or a decimal is not a number.
+    NoRollup {
+        /// The bucket's `_id`.
+        bucket: Bson,
+        /// The bucket's key.
+        key: String,
+        /// The stored name of the field.
+        field: &'static str,
+    },
+    /// An item lies outside its bucket's time window, so reads by time miss it.
+    OutsideWindow {
+        /// The bucket's `_id`.
+        bucket: Bson,
+        /// The bucket's key.
+        key: String,
+        /// The number of items before it in the bucket.
+        place: u64,
+        /// The item's time.
+        time: DateTime,
+    },
+    /// G5: the numbers of a key's buckets (`{#}`) have a gap, so [`page`](crate::Buckets::page) gives `None`
+    /// for a page that others follow. Another program removed some buckets. The numbers of a key may begin
+    /// after 0, since [`remove_key`](crate::Buckets::remove_key) beside writers leaves the later ones.
+    Gap {
+        /// The key as readable text.
+        key: String,
+        /// The `_id`s of the two buckets beside the gap.
+        beside: [Bson; 2],
+        /// How many numbers are missing.
+        missing: u64,
+    },
     /// G1: the struct cannot read an item. Reads of its bucket fail, unless they
-    /// [skip](crate::action::Items::skip_unreadable) it.
+    /// [skip](crate::action::Items::skip_unreadable) it. The rollup of its bucket is not judged.
     Unreadable {
         /// The bucket's `_id`.
         bucket: Bson,
+        /// The bucket's key.
+        key: String,
         /// The number of items before it in the bucket.
         place: u64,
         /// Why it cannot be read.
@@ -75,8 +166,16 @@ pub enum BucketProblem {
     Twins {
         /// The bucket's `_id`.
         bucket: Bson,
+        /// The bucket's key.
+        key: String,
         /// The stored name of the field.
         field: &'static str,
+    },
+    /// An index that the struct needs is missing. Without `bucket_open`, nothing keeps a key from having
+    /// several open buckets (G3).
+    MissingIndex {
+        /// The command of MongoDB's shell that creates it.
+        command: String,
     },
 }
 
@@ -92,8 +191,14 @@ impl BucketProblem {
             Self::NoArray { .. } => "NoArray",
             Self::NoKey { .. } => "NoKey",
             Self::IncompleteRollup { .. } => "IncompleteRollup",
+            Self::FalseRollup { .. } => "FalseRollup",
+            Self::BlockedRollup { .. } => "BlockedRollup",
+            Self::NoRollup { .. } => "NoRollup",
+            Self::OutsideWindow { .. } => "OutsideWindow",
+            Self::Gap { .. } => "Gap",
             Self::Unreadable { .. } => "Unreadable",
             Self::Twins { .. } => "Twins",
+            Self::MissingIndex { .. } => "MissingIndex",
         }
     }
 
@@ -101,6 +206,8 @@ impl BucketProblem {
     pub fn ids(&self) -> &[Bson] {
         match self {
             Self::SeveralOpen { buckets, .. } => buckets,
+            Self::Gap { beside, .. } => beside,
+            Self::MissingIndex { .. } => &[],
             Self::WrongCount { bucket, .. }
             | Self::OverFull { bucket, .. }
             | Self::ForeignId { bucket, .. }
@@ -108,16 +215,34 @@ impl BucketProblem {
             | Self::NoArray { bucket, .. }
             | Self::NoKey { bucket, .. }
             | Self::IncompleteRollup { bucket, .. }
+            | Self::FalseRollup { bucket, .. }
+            | Self::BlockedRollup { bucket, .. }
+            | Self::NoRollup { bucket, .. }
+            | Self::OutsideWindow { bucket, .. }
             | Self::Unreadable { bucket, .. }
             | Self::Twins { bucket, .. } => slice::from_ref(bucket),
         }
     }
 
-    /// The key as readable text, where the problem names it.
+    /// The key as readable text: its fields, separated by commas. `None` where no key can be read, or where
+    /// the whole collection is concerned.
     pub fn key(&self) -> Option<&str> {
         match self {
-            Self::SeveralOpen { key, .. } => Some(key),
-            _ => None,
+            Self::SeveralOpen { key, .. }
+            | Self::WrongCount { key, .. }
+            | Self::OverFull { key, .. }
+            | Self::ForeignId { key, .. }
+            | Self::WrongSeal { key, .. }
+            | Self::NoArray { key, .. }
+            | Self::IncompleteRollup { key, .. }
+            | Self::FalseRollup { key, .. }
+            | Self::BlockedRollup { key, .. }
+            | Self::NoRollup { key, .. }
+            | Self::OutsideWindow { key, .. }
+            | Self::Gap { key, .. }
+            | Self::Unreadable { key, .. }
+            | Self::Twins { key, .. } => Some(key),
+            Self::NoKey { .. } | Self::MissingIndex { .. } => None,
         }
     }
 
@@ -125,7 +250,12 @@ impl BucketProblem {
     pub fn is_repairable(&self) -> bool {
         matches!(
             self,
-            Self::SeveralOpen { .. } | Self::WrongCount { .. } | Self::WrongSeal { .. }
+            Self::SeveralOpen { .. }
+                | Self::WrongCount { .. }
+                | Self::WrongSeal { .. }
+                | Self::IncompleteRollup { .. }
+                | Self::FalseRollup { .. }
+                | Self::BlockedRollup { .. }
         )
     }
 
@@ -136,17 +266,32 @@ impl BucketProblem {
             Self::SeveralOpen { .. } => "seals all but the newest",
             Self::WrongCount { .. } => "corrects it",
             Self::WrongSeal { .. } => "sets it",
+            Self::IncompleteRollup { .. }
+            | Self::FalseRollup { .. }
+            | Self::BlockedRollup { .. } => "computes it from the items",
             Self::OverFull { .. } => "`change_capacity` splits it",
             Self::ForeignId { .. } => {
                 "append its items again and delete it, or move it to another collection"
             }
             Self::NoArray { .. } => "move the document to another collection",
             Self::NoKey { .. } => "set the field, or move the document to another collection",
-            Self::IncompleteRollup { .. } => {
-                "move its items into another collection with `append_stream`"
+            Self::NoRollup { .. } => "correct its items, or remove some with `remove_item`",
+            Self::OutsideWindow { .. } => {
+                "remove the item with `remove_item`, and append it again: it finds its window"
             }
-            Self::Unreadable { .. } => "correct it, or remove it with `remove_item(…).as_stored()`",
+            Self::Gap { .. } => {
+                "import the missing buckets from an archive or a backup; until then read with \
+                 `pages` or `items`, which pass the gap"
+            }
+            Self::Unreadable { .. } => {
+                "correct the item, or remove it with `remove_item(…).as_stored()`"
+            }
             Self::Twins { .. } => "`remove_item` removes one of them",
+            Self::MissingIndex { command } => {
+                return format!(
+                    "open the collection with `buckets`, which creates it, or run {command}"
+                );
+            }
         };
         remedy.to_owned()
     }
@@ -154,61 +299,101 @@ impl BucketProblem {
 
 impl fmt::Display for BucketProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.ids().first().map(shell).unwrap_or_default();
         match self {
-            Self::SeveralOpen { key, buckets } => write!(
+            Self::SeveralOpen { key, buckets } => {
+                write!(f, "G3: key {key:?} has {} open buckets", buckets.len())
+            }
+            Self::WrongCount { items, .. } => write!(
                 f,
-                "G3: key {key} has {} open buckets; `repair` seals all but the newest",
-                buckets.len()
+                "G2: bucket {id} holds {}, but its count differs",
+                count(*items, "item")
             ),
-            Self::WrongCount { bucket, items } => write!(
+            Self::OverFull { items, .. } => write!(
                 f,
-                "G2: bucket {bucket} holds {items} items, but its count differs; `repair` corrects \
-                 it"
+                "G2: bucket {id} holds {}, more than the capacity",
+                count(*items, "item")
             ),
-            Self::OverFull { bucket, items } => write!(
+            Self::ForeignId { key, .. } => write!(
                 f,
-                "G2: bucket {bucket} holds {items} items, more than the capacity; `change_capacity` \
-                 splits it"
+                "G4: no bucket of key {key:?} can have the _id {id}, so no read finds it"
             ),
-            Self::ForeignId { bucket } => write!(
+            Self::WrongSeal { .. } => write!(f, "G3: `sealed` of bucket {id} is not its own _id"),
+            Self::NoArray { array, .. } => write!(
                 f,
-                "G4: the document with _id {bucket} has an id that no bucket of its key can have, \
-                 so no read finds it; append its items again and delete it, or move it to another \
-                 collection"
+                "G2: `{array}` of the document with _id {id} is not an array of items"
             ),
-            Self::WrongSeal { bucket } => write!(
+            Self::NoKey { field, .. } => write!(
                 f,
-                "G3: `sealed` of bucket {bucket} is not its own _id; `repair` sets it"
+                "G4: the document with _id {id} has no readable `{field}`"
             ),
-            Self::NoArray { bucket } => write!(
+            Self::IncompleteRollup { field, .. } => write!(
                 f,
-                "G2: the document with _id {bucket} has no array of items; move the document to \
-                 another collection"
+                "the rollup of `{field}` in bucket {id} does not cover all its items"
             ),
-            Self::NoKey { bucket, field } => write!(
-                f,
-                "G4: the document with _id {bucket} has no readable `{field}`; set the field, or \
-                 move the document to another collection"
-            ),
-            Self::IncompleteRollup { bucket, field } => write!(
-                f,
-                "the rollup of `{field}` in bucket {bucket} does not cover all its items; move \
-                 its items into another collection with `append_stream`"
-            ),
-            Self::Unreadable {
-                bucket,
-                place,
-                error,
+            Self::FalseRollup {
+                field,
+                part,
+                stored,
+                ..
             } => write!(
                 f,
-                "G1: item {place} (from 0) of bucket {bucket} cannot be read: {error}; correct it, \
-                 or remove it with `remove_item(…).as_stored()`"
+                "the rollup of `{field}` in bucket {id} is false: its items have another `{part}` \
+                 than {}",
+                shell(stored)
             ),
-            Self::Twins { bucket, field } => write!(
+            Self::BlockedRollup { path, stored, .. } => write!(
                 f,
-                "G1: items of bucket {bucket} have the same value in the `unique` field `{field}`; \
-                 `remove_item` removes one of them"
+                "`{path}` of bucket {id} is {}, so the server refuses to append to the bucket",
+                shell(stored)
             ),
+            Self::NoRollup { field, .. } => write!(
+                f,
+                "the rollup of `{field}` in bucket {id} is not that of its items, and no rollup can \
+                 be: a sum would exceed 64 bits or 34 digits, or a decimal is not a number"
+            ),
+            Self::OutsideWindow { place, time, .. } => write!(
+                f,
+                "item {place} (from 0) of bucket {id} is of {}, outside the bucket's time window, so \
+                 reads by time miss it",
+                shell(&(*time).into())
+            ),
+            Self::Gap {
+                beside: [_, next],
+                missing,
+                ..
+            } => write!(
+                f,
+                "G5: between the buckets {id} and {} of one key {} missing, so `page` gives none there",
+                shell(next),
+                match missing {
+                    1 => "1 number is".to_owned(),
+                    _ => format!("{missing} numbers are"),
+                }
+            ),
+            Self::Unreadable { place, error, .. } => write!(
+                f,
+                "G1: item {place} (from 0) of bucket {id} cannot be read: {error}"
+            ),
+            Self::Twins { field, .. } => write!(
+                f,
+                "G1: items of bucket {id} have the same value in the `unique` field `{field}`"
+            ),
+            Self::MissingIndex { .. } => {
+                f.write_str("the collection lacks an index that the struct needs")
+            }
+        }?;
+        match self.is_repairable() {
+            true => write!(f, "; `repair` {}", self.remedy()),
+            false => write!(f, "; {}", self.remedy()),
         }
+    }
+}
+
+/// A number of things, such as "1 item" and "2 items".
+pub(crate) fn count(n: u64, thing: &str) -> String {
+    match n {
+        1 => format!("1 {thing}"),
+        _ => format!("{n} {thing}s"),
     }
 }

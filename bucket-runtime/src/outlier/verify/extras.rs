@@ -1,9 +1,9 @@
 //! Finds the problems of extras: as a whole, between them and their parents, and in the documents without a
 //! count, which the manual's commands wrote.
 
-use mongodb::bson::{Document, RawDocument, RawDocumentBuf, doc};
+use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 
-use super::{OutlierProblem as Problem, VerifiedOutliers, id_of, number};
+use super::{OutlierProblem as Problem, VerifiedOutliers, id_of, number, problem::text};
 use crate::{
     Result,
     error::error_text,
@@ -92,15 +92,22 @@ pub(super) async fn without_count<T: Outlier>(extras: &Server) -> Result<Vec<Pro
 fn unreadable<T: Outlier>(row: &RawDocument) -> Vec<BucketProblem> {
     let bucket = id_of(row);
     let spec = &T::SPEC;
+    let parent = row.get(spec.reference).ok().flatten();
+    let parent = parent.and_then(|parent| Bson::try_from(parent).ok());
+    let key = parent.as_ref().map(text).unwrap_or_default();
     match bytes::read::<Attempted<Extra<T>>>(row.as_bytes()) {
         Ok(read) => (read.sifted().1.into_iter())
             .map(|item| BucketProblem::Unreadable {
                 bucket: bucket.clone(),
+                key: key.clone(),
                 place: item.place,
                 error: error_text(&item.error),
             })
             .collect(),
-        Err(_) if items(row, spec.extra_items).is_none() => vec![BucketProblem::NoArray { bucket }],
+        Err(_) if items(row, spec.extra_items).is_none() => {
+            let array = spec.extra_items;
+            vec![BucketProblem::NoArray { bucket, key, array }]
+        }
         Err(_) => vec![BucketProblem::NoKey {
             bucket,
             field: spec.reference,

@@ -178,7 +178,8 @@ impl fmt::Display for OutlierProblem {
             ),
             Self::WrongTotal { total, items, .. } => write!(
                 f,
-                "O1: the total of parent {id} is {total}, but it has {items} items"
+                "O1: the total of parent {id} is {}, but it has {items} items",
+                shell(total)
             ),
             Self::Extras(BucketProblem::OverFull { items, .. }) => write!(
                 f,
@@ -203,7 +204,7 @@ impl fmt::Display for OutlierProblem {
 }
 
 /// An id as readable text, as keys of extras are shown.
-fn text(id: &Bson) -> String {
+pub(super) fn text(id: &Bson) -> String {
     match id {
         Bson::String(text) => text.clone(),
         Bson::Int32(number) => number.to_string(),

@@ -1,0 +1,55 @@
+//! What only the struct can tell of a bucket.
+
+use mongodb::bson::{DateTime, RawDocument};
+
+use crate::{
+    Bucket,
+    value::{
+        bytes,
+        rollup::check::Values,
+        unreadable::{Attempted, Unreadable},
+    },
+};
+
+/// What the struct sees in a bucket.
+#[derive(Default)]
+pub(crate) struct Look {
+    /// The items that cannot be read.
+    pub(super) unreadable: Vec<Unreadable>,
+    /// The others, where buckets have windows or rollups.
+    pub(super) items: Vec<ItemLook>,
+}
+
+/// What the struct sees in an item.
+pub(super) struct ItemLook {
+    /// The number of items before it in its bucket.
+    pub(super) place: u64,
+    pub(super) time: Option<DateTime>,
+    /// Its values in the bucket's rollup.
+    pub(super) values: Values,
+}
+
+/// Looks at a bucket; nothing is seen in what is not one.
+pub(super) fn look<T: Bucket>(bucket: &RawDocument) -> Look {
+    let Ok(bucket) = bytes::read::<Attempted<T>>(bucket.as_bytes()) else {
+        return Look::default();
+    };
+    let (bucket, unreadable) = bucket.sifted();
+    if T::SPEC.window_name().is_none() && T::SPEC.rollups.is_empty() {
+        let items = Vec::new();
+        return Look { unreadable, items };
+    }
+    let all = bucket.elements.len() + unreadable.len();
+    let left_out = bucket.left_out.clone();
+    let places = (0..all as u64).filter(|place| left_out.binary_search(place).is_err());
+    let items = places.zip(bucket.into_items());
+    let items = items.map(|(place, item)| ItemLook {
+        place,
+        time: item.time(),
+        values: item.rollup_values(),
+    });
+    Look {
+        items: items.collect(),
+        unreadable,
+    }
+}

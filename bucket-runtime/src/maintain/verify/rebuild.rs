@@ -1,0 +1,171 @@
+//! Computes the rollups of buckets from their items, where what is stored is something else.
+
+use mongodb::bson::{Bson, doc};
+
+use super::{
+    BucketProblem, command, exists,
+    find::{Row, Verifier},
+};
+use crate::{
+    Result,
+    error::Kind,
+    server::call::{self, Again},
+    value::element::document_size,
+    write::engine::{TRIES, pause},
+};
+
+/// How many buckets one command reads.
+const PAGE: usize = 1000;
+
+/// The most bytes of a command (`maxBsonObjectSize` of the server).
+const MOST_BYTES: usize = 16 << 20;
+
+/// The progress of a [`rebuild_rollups`](crate::Bucket::rebuild_rollups).
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RollupProgress {
+    /// How many buckets were read.
+    pub buckets: u64,
+    /// How many of them got another rollup.
+    pub rebuilt: u64,
+    /// Why others did not: items that cannot be read, and rollups that nothing can hold or that writers kept
+    /// changing.
+    pub left: Vec<BucketProblem>,
+}
+
+/// Builder of rebuilt rollups: await it; see [`Bucket::rebuild_rollups`](crate::Bucket::rebuild_rollups).
+#[must_use = "nothing is rebuilt until this is awaited"]
+pub struct RebuildRollups<'p> {
+    verifier: Verifier,
+    progress: Box<dyn FnMut(&RollupProgress) + Send + 'p>,
+}
+
+impl<'p> RebuildRollups<'p> {
+    pub(crate) fn new(verifier: Verifier) -> Self {
+        Self {
+            verifier,
+            progress: Box::new(|_| ()),
+        }
+    }
+
+    /// Calls this after each thousand buckets, and at the end.
+    pub fn on_progress<'q>(
+        self,
+        progress: impl FnMut(&RollupProgress) + Send + 'q,
+    ) -> RebuildRollups<'q> {
+        RebuildRollups {
+            verifier: self.verifier,
+            progress: Box::new(progress),
+        }
+    }
+
+    pub(crate) async fn execute(mut self) -> Result<RollupProgress> {
+        let verifier = &self.verifier;
+        let server = &verifier.server;
+        if !exists(server).await? {
+            return Err(server.context().kind(Kind::NoCollection));
+        }
+        let mut so_far = RollupProgress::default();
+        let mut at = String::new();
+        loop {
+            let before = so_far.buckets;
+            let stages = command::behind(&at, PAGE).into_iter();
+            let mut rows = verifier
+                .survey(stages.chain([command::rows(verifier.spec)]))
+                .await?;
+            // A cursor that waits for many updates would time out.
+            let mut found = Vec::new();
+            while let Some(row) = verifier.next::<Row>(&mut rows).await? {
+                so_far.buckets += 1;
+                row.facts
+                    .id
+                    .as_str()
+                    .unwrap_or_default()
+                    .clone_into(&mut at);
+                let problems = verifier.of_bucket(&row);
+                let of_rollup: Vec<_> = problems.into_iter().filter(is_of_rollup).collect();
+                if !of_rollup.is_empty() {
+                    found.push((row.facts.id, of_rollup));
+                }
+            }
+            for (id, problems) in found {
+                match verifier.rebuild_rollup(&id).await? {
+                    Rebuilt::Now => so_far.rebuilt += 1,
+                    Rebuilt::Before => {}
+                    Rebuilt::Not => so_far.left.extend(problems),
+                }
+            }
+            (self.progress)(&so_far);
+            if so_far.buckets - before < PAGE as u64 {
+                return Ok(so_far);
+            }
+        }
+    }
+}
+
+/// Whether the problem is one of the rollup, or the reason why the rollup cannot be judged.
+fn is_of_rollup(problem: &BucketProblem) -> bool {
+    use BucketProblem::{BlockedRollup, FalseRollup, IncompleteRollup, NoRollup, Unreadable};
+    matches!(
+        problem,
+        BlockedRollup { .. }
+            | FalseRollup { .. }
+            | IncompleteRollup { .. }
+            | NoRollup { .. }
+            | Unreadable { .. }
+    )
+}
+
+/// Whether a bucket has the rollup of its items.
+pub(super) enum Rebuilt {
+    /// It was written.
+    Now,
+    /// Nothing was wrong with it any more.
+    Before,
+    /// Some item cannot be read, no rollup can hold the values, or writers always changed the bucket.
+    Not,
+}
+
+impl Verifier {
+    /// Writes the rollup of the bucket's items, unless it is there.
+    pub(super) async fn rebuild_rollup(&self, id: &Bson) -> Result<Rebuilt> {
+        let server = &self.server;
+        for tries in 0..TRIES {
+            pause(tries).await;
+            let found = vec![doc! { "$match": { "_id": id } }, command::rows(self.spec)];
+            let found = server.latest::<Row>(found, None).await;
+            let found = found.map_err(|error| server.context().read(error))?;
+            let Some(row) = found.first() else {
+                return Ok(Rebuilt::Before);
+            };
+            let look = (self.look)(&row.bucket);
+            let Ok(scope) = self.scope(&row.facts) else {
+                return Ok(Rebuilt::Not);
+            };
+            if !look.unreadable.is_empty() {
+                return Ok(Rebuilt::Not);
+            }
+            if self.of_rollup(row, &look).is_empty() {
+                return Ok(Rebuilt::Before);
+            }
+            let items = row.bucket.get(self.spec.items).ok().flatten();
+            let items = items.and_then(|items| Bson::try_from(items).ok());
+            let (Some(totals), Some(items)) = (self.totals(&look), items) else {
+                return Ok(Rebuilt::Not);
+            };
+            let unchanged = command::unchanged(&scope, id, items);
+            if document_size(&unchanged) > MOST_BYTES {
+                return Ok(Rebuilt::Not);
+            }
+            let update = command::with_rollup(self.spec, &totals);
+            let fields = doc! { "_id": 1 };
+            let changed = server.change(unchanged, update, None, fields, None).await;
+            let changed = changed.map_err(|error| server.context_of(&scope).write(error))?;
+            if changed.is_some() {
+                return Ok(Rebuilt::Now);
+            }
+            call::again(Again::LostRace);
+        }
+        Ok(Rebuilt::Not)
+    }
+}

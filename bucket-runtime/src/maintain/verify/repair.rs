@@ -1,0 +1,78 @@
+//! Repairs whatever needs no guessing.
+
+use std::collections::BTreeMap;
+
+use mongodb::bson::{Bson, Document};
+
+use super::{BucketProblem as Problem, command, find::Verifier, rebuild::Rebuilt};
+use crate::Result;
+
+/// How many buckets one command repairs.
+const BUCKETS: usize = 1000;
+
+/// How many problems of each kind were repaired.
+pub(crate) type Repaired = BTreeMap<&'static str, u64>;
+
+impl Verifier {
+    /// Repairs what needs no guessing.
+    pub(crate) async fn repair(&self) -> Result<Repaired> {
+        let (mut seals, mut counts) = (Vec::new(), Vec::new());
+        let mut rollups: Vec<(Bson, Vec<&'static str>)> = Vec::new();
+        for problem in self.of_single_buckets().await?.problems {
+            let kind = problem.kind();
+            match problem {
+                Problem::WrongSeal { bucket, .. } => seals.push(bucket),
+                Problem::WrongCount { bucket, .. } => counts.push(bucket),
+                Problem::IncompleteRollup { bucket, .. }
+                | Problem::FalseRollup { bucket, .. }
+                | Problem::BlockedRollup { bucket, .. } => match rollups.last_mut() {
+                    Some((last, kinds)) if *last == bucket => kinds.push(kind),
+                    _ => rollups.push((bucket, vec![kind])),
+                },
+                _ => {}
+            }
+        }
+        let mut repaired = Repaired::new();
+        let mut add = |kind, n| {
+            if n > 0 {
+                *repaired.entry(kind).or_default() += n;
+            }
+        };
+        for ids in seals.chunks(BUCKETS) {
+            let filter = command::wrong_seals(ids);
+            add("WrongSeal", self.update(filter, command::seal()).await?);
+        }
+        for ids in counts.chunks(BUCKETS) {
+            let filter = command::wrong_counts(self.spec, ids);
+            let corrected = self.update(filter, command::count_anew(self.spec)).await?;
+            add("WrongCount", corrected);
+        }
+        add("SeveralOpen", self.seal_all_but_newest().await?);
+        for (bucket, kinds) in rollups {
+            if let Rebuilt::Now = self.rebuild_rollup(&bucket).await? {
+                kinds.into_iter().for_each(|kind| add(kind, 1));
+            }
+        }
+        Ok(repaired)
+    }
+
+    /// Seals, for each key and window with several open buckets, all but the newest. Returns how many keys
+    /// and windows had several.
+    pub(crate) async fn seal_all_but_newest(&self) -> Result<u64> {
+        let mut sealed = 0;
+        for problem in self.several_open().await? {
+            if let Problem::SeveralOpen { mut buckets, .. } = problem {
+                buckets.pop();
+                let filter = command::open_among(self.spec, &buckets);
+                sealed += u64::from(self.update(filter, command::seal()).await? > 0);
+            }
+        }
+        Ok(sealed)
+    }
+
+    /// Updates the buckets that match, and returns how many changed.
+    async fn update(&self, filter: Document, pipeline: Vec<Document>) -> Result<u64> {
+        let updated = self.server.update_many(filter, pipeline, None).await;
+        updated.map_err(|error| self.server.context().write_of_many(error))
+    }
+}

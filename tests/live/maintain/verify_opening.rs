@@ -1,0 +1,163 @@
+//! Another struct in the collection is noticed when it is opened, and a missing index by `verify`.
+
+use bucket_runtime::{
+    Bucket, BucketProblem as Problem,
+    mongodb::bson::{DateTime, doc},
+};
+
+use crate::support::database::Live;
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(
+    collection = "things",
+    id = "{customer}_{at}",
+    capacity = 3,
+    expire_after = "20000d"
+)]
+struct Order {
+    customer: i64,
+    at: DateTime,
+    #[bucket(index)]
+    total: i64,
+}
+
+fn order(n: i64) -> Order {
+    Order {
+        customer: n % 2,
+        at: DateTime::from_millis(1_800_000_000_000 + n * 1000),
+        total: n,
+    }
+}
+
+/// Other structs in the collection of the orders.
+mod other {
+    use super::{Bucket, DateTime};
+
+    /// With another key.
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(collection = "things", id = "{topic}_{at}", capacity = 3)]
+    pub(super) struct Note {
+        topic: String,
+        at: DateTime,
+    }
+
+    /// With the key of the orders, and windows.
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(collection = "things", id = "{customer}_{at/1h}", capacity = 3)]
+    pub(super) struct Hourly {
+        customer: i64,
+        at: DateTime,
+    }
+
+    /// With the key of the orders, and another name of the count.
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(
+        collection = "things",
+        id = "{customer}_{at}",
+        capacity = 3,
+        count = "n"
+    )]
+    pub(super) struct Counted {
+        customer: i64,
+        at: DateTime,
+    }
+
+    /// With the key of the orders and other fields.
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(
+        collection = "things",
+        id = "{customer}_{at}",
+        capacity = 3,
+        expire_after = "20000d"
+    )]
+    pub(super) struct Visit {
+        pub(super) customer: i64,
+        pub(super) at: DateTime,
+        pub(super) page: String,
+    }
+}
+
+#[bucket_testkit::test]
+async fn a_struct_with_another_key_is_told_to_take_its_own_collection(db: Live) {
+    let orders = Order::buckets(&db).await.unwrap();
+    orders.append(&order(0)).await.unwrap();
+    let refusals = [
+        other::Note::buckets(&db).await.unwrap_err(),
+        other::Note::verify(&db).await.unwrap_err(),
+        other::Hourly::buckets(&db).await.unwrap_err(),
+        other::Counted::buckets(&db).await.unwrap_err(),
+    ];
+    for error in refusals {
+        let text = error.to_string();
+        assert!(error.is_index_conflict(), "{text}");
+        let said = "another struct keeps its buckets here, by `customer`; give this struct a \
+                    collection of its own";
+        assert!(text.contains(said), "{text}");
+        assert!(!text.contains("drop"), "{text}");
+    }
+    orders.append(&order(1)).await.unwrap();
+}
+
+#[bucket_testkit::test]
+async fn a_struct_with_other_fields_is_noticed_if_opening_looks(db: Live) {
+    // An empty collection is everybody's.
+    let open = async || Order::buckets(&db).check_items(true).await;
+    let orders = open().await.unwrap();
+    for n in 0..7 {
+        orders.append(&order(n)).await.unwrap();
+    }
+    open().await.unwrap();
+    let error = other::Visit::buckets(&db).check_items(true).await;
+    let error = error.unwrap_err();
+    assert!(
+        error.is_deserialize() && !error.is_maybe_stored(),
+        "{error}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains("another struct keeps its buckets here"),
+        "{text}"
+    );
+    assert!(text.contains("missing field `page`"), "{text}");
+
+    // Without it they mix, and the first struct notices when it is opened again.
+    let visits = other::Visit::buckets(&db).await.unwrap();
+    for n in 0..7 {
+        let visit = other::Visit {
+            customer: n % 2,
+            at: order(n + 10).at,
+            page: "/".to_owned(),
+        };
+        visits.append(&visit).await.unwrap();
+    }
+    assert!(open().await.unwrap_err().is_deserialize());
+}
+
+#[bucket_testkit::test]
+async fn missing_indexes_are_listed_with_their_commands(db: Live) {
+    let orders = Order::buckets(&db).await.unwrap();
+    orders.append(&order(0)).await.unwrap();
+    let all = Order::indexes();
+    assert_eq!(all.len(), 3);
+    for name in ["bucket_open", "items.total_1", "bucket_expiry"] {
+        orders.collection().drop_index(name).await.unwrap();
+    }
+    let expected: Vec<_> = all
+        .iter()
+        .map(|index| Problem::MissingIndex {
+            command: index.to_string(),
+        })
+        .collect();
+    let verified = Order::verify(&db).await.unwrap();
+    assert_eq!(verified.problems, expected);
+    assert_eq!((verified.buckets, verified.items), (1, 1));
+    for problem in &expected {
+        assert_eq!((problem.ids().len(), problem.key()), (0, None));
+        assert!(problem.to_string().contains("createIndex"), "{problem}");
+    }
+    assert_eq!(Order::repair(&db).await.unwrap().left, expected);
+    let _ = Order::buckets(&db).await.unwrap();
+    assert_eq!(Order::verify(&db).await.unwrap().problems, []);
+    let none = orders.collection().count_documents(doc! {}).await;
+    assert_eq!(none.unwrap(), 1);
+}
