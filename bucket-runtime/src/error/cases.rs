@@ -85,6 +85,7 @@ impl Error {
         matches!(
             self.0.kind,
             Kind::Deserialize(_)
+                | Kind::NamedTwice
                 | Kind::ForeignId(_)
                 | Kind::FlatDocument(_)
                 | Kind::Line(_)

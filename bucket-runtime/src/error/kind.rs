@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     Serialize,
     /// A stored document cannot be read: its id.
     Deserialize(String),
+    /// An item to change holds a document with a name twice, which no value of the driver can.
+    NamedTwice,
     /// The item's time is past the width of its ordinal.
     TimeOutOfRange(String),
     /// The ids of this moment or this key are used up.
@@ -214,6 +216,10 @@ impl Kind {
                     "the document with _id {id:?} is not a bucket of this struct"
                 )
             }
+            Self::NamedTwice => f.write_str(
+                "the item holds a document with a name twice, of which an edit would write one; \
+                 nothing was changed; remove the item with `remove_item`, or write its document anew",
+            ),
             Self::TimeOutOfRange(time) => write!(
                 f,
                 "the time {time} has more digits than an id can hold; correct the item"
