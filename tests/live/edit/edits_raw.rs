@@ -6,7 +6,7 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::support::Live;
+use crate::support::database::Live;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(collection = "raw_notes", id = "{owner}_{#}", capacity = 10)]
