@@ -2,6 +2,7 @@
 
 pub(crate) mod bytes;
 pub(crate) mod element;
+pub(crate) mod exact;
 pub(crate) mod fingerprint;
 pub(crate) mod json;
 pub(crate) mod rollup;

@@ -5,6 +5,7 @@ pub(crate) mod edits;
 pub(crate) mod edits_many;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod edits_races;
+pub(crate) mod edits_raw;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod edits_sessions;
 pub(crate) mod edits_support;

@@ -97,6 +97,7 @@ impl Error {
             self.0.kind,
             Kind::Deserialize(_)
                 | Kind::UnreadableParent(_)
+                | Kind::NamedTwice
                 | Kind::ForeignId(_)
                 | Kind::OtherItems(_)
                 | Kind::FlatDocument(_)

@@ -50,6 +50,8 @@ pub(crate) enum Kind {
     Deserialize(String),
     /// A parent cannot be read: its id, as the shell writes it.
     UnreadableParent(String),
+    /// An item to change holds a document with a name twice, which no value of the driver can.
+    NamedTwice,
     /// The item's time is past the width of its ordinal.
     TimeOutOfRange(String),
     /// The ids of this moment or this key are used up.
@@ -249,6 +251,10 @@ impl Kind {
                 f,
                 "the parent with _id {id} is not one of this struct; correct it (`verify` lists all \
                  such parents)"
+            ),
+            Self::NamedTwice => f.write_str(
+                "the item holds a document with a name twice, and an edit would write only one of the two; \
+                 nothing was changed: remove the item with `remove_item`, and append it with other names",
             ),
             Self::TimeOutOfRange(time) => write!(
                 f,

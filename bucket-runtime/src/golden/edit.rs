@@ -1,13 +1,19 @@
 //! Edits and removals of single items.
 
 use insta::assert_snapshot;
-use mongodb::bson::doc;
+use mongodb::bson::{RawBson, doc};
 
 use super::{AT, Golden, entry, reading, trade};
 use crate::{
     protocol::command::{KeptFields, Places, StoredItems},
     value::rollup::Totals,
+    write::engine::Entry,
 };
+
+/// The entry's element, as a read finds it.
+fn stored(entry: &Entry) -> RawBson {
+    RawBson::try_from(entry.element.clone()).unwrap()
+}
 
 #[test]
 fn edit_of_an_item() {
@@ -15,7 +21,7 @@ fn edit_of_an_item() {
     let places = Places {
         bucket: "123_1714979289".to_owned(),
         at: vec![3],
-        stored: StoredItems::Elements(vec![entry.element]),
+        stored: StoredItems::Elements(vec![stored(&entry)]),
     };
     let mut shown = Golden::default();
     shown.document(
@@ -42,7 +48,7 @@ fn edit_of_several_items() {
     let places = Places {
         bucket: "123_1714979289".to_owned(),
         at: vec![0, 1, 4],
-        stored: StoredItems::Elements(vec![entry.element; 3]),
+        stored: StoredItems::Elements(vec![stored(&entry); 3]),
     };
     let mut shown = Golden::default();
     shown.document(
@@ -63,7 +69,7 @@ fn edit_where_buckets_keep_rollups() {
     let places = Places {
         bucket: "5_1714953600".to_owned(),
         at: vec![0],
-        stored: StoredItems::Array(vec![entry.element.clone()]),
+        stored: StoredItems::Array(vec![stored(&entry)]),
     };
     let kept = KeptFields {
         grown: 0,

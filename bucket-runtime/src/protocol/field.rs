@@ -205,9 +205,10 @@ impl<T, V, S, P> Field<T, V, S, P> {
         }
     }
 
-    /// The field does not equal this value, or is missing.
+    /// The field does not equal this value, or is missing. If it is inside a variant of an enum, the
+    /// value is of this variant.
     pub fn ne(self, value: impl Value<V>) -> Filter<T> {
-        !self.eq(value)
+        Filter::of(self.is_of_variant()).and(!self.eq(value))
     }
 
     /// The field equals one of these values.

@@ -87,7 +87,9 @@ impl<T> Filter<T> {
 impl<T> Not for Filter<T> {
     type Output = Self;
 
-    /// The condition does not hold. This also matches if the field is missing.
+    /// The condition does not hold. This also matches if the field is missing, and if a field inside a
+    /// variant of an enum is compared, all values of other variants: the condition does not hold for them.
+    /// [`ne`](crate::Field::ne) holds for values of the variant alone.
     fn not(self) -> Self {
         Self::of(Node::Not(Box::new(self.node)))
     }

@@ -225,7 +225,12 @@ impl Query {
         let buckets = self.buckets(spec, scope, None);
         let mut stages = vec![doc! { "$match": buckets }];
         let number = match self.filter.is_on_items() {
-            false => Bson::String(format!("${}", spec.count)),
+            // Reads give the items of a document without a count, so these are counted, too.
+            false => {
+                let items = format!("${}", spec.items);
+                let items = doc! { "$cond": [{ "$isArray": [&items] }, &items, []] };
+                doc! { "$ifNull": [format!("${}", spec.count), { "$size": items }] }.into()
+            }
             true => {
                 stages.extend(self.unwound(spec));
                 Bson::Int32(1)

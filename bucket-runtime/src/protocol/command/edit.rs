@@ -1,11 +1,11 @@
 //! The change of items of one bucket, as pure functions from facts to documents.
 
-use mongodb::bson::{Bson, DateTime, Document, doc};
+use mongodb::bson::{Bson, DateTime, Document, RawBson, RawBsonRef, doc};
 
 use super::{IndexedScope, KeyScope};
 use crate::{
     schema::names::{NEWEST, OVERSIZE, SEALED},
-    value::rollup::Totals,
+    value::{exact::exact, rollup::Totals, unreadable::read_value},
 };
 
 /// Items of a bucket, as they were read.
@@ -22,9 +22,9 @@ pub(crate) struct Places {
 #[derive(Debug)]
 pub(crate) enum StoredItems {
     /// The elements alone. Changes to other elements do not affect these.
-    Elements(Vec<Bson>),
+    Elements(Vec<RawBson>),
     /// All elements, since the bucket's rollup is computed from all of them.
-    Array(Vec<Bson>),
+    Array(Vec<RawBson>),
 }
 
 impl Places {
@@ -60,18 +60,16 @@ impl KeyScope {
     pub(crate) fn unchanged(&self, places: &Places) -> Document {
         let items = format!("${}", self.spec.items);
         let mut tests = match &places.stored {
-            StoredItems::Array(elements) => vec![is(Bson::String(items), elements.clone().into())],
+            StoredItems::Array(elements) => vec![is_array(Bson::String(items), elements)],
             StoredItems::Elements(elements) => {
-                let mut elements = elements.iter().cloned();
+                let mut rest = elements.as_slice();
                 let runs = places.runs().into_iter();
-                let tests = runs.map(|(at, length)| match length {
-                    1 => {
-                        let now = doc! { "$arrayElemAt": [&items, number(at)] };
-                        is(now.into(), elements.next().unwrap_or(Bson::Null))
-                    }
-                    _ => {
-                        let before = elements.by_ref().take(length).collect();
-                        is(slice(&items, at, length).into(), Bson::Array(before))
+                let tests = runs.map(|(at, length)| {
+                    let before;
+                    (before, rest) = rest.split_at(length.min(rest.len()));
+                    match before {
+                        [before] => is(element(&items, at).into(), before),
+                        _ => is_array(slice(&items, at, length).into(), before),
                     }
                 });
                 tests.collect()
@@ -170,8 +168,69 @@ impl IndexedScope {
 }
 
 /// Whether the expression has this value.
-fn is(now: Bson, before: Bson) -> Document {
+///
+/// No command of the driver can carry a document that holds a name twice, so such a document is compared
+/// name by name.
+fn is(now: Bson, before: &RawBson) -> Document {
+    if let Some(before) = exact(before) {
+        return is_value(now, before);
+    }
+    let owned = |value: RawBsonRef<'_>| read_value(value).unwrap_or(RawBson::Null);
+    match before {
+        RawBson::Document(fields) => {
+            let fields = Vec::from_iter(fields.iter().flatten());
+            let names = fields.iter().map(|(name, _)| name.to_string());
+            let names = Bson::Array(names.map(Bson::String).collect());
+            let values = Vec::from_iter(fields.iter().map(|(_, value)| owned(*value)));
+            let is_document = doc! { "$eq": [{ "$type": "$$value" }, "object"] };
+            let fields = doc! { "$cond": [is_document, "$$value", {}] };
+            doc! { "$let": {
+                "vars": { "value": now },
+                "in": { "$let": {
+                    "vars": { "fields": { "$objectToArray": fields } },
+                    "in": { "$and": [
+                        is_value("$$fields.k".into(), names),
+                        is_array("$$fields.v".into(), &values),
+                    ] },
+                } },
+            } }
+        }
+        RawBson::Array(values) => {
+            let values = values.into_iter().flatten().map(owned);
+            is_array(now, &Vec::from_iter(values))
+        }
+        other => is_value(now, Bson::try_from(other.clone()).unwrap_or(Bson::Null)),
+    }
+}
+
+/// Whether the expression has these values.
+fn is_array(now: Bson, before: &[RawBson]) -> Document {
+    if let Some(before) = before.iter().map(exact).collect() {
+        return is_value(now, Bson::Array(before));
+    }
+    let numbered = before.iter().enumerate();
+    let values = numbered.map(|(at, before)| is(element("$$values", at).into(), before));
+    let size = is_value(
+        doc! { "$size": "$$values" }.into(),
+        number(before.len()).into(),
+    );
+    let tests = Vec::from_iter(std::iter::once(size).chain(values));
+    doc! { "$let": {
+        "vars": { "value": now },
+        "in": { "$let": {
+            "vars": { "values": { "$cond": [{ "$isArray": ["$$value"] }, "$$value", []] } },
+            "in": { "$and": tests },
+        } },
+    } }
+}
+
+fn is_value(now: Bson, before: Bson) -> Document {
     doc! { "$eq": [now, { "$literal": before }] }
+}
+
+/// The element of an array with this many elements before it.
+fn element(array: &str, at: usize) -> Document {
+    doc! { "$arrayElemAt": [array, number(at)] }
 }
 
 /// The elements of an array from this one on.

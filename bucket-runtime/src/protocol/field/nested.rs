@@ -38,7 +38,8 @@ use super::{Field, Of, Plain};
 /// }
 ///
 /// let trade = Trade::FIELDS;
-/// // The fields of one variant: the condition holds for this variant alone.
+/// // The fields of one variant: the condition holds for this variant alone, `ne` and `exists` as well.
+/// // Only `!` negates the whole of it, and so matches all other variants.
 /// let paris = trade.venue.exchange.city.eq("Paris");
 /// assert_eq!(
 ///     Document::from(paris.clone()),

@@ -3,7 +3,7 @@
 use std::mem::take;
 
 use mongodb::{
-    bson::{Bson, DateTime, Document, RawDocumentBuf},
+    bson::{Bson, DateTime, RawBson, RawDocumentBuf},
     error::Error as DriverError,
 };
 
@@ -13,11 +13,8 @@ use crate::{
     protocol::command::{Places, StoredItems},
     read::reader::Reader,
     schema::names::{OVERSIZE, SEALED},
-    value::{
-        bytes,
-        element::whole,
-        unreadable::{Attempt, Attempted},
-    },
+    server::cursor,
+    value::{bytes, element::whole, stored_bucket::StoredBucket, unreadable::read_value},
 };
 
 /// Items of one bucket that match, and what was read with them.
@@ -42,29 +39,23 @@ pub(super) struct Unread {
 impl<T: Bucket> FoundItems<T> {
     /// Reads a bucket with the items, and the others only if the bucket stores totals of all items.
     pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps: bool) -> Result<Self> {
-        let mut stored: Document =
-            bytes::read(row.as_bytes()).map_err(|error| reader.context().read(error))?;
-        let id = stored.get("_id").and_then(Bson::as_str).unwrap_or_default();
-        let bucket = id.to_owned();
-        let read = bytes::read::<Attempted<T>>(row.as_bytes())
+        let bucket = cursor::id(row);
+        let read = bytes::read::<StoredBucket<T, RawBson>>(row.as_bytes())
             .map_err(|error| unreadable(reader, &bucket, error))?;
         if !reader.scope.holds(&read) {
             return Err(reader.context().kind(Kind::ForeignId(bucket)));
         }
-        let at = match stored.get(T::SPEC.count) {
+        let field = |name| row.get(name).ok()?.and_then(|it| Bson::try_from(it).ok());
+        let at = match field(T::SPEC.count) {
             Some(Bson::Array(several)) => several.iter().filter_map(whole).collect(),
-            one => Vec::from_iter(one.and_then(whole)),
+            one => Vec::from_iter(one.as_ref().and_then(whole)),
         };
         let at = at.into_iter().filter_map(|at| usize::try_from(at).ok());
-        let open = stored.get_bool(SEALED).unwrap_or(false);
-        let oversize = stored.get(OVERSIZE).and_then(whole).unwrap_or(0);
-        let elements = match stored.remove(T::SPEC.items) {
-            Some(Bson::Array(elements)) => elements,
-            _ => Vec::new(),
-        };
-        let items = read.elements.into_iter().zip(&elements);
-        let items = items.map(|(Attempt(read_as), element)| match read_as {
-            Ok(element) => Ok(T::from_parts(read.key.clone(), element)),
+        let open = field(SEALED) == Some(Bson::Boolean(true));
+        let oversize = field(OVERSIZE).as_ref().and_then(whole).unwrap_or(0);
+        let elements = read.elements;
+        let items = elements.iter().map(|element| match read_value(element) {
+            Ok(read_as) => Ok(T::from_parts(read.key.clone(), read_as)),
             Err(error) => Err(Unread {
                 error,
                 time: time::<T>(element),
@@ -101,9 +92,9 @@ impl<T: Bucket> FoundItems<T> {
     }
 
     /// The nth match as it is stored.
-    pub(super) fn element(&self, n: usize) -> &Bson {
+    pub(super) fn element(&self, n: usize) -> &RawBson {
         let (StoredItems::Elements(elements) | StoredItems::Array(elements)) = &self.places.stored;
-        elements.get(self.index(n)).unwrap_or(&Bson::Null)
+        elements.get(self.index(n)).unwrap_or(&RawBson::Null)
     }
 
     /// The time of the nth match.
@@ -156,12 +147,12 @@ pub(super) fn moment<T: Bucket>(item: &Result<T, Unread>) -> Option<DateTime> {
     }
 }
 
-fn time<T: Bucket>(element: &Bson) -> Option<DateTime> {
-    let time = element.as_document()?.get(T::SPEC.time?)?;
-    time.as_datetime().copied()
+fn time<T: Bucket>(element: &RawBson) -> Option<DateTime> {
+    let time = element.as_document()?.get(T::SPEC.time?).ok()??;
+    time.as_datetime()
 }
 
-fn unreadable(reader: &Reader, bucket: &str, error: DriverError) -> Error {
+pub(super) fn unreadable(reader: &Reader, bucket: &str, error: DriverError) -> Error {
     let kind = Kind::Deserialize(format!("{bucket:?}"));
     reader.context().kind(kind).with_driver(error)
 }

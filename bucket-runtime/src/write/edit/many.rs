@@ -39,7 +39,9 @@ impl<T: Bucket> Buckets<T> {
     ///
     /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
     /// [`update_item`](Self::update_item), at the first bucket that has one; items of one bucket that are
-    /// more than a command can carry are [`is_too_large`](crate::Error::is_too_large).
+    /// more than a command can carry are [`is_too_large`](crate::Error::is_too_large). A document or an
+    /// item that cannot be read does not end the call: its bucket stays as it is, the others are done, and
+    /// then the first [`is_deserialize`](crate::Error::is_deserialize) is returned.
     pub fn update_items<'f, F>(
         &self,
         key: KeyRef<'_, T>,
@@ -97,8 +99,9 @@ impl<T: Bucket> Buckets<T> {
     /// # Errors
     ///
     /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
-    /// [`remove_item`](Self::remove_item) except [`is_deserialize`](crate::Error::is_deserialize), at the
-    /// first bucket that has one.
+    /// [`remove_item`](Self::remove_item), at the first bucket that has one. A document that is not a bucket
+    /// of this struct does not end the call: it stays as it is, the others are done, and then the first
+    /// [`is_deserialize`](crate::Error::is_deserialize) is returned.
     pub fn remove_items(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItems<'static, T> {
         RemoveItems {
             sweep: Sweep::new(self.engine(), Some(self.scope(key).key), filter),
@@ -141,11 +144,13 @@ pub struct EditProgress {
     pub items: u64,
 }
 
-/// An edit or a removal of many items that ended at a bucket. What it did before stands, except in a
-/// transaction.
+/// An edit or a removal of many items that ended at a bucket, or that left out documents which cannot be
+/// read ([`Error::is_deserialize`]) and did all the others. What it did stands, except in a transaction.
 #[derive(Debug, Clone)]
 pub struct EditManyError {
     pub(super) so_far: EditProgress,
+    /// Whether all buckets are done that can be read.
+    pub(super) is_end: bool,
     pub(super) error: Error,
 }
 
@@ -165,6 +170,13 @@ impl fmt::Display for EditManyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let EditProgress { buckets, items } = self.so_far;
         let error = &self.error;
+        if self.is_end {
+            return write!(
+                f,
+                "{items} items in {buckets} buckets are done, and all that is unreadable stays as \
+                 it was, first: {error}"
+            );
+        }
         write!(
             f,
             "after {items} items in {buckets} buckets, at the next bucket: {error}"

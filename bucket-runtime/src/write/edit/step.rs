@@ -1,9 +1,12 @@
 //! The update that changes items of a bucket, planned from what was read.
 
-use mongodb::bson::{Bson, Document};
+use mongodb::{
+    bson::{Bson, Document},
+    error::Error as DriverError,
+};
 
 use super::{
-    found::{FoundItems, Unread, moment},
+    found::{FoundItems, Unread, moment, unreadable},
     protocol::Editor,
 };
 use crate::{
@@ -15,7 +18,12 @@ use crate::{
     },
     read::reader::Reader,
     schema::names::OVERSIZE,
-    value::{bytes, element::value_size, rollup::Totals},
+    value::{
+        bytes,
+        element::value_size,
+        exact::{exact, restored, size},
+        rollup::Totals,
+    },
     write::item,
 };
 
@@ -42,8 +50,15 @@ impl<T: Bucket> Editor<T> {
     /// The step that removes the items from their bucket, and the items as they are stored.
     pub(super) fn without_reading(&self, mut found: FoundItems<T>) -> Result<Planned<Bson>> {
         let freed = self.taken(&found);
-        let elements = (0..found.len()).map(|n| found.element(n).clone());
-        let elements = elements.collect();
+        let elements = (0..found.len()).map(|n| Bson::try_from(found.element(n).clone()));
+        let elements = elements.collect::<std::result::Result<_, _>>();
+        let elements = elements.map_err(|error| {
+            unreadable(
+                &self.reader,
+                &found.places.bucket,
+                DriverError::custom(error),
+            )
+        })?;
         found.drop_matches();
         Ok((Some(self.taking_out(&found, freed)?), elements))
     }
@@ -70,15 +85,47 @@ impl<T: Bucket> Editor<T> {
     /// whether it differs from what is stored. There is no step if none does.
     pub(super) fn with(
         &self,
-        mut found: FoundItems<T>,
+        found: FoundItems<T>,
         change: &mut (impl FnMut(&mut T) + Send),
+    ) -> Result<Planned<(T, bool)>> {
+        self.replacing(found, |item, stored| {
+            let before = self.element(item)?;
+            let after = self.changed(item, change)?;
+            // A `Bson` has lost what the item holds, and the closure does not say what to write.
+            let lost = || self.reader.context().kind(Kind::NamedTwice);
+            let stored = stored.ok_or_else(lost)?;
+            Ok(restored(stored, &before, after))
+        })
+    }
+
+    /// The step that replaces the items with the one that is written as this element.
+    pub(super) fn by(&self, found: FoundItems<T>, element: &Bson) -> Result<Planned<(T, bool)>> {
+        let new = self.read_back(found.key.clone(), element)?;
+        let mut new = Some(new);
+        self.replacing(found, |item, _| {
+            self.changed(item, &mut |item| {
+                if let Some(new) = new.take() {
+                    *item = new;
+                }
+            })?;
+            // What was read back may have other types.
+            Ok(element.clone())
+        })
+    }
+
+    /// The step that replaces the items with the elements that a function makes of them.
+    fn replacing(
+        &self,
+        mut found: FoundItems<T>,
+        mut make: impl FnMut(&mut T, Option<&Bson>) -> Result<Bson>,
     ) -> Result<Planned<(T, bool)>> {
         let Reader { scope, .. } = &self.reader;
         let (mut elements, mut items) = (Vec::new(), Vec::new());
         let before = self.taken(&found);
         for n in 0..found.len() {
-            let element = self.changed(found.item(&self.reader, n)?, change)?;
-            let differs = element != *found.element(n);
+            let stored = exact(found.element(n));
+            let element = make(found.item(&self.reader, n)?, stored.as_ref())?;
+            let differs = stored.as_ref() != Some(&element);
             items.push((self.read_back(found.key.clone(), &element)?, differs));
             elements.push(element);
         }
@@ -108,13 +155,12 @@ impl<T: Bucket> Editor<T> {
         Ok((Some(step), items))
     }
 
-    /// The step that replaces the items with the one that this element is read as.
-    pub(super) fn by(&self, found: FoundItems<T>, element: &Bson) -> Result<Planned<(T, bool)>> {
-        let mut new = Some(self.read_back(found.key.clone(), element)?);
-        self.with(found, &mut |item| {
-            if let Some(new) = new.take() {
-                *item = new;
-            }
+    /// The item as it is written.
+    fn element(&self, item: &T) -> Result<Bson> {
+        let element = item::element(item).and_then(|it| Ok(Bson::try_from(it.value())?));
+        element.map_err(|refusal| {
+            let error = self.reader.context().kind(Kind::Serialize);
+            error.with_source(refusal)
         })
     }
 
@@ -152,7 +198,7 @@ impl<T: Bucket> Editor<T> {
     /// How many bytes the items take beyond their shares.
     fn taken(&self, found: &FoundItems<T>) -> i64 {
         let taken = self.budget(found).map(|budget| {
-            let sizes = (0..found.len()).map(|n| value_size(found.element(n)));
+            let sizes = (0..found.len()).map(|n| size(found.element(n)));
             sizes.map(|size| budget.oversize(size)).sum()
         });
         taken.unwrap_or_default()

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use mongodb::{
     ClientSession,
-    bson::{Document, doc},
+    bson::{Bson, Document, RawDocumentBuf, doc},
 };
 use serde::de::IgnoredAny;
 
@@ -15,7 +15,7 @@ use super::{
     step::Planned,
 };
 use crate::{
-    Bucket, Result,
+    Bucket, Error, Result,
     error::Kind,
     protocol::{
         command::{IndexedScope, KeyScope},
@@ -26,7 +26,7 @@ use crate::{
     read::reader::Reader,
     schema::{key::Key, spec::BucketSpec},
     server::{call, context::ErrorContext},
-    value::{element::whole, stored_bucket::StoredBucket},
+    value::{bytes, element::whole, stored_bucket::StoredBucket},
     write::engine::Engine,
 };
 
@@ -42,6 +42,8 @@ pub(super) struct Sweep<'s, T> {
     pub(super) session: Option<&'s mut ClientSession>,
     pub(super) progress: Box<dyn FnMut(EditProgress) + Send + 's>,
     so_far: EditProgress,
+    /// Why the first of the documents that cannot be read cannot.
+    unreadable: Option<Error>,
     item: PhantomData<fn() -> T>,
 }
 
@@ -57,6 +59,7 @@ impl<T: Bucket> Sweep<'_, T> {
             session: None,
             progress: Box::new(|_| ()),
             so_far: EditProgress::default(),
+            unreadable: None,
             item: PhantomData,
         }
     }
@@ -77,8 +80,10 @@ impl<T: Bucket> Sweep<'_, T> {
                 let which = Which::OfBucket(id);
                 let editor = Editor::new(self.engine.clone(), reader, self.query.clone(), which);
                 let done = editor.change(&mut step, self.session.as_deref_mut());
-                let items = done.await?.len();
-                self.report(items as u64);
+                match done.await {
+                    Ok(done) => self.report(done.len() as u64),
+                    Err(error) => self.pass_over(error)?,
+                }
             }
         }
         Ok(())
@@ -121,27 +126,54 @@ impl<T: Bucket> Sweep<'_, T> {
         let pipeline = query.next_buckets(Self::SPEC, scope, &further, LISTED);
         let server = &self.engine.server;
         let found = server.latest(pipeline, self.session.as_deref_mut()).await;
-        let found: Vec<StoredBucket<T, IgnoredAny>> =
-            found.map_err(|error| self.context().read(error))?;
+        let found: Vec<RawDocumentBuf> = found.map_err(|error| self.context().read(error))?;
         listing.is_done = found.len() < LISTED;
-        listing.after = found.last().map(|bucket| bucket.id.clone());
-        let open = self.engine.index.get();
-        let found = found.into_iter().map(|bucket| {
-            let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
-            let asked = self.scope.as_ref().unwrap_or(&scope);
-            match asked.holds(&bucket) {
-                true => Ok((bucket.id, scope.by(open))),
-                false => Err(self.context().kind(Kind::ForeignId(bucket.id))),
+        let last = found.last().and_then(|row| row.get("_id").ok()?);
+        listing.after = last.and_then(|id| Bson::try_from(id).ok());
+        let mut listed = Vec::new();
+        for row in found {
+            match self.listed(&row) {
+                Ok(bucket) => listed.push(bucket),
+                Err(error) => self.pass_over(error)?,
             }
-        });
-        found.collect::<Result<_>>().map(Some)
+        }
+        Ok(Some(listed))
+    }
+
+    /// The id of a listed bucket, and the key that it belongs to.
+    fn listed(&self, row: &RawDocumentBuf) -> Result<(String, IndexedScope)> {
+        let bucket = bytes::read::<StoredBucket<T, IgnoredAny>>(row.as_bytes());
+        let bucket = bucket.map_err(|error| self.context().unreadable(row, error))?;
+        let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
+        let asked = self.scope.as_ref().unwrap_or(&scope);
+        match asked.holds(&bucket) {
+            true => Ok((bucket.id, scope.by(self.engine.index.get()))),
+            false => Err(self.context().kind(Kind::ForeignId(bucket.id))),
+        }
+    }
+
+    /// Leaves a document as it is that cannot be read: the others come first.
+    fn pass_over(&mut self, error: Error) -> Result<()> {
+        if !error.is_deserialize() {
+            return Err(error);
+        }
+        self.unreadable.get_or_insert(error);
+        Ok(())
     }
 
     /// The output of the call.
-    pub(super) fn end(&self, done: Result<()>) -> Result<u64, EditManyError> {
+    pub(super) fn end(&mut self, done: Result<()>) -> Result<u64, EditManyError> {
         let so_far = self.so_far;
-        done.map_err(|error| EditManyError { so_far, error })?;
-        Ok(so_far.items)
+        let unreadable = self.unreadable.take().filter(|_| done.is_ok());
+        let is_end = unreadable.is_some();
+        match done.err().or(unreadable) {
+            None => Ok(so_far.items),
+            Some(error) => Err(EditManyError {
+                so_far,
+                is_end,
+                error,
+            }),
+        }
     }
 
     fn report(&mut self, items: u64) {
@@ -166,7 +198,7 @@ struct Listing {
     /// A condition beside the query's.
     only: Option<Document>,
     /// The last id.
-    after: Option<String>,
+    after: Option<Bson>,
     is_done: bool,
 }
 

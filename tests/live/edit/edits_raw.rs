@@ -1,0 +1,206 @@
+//! Items whose payload serde reads as values of other types, and documents that are not buckets.
+
+use bucket_runtime::{
+    Bucket,
+    bson::{Bson, Document, RawDocumentBuf, doc},
+};
+use futures_util::TryStreamExt;
+
+use crate::support::database::Live;
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "raw_notes", id = "{owner}_{#}", capacity = 10)]
+struct Note {
+    owner: i64,
+    n: i32,
+    payload: Bson,
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "raw_sums", id = "{owner}_{#}", capacity = 10)]
+struct Summed {
+    owner: i64,
+    #[bucket(sum)]
+    n: i32,
+    payload: Bson,
+}
+
+/// Documents that serde takes for values of other types.
+fn payloads() -> Vec<Bson> {
+    let hex = "65a1b2c3d4e5f60718293a4b";
+    [
+        doc! { "$oid": hex },
+        doc! { "$date": { "$numberLong": "5" } },
+        doc! { "$numberInt": "5" },
+        doc! { "$numberLong": "5" },
+        doc! { "$numberDouble": "1.5" },
+        doc! { "$binary": { "base64": "AAEC", "subType": "00" } },
+        doc! { "$uuid": "c8edabc3-f738-4ca3-b68d-ab92a91478a3" },
+        doc! { "$undefined": true },
+        doc! { "$symbol": "s" },
+        doc! { "$minKey": 1 },
+        doc! { "$maxKey": 1 },
+        doc! { "$code": "f()" },
+        doc! { "deep": [{ "in": { "$oid": hex } }, 1.0, Bson::Undefined, f64::INFINITY] },
+    ]
+    .map(Bson::Document)
+    .to_vec()
+}
+
+/// All buckets, as bytes.
+async fn stored(db: &Live, name: &str) -> Vec<RawDocumentBuf> {
+    let raw = db.collection::<RawDocumentBuf>(name);
+    let rows = raw.find(doc! {}).sort(doc! { "_id": 1 }).await.unwrap();
+    rows.try_collect().await.unwrap()
+}
+
+fn elements(bucket: &RawDocumentBuf, items: &str) -> Vec<Bson> {
+    let elements = bucket.get_array(items).unwrap().into_iter();
+    let elements = elements.map(|element| Bson::try_from(element.unwrap()).unwrap());
+    elements.collect()
+}
+
+#[bucket_testkit::test]
+async fn payloads_that_look_like_extended_json_are_edited_and_removed(db: Live) {
+    let notes = Note::buckets(&db).await.unwrap();
+    for (n, payload) in (0..).zip(payloads()) {
+        let payload = payload.clone();
+        notes
+            .append(&Note {
+                owner: 1,
+                n,
+                payload,
+            })
+            .await
+            .unwrap();
+    }
+    let count = payloads().len() as i32;
+    // A change of another field leaves the payload as it is stored.
+    let changed = notes.update_all_items(Default::default(), |note| note.n += 100);
+    assert_eq!(changed.await.unwrap(), count as u64);
+    let buckets = stored(&db, "raw_notes").await;
+    let found: Vec<Bson> = buckets
+        .iter()
+        .flat_map(|it| elements(it, "items"))
+        .collect();
+    let model: Vec<Bson> = (100..)
+        .zip(payloads())
+        .map(|(n, payload)| doc! { "n": n, "payload": payload }.into())
+        .collect();
+    assert_eq!(found, model);
+    let first = notes.remove_item(&1, Note::FIELDS.n.eq(100)).as_stored();
+    assert_eq!(first.await.unwrap().as_ref(), model.first());
+    let removed = notes.remove_all_items(Default::default()).await;
+    assert_eq!(removed.unwrap(), count as u64 - 1);
+}
+
+#[bucket_testkit::test]
+async fn neighbours_with_a_name_twice_keep_their_bytes(db: Live) {
+    let sums = Summed::buckets(&db).await.unwrap();
+    for n in 0..3 {
+        let payload = Bson::Int32(n);
+        sums.append(&Summed {
+            owner: 1,
+            n,
+            payload,
+        })
+        .await
+        .unwrap();
+    }
+    // The middle item gets a payload that holds the name `b` twice.
+    let [bucket] = &stored(&db, "raw_sums").await[..] else {
+        panic!("there is one bucket");
+    };
+    let mark = |name: &str| doc! { "a": 1, name: { "x": [1.0, "t"] }, "c": 2 };
+    let twin = Document::from_iter([("b".to_owned(), Bson::Null), ("q".to_owned(), Bson::Null)]);
+    let mut plain = Document::try_from(bucket.as_ref()).unwrap();
+    let items = plain.get_array_mut("items").unwrap();
+    items[1] = doc! { "n": 1, "payload": [mark("b"), twin] }.into();
+    let mut bytes = RawDocumentBuf::try_from(&plain).unwrap().into_bytes();
+    let at = bytes.windows(3).position(|it| it == b"\x0aq\0").unwrap();
+    bytes[at + 1] = b'b';
+    let twice = RawDocumentBuf::from_bytes(bytes).unwrap();
+    let raw = db.collection::<RawDocumentBuf>("raw_sums");
+    let id = doc! { "_id": bucket.get_str("_id").unwrap() };
+    raw.replace_one(id, &twice).await.unwrap();
+    assert_eq!(stored(&db, "raw_sums").await, [twice.clone()]);
+    let middle = |bucket: &RawDocumentBuf| {
+        let element = bucket.get_array("items").unwrap().get(1).unwrap();
+        element.unwrap().as_document().unwrap().to_owned()
+    };
+    // The edit and the removal of a neighbour compare the whole array.
+    let edited = sums.update_item(&1, Summed::FIELDS.n.eq(0), |item| item.n = 7);
+    assert_eq!(edited.await.unwrap().unwrap().n, 7);
+    sums.remove_item(&1, Summed::FIELDS.n.eq(2))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(middle(&stored(&db, "raw_sums").await[0]), middle(&twice));
+    // Its own edit would lose one of the two.
+    let own = sums.update_item(&1, Summed::FIELDS.n.eq(1), |item| item.n = 9);
+    assert!(own.await.unwrap_err().is_deserialize());
+    assert_eq!(middle(&stored(&db, "raw_sums").await[0]), middle(&twice));
+    let removed = sums.remove_items(&1, Summed::FIELDS.n.eq(1)).await;
+    assert_eq!(removed.unwrap(), 1);
+}
+
+#[bucket_testkit::test]
+async fn a_foreign_document_is_passed_over(db: Live) {
+    let notes = Note::buckets(&db).await.unwrap();
+    for n in 0..12 {
+        let payload = Bson::Null;
+        notes
+            .append(&Note {
+                owner: 5,
+                n,
+                payload,
+            })
+            .await
+            .unwrap();
+    }
+    let raw = db.collection::<Document>("raw_notes");
+    raw.insert_one(doc! { "_id": "0", "items": [1] })
+        .await
+        .unwrap();
+    let changed = notes.update_all_items(Default::default(), |note| note.n += 1);
+    let error = changed.await.unwrap_err();
+    assert!(error.error().is_deserialize(), "{error}");
+    assert!(error.to_string().contains("\"0\""), "{error}");
+    assert_eq!(error.so_far().items, 12);
+    let removed = notes
+        .remove_all_items(Default::default())
+        .await
+        .unwrap_err();
+    assert!(removed.error().is_deserialize(), "{removed}");
+    assert_eq!(removed.so_far().items, 12);
+    assert_eq!(raw.count_documents(doc! { "_id": "0" }).await.unwrap(), 1);
+}
+
+#[bucket_testkit::test]
+async fn a_bucket_without_a_count_is_read_and_counted_alike(db: Live) {
+    let notes = Note::buckets(&db).await.unwrap();
+    let payload = Bson::Null;
+    notes
+        .append(&Note {
+            owner: 1,
+            n: 0,
+            payload,
+        })
+        .await
+        .unwrap();
+    let raw = db.collection::<Document>("raw_notes");
+    let item = |n: i32| doc! { "n": n, "payload": null };
+    let bare = doc! { "_id": "1_0000000001", "owner": 1_i64, "items": [item(1), item(2)] };
+    raw.insert_one(bare).await.unwrap();
+    let all: Vec<Note> = notes
+        .all_items()
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    let of_key: Vec<Note> = notes.items(&1).await.unwrap().try_collect().await.unwrap();
+    assert_eq!((all.len(), of_key.len()), (3, 3));
+    assert_eq!(notes.count_all().await.unwrap(), 3);
+    assert_eq!(notes.count(&1).await.unwrap(), 3);
+}
