@@ -9,12 +9,7 @@ use crate::{
     error::error_text,
     maintain::open,
     protocol::command::KeyScope,
-    schema::{
-        id,
-        key::KeyPart,
-        open_index::OpenIndex,
-        spec::{BucketSpec, Ordinal},
-    },
+    schema::{key::KeyPart, open_index::OpenIndex, spec::BucketSpec},
     server::{Server, cursor::DocumentCursor},
     value::{element::whole, unreadable::Unreadable},
 };
@@ -201,14 +196,7 @@ impl Verifier {
     }
 
     pub(crate) fn is_own_id(&self, scope: &KeyScope, facts: &Facts) -> bool {
-        let (Bson::String(id), ordinal) = (&facts.id, self.spec.id.ordinal) else {
-            return false;
-        };
-        match (id.strip_prefix(&scope.prefix), ordinal) {
-            (None, _) => false,
-            (Some(suffix), Ordinal::Window { .. }) => id::is_suffix(suffix),
-            (Some(rest), _) => id::is_ordinal_of(ordinal, rest),
-        }
+        facts.id.as_str().is_some_and(|id| scope.owns(id))
     }
 
     async fn survey<R: serde::de::DeserializeOwned>(
