@@ -332,7 +332,9 @@ impl<T: Bucket> Place<T> {
             return Err(changed());
         }
         let empty = rebuild::with_items::<T>(scope, other, Vec::new());
-        let empty = empty.map_err(DriverError::custom)?;
+        let mut empty = empty.map_err(DriverError::custom)?;
+        // One that will be full is not open before, either.
+        rebuild::seal(&mut empty);
         let server = &self.engine.server;
         server.insert(empty, Some(&mut *session)).await?;
         let id = other.get_str("_id").unwrap_or_default();
