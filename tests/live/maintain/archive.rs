@@ -221,7 +221,8 @@ async fn g3_a_larger_capacity_leaves_one_bucket_open(db: Live) {
     let lines = lines(&visits).await;
     db.drop().await.unwrap();
     let larger = Seconds5::buckets(&db).await.unwrap();
-    larger.import(file(&lines)).await.unwrap();
+    let imported = larger.import(file(&lines)).await.unwrap();
+    assert_eq!(imported.refused, []);
     assert_one_open::<Seconds5>(&documents(larger.collection()).await);
     assert_eq!(larger.count_all().await.unwrap(), 28);
     larger.append(&Seconds5::new("a", 50)).await.unwrap();
@@ -303,7 +304,8 @@ async fn a_line_that_is_no_bucket_is_listed_and_the_others_are_stored(db: Live) 
         );
         assert_eq!(imported.buckets, good.len() as u64 - 1, "{what}");
         // Corrected.
-        visits.import(file(&good)).await.unwrap();
+        let corrected = visits.import(file(&good)).await.unwrap();
+        assert_eq!(corrected.buckets, 1);
         assert_eq!(lines(&visits).await, good, "{what}");
     }
     // Another document with the same id.
