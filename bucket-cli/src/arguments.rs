@@ -74,6 +74,8 @@ pub(crate) enum Command {
         target: Struct,
         /// The file to write
         file: PathBuf,
+        #[command(flatten)]
+        only: Only,
     },
     /// Store exported buckets again
     Import {
@@ -113,6 +115,20 @@ pub(crate) struct Struct {
     /// The struct, by name
     #[arg(value_name = "STRUCT")]
     pub(crate) name: String,
+}
+
+/// What to export, and how.
+#[derive(Debug, Args)]
+pub struct Only {
+    /// The key to export: one for each key field, in order; all keys if none is given
+    #[arg(long = "key", value_name = "FIELD")]
+    pub(crate) key: Vec<String>,
+    /// Only buckets that hold an item before this time, such as 2026-01-31T00:00:00Z
+    #[arg(long)]
+    pub(crate) before: Option<String>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) overwrite: bool,
 }
 
 #[derive(Debug, Args)]

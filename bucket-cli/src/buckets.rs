@@ -5,15 +5,17 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use bucket_runtime::action::CreateCollections;
-use bucket_runtime::bson::Document;
+use bucket_runtime::bson::oid::ObjectId;
+use bucket_runtime::bson::{Bson, DateTime, Document, Uuid};
 use bucket_runtime::mongodb::Database;
-use bucket_runtime::{Bucket, BucketProblem, RequiredIndex};
+use bucket_runtime::{Bucket, BucketProblem, Field, Filter, Key, RequiredIndex, field};
 use futures_util::future::BoxFuture;
 use futures_util::{Stream, TryStreamExt, stream};
 use serde_json::json;
-use tokio::fs::File;
+use tokio::fs::{self, File};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter};
 
+use crate::arguments::Only;
 use crate::problem::{Problem, ids};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -152,15 +154,29 @@ impl<T: Bucket> Target for BucketTarget<T> {
         })
     }
 
-    fn export<'c>(&'c self, db: &'c Database, file: &'c Path) -> Call<'c> {
+    fn export<'c>(&'c self, db: &'c Database, file: &'c Path, only: &'c Only) -> Call<'c> {
         Box::pin(async move {
+            if !only.overwrite && fs::try_exists(file).await? {
+                let file = file.display();
+                return Err(
+                    format!("{file} exists; name another file, or add `--overwrite`").into(),
+                );
+            }
+            let key = key::<T>(&only.key)?;
+            let buckets = T::buckets(db).create_indexes(false).await?;
+            let mut export = match &key {
+                Some(key) => buckets.export(key.borrowed()),
+                None => buckets.export_all(),
+            };
+            if let Some(time) = &only.before {
+                export = export.holding(before(time)?);
+            }
+            let mut lines = export.await?;
             let progress = Progress::of("buckets");
-            let mut lines = T::buckets(db)
-                .create_indexes(false)
-                .await?
-                .export_all()
-                .await?;
-            let mut out = BufWriter::new(File::create(file).await?);
+            // Beside the file, which is there as a whole or not at all.
+            let mut half = file.as_os_str().to_owned();
+            half.push(".part");
+            let mut out = BufWriter::new(File::create(&half).await?);
             let mut buckets = 0;
             while let Some(line) = lines.try_next().await? {
                 out.write_all(line.as_bytes()).await?;
@@ -170,6 +186,7 @@ impl<T: Bucket> Target for BucketTarget<T> {
             }
             out.flush().await?;
             out.get_ref().sync_all().await?;
+            fs::rename(&half, file).await?;
             drop(progress);
             let line = format!("{buckets} buckets are in {}", file.display());
             Ok(Report::new(line, json!({ "buckets": buckets })))
@@ -189,18 +206,22 @@ impl<T: Bucket> Target for BucketTarget<T> {
             let progress = Progress::of("buckets");
             let buckets = T::buckets(db).await?;
             let import = buckets.import(lines);
-            let done = import
-                .on_progress(|at| progress.set(at.buckets + at.already_there))
-                .await?;
+            let done = import.on_progress(|at| progress.set(at.lines())).await?;
             drop(progress);
             let line = format!(
-                "{} buckets with {} items were stored, {} were there",
-                done.buckets, done.items, done.already_there
+                "{} buckets with {} items were stored, {} were there, {} items went back into others",
+                done.buckets, done.items, done.already_there, done.merged_items
             );
+            let refused: Vec<_> = done.refused.iter().map(ToString::to_string).collect();
             let value = json!({
                 "buckets": done.buckets, "items": done.items, "already_there": done.already_there,
+                "merged": done.merged, "merged_items": done.merged_items,
+                "refused_lines": done.refused_lines, "refused": refused,
             });
-            Ok(Report::new(line, value))
+            let mut report = Report::new(line, value);
+            report.is_bad = done.refused_lines > 0;
+            report.lines.extend(refused);
+            Ok(report)
         })
     }
 }
@@ -215,6 +236,54 @@ fn problems(problems: &[BucketProblem]) -> Vec<Problem> {
         text: problem.to_string(),
     });
     told.collect()
+}
+
+/// The key with these texts, if there are any.
+fn key<T: Bucket>(texts: &[String]) -> Result<Option<T::Key>, Failure> {
+    if texts.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<_> = T::SPEC.key.iter().map(|field| field.name).collect();
+    if names.len() != texts.len() {
+        let names = names.join("`, `--key` for `");
+        return Err(format!("give each key field: `--key` for `{names}`").into());
+    }
+    let mut values: Vec<Bson> = Vec::new();
+    for (n, text) in texts.iter().enumerate() {
+        let fits = |value: &Bson| {
+            let all = values.iter().cloned().chain([value.clone()]);
+            match T::Key::from_values(all.collect()) {
+                Ok(key) => T::Key::parts(key.borrowed())[n].text == *text,
+                Err(field) => field > n,
+            }
+        };
+        let value = candidates(text).into_iter().find(fits);
+        values.push(value.ok_or_else(|| format!("{text:?} is not a value of `{}`", names[n]))?);
+    }
+    T::Key::from_values(values)
+        .map(Some)
+        .map_err(|field| format!("{:?} is not a value of `{}`", texts[field], names[field]).into())
+}
+
+/// The values that a text may stand for; the key field's type takes one of them.
+fn candidates(text: &str) -> Vec<Bson> {
+    let mut values = vec![Bson::String(text.to_owned())];
+    values.extend(text.parse().ok().map(Bson::Int64));
+    values.extend(text.parse().ok().map(Bson::Decimal128));
+    values.extend(text.parse().ok().map(Bson::Boolean));
+    values.extend(ObjectId::parse_str(text).ok().map(Bson::ObjectId));
+    values.extend(Uuid::parse_str(text).ok().map(Bson::from));
+    values
+}
+
+/// The condition that an item is older.
+fn before<T: Bucket>(time: &str) -> Result<Filter<T>, Failure> {
+    let time = DateTime::parse_rfc3339_str(time)
+        .map_err(|_| format!("{time:?} is not a time such as 2026-01-31T00:00:00Z"))?;
+    let name = T::SPEC
+        .time
+        .ok_or("numbered buckets have no time of their own; export them without `--before`")?;
+    Ok(Field::<T, DateTime, field::Date>::date(name).lt(time))
 }
 
 /// The lines of a file.

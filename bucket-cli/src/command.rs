@@ -155,7 +155,7 @@ impl Command {
             Self::ImportFlat {
                 collection, dry, ..
             } => target.import_flat(db, collection, dry.dry_run).await,
-            Self::Export { file, .. } => target.export(db, file).await,
+            Self::Export { file, only, .. } => target.export(db, file, only).await,
             Self::Import { file, dry, .. } => target.import(db, file, dry.dry_run).await,
             Self::Shard {
                 hashed,

@@ -9,6 +9,7 @@ use bucket_runtime::mongodb::Database;
 use bucket_runtime::{Bucket, Outlier, RequiredIndex};
 use futures_util::future::BoxFuture;
 
+use crate::arguments::Only;
 use crate::buckets::BucketTarget;
 use crate::outliers::OutlierTarget;
 use crate::report::Report;
@@ -94,7 +95,7 @@ pub trait Target: Send + Sync {
     }
 
     /// Writes buckets to a file.
-    fn export<'c>(&'c self, _: &'c Database, _file: &'c Path) -> Call<'c> {
+    fn export<'c>(&'c self, _: &'c Database, _file: &'c Path, _only: &'c Only) -> Call<'c> {
         self.cannot("export")
     }
 

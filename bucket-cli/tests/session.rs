@@ -275,6 +275,30 @@ async fn buckets_leave_and_come_back_and_change_their_capacity(shell: Shell) {
         "{said}"
     );
     assert_eq!(shell.documents("trades").await, before);
+
+    // A file that is there stays, unless told otherwise.
+    assert_eq!(shell.run(&format!("export Trade {path}")).await.0, 3);
+    let limit = "1970-01-01T00:00:02Z";
+    for (only, buckets) in [
+        ("--key 2".to_owned(), 1),
+        (format!("--before {limit}"), 1),
+        (format!("--key 2 --before {limit}"), 0),
+    ] {
+        let command = format!("export Trade {path} --overwrite {only}");
+        let (code, said) = shell.run(&command).await;
+        let expected = format!("{buckets} buckets are in");
+        assert!(code == 0 && said.contains(&expected), "{only}: {said}");
+    }
+    assert_eq!(
+        shell
+            .run(&format!("export Trade {path} --overwrite --key x"))
+            .await
+            .0,
+        3
+    );
+    std::fs::write(&file, "{}\n").unwrap();
+    let (code, said) = shell.run(&format!("import Trade {path}")).await;
+    assert!(code == 1 && said.contains("line 1: "), "{said}");
     std::fs::remove_file(file).unwrap();
 
     let larger = [bucket_cli::target!(larger::Trade)];

@@ -83,7 +83,11 @@ pub use crate::{
     buckets::Buckets,
     error::{Error, Result},
     maintain::{
-        archive::{export::ExportStream, import::Imported},
+        archive::{
+            export::ExportStream,
+            import::Imported,
+            refused_line::{RefusedLine, RefusedReason},
+        },
         change_capacity::CapacityProgress,
         import_flat::ImportProgress,
         migrate::MigrateProgress,

@@ -2,6 +2,8 @@
 
 pub(crate) mod archive;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod archive_returns;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod change_capacity;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod change_capacity_busy;

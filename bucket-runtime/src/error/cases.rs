@@ -155,11 +155,6 @@ impl Error {
         matches!(self.0.kind, Kind::KeyTaken(_))
     }
 
-    /// Whether the collection has another bucket with the id of one to import. It stays as it is.
-    pub fn is_bucket_taken(&self) -> bool {
-        matches!(self.0.kind, Kind::BucketTaken(_))
-    }
-
     /// Whether an item of the old collection was changed or removed after
     /// [`migrate_from`](crate::Bucket::migrate_from) had copied it.
     pub fn is_migrated_item_changed(&self) -> bool {

@@ -93,10 +93,8 @@ pub(crate) enum Kind {
     TokenMismatch,
     /// A flat document cannot be read as an item: its id.
     FlatDocument(String),
-    /// A line of an import is not a bucket of the struct: its number.
+    /// A line of an import could not be read: its number.
     Line(u64),
-    /// The collection has another bucket with the id of one to import.
-    BucketTaken(String),
     /// A key to import already has buckets: the id of one.
     KeyTaken(String),
     /// Items of this bucket were changed or removed after they were copied.
@@ -393,13 +391,8 @@ impl Kind {
             ),
             Self::Line(number) => write!(
                 f,
-                "line {number} is not a bucket of this struct; correct or remove it, then import \
-                 all lines again: what is there is left as it is"
-            ),
-            Self::BucketTaken(id) => write!(
-                f,
-                "the collection has another bucket with the _id {id:?}; remove one of the two, then \
-                 import all lines again: what is there is left as it is"
+                "line {number} could not be read; remove the cause, then import all lines again: what \
+                 is there is left as it is"
             ),
             Self::KeyTaken(id) => write!(
                 f,

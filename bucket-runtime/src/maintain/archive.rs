@@ -2,3 +2,8 @@
 
 pub(crate) mod export;
 pub(crate) mod import;
+mod line;
+mod merge;
+mod place;
+mod rebuild;
+pub(crate) mod refused_line;

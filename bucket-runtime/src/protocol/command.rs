@@ -204,6 +204,15 @@ impl KeyScope {
         format!("{}{ordinal}", self.prefix)
     }
 
+    /// Whether a bucket of the key, or of its window, can have this id.
+    pub(crate) fn owns(&self, id: &str) -> bool {
+        match (id.strip_prefix(&self.prefix), self.spec.id.ordinal) {
+            (None, _) => false,
+            (Some(suffix), Ordinal::Window { .. }) => id::is_suffix(suffix),
+            (Some(rest), ordinal) => id::is_ordinal_of(ordinal, rest),
+        }
+    }
+
     /// The key as readable text: its fields, separated by commas.
     pub(crate) fn key_text(&self) -> String {
         let fields: Vec<_> = (self.parts.iter())

@@ -105,6 +105,19 @@ impl Server {
         self.ask(action).await.map(drop)
     }
 
+    /// Replaces the matching document, if there is one; returns whether there was one. One round trip, which
+    /// the driver retries once.
+    pub(crate) async fn replace(
+        &self,
+        filter: Document,
+        document: &Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool, DriverError> {
+        let action = self.collection.replace_one(filter, document);
+        let result = with_session!(self, action, session)?;
+        Ok(result.matched_count > 0)
+    }
+
     /// Carries out an update pipeline on all matching documents; returns how many it changed.
     pub(crate) async fn update_many(
         &self,

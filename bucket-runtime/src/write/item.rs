@@ -102,7 +102,7 @@ pub(crate) fn identity<T: Bucket>(item: &T, field: &str) -> Option<Bson> {
 
 /// Whether the server compares the value as a whole: it compares each element of an array, and treats a
 /// null like a missing field.
-fn is_single(identity: &Bson) -> bool {
+pub(crate) fn is_single(identity: &Bson) -> bool {
     !matches!(
         identity,
         Bson::Null

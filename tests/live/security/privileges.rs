@@ -250,9 +250,9 @@ async fn import(db: Database) -> Result<()> {
         "count": 1, "items": [{"at": {"$date": "1970-01-01T00:00:00Z"}, "visitor": 5, "seconds": 1}],
         "rollup": {"seconds": {"count": 1, "sum": 1}}}"#;
     let lines = stream::iter([Ok::<_, Infallible>(line.to_owned())]);
-    visits.import(lines).await?;
+    let _ = visits.import(lines).await?;
     let again = stream::iter([Ok::<_, Infallible>(line.to_owned())]);
-    visits.import(again).await?;
+    let _ = visits.import(again).await?;
     Ok(())
 }
 

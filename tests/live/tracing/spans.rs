@@ -219,7 +219,7 @@ async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "remove_items", 98);
     visits.remove_key(&1).await.unwrap();
     look.at("visits", "remove_key", 0);
-    visits
+    let _ = visits
         .import(stream::iter(lines.into_iter().map(Ok::<_, Infallible>)))
         .await
         .unwrap();

@@ -128,6 +128,7 @@ async fn g1_encrypted_values_stay_as_they_are(db: Live) {
     let lines: Vec<String> = lines.try_collect().await.unwrap();
     visits.collection().delete_many(doc! {}).await.unwrap();
     let lines = futures_util::stream::iter(lines.into_iter().map(Ok::<_, std::io::Error>));
-    visits.import(lines).await.unwrap();
+    let imported = visits.import(lines).await.unwrap();
+    assert_eq!(imported.refused, []);
     assert_eq!(documents(visits.collection()).await, before);
 }

@@ -10,13 +10,15 @@ use std::{
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
     ClientSession,
-    bson::{DateTime, Document, RawDocumentBuf},
+    bson::{DateTime, Document, RawDocumentBuf, doc},
 };
 
 use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
-    protocol::{command::KeyScope, range::Range, window_range::WindowRange},
+    protocol::{
+        command::KeyScope, filter::Filter, query::Query, range::Range, window_range::WindowRange,
+    },
     read::settings::read_settings,
     server::Server,
     value::json,
@@ -65,6 +67,7 @@ pub struct Export<'s, T> {
     server: Server,
     scope: Option<KeyScope>,
     windows: WindowRange,
+    holding: Query,
     session: Option<&'s mut ClientSession>,
     item: PhantomData<fn() -> T>,
 }
@@ -75,6 +78,7 @@ impl<'s, T: Bucket> Export<'s, T> {
             server: server.clone(),
             scope,
             windows: WindowRange::default(),
+            holding: Query::everything(),
             session: None,
             item: PhantomData,
         }
@@ -93,6 +97,25 @@ impl<'s, T: Bucket> Export<'s, T> {
         self
     }
 
+    /// Exports each bucket that holds an item that matches, as a whole, with its other items. All items that
+    /// [`remove_items`](Buckets::remove_items) with the same condition would remove at that moment are then
+    /// in the lines. Other buckets may be among them, such as for a condition with `!`.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, bson::DateTime};
+    /// # #[derive(Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, quantity: i32 }
+    /// # async fn example(trades: Buckets<Trade>, limit: DateTime) -> bucket_runtime::Result<()> {
+    /// let old = trades.export(&123).holding(Trade::FIELDS.date.lt(limit)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn holding(mut self, filter: Filter<T>) -> Self {
+        self.holding = Query::of(filter);
+        self
+    }
+
     read_settings!(|reads| reads.server);
 
     /// Reads in this session, which the stream borrows.
@@ -106,11 +129,16 @@ impl<'s, T: Bucket> Export<'s, T> {
             server,
             scope,
             windows,
+            holding,
             session,
             ..
         } = self;
         server.called_for(scope.as_ref());
-        let filter = windows.buckets(&T::SPEC, scope.as_ref());
+        let mut filter = windows.buckets(&T::SPEC, scope.as_ref());
+        if !holding.filter.is_everything() {
+            let holding = holding.buckets(&T::SPEC, scope.as_ref(), None);
+            filter = doc! { "$and": [filter, holding] };
+        }
         let rows = server.find::<RawDocumentBuf>(filter, Range::oldest_first(), session);
         let rows = rows.await;
         let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;

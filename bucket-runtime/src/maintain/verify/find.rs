@@ -294,14 +294,7 @@ impl Verifier {
     }
 
     pub(crate) fn is_own_id(&self, scope: &KeyScope, facts: &Facts) -> bool {
-        let (Bson::String(id), ordinal) = (&facts.id, self.spec.id.ordinal) else {
-            return false;
-        };
-        match (id.strip_prefix(&scope.prefix), ordinal) {
-            (None, _) => false,
-            (Some(suffix), Ordinal::Window { .. }) => id::is_suffix(suffix),
-            (Some(rest), _) => id::is_ordinal_of(ordinal, rest),
-        }
+        facts.id.as_str().is_some_and(|id| scope.owns(id))
     }
 
     pub(super) async fn survey<R: serde::de::DeserializeOwned>(

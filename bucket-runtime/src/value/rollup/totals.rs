@@ -116,8 +116,30 @@ impl Totals {
         Some(Self { fields })
     }
 
+    /// Whether these are the same totals, but for the last digits of sums of floats.
+    pub(crate) fn agrees_with(&self, other: &Self) -> bool {
+        let pairs = self.fields.iter().zip(&other.fields);
+        pairs.into_iter().all(|(one, other)| {
+            one.count == other.count
+                && one.missing == other.missing
+                && is_close(&one.sum, &other.sum)
+                && one.min == other.min
+                && one.max == other.max
+        })
+    }
+
     pub(super) fn into_fields(self) -> Vec<FieldTotals> {
         self.fields
+    }
+}
+
+/// Whether the values are the same, or floats that differ in their last digits.
+fn is_close(one: &Option<Bson>, other: &Option<Bson>) -> bool {
+    match (one, other) {
+        (Some(Bson::Double(one)), Some(Bson::Double(other))) => {
+            one == other || (one - other).abs() <= 1e-12 * one.abs().max(other.abs())
+        }
+        _ => one == other,
     }
 }
 

@@ -1,0 +1,119 @@
+//! The fields that a bucket stores about its items, computed from them.
+
+use mongodb::bson::{Bson, Document, RawDocument};
+
+use crate::{
+    Bucket,
+    protocol::{
+        budget::Budget,
+        command::{IndexedScope, before_all_windows},
+    },
+    schema::{
+        names::{NEWEST, OVERSIZE, SEALED},
+        spec::BucketSpec,
+    },
+    value::{
+        bytes,
+        element::{Refusal, document_size, value_size},
+        rollup::Totals,
+        unreadable::{Attempt, Attempted},
+    },
+};
+
+/// The bucket with these elements in place of its items.
+pub(super) fn with_items<T: Bucket>(
+    scope: &IndexedScope,
+    bucket: &Document,
+    elements: Vec<Bson>,
+) -> Result<Document, Refusal> {
+    let mut bucket = bucket.clone();
+    bucket.insert(T::SPEC.count, i32::try_from(elements.len())?);
+    bucket.insert(T::SPEC.items, elements);
+    let items = items::<T>(&bucket);
+    summarize(scope, &mut bucket, &items)?;
+    Ok(bucket)
+}
+
+/// The items that can be read.
+pub(super) fn items<T: Bucket>(bucket: &Document) -> Vec<T> {
+    let read = bytes::write(bucket).ok();
+    let read = read.and_then(|read| bytes::read::<Attempted<T>>(&read).ok());
+    let Some(Attempted { key, elements, .. }) = read else {
+        return Vec::new();
+    };
+    let elements = elements
+        .into_iter()
+        .filter_map(|Attempt(element)| element.ok());
+    elements
+        .map(|element| T::from_parts(key.clone(), element))
+        .collect()
+}
+
+/// Writes what the bucket stores about these items, which are all that it holds.
+pub(super) fn summarize<T: Bucket>(
+    scope: &IndexedScope,
+    bucket: &mut Document,
+    items: &[T],
+) -> Result<(), Refusal> {
+    let spec = const { &T::SPEC };
+    if !spec.rollups.is_empty() {
+        let stored = bucket.get_document(spec.rollup).ok();
+        let stored = stored.and_then(|stored| Totals::read(spec, stored, items.len() as u64));
+        match (Totals::of(spec, items.iter().map(T::rollup_values)), stored) {
+            // As it is, since the last digits of a sum depend on the order of additions.
+            (Some(totals), Some(stored)) if stored.agrees_with(&totals) => {}
+            (Some(totals), _) => drop(bucket.insert(spec.rollup, totals.document(spec))),
+            // Only the server can add these values, and it has done so.
+            (None, Some(_)) => {}
+            (None, None) => return Err("the sum of its items would exceed 64 bits".into()),
+        }
+    }
+    if spec.expire_after.is_some() {
+        let newest = items.iter().filter_map(T::time).max();
+        bucket.insert(NEWEST, newest.unwrap_or_else(|| before_all_windows(0)));
+    }
+    if let Some(budget) = Budget::of(scope) {
+        match oversize(&budget, elements(spec, bucket)) {
+            0 => drop(bucket.remove(OVERSIZE)),
+            oversize => drop(bucket.insert(OVERSIZE, oversize)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a bucket can hold so many items of so many bytes.
+pub(super) fn has_room(scope: &IndexedScope, bucket: &Document) -> bool {
+    let elements = elements(scope.spec, bucket);
+    let fits = match Budget::of(scope) {
+        Some(budget) => {
+            budget.takes(0, oversize(&budget, elements))
+                && budget.is_document(document_size(bucket), bucket.contains_key(SEALED))
+        }
+        None => document_size(bucket) <= scope.spec.max_bytes as usize,
+    };
+    fits && elements.len() <= scope.open.capacity as usize
+}
+
+/// The elements of a bucket.
+pub(super) fn elements<'b>(spec: &BucketSpec, bucket: &'b Document) -> &'b [Bson] {
+    bucket.get_array(spec.items).map_or(&[], Vec::as_slice)
+}
+
+/// Closes a bucket.
+pub(super) fn seal(bucket: &mut Document) {
+    if let Some(id) = bucket.get("_id").cloned() {
+        bucket.insert(SEALED, id);
+    }
+}
+
+/// The document with these bytes; `None` if it would lose a field, since one of its documents holds a name
+/// twice.
+pub(super) fn exact(raw: &RawDocument) -> Option<Document> {
+    let document = Document::try_from(raw).ok()?;
+    (bytes::write(&document).ok()? == raw.as_bytes()).then_some(document)
+}
+
+fn oversize(budget: &Budget, elements: &[Bson]) -> i64 {
+    let sizes = elements.iter().map(value_size);
+    sizes.map(|size| budget.oversize(size)).sum()
+}

@@ -1,0 +1,89 @@
+//! Lines that an import did not take, and why.
+
+use std::fmt;
+
+/// A line that an [`import`](crate::Buckets::import) did not take. What is stored stays as it is, so the line
+/// can be imported again once the reason is gone.
+///
+/// The text says what happened, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RefusedLine {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The `_id` of the bucket, if the line could be read that far.
+    pub bucket: Option<String>,
+    /// How many of the line's items are not stored; 0 if the line could not be read.
+    pub items: u64,
+    /// Why the line was not taken.
+    pub reason: RefusedReason,
+}
+
+/// Why an [`import`](crate::Buckets::import) did not take a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefusedReason {
+    /// The line is not a bucket of the struct, or breaks a guarantee: the text says how.
+    NotABucket(String),
+    /// All items are older than `expire_after` allows, so the server would remove the bucket at once.
+    Expired,
+    /// The bucket is there and lacks items of the line, and those that it has instead may be changed ones.
+    /// Without a `unique` field that cannot be decided.
+    Changed,
+    /// A document that is not a bucket of the key has the `_id`.
+    IdTaken,
+    /// The bucket has got further items meanwhile. Making room takes a transaction, which a standalone server
+    /// lacks.
+    Standalone,
+    /// Other writers changed the bucket each time before the items could be put back.
+    Contended,
+    /// The server refused the bucket, such as by a validator: its answer.
+    ByServer(String),
+}
+
+impl fmt::Display for RefusedLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}", self.line)?;
+        if let Some(bucket) = &self.bucket {
+            write!(f, ", bucket {bucket:?}")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+impl fmt::Display for RefusedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotABucket(why) => write!(
+                f,
+                "it is not a sound bucket of this struct: {why}; correct the line, and import it again"
+            ),
+            Self::Expired => f.write_str(
+                "its items are older than `expire_after`, so the server would remove them within a \
+                 minute; import the line into a collection that does not expire, or with \
+                 `expired(true)`",
+            ),
+            Self::Changed => f.write_str(
+                "the stored bucket lacks items of the line, and holds others that may be changed ones \
+                 of it; compare the two, and append what is missing (with a `unique` field the import \
+                 tells the items apart by itself)",
+            ),
+            Self::IdTaken => f.write_str(
+                "another document has this _id and is not a bucket of the key; move it to another \
+                 collection, and import the line again",
+            ),
+            Self::Standalone => f.write_str(
+                "the stored bucket has got further items, and has no room for these; start mongod \
+                 with `--replSet` (one member is enough), and import the line again",
+            ),
+            Self::Contended => f.write_str(
+                "other writers changed the bucket each time before its items could be put back; \
+                 import the line again",
+            ),
+            Self::ByServer(answer) => write!(
+                f,
+                "the server refused it: {answer}; remove the cause, and import the line again"
+            ),
+        }
+    }
+}
