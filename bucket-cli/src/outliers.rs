@@ -105,7 +105,7 @@ fn problems(problems: &[OutlierProblem]) -> Vec<Problem> {
     let told = problems.iter().map(|problem| Problem {
         kind: problem.kind(),
         ids: ids(problem.ids()),
-        key: problem.key().map(Into::into),
+        key: problem.key(),
         is_repairable: problem.is_repairable(),
         remedy: problem.remedy(),
         text: problem.to_string(),

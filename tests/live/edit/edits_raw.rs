@@ -123,7 +123,7 @@ async fn neighbours_with_a_name_twice_keep_their_bytes(db: Live) {
     let raw = db.collection::<RawDocumentBuf>("raw_sums");
     let id = doc! { "_id": bucket.get_str("_id").unwrap() };
     raw.replace_one(id, &twice).await.unwrap();
-    assert_eq!(stored(&db, "raw_sums").await, [twice.clone()]);
+    assert_eq!(stored(&db, "raw_sums").await, std::slice::from_ref(&twice));
     let middle = |bucket: &RawDocumentBuf| {
         let element = bucket.get_array("items").unwrap().get(1).unwrap();
         element.unwrap().as_document().unwrap().to_owned()

@@ -435,7 +435,7 @@ async fn g2_unsound_lines_are_mended_or_listed(db: Live) {
     let newest = stored[0].get_datetime("newest").unwrap();
     assert_eq!(newest.timestamp_millis(), hour + 5);
     assert_eq!(visits.rollup(&1).await.unwrap().seconds.sum(), 4);
-    assert_eq!(Expiring::verify(&db).await.unwrap(), []);
+    assert_eq!(Expiring::verify(&db).await.unwrap().problems, []);
 
     let expired = visits.import(file(&lines[4..])).expired(true).await;
     assert_eq!(expired.unwrap().buckets, 1);

@@ -308,7 +308,7 @@ async fn an_item_outside_its_window_is_listed() {
         place: 2,
         time: late,
     };
-    assert_eq!(verify(&notes).await, [problem.clone()]);
+    assert_eq!(verify(&notes).await, std::slice::from_ref(&problem));
     assert!(!problem.is_repairable());
     let is_late = Windowed::FIELDS.at.eq(late);
     let hours = items(&notes, ("a_b", &1)).await.len();

@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(by(&[2, 3], &elsewhere), Merge::Complete);
         // The stored one stays.
         let changed: Bson = doc! { "n": 2, "at": 7 }.into();
-        let merged = by_identity(&items(&[1, 2]), &[changed.clone()], "n", &none);
+        let merged = by_identity(&items(&[1, 2]), std::slice::from_ref(&changed), "n", &none);
         let front = vec![items(&[1])[0].clone(), changed];
         assert_eq!(
             merged,

@@ -13,7 +13,7 @@ use crate::{
 /// The values of one item: one for each field that buckets summarise.
 pub(crate) type Values = Vec<Option<Bson>>;
 
-/// What is wrong with the rollup of one field.
+/// A mistake in the rollup of one field.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fault {
     /// The server refuses each append, since this value is not what it can add to.
@@ -37,38 +37,38 @@ pub(crate) fn faults(
         let values = values.map(|all| Vec::from_iter(all.iter().map(|item| item.get(n)?.as_ref())));
         let fault = match read(spec, field, stored) {
             Ok(stored) => fault(field, stored, items, values.as_deref()),
-            Err(fault) => Some(fault),
+            Err((path, stored)) => {
+                let stored = stored.clone();
+                Some(Fault::Blocks { path, stored })
+            }
         };
         fault.map(|fault| (field.name, fault))
     });
     faults.collect()
 }
 
-/// What is stored of one field; `None` if nothing is.
+/// The stored rollup of one field; `None` if there is none. The error is a value that the server cannot add
+/// to, with its path.
 fn read<'s>(
     spec: &BucketSpec,
     field: &RollupName,
     stored: Option<&'s Bson>,
-) -> Result<Option<&'s Document>, Fault> {
-    let blocks = |path: String, stored: &Bson| Fault::Blocks {
-        path,
-        stored: stored.clone(),
-    };
+) -> Result<Option<&'s Document>, (String, &'s Bson)> {
     let rollup = match stored {
         None => return Ok(None),
         Some(Bson::Document(rollup)) => rollup,
-        Some(other) => return Err(blocks(spec.rollup.to_owned(), other)),
+        Some(other) => return Err((spec.rollup.to_owned(), other)),
     };
     let path = format!("{}.{}", spec.rollup, field.name);
     let of_field = match rollup.get(field.name) {
         None => return Ok(None),
         Some(Bson::Document(of_field)) => of_field,
-        Some(other) => return Err(blocks(path, other)),
+        Some(other) => return Err((path, other)),
     };
     let added = ["count", "missing", "sum"].into_iter();
     for part in added.filter(|part| field.sum || *part != "sum") {
         if let Some(stored) = of_field.get(part).filter(|stored| !is_number(stored)) {
-            return Err(blocks(format!("{path}.{part}"), stored));
+            return Err((format!("{path}.{part}"), stored));
         }
     }
     Ok(Some(of_field))
