@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
-    bson::{Array, Bson, Document, doc},
+    bson::{Array, Bson, Document, RawDocumentBuf, doc},
     error::Error as DriverError,
 };
 
@@ -229,14 +229,15 @@ async fn rest(
         limit: Some(1),
         ..Range::unordered()
     };
-    let mut parent = collections
+    let mut parents = collections
         .parents
-        .find::<Document>(scope.parent(), range, Some(session))
+        .find::<RawDocumentBuf>(scope.parent(), range, Some(session))
         .await?;
-    if !parent.advance().await? {
+    if !parents.advance().await? {
         return Ok((0, Array::new()));
     }
-    let mut parent = parent.decode()?;
+    // serde would read payloads with keys such as `$oid` as values of other types.
+    let mut parent = Document::try_from(parents.decode()?.as_ref())?;
     let Ok(items) = parent.get_array_mut(scope.spec.items) else {
         return Ok((0, Array::new()));
     };

@@ -1,10 +1,11 @@
 //! Items whose payload serde reads as values of other types, and documents that are not buckets.
 
 use bucket_runtime::{
-    Bucket,
+    Bucket, Outlier,
     bson::{Bson, Document, RawDocumentBuf, doc},
 };
 use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
 
 use crate::support::database::Live;
 
@@ -203,4 +204,79 @@ async fn a_bucket_without_a_count_is_read_and_counted_alike(db: Live) {
     assert_eq!((all.len(), of_key.len()), (3, 3));
     assert_eq!(notes.count_all().await.unwrap(), 3);
     assert_eq!(notes.count(&1).await.unwrap(), 3);
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "raw_notes", id = "{owner}_{#}", capacity = 3)]
+struct Fewer {
+    owner: i64,
+    n: i32,
+    payload: Bson,
+}
+
+#[derive(Debug, Serialize, Deserialize, Outlier)]
+#[outlier(collection = "raw_books", reference = "book", threshold = 4)]
+struct Book {
+    #[serde(rename = "_id")]
+    id: i32,
+    #[outlier(items)]
+    buyers: Vec<Bson>,
+}
+
+#[bucket_testkit::test]
+async fn payloads_stay_as_they_are_when_buckets_are_rewritten(db: Live) {
+    let notes = Note::buckets(&db).await.unwrap();
+    for (n, payload) in (0..).zip(payloads()) {
+        let owner = 1;
+        notes.append(&Note { owner, n, payload }).await.unwrap();
+    }
+    let of_all = |buckets: Vec<RawDocumentBuf>, items: &'static str| -> Vec<Bson> {
+        let all = buckets.iter().flat_map(|bucket| elements(bucket, items));
+        all.collect()
+    };
+    let before = of_all(stored(&db, "raw_notes").await, "items");
+    Fewer::change_capacity(&db).await.unwrap();
+    let after = stored(&db, "raw_notes").await;
+    assert_eq!(after.len(), payloads().len().div_ceil(3));
+    assert_eq!(of_all(after, "items"), before);
+}
+
+#[bucket_testkit::test]
+async fn payloads_stay_as_they_are_when_a_parent_is_split(db: Live) {
+    let parents = db.collection::<Document>("raw_books");
+    let parent = doc! { "_id": 1, "buyers": payloads() };
+    parents.insert_one(parent).await.unwrap();
+    let books = Book::outliers(&db).await.unwrap();
+    assert_eq!(books.split_existing().await.unwrap().done, 1);
+    let kept = elements(&stored(&db, "raw_books").await[0], "buyers");
+    let extras = stored(&db, books.extras_collection().name()).await;
+    let moved = extras
+        .iter()
+        .flat_map(|page| elements(page, "buyers_extra"));
+    assert_eq!(Vec::from_iter(kept.into_iter().chain(moved)), payloads());
+}
+
+#[bucket_testkit::test]
+async fn a_name_twice_is_not_exported(db: Live) {
+    let notes = Note::buckets(&db).await.unwrap();
+    let payload = doc! { "b": 1, "q": 2 }.into();
+    notes
+        .append(&Note {
+            owner: 1,
+            n: 0,
+            payload,
+        })
+        .await
+        .unwrap();
+    let lines: Vec<String> = notes.export(&1).await.unwrap().try_collect().await.unwrap();
+    assert_eq!(lines.len(), 1);
+    let mut bytes = stored(&db, "raw_notes").await.remove(0).into_bytes();
+    let at = bytes.windows(3).position(|it| it == b"\x10q\0").unwrap();
+    bytes[at + 1] = b'b';
+    let twice = RawDocumentBuf::from_bytes(bytes).unwrap();
+    let raw = db.collection::<RawDocumentBuf>("raw_notes");
+    raw.replace_one(doc! {}, &twice).await.unwrap();
+    let lines = notes.export(&1).await.unwrap();
+    let error = lines.try_collect::<Vec<_>>().await.unwrap_err();
+    assert!(error.is_serialize(), "{error}");
 }

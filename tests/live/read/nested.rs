@@ -176,9 +176,30 @@ fn cases() -> Vec<Case> {
             !trade.paid.card.cents.lt(200),
             |trade| !matches!(trade.paid, Paid::Card { cents, .. } if cents < 200),
         ),
+        // `ne` is about items of this variant, and `!` about all items.
         (
             trade.paid.card.digits.ne("0005"),
-            |trade| !matches!(&trade.paid, Paid::Card { digits, .. } if digits == "0005"),
+            |trade| matches!(&trade.paid, Paid::Card { digits, .. } if digits != "0005"),
+        ),
+        (
+            trade.route.via.city.ne("Nice"),
+            |trade| matches!(&trade.route, Route::Via { city } if city != "Nice"),
+        ),
+        (
+            trade.route.named.ne("Nice"),
+            |trade| matches!(&trade.route, Route::Named(city) if city != "Nice"),
+        ),
+        (
+            trade.shape.round.radius.ne(5.5),
+            |trade| matches!(trade.shape, Shape::Round { radius } if radius != 5.5),
+        ),
+        (
+            trade.shape.owned.name.ne("owner 2"),
+            |trade| matches!(&trade.shape, Shape::Owned(owner) if owner.name != "owner 2"),
+        ),
+        (
+            !trade.route.via.city.eq("Nice"),
+            |trade| !matches!(&trade.route, Route::Via { city } if city == "Nice"),
         ),
         (trade.paid.cash.cents.exists(true), |trade| {
             matches!(trade.paid, Paid::Cash { .. })
@@ -309,6 +330,26 @@ async fn conditions_on_nested_fields_find_what_rust_finds() {
         let number = trades.count_all().filter(filter).await.unwrap();
         assert_eq!(number, expected.len() as u64, "{text}");
     }
+}
+
+/// A removal by `ne` takes no item of another variant.
+#[bucket_testkit::test]
+async fn a_removal_leaves_other_variants(db: Live) {
+    let (trades, all) = filled(&db).await;
+    let removed = trades.remove_all_items(Trade::FIELDS.paid.card.digits.ne("0005"));
+    let is_removed =
+        |trade: &&Trade| matches!(&trade.paid, Paid::Card { digits, .. } if digits != "0005");
+    let expected = all.iter().filter(is_removed).count();
+    assert_eq!(removed.await.unwrap(), expected as u64);
+    let left: Vec<Trade> = trades
+        .all_items()
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(left.len(), all.len() - expected);
+    assert!(!left.iter().any(|trade| is_removed(&trade)));
 }
 
 #[tokio::test]

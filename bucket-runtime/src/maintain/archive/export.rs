@@ -10,7 +10,7 @@ use std::{
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
     ClientSession,
-    bson::{DateTime, Document, RawDocumentBuf, doc},
+    bson::{Bson, DateTime, RawBson, RawDocumentBuf, doc},
 };
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     },
     read::settings::read_settings,
     server::Server,
-    value::json,
+    value::{exact::exact, json},
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -150,9 +150,10 @@ impl<'s, T: Bucket> Export<'s, T> {
                 Err(error) => Err(error),
             };
             let bucket = bucket.map_err(|error| context.read(error))?;
-            let line = Document::try_from(bucket.as_ref())
-                .map_err(Into::into)
-                .and_then(|bucket| json::write(&bucket));
+            let line = match exact(&RawBson::Document(bucket)) {
+                Some(Bson::Document(bucket)) => json::write(&bucket),
+                _ => Err("a document inside it has a name twice, and a line would hold one".into()),
+            };
             let line =
                 line.map_err(|refusal| context.kind(Kind::Serialize).with_source(refusal))?;
             Ok(Some((line, (server, scope, rows))))

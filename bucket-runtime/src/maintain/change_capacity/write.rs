@@ -8,7 +8,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, RawDocument, RawDocumentBuf, doc},
+    bson::{Bson, RawBson, RawDocument, RawDocumentBuf, doc},
     error::Error as DriverError,
 };
 
@@ -24,10 +24,7 @@ use crate::{
     },
     schema::{key::Key, names::SEALED, spec::Ordinal},
     server::{Server, context::ErrorContext, cursor::CursorError, transaction::Attempt},
-    value::{
-        element::{raw, value_size},
-        stored_bucket::StoredBucket,
-    },
+    value::{bytes, element::raw, exact, stored_bucket::StoredBucket},
     write::item,
 };
 
@@ -56,7 +53,7 @@ struct RunContents<T> {
     /// How many items each bucket holds, and whether it is sealed.
     counts: Vec<(usize, bool)>,
     /// Each element as it is stored, and as an item.
-    items: Vec<(Bson, T)>,
+    items: Vec<(RawBson, T)>,
     /// The bucket after the run.
     next: Option<String>,
 }
@@ -86,7 +83,7 @@ impl<T: Bucket> Rewrite<T> {
             last: found.ids.last().unwrap_or(&self.run.from).clone(),
             next: found.next.clone(),
         };
-        let sizes = found.items.iter().map(|(element, _)| value_size(element));
+        let sizes = found.items.iter().map(|(element, _)| exact::size(element));
         let packs = packs(&self.run.scope, sizes);
         if self.is_packed(&found, &packs) {
             if let (Some(pack), Some(_)) = (packs.last(), &found.next)
@@ -164,8 +161,11 @@ impl<T: Bucket> Rewrite<T> {
         };
         let mut bytes = 0;
         loop {
-            let look = |raw: &RawDocument| (raw.as_bytes().len(), Document::try_from(raw));
-            let (stored, (size, document)) = match rows.next_with(look).await {
+            let look = |raw: &RawDocument| {
+                let bytes = raw.as_bytes();
+                (bytes.len(), bytes::read::<StoredBucket<T, RawBson>>(bytes))
+            };
+            let (stored, (size, as_stored)) = match rows.next_with(look).await {
                 Ok(Some(bucket)) => bucket,
                 Ok(None) => return Ok(found),
                 Err(CursorError::Driver(error)) => return Err(self.failed(error)),
@@ -174,11 +174,7 @@ impl<T: Bucket> Rewrite<T> {
                 }
             };
             let id = stored.id.clone();
-            let Ok(Some(Bson::Array(elements))) =
-                document.map(|mut document| document.remove(T::SPEC.items))
-            else {
-                return Err(self.context().kind(Kind::Deserialize(format!("{id:?}"))));
-            };
+            let elements = as_stored.map_err(|error| self.failed(error))?.elements;
             let is_open = !stored.sealed && elements.len() < self.capacity();
             if let Some(last) = found.ids.last()
                 && (self.run).ends_between(last, &id, is_open, found.ids.len(), bytes)
@@ -252,7 +248,7 @@ impl<T: Bucket> Rewrite<T> {
     fn document(
         &self,
         id: &str,
-        items: &[(Bson, T)],
+        items: &[(RawBson, T)],
         oversize: i64,
         sealed: bool,
     ) -> Result<RawDocumentBuf, Kind> {

@@ -13,7 +13,6 @@ use crate::{
     protocol::command::{Places, StoredItems},
     read::reader::Reader,
     schema::names::{OVERSIZE, SEALED},
-    server::cursor,
     value::{bytes, element::whole, stored_bucket::StoredBucket, unreadable::read_value},
 };
 
@@ -39,9 +38,9 @@ pub(super) struct Unread {
 impl<T: Bucket> FoundItems<T> {
     /// Reads a bucket with the items, and the others only if the bucket stores totals of all items.
     pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps: bool) -> Result<Self> {
-        let bucket = cursor::id(row);
+        let bucket = row.get_str("_id").unwrap_or_default().to_owned();
         let read = bytes::read::<StoredBucket<T, RawBson>>(row.as_bytes())
-            .map_err(|error| unreadable(reader, &bucket, error))?;
+            .map_err(|error| reader.context().unreadable(row, error))?;
         if !reader.scope.holds(&read) {
             return Err(reader.context().kind(Kind::ForeignId(bucket)));
         }
