@@ -20,7 +20,8 @@ impl<T: Bucket> Buckets<T> {
         }
     }
 
-    /// Counts the items of a key: the server adds up the counts of its buckets. One round trip.
+    /// Counts the items of a key: the server adds up the counts of its buckets, and counts the array of a bucket
+    /// that has none. One round trip.
     /// [`Count::filter`](crate::action::Count::filter) counts only those that match a condition.
     pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static, T> {
         Count::new(&self.writer.engine.server, Some(self.scope(key).key))

@@ -2,7 +2,10 @@
 
 use bucket_runtime::{
     Bucket, Outlier,
-    bson::{Bson, Document, RawDocumentBuf, doc},
+    bson::{
+        Binary, Bson, DateTime, Document, RawDocumentBuf, Timestamp, doc, oid::ObjectId,
+        spec::BinarySubtype,
+    },
 };
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
@@ -43,6 +46,18 @@ fn payloads() -> Vec<Bson> {
         doc! { "$maxKey": 1 },
         doc! { "$code": "f()" },
         doc! { "deep": [{ "in": { "$oid": hex } }, 1.0, Bson::Undefined, f64::INFINITY] },
+        doc! { "types": [
+            Bson::Null, true, 1, 2_i64, 0.5, "text", DateTime::from_millis(-1),
+            Bson::MinKey, Bson::MaxKey, Bson::Undefined,
+            ObjectId::from_bytes([7; 12]),
+            Bson::Decimal128("1.50".parse().unwrap()),
+            Bson::Timestamp(Timestamp { time: 1, increment: 2 }),
+            Bson::Binary(Binary { subtype: BinarySubtype::UserDefined(0x80), bytes: vec![0, 255] }),
+            Bson::JavaScriptCode("f()".to_owned()),
+            Bson::Symbol("s".to_owned()),
+            {}, [],
+        ] },
+        (0..80).fold(doc! { "$date": "x" }, |inner, _| doc! { "$oid": [inner] }),
     ]
     .map(Bson::Document)
     .to_vec()
