@@ -43,7 +43,9 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let definitions = [&fields.definition, &rollups.definition];
     let elements = checked.model.elements();
     let elements = elements.filter(|field| field.part == Role::Element);
-    let own_dates = own_dates::of_fields(checked.model.input, &krate, elements);
+    let own_dates = own_dates::of_fields(checked.model.input, &krate, elements, |field| {
+        types.of(checked.model.input, field)
+    });
     let spec = spec(checked, &types, &rollups);
     let proof = &spec.proof;
     let bucket = bucket_impl(checked, &types, &spec.value, &writer, &fields, &rollups);

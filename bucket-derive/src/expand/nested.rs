@@ -28,7 +28,10 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let writer = Writer { model };
     let ident = &model.input.ident;
     let fields = writer.ident("Fields");
-    let own_dates = |fields| own_dates::of_fields(model.input, &krate, fields);
+    let ty = |field: &Field<'_, ()>| {
+        generics::without_self(field.node.ty.to_token_stream(), &writer.this())
+    };
+    let own_dates = |fields| own_dates::of_fields(model.input, &krate, fields, ty);
     let (definitions, own_dates) = match &model.kind {
         Kind::Struct(fields) => (writer.of_struct(fields), own_dates(Vec::from_iter(fields))),
         Kind::Enum(variants) => {

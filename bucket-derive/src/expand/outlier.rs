@@ -33,8 +33,10 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let outlier = outlier_impl(checked, &types, &spec.value, &fields);
     let (input, items) = (checked.model.input, checked.items);
     let own_dates = [
-        own_dates::of_fields(input, &krate, &checked.model.fields),
-        own_dates::of_items(input, &krate, items),
+        own_dates::of_fields(input, &krate, &checked.model.fields, |field| {
+            types.of(input, field)
+        }),
+        own_dates::of_items(input, &krate, items, &types.of(input, items)),
     ];
     let import = checked.model.attr.import();
     quote! {

@@ -5,23 +5,20 @@
 //! be one.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Path, Type, spanned::Spanned};
 
 use crate::{
-    expand::{
-        fit::is_fixed,
-        generics::{self_type, without_self},
-        spans::located_at,
-    },
+    expand::{fit::is_fixed, generics::item_of, spans::located_at},
     model::{Field, guess},
 };
 
-/// A constant for each of these fields that serde stores by its type.
+/// A constant for each of these fields that serde stores by its type. `ty` names the types.
 pub(crate) fn of_fields<'f, 'a: 'f, Part: 'f>(
     input: &DeriveInput,
     krate: &Path,
     fields: impl IntoIterator<Item = &'f Field<'a, Part>>,
+    ty: impl Fn(&Field<'_, Part>) -> TokenStream,
 ) -> TokenStream {
     let stored = fields.into_iter().filter(|field| {
         let is_stored = field.serde.write.is_some() && !field.serde.read.is_empty();
@@ -30,37 +27,50 @@ pub(crate) fn of_fields<'f, 'a: 'f, Part: 'f>(
     let refused = stored.map(|field| {
         let help = "#[serde(with = \"bucket_runtime::bson_date\")]; or, to keep the form of its crate, \
                     #[serde(with = \"bucket_runtime::own_date\")]";
-        refused(input, krate, &field.node.ty, &field.name, help)
+        let written = &field.node.ty;
+        match is_asked(input, written) {
+            true => refused(krate, written, &ty(field), &field.name, help),
+            false => TokenStream::new(),
+        }
     });
     probing(krate, refused.collect())
 }
 
-/// A constant for the items of a parent.
+/// A constant for the items of a parent, whose array has this type.
 pub(crate) fn of_items<Part>(
     input: &DeriveInput,
     krate: &Path,
     items: &Field<'_, Part>,
+    ty: &TokenStream,
 ) -> TokenStream {
-    let item = guess::item_of_vec(&items.node.ty).filter(|_| !items.has_own_format());
+    let item = guess::item_of_vec(&items.node.ty);
+    let Some(item) = item.filter(|item| !items.has_own_format() && is_asked(input, item)) else {
+        return TokenStream::new();
+    };
     let help = "use `bson::DateTime`, or a struct with such a field";
-    let refused = item.map(|item| refused(input, krate, item, &items.name, help));
-    probing(krate, refused.unwrap_or_default())
+    let ty = item_of(ty, krate);
+    probing(krate, refused(krate, item, &ty, &items.name, help))
 }
 
-/// The constant, unless the type surely is no such time.
-fn refused(input: &DeriveInput, krate: &Path, ty: &Type, field: &str, help: &str) -> TokenStream {
-    if !guess::may_be_own_date(ty) || !is_fixed(input, ty) {
-        return TokenStream::new();
-    }
+/// Whether the compiler is to say whether a type is such a time.
+fn is_asked(input: &DeriveInput, ty: &Type) -> bool {
+    guess::may_be_own_date(ty) && is_fixed(input, ty)
+}
+
+/// The constant, which the compiler reports at the type as it is written.
+fn refused(krate: &Path, written: &Type, ty: &TokenStream, field: &str, help: &str) -> TokenStream {
     let message = format!("`{field}` is a time that serde would not store as a date\nhelp: {help}");
-    let at = ty.span();
+    let at = written.span();
     let krate = located_at(krate, at);
-    let ty = without_self(ty.to_token_stream(), &self_type(input));
+    // For an unknown type in angle brackets, the compiler would suggest a parameter once more.
     quote_spanned! {at=>
-        const _: () = #krate::__private::refuse_if(
-            #krate::__private::MaybeDate::<#ty>::__IS_OWN,
-            #message,
-        );
+        const _: () = {
+            type __Written = #ty;
+            #krate::__private::refuse_if(
+                #krate::__private::MaybeDate::<__Written>::__IS_OWN,
+                #message,
+            )
+        };
     }
 }
 

@@ -82,11 +82,10 @@ async fn missing_index<T: Entry>(db: &Database) {
     let entries = T::buckets(db).await.unwrap();
     for k in ["fresh", "begun"] {
         append(&entries, "begun", [0]).await.unwrap();
-        entries
-            .collection()
-            .drop_index("bucket_open")
-            .await
-            .unwrap();
+        let names = entries.collection().list_index_names().await.unwrap();
+        let is_open = |name: &&String| name.starts_with("bucket_open");
+        let open = names.iter().find(is_open).unwrap();
+        entries.collection().drop_index(open).await.unwrap();
         let before = documents(entries.collection()).await;
         let error = append(&entries, k, [1]).await.unwrap_err();
         assert!(

@@ -111,11 +111,13 @@ async fn filled<T: Trade>(db: &Database) -> Buckets<T> {
         let full = doc! { "_id": &id, "count": T::SPEC.capacity };
         let mut update = short.clone();
         let elements = bucket.get_array("items").unwrap();
-        let n = elements.last().unwrap().as_document().unwrap().get_i64("n");
+        let n = |element: &Bson| element.as_document().unwrap().get_i64("n").unwrap();
+        let (last, others) = elements.split_last().unwrap();
         let inc = update.get_document_mut("$inc").unwrap();
         inc.insert("rollup.n.count", -1);
-        inc.insert("rollup.n.sum", -n.unwrap());
-        update.insert("$set", doc! { "sealed": id });
+        inc.insert("rollup.n.sum", -n(last));
+        let max = others.iter().map(n).max();
+        update.insert("$set", doc! { "sealed": id, "rollup.n.max": max });
         raw.update_one(full, update).await.unwrap();
     }
     trades

@@ -322,7 +322,9 @@ async fn o1_verify_finds_wrong_totals_and_repair_corrects_them(db: Live) {
     ];
     assert_eq!(problems, expected);
     assert!(
-        problems[1].to_string().contains("is 3, but it has 4 items"),
+        problems[1]
+            .to_string()
+            .contains("is Long(\"3\"), but it has 4 items"),
         "{}",
         problems[1]
     );

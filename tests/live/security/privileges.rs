@@ -251,6 +251,8 @@ async fn import(db: Database) -> Result<()> {
         "rollup": {"seconds": {"count": 1, "sum": 1}}}"#;
     let lines = stream::iter([Ok::<_, Infallible>(line.to_owned())]);
     let _ = visits.import(lines).await?;
+    // The second import puts the item back.
+    visits.remove_item(&5, Visit::FIELDS.visitor.eq(5)).await?;
     let again = stream::iter([Ok::<_, Infallible>(line.to_owned())]);
     let _ = visits.import(again).await?;
     Ok(())

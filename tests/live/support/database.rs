@@ -166,6 +166,8 @@ impl Record {
             (true, _) => &[
                 "hello",
                 "listIndexes",
+                // Whether there are buckets already.
+                "find",
                 "createIndexes",
                 "listIndexes",
                 "update",

@@ -230,6 +230,8 @@ async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "verify", 0);
     Visit::repair(db).await.unwrap();
     look.at("visits", "repair", 0);
+    Visit::rebuild_rollups(db).await.unwrap();
+    look.at("visits", "rebuild_rollups", 0);
     Moved::migrate_from(db, |visit: Visit| visit.into())
         .await
         .unwrap();
