@@ -81,6 +81,8 @@ impl<V: Serialize> Serialize for With<'_, V> {
         let mut fields = serializer.serialize_map(None)?;
         for field in self.row {
             let (name, value) = field.map_err(serde::ser::Error::custom)?;
+            // Text in bson 2, and text without a NUL in bson 3.
+            let name = AsRef::<str>::as_ref(name);
             if name != self.name {
                 fields.serialize_entry(name, &value)?;
             }

@@ -57,7 +57,7 @@ fn payloads() -> Vec<Bson> {
             Bson::Symbol("s".to_owned()),
             {}, [],
         ] },
-        (0..80).fold(doc! { "$date": "x" }, |inner, _| doc! { "$oid": [inner] }),
+        (0..40).fold(doc! { "$oid": hex }, |inner, _| doc! { "in": [inner] }),
     ]
     .map(Bson::Document)
     .to_vec()

@@ -71,8 +71,8 @@ pub(crate) async fn change<T: Bucket>(db: &Database, repack: bool) -> CapacityPr
 
 /// G2, G3 and G5, which hold at any time: checked by `verify`, and by reading the documents.
 pub(crate) async fn is_sound<T: Trade>(db: &Database) -> Buckets<T> {
-    assert_eq!(T::verify(db).await.unwrap().problems, []);
     let trades = T::buckets(db).await.unwrap();
+    assert_eq!(T::verify(db).await.unwrap().problems, []);
     for bucket in documents(trades.collection()).await {
         let length = bucket.get_array("items").unwrap().len();
         assert_eq!(number(bucket.get("count")), length as i64, "G2: {bucket}");

@@ -58,6 +58,11 @@ impl Spans {
         std::mem::take(&mut self.0.lock().unwrap().ended)
     }
 
+    /// Whether no span has ended since the last call.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().unwrap().ended.is_empty()
+    }
+
     /// The only span that has ended since the last call.
     pub(super) fn one(&self) -> Told {
         let mut ended = self.take();
