@@ -114,9 +114,13 @@ async fn repetitions_and_doubts_are_told() {
         spans.take();
         marks.append_many(all).await.unwrap();
         let events = spans.one().events;
-        // From 8.0 on the driver repeats the command, without a word.
+        // From 8.0 on the driver repeats the command, without a word. Before, what is sent again may meet
+        // the pool while the driver clears it of its connections, and is sent once more.
         match numbers_its_commands().await {
-            true => assert_eq!(events, ["DEBUG interrupted, so sent again"]),
+            true => {
+                assert!(!events.is_empty());
+                assert!(events.iter().all(|event| event == "DEBUG interrupted, so sent again"));
+            }
             false => assert_eq!(events, [""; 0]),
         }
     }
