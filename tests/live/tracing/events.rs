@@ -119,7 +119,8 @@ async fn repetitions_and_doubts_are_told() {
         match numbers_its_commands().await {
             true => {
                 assert!(!events.is_empty());
-                assert!(events.iter().all(|event| event == "DEBUG interrupted, so sent again"));
+                let again = |event: &String| event == "DEBUG interrupted, so sent again";
+                assert!(events.iter().all(again), "{events:?}");
             }
             false => assert_eq!(events, [""; 0]),
         }
