@@ -159,7 +159,7 @@ pub(crate) struct Indexes {
 pub(crate) async fn open(
     server: &Server,
     spec: &BucketSpec,
-    indexes: Indexes,
+    mut indexes: Indexes,
     create_indexes: bool,
 ) -> Result<OpenIndex> {
     let fail = |error| server.context().read(error);
@@ -171,7 +171,23 @@ pub(crate) async fn open(
         let guards = Vec::from_iter(guards.into_iter().filter(is_new));
         needed.extend(guards);
     }
-    let made = create(server, needed).await;
+    let mut made = create(server, needed.clone()).await;
+    let plain = OpenIndex::first(indexes.index.capacity);
+    let has_other_name = |error: &Error| {
+        (error.driver()).is_some_and(|error| is_code(error, Code::IndexOptionsConflict))
+    };
+    if indexes.stored.is_none()
+        && indexes.index != plain
+        && server.is_sharded()
+        && made.as_ref().is_err_and(has_other_name)
+    {
+        // The listed shard has lost the index, and another one still has it under the plain name.
+        let dropped = server.drop_index(indexes.index.name).await;
+        dropped.map_err(|error| server.context().write(error))?;
+        indexes.index = plain;
+        needed[0] = indexes::open(spec, plain);
+        made = create(server, needed).await;
+    }
     let forbidden = match made {
         Ok(()) if indexes.stored.is_some() => None,
         Ok(()) => {
