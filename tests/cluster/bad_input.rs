@@ -10,7 +10,7 @@ use bucket_runtime::{
 use bucket_testkit::Cluster;
 use futures_util::TryStreamExt;
 
-use crate::support::{Timed, cluster, timed};
+use crate::support::{Timed, timed};
 
 /// A database through a client that waits only briefly for a server.
 async fn impatient(cluster: &Cluster) -> Database {
@@ -20,10 +20,8 @@ async fn impatient(cluster: &Cluster) -> Database {
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn a_cluster_without_shards_stores_nothing_and_says_so() {
-    if cluster().await.is_none() {
-        return;
-    }
     let empty = Cluster::builder().shards(0).start().await.unwrap();
     let db = impatient(&empty).await;
     let error = Timed::buckets(&db).await.unwrap_err();
@@ -35,10 +33,8 @@ async fn a_cluster_without_shards_stores_nothing_and_says_so() {
 
 /// G1: first one `mongos` is gone, then a shard, then the other `mongos`.
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn parts_that_are_gone_leave_appends_stored_or_in_doubt() {
-    if cluster().await.is_none() {
-        return;
-    }
     let own = Cluster::start().await.unwrap();
     let db = impatient(&own).await;
     Timed::create_collection(&db)

@@ -26,10 +26,9 @@ async fn shard_key(db: &bucket_runtime::mongodb::Database, name: &str) -> String
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn a_new_collection_is_sharded_as_asked_for_and_again_without_harm() {
-    let Some(db) = database("created").await else {
-        return;
-    };
+    let db = database("created").await;
     for _ in 0..2 {
         Timed::create_collection(&db).sharded().await.unwrap();
         Timed::buckets(&db).await.unwrap();
@@ -60,10 +59,9 @@ async fn a_new_collection_is_sharded_as_asked_for_and_again_without_harm() {
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn a_filled_collection_is_sharded_and_holds_what_it_held() {
-    let Some(db) = database("filled").await else {
-        return;
-    };
+    let db = database("filled").await;
     let trades = Timed::buckets(&db).await.unwrap();
     let items = || (0..300).map(|n| timed(n % 20, n));
     trades.append_many(items()).await.unwrap();
@@ -78,10 +76,9 @@ async fn a_filled_collection_is_sharded_and_holds_what_it_held() {
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn a_collection_that_is_sharded_otherwise_is_left_and_named() {
-    let Some(db) = database("otherwise").await else {
-        return;
-    };
+    let db = database("otherwise").await;
     Timed::create_collection(&db)
         .sharded_hashed()
         .await
@@ -96,10 +93,9 @@ async fn a_collection_that_is_sharded_otherwise_is_left_and_named() {
 
 /// The server would have to look for a key's unique value on all shards with windows of the key.
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn windows_are_no_shard_key_where_they_cannot_be() {
-    let Some(db) = database("no_windows").await else {
-        return;
-    };
+    let db = database("no_windows").await;
     let sharded = Timed::create_collection(&db).sharded_by_window().await;
     let error = sharded.unwrap_err();
     assert!(error.is_shard_key_conflict(), "{error}");
@@ -118,10 +114,9 @@ async fn windows_are_no_shard_key_where_they_cannot_be() {
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn windows_of_a_key_lie_on_several_shards() {
-    let Some(db) = database("hot_key").await else {
-        return;
-    };
+    let db = database("hot_key").await;
     Windowed::create_collection(&db)
         .sharded_by_window()
         .await
@@ -139,7 +134,7 @@ async fn windows_of_a_key_lie_on_several_shards() {
         .run_command(doc! { "split": &namespace, "middle": &middle })
         .await
         .unwrap();
-    let shards = crate::support::cluster().await.unwrap().shards();
+    let shards = crate::support::cluster().await.shards();
     for shard in shards {
         // One of the two shards holds it already.
         let to = doc! { "moveChunk": &namespace, "find": &middle, "to": shard.name() };

@@ -10,7 +10,7 @@ use bucket_runtime::{
 };
 use bucket_testkit::Cluster;
 
-use crate::support::{Book, Timed, cluster, stored, timed};
+use crate::support::{Book, Timed, stored, timed};
 
 /// What the shard answers in the end: FailedToSatisfyReadPreference, interruptions of a reshard and of a
 /// change of the version, other codes that say "not now", and one that does not exist.
@@ -67,10 +67,8 @@ impl Shard {
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn what_a_shard_stores_without_an_answer_is_in_doubt() {
-    if cluster().await.is_none() {
-        return;
-    }
     let own = Cluster::builder()
         .shards(1)
         .mongos(1)

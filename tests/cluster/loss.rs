@@ -10,11 +10,10 @@ use futures_util::future::join_all;
 use crate::support::{Numbered, Timed, database, stored, timed};
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn what_is_acknowledged_is_stored_though_the_driver_has_used_the_sessions() {
     for writes in [1, 2, 7] {
-        let Some(db) = database("loss").await else {
-            return;
-        };
+        let db = database("loss").await;
         Timed::create_collection(&db)
             .sharded_hashed()
             .await

@@ -1,8 +1,9 @@
 //! What is true only of a sharded cluster: on which shards a call's documents lie, which shards it
 //! asks, and what happens when a shard lacks something.
 //!
-//! The tests run where `BUCKET_TESTKIT_SERVER=8.2-cluster` asks for a cluster; elsewhere they return at
-//! once. The live tests cover the guarantees themselves, and run on a cluster with the same variable.
+//! `cargo test` ignores these tests, since a cluster takes npm and five processes. They run with
+//! `BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored`. The live tests cover
+//! the guarantees themselves, and run on a cluster with the same variable.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 

@@ -8,6 +8,7 @@ use bucket_runtime::{
 use crate::support::{Book, Timed, database, documents_on_shards, on_shards, timed};
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn a_collection_that_is_sharded_by_other_fields_is_refused_with_its_shard_key() {
     for key in [
         doc! { "_id": 1 },
@@ -15,9 +16,7 @@ async fn a_collection_that_is_sharded_by_other_fields_is_refused_with_its_shard_
         doc! { "k": 1, "_id": 1 },
         doc! { "n": 1 },
     ] {
-        let Some(db) = database("wrong_key").await else {
-            return;
-        };
+        let db = database("wrong_key").await;
         let shard = doc! { "shardCollection": format!("{}.timed", db.name()), "key": &key };
         db.client()
             .database("admin")
@@ -42,10 +41,9 @@ async fn a_collection_that_is_sharded_by_other_fields_is_refused_with_its_shard_
 
 /// Two shards could each have a parent with the same id.
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn parents_that_are_not_sharded_by_their_id_are_refused() {
-    let Some(db) = database("wrong_parents").await else {
-        return;
-    };
+    let db = database("wrong_parents").await;
     let shard = doc! { "shardCollection": format!("{}.books", db.name()), "key": { "title": 1 } };
     db.client()
         .database("admin")
@@ -59,10 +57,9 @@ async fn parents_that_are_not_sharded_by_their_id_are_refused() {
 /// G3. One shard cannot build its index, since a key has two open buckets there. The other shard can,
 /// and a `mongos` may list that shard's index.
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
-    let Some(db) = database("unguarded").await else {
-        return;
-    };
+    let db = database("unguarded").await;
     Timed::create_collection(&db)
         .sharded_hashed()
         .await
@@ -103,10 +100,9 @@ async fn a_shard_that_could_not_make_its_index_is_found_at_each_opening() {
 
 /// G3. Somebody has dropped the index on one shard, bypassing the `mongos`.
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn a_shard_that_has_lost_its_index_gets_it_back() {
-    let Some(db) = database("lost").await else {
-        return;
-    };
+    let db = database("lost").await;
     Timed::create_collection(&db)
         .sharded_hashed()
         .await

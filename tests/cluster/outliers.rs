@@ -11,10 +11,9 @@ const EACH: i64 = 15;
 const BOOKS: i64 = 6;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn racing_pushes_to_parents_and_extras_on_several_shards() {
-    let Some(db) = database("outlier_race").await else {
-        return;
-    };
+    let db = database("outlier_race").await;
     Book::create_collections(&db)
         .sharded_hashed()
         .await
@@ -65,10 +64,9 @@ async fn racing_pushes_to_parents_and_extras_on_several_shards() {
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn parents_that_are_too_large_are_split_across_shards() {
-    let Some(db) = database("outlier_split").await else {
-        return;
-    };
+    let db = database("outlier_split").await;
     Book::create_collections(&db)
         .sharded_hashed()
         .await

@@ -60,25 +60,25 @@ pub(crate) fn windowed(k: i64, n: i64) -> Windowed {
     Windowed { k, at, n }
 }
 
-/// The tests' cluster, if they run on one.
-pub(crate) async fn cluster() -> Option<&'static Cluster> {
-    if std::env::var("BUCKET_TESTKIT_SERVER").ok()? != "8.2-cluster" {
-        return None;
-    }
-    Server::shared().await.unwrap().cluster()
+/// The tests' cluster.
+pub(crate) async fn cluster() -> &'static Cluster {
+    let server = Server::shared().await.unwrap();
+    server
+        .cluster()
+        .expect("the cluster that BUCKET_TESTKIT_SERVER=8.2-cluster starts")
 }
 
 /// An empty database of the cluster, through the test's own client.
-pub(crate) async fn database(test: &str) -> Option<Database> {
-    let db = cluster().await?.database(test).await.unwrap();
+pub(crate) async fn database(test: &str) -> Database {
+    let db = cluster().await.database(test).await.unwrap();
     db.drop().await.unwrap();
-    Some(db)
+    db
 }
 
 /// The same database on each shard, bypassing the `mongos`.
 pub(crate) async fn on_shards(db: &Database) -> Vec<Database> {
     let mut on_shards = Vec::new();
-    for shard in cluster().await.unwrap().shards() {
+    for shard in cluster().await.shards() {
         let client: Client = shard.client().await.unwrap();
         on_shards.push(client.database(db.name()));
     }

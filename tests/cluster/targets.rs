@@ -82,10 +82,9 @@ async fn drain<I, E: std::fmt::Debug>(stream: impl Stream<Item = Result<I, E>>) 
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn each_call_for_a_key_asks_one_shard() {
-    let Some(db) = database("targets").await else {
-        return;
-    };
+    let db = database("targets").await;
     Timed::create_collection(&db)
         .sharded_hashed()
         .await
@@ -237,10 +236,9 @@ async fn each_call_for_a_key_asks_one_shard() {
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn each_call_for_a_numbered_key_asks_one_shard() {
-    let Some(db) = database("targets_numbered").await else {
-        return;
-    };
+    let db = database("targets_numbered").await;
     Numbered::create_collection(&db)
         .sharded_hashed()
         .await
@@ -292,10 +290,9 @@ async fn each_call_for_a_numbered_key_asks_one_shard() {
 /// Sharded by the key. If the shard key has the window, a call asks as many shards as hold the key's
 /// windows.
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn each_call_for_a_key_with_windows_asks_one_shard() {
-    let Some(db) = database("targets_windows").await else {
-        return;
-    };
+    let db = database("targets_windows").await;
     Windowed::create_collection(&db)
         .sharded_hashed()
         .await
@@ -344,10 +341,9 @@ async fn each_call_for_a_key_with_windows_asks_one_shard() {
 }
 
 #[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
 async fn each_call_for_a_parent_asks_one_shard() {
-    let Some(db) = database("targets_outliers").await else {
-        return;
-    };
+    let db = database("targets_outliers").await;
     Book::create_collections(&db)
         .sharded_hashed()
         .await
