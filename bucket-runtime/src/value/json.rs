@@ -134,8 +134,12 @@ mod tests {
         leaf.prop_recursive(3, 20, 5, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..5).prop_map(Bson::Array),
-                proptest::collection::btree_map(r"[^\x00]{0,6}|\$(oid|date|numberInt)", inner, 0..5)
-                    .prop_map(|fields| Bson::Document(fields.into_iter().collect())),
+                proptest::collection::btree_map(
+                    r"[^\x00]{0,6}|\$(oid|date|numberInt)",
+                    inner,
+                    0..5
+                )
+                .prop_map(|fields| Bson::Document(fields.into_iter().collect())),
             ]
         })
     }
