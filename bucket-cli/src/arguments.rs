@@ -126,6 +126,9 @@ pub struct Only {
     /// Only buckets that hold an item before this time, such as 2026-01-31T00:00:00Z
     #[arg(long)]
     pub(crate) before: Option<String>,
+    /// The stored name of the field that holds an item's time; needed where buckets are numbered
+    #[arg(long = "time", value_name = "NAME", requires = "before")]
+    pub(crate) time: Option<String>,
     /// Replace the file if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,

@@ -169,7 +169,7 @@ impl<T: Bucket> Target for BucketTarget<T> {
                 None => buckets.export_all(),
             };
             if let Some(time) = &only.before {
-                export = export.holding(before(time)?);
+                export = export.holding(before(time, only.time.as_deref())?);
             }
             let mut lines = export.await?;
             let progress = Progress::of("buckets");
@@ -276,13 +276,20 @@ fn candidates(text: &str) -> Vec<Bson> {
     values
 }
 
-/// The condition that an item is older.
-fn before<T: Bucket>(time: &str) -> Result<Filter<T>, Failure> {
+/// The condition that an item is older: by the field with this name, or by that of the ordinal.
+fn before<T: Bucket>(time: &str, name: Option<&str>) -> Result<Filter<T>, Failure> {
     let time = DateTime::parse_rfc3339_str(time)
         .map_err(|_| format!("{time:?} is not a time such as 2026-01-31T00:00:00Z"))?;
-    let name = T::SPEC
-        .time
-        .ok_or("numbered buckets have no time of their own; export them without `--before`")?;
+    let name = match name {
+        None => T::SPEC.time.ok_or(
+            "numbered buckets have no time of their own; name the field of their items with `--time`",
+        )?,
+        Some(name) => {
+            let fields = T::SPEC.fields.unwrap_or_default().iter().chain(&T::SPEC.time);
+            let found = fields.copied().find(|field| *field == name);
+            found.ok_or_else(|| format!("{name:?} is not the stored name of a field of the items"))?
+        }
+    };
     Ok(Field::<T, DateTime, field::Date>::date(name).lt(time))
 }
 

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use crate::problem::{Problem, ids};
-use crate::report::Report;
+use crate::report::{Report, counted};
 use crate::stats;
 use crate::target::{Call, Sharding, Target};
 
@@ -67,7 +67,13 @@ impl<T: Outlier> Target for OutlierTarget<T> {
     ) -> BoxFuture<'c, bucket_runtime::Result<Report>> {
         Box::pin(async move {
             let done = T::repair(db).delete_orphans(delete_orphans).await?;
-            Ok(Report::of_repaired(&done.repaired, problems(&done.left)))
+            let mut report = Report::of_repaired(&done.repaired, problems(&done.left));
+            if delete_orphans {
+                report.value["deleted_items"] = json!(done.deleted_items);
+                let deleted = format!("deleted: {}", counted(done.deleted_items, "item"));
+                report.lines.push(deleted);
+            }
+            Ok(report)
         })
     }
 

@@ -24,6 +24,13 @@ mod app {
         pub(super) ticker: String,
     }
 
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(collection = "notes", id = "{topic}_{#}", capacity = 2)]
+    pub(super) struct Note {
+        pub(super) topic: String,
+        pub(super) written: DateTime,
+    }
+
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
     #[outlier(collection = "books", reference = "book", threshold = 2)]
     pub(super) struct Book {
@@ -33,7 +40,7 @@ mod app {
         pub(super) buyers: Vec<String>,
     }
 }
-use app::{Book, Trade};
+use app::{Book, Note, Trade};
 
 /// The same trades, in larger buckets.
 mod larger {
@@ -238,7 +245,10 @@ async fn extras_without_a_parent_are_deleted_when_told(shell: Shell) {
     assert!(code == 1 && said.contains("nothing was repaired"), "{said}");
     assert_eq!(shell.documents("extra_books").await.len(), 1);
     let (code, said) = shell.run("repair Book --delete-orphans").await;
-    assert!(code == 0 && said.contains("repaired: 1 NoParent"), "{said}");
+    assert!(
+        code == 0 && said.contains("repaired: 1 NoParent") && said.contains("deleted: 3 items"),
+        "{said}"
+    );
     assert!(shell.documents("extra_books").await.is_empty());
     let (code, said) = shell.run("verify Book").await;
     assert!(
@@ -313,6 +323,29 @@ async fn buckets_leave_and_come_back_and_change_their_capacity(shell: Shell) {
     let (code, said) = change("change-capacity Trade --repack").await;
     assert!(code == 0 && said.contains("replaced"), "{said}");
     assert_eq!(change("verify").await.0, 0);
+}
+
+#[bucket_testkit::test]
+async fn numbered_buckets_leave_by_the_time_of_their_items(shell: Shell) {
+    let notes = Note::buckets(&shell.db).await.unwrap();
+    for n in 0..6 {
+        let written = DateTime::from_millis(n * 1000);
+        let topic = "a".to_owned();
+        notes.append(&Note { topic, written }).await.unwrap();
+    }
+    let target = [bucket_cli::target!(app::Note)];
+    let file = std::env::temp_dir().join(format!("{}.jsonl", shell.db.name()));
+    let export = async |only: &str| {
+        let command = format!("export Note {} --overwrite {only}", file.display());
+        shell.run_on(&target, &command).await
+    };
+    let before = "--before 1970-01-01T00:00:03Z";
+    assert_eq!(export(before).await.0, 3);
+    assert_eq!(export(&format!("{before} --time nothing")).await.0, 3);
+    assert_eq!(export("--time written").await.0, 2);
+    let (code, said) = export(&format!("{before} --time written")).await;
+    assert!(code == 0 && said.contains("2 buckets are in"), "{said}");
+    std::fs::remove_file(file).unwrap();
 }
 
 #[bucket_testkit::test]

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
-use syn::{Path, ext::IdentExt};
+use syn::{Path, Type, ext::IdentExt};
 
 use crate::{
     expand::{
@@ -28,15 +28,20 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let writer = Writer { model };
     let ident = &model.input.ident;
     let fields = writer.ident("Fields");
-    let ty = |field: &Field<'_, ()>| {
-        generics::without_self(field.node.ty.to_token_stream(), &writer.this())
+    let ty = |ty: &Type| generics::without_self(ty.to_token_stream(), &writer.this());
+    let own_dates = |fields| {
+        own_dates::of_fields(model.input, &krate, fields, |field: &Field<'_, ()>| {
+            ty(&field.node.ty)
+        })
     };
-    let own_dates = |fields| own_dates::of_fields(model.input, &krate, fields, ty);
     let (definitions, own_dates) = match &model.kind {
         Kind::Struct(fields) => (writer.of_struct(fields), own_dates(Vec::from_iter(fields))),
         Kind::Enum(variants) => {
             let fields = variants.iter().flat_map(Variant::fields);
-            (writer.of_enum(variants), own_dates(fields.collect()))
+            let values = variants.iter().filter_map(Variant::value);
+            let mut refused = own_dates(fields.collect());
+            refused.extend(own_dates::of_values(model.input, &krate, values, ty));
+            (writer.of_enum(variants), refused)
         }
         Kind::Union => return TokenStream::new(),
     };

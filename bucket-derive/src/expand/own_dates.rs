@@ -13,6 +13,10 @@ use crate::{
     model::{Field, guess},
 };
 
+/// The text to paste before a field.
+const WITH: &str = "#[serde(with = \"bucket_runtime::bson_date\")]; or, to keep the form of its crate, \
+                    #[serde(with = \"bucket_runtime::own_date\")]";
+
 /// A constant for each of these fields that serde stores by its type. `ty` names the types.
 pub(crate) fn of_fields<'f, 'a: 'f, Part: 'f>(
     input: &DeriveInput,
@@ -25,14 +29,24 @@ pub(crate) fn of_fields<'f, 'a: 'f, Part: 'f>(
         is_stored && !field.has_own_format()
     });
     let refused = stored.map(|field| {
-        let help = "#[serde(with = \"bucket_runtime::bson_date\")]; or, to keep the form of its crate, \
-                    #[serde(with = \"bucket_runtime::own_date\")]";
         let written = &field.node.ty;
         match is_asked(input, written) {
-            true => refused(krate, written, &ty(field), &field.name, help),
+            true => refused(krate, written, &ty(field), &field.name, WITH),
             false => TokenStream::new(),
         }
     });
+    probing(krate, refused.collect())
+}
+
+/// A constant for each of these values of variants, which have no names of their own.
+pub(crate) fn of_values<'v>(
+    input: &DeriveInput,
+    krate: &Path,
+    values: impl Iterator<Item = (&'v str, &'v Type)>,
+    ty: impl Fn(&Type) -> TokenStream,
+) -> TokenStream {
+    let asked = values.filter(|(_, written)| is_asked(input, written));
+    let refused = asked.map(|(name, written)| refused(krate, written, &ty(written), name, WITH));
     probing(krate, refused.collect())
 }
 

@@ -45,7 +45,7 @@ pub(crate) enum Content<'a> {
     Named(Vec<Field<'a, ()>>),
     /// One value without a name.
     One(&'a Type),
-    /// Several values without names.
+    /// Several values without names, or one that a function of the user's writes.
     Several,
     Nothing,
 }
@@ -56,6 +56,14 @@ impl<'a> Variant<'a> {
         match &self.content {
             Content::Named(fields) => fields,
             Content::One(_) | Content::Several | Content::Nothing => &[],
+        }
+    }
+
+    /// The variant's name, and the type of its one value without a name.
+    pub(crate) fn value(&self) -> Option<(&str, &'a Type)> {
+        match self.content {
+            Content::One(ty) => Some((&self.name, ty)),
+            Content::Named(_) | Content::Several | Content::Nothing => None,
         }
     }
 }
@@ -98,8 +106,12 @@ fn variant<'a>(
             |_, _| (),
         )),
         Fields::Unnamed(fields) => match fields.unnamed.first() {
-            Some(one) if fields.unnamed.len() == 1 && !serde.has_own_format => {
-                Content::One(&one.ty)
+            Some(one) if fields.unnamed.len() == 1 => {
+                let of_one = serde_attr::Variant::read(&one.attrs, "", &serde.fields);
+                match serde.has_own_format || of_one.has_own_format {
+                    true => Content::Several,
+                    false => Content::One(&one.ty),
+                }
             }
             Some(_) => Content::Several,
             None => Content::Nothing,

@@ -44,6 +44,9 @@ pub struct VerifiedOutliers {
 pub struct RepairedOutliers {
     /// How many problems it solved, by their [`kind`](OutlierProblem::kind).
     pub repaired: BTreeMap<&'static str, u64>,
+    /// How many items it deleted, with the extras of parents that do not exist; 0 without
+    /// [`delete_orphans`](RepairOutliers::delete_orphans).
+    pub deleted_items: u64,
     /// The problems that are left.
     pub left: Vec<OutlierProblem>,
 }
@@ -86,7 +89,7 @@ impl<T: Outlier> RepairOutliers<T> {
     /// # use bucket_runtime::{Outlier, mongodb::Database};
     /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
     /// let result = Book::repair(&db).delete_orphans(true).await?;
-    /// println!("{:?}", result.repaired); // {"NoParent": 1}
+    /// println!("{:?}: {} items", result.repaired, result.deleted_items); // {"NoParent": 1}: 7 items
     /// # Ok(())
     /// # }
     /// ```
@@ -99,8 +102,18 @@ impl<T: Outlier> RepairOutliers<T> {
         let checked = self.unopened.check().await?;
         // A parent can be split once its extras are in order.
         let mut repaired = checked.extras.repair().await?;
+        let mut deleted_items = 0;
         for problem in checked.verify_parents().await?.problems {
-            match checked.mend(&problem, self.delete_orphans).await {
+            let solved = match &problem {
+                OutlierProblem::NoParent { parent, .. } if self.delete_orphans => {
+                    checked.delete_orphans(parent).await.map(|items| {
+                        deleted_items += items.unwrap_or(0);
+                        items.is_some()
+                    })
+                }
+                problem => checked.mend(problem).await,
+            };
+            match solved {
                 Ok(true) => *repaired.entry(problem.kind()).or_default() += 1,
                 Ok(false) => {}
                 // Something foreign is in the way, which is left as a problem of its own.
@@ -109,7 +122,11 @@ impl<T: Outlier> RepairOutliers<T> {
             }
         }
         let left = checked.verify().await?.problems;
-        Ok(RepairedOutliers { repaired, left })
+        Ok(RepairedOutliers {
+            repaired,
+            deleted_items,
+            left,
+        })
     }
 }
 

@@ -3,15 +3,22 @@
 //! serde reads a document with a key such as `$oid` as a value of another type, so stored values are read
 //! as raw BSON. A [`Bson`] still cannot hold everything that is stored: its documents have each name once.
 
-use mongodb::bson::{Bson, RawBson};
+use mongodb::bson::{Bson, Document, RawBson, RawDocument};
 
-use crate::value::element::Element;
+use crate::value::{bytes, element::Element};
 
 /// The value as a [`Bson`], unless that would be written back as other bytes.
 pub(crate) fn exact(value: &RawBson) -> Option<Bson> {
     let bson = Bson::try_from(value.clone()).ok()?;
     let again = RawBson::try_from(bson.clone()).ok()?;
     (again == *value).then_some(bson)
+}
+
+/// The document with these bytes; `None` if it would lose a field, since one of its documents holds a name
+/// twice.
+pub(crate) fn exact_document(raw: &RawDocument) -> Option<Document> {
+    let document = Document::try_from(raw).ok()?;
+    (bytes::write(&document).ok()? == raw.as_bytes()).then_some(document)
 }
 
 /// The size in bytes of a value in a document, without its name.

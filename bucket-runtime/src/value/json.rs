@@ -3,38 +3,52 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use mongodb::bson::{Bson, Document};
+use mongodb::bson::{
+    Binary, Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, spec::BinarySubtype,
+};
 use serde::{Serialize, Serializer};
 
-/// Why a line cannot be written or read.
-type Refusal = Box<dyn std::error::Error + Send + Sync>;
+use crate::value::{bytes, element::Refusal, exact::exact_document};
 
-/// Writes a document as one line.
-///
-/// A field whose name begins with `$` inside a value would be read as a value of extended JSON, so such a
-/// document is refused.
-pub(crate) fn write(document: &Document) -> Result<String, Refusal> {
-    if let Some(name) = document.values().find_map(ambiguous) {
-        return Err(format!("extended JSON has no field name like {name:?}").into());
+/// The field that holds a document's bytes, beside its `_id` if that is text. A bucket has more fields.
+const BYTES: &str = "bson";
+
+/// Writes a document as one line: as extended JSON, unless that would be read as another document. Then the
+/// line holds the document's bytes: a name such as `$oid` inside a value stands for a value of another type,
+/// readers of JSON limit the nesting, and no reader keeps a name that is there twice.
+pub(crate) fn write(raw: &RawDocument) -> Result<String, Refusal> {
+    let line = serde_json::to_string(&Fields(&Document::try_from(raw)?))?;
+    let is_read_back = |line: &str| {
+        let back = read(line).and_then(|back| bytes::write(&back));
+        back.is_ok_and(|back| back == raw.as_bytes())
+    };
+    if is_read_back(&line) {
+        return Ok(line);
     }
-    Ok(serde_json::to_string(&Fields(document))?)
+    let mut whole = Document::new();
+    if let Ok(Some(RawBsonRef::String(id))) = raw.get("_id") {
+        whole.insert("_id", id);
+    }
+    let bytes = raw.as_bytes().to_vec();
+    let subtype = BinarySubtype::Generic;
+    whole.insert(BYTES, Binary { subtype, bytes });
+    Ok(serde_json::to_string(&Fields(&whole))?)
 }
 
 /// Reads a document from a line.
 pub(crate) fn read(line: &str) -> Result<Document, Refusal> {
-    Ok(serde_json::from_str(line)?)
-}
-
-/// A field name in the value that begins with `$`.
-fn ambiguous(value: &Bson) -> Option<&str> {
-    match value {
-        Bson::Document(fields) => {
-            let name = fields.keys().find(|name| name.starts_with('$'));
-            let name = name.map(String::as_str);
-            name.or_else(|| fields.values().find_map(ambiguous))
+    let document: Document = serde_json::from_str(line)?;
+    let has_only_bytes = || document.keys().all(|name| name == BYTES || name == "_id");
+    match document.get(BYTES) {
+        Some(Bson::Binary(Binary { subtype, bytes }))
+            if *subtype == BinarySubtype::Generic && has_only_bytes() =>
+        {
+            let raw = RawDocumentBuf::from_bytes(bytes.clone())?;
+            let twice =
+                "a document inside it has a name twice, and would be stored with one of the two";
+            exact_document(&raw).ok_or_else(|| twice.into())
         }
-        Bson::Array(elements) => elements.iter().find_map(ambiguous),
-        _ => None,
+        _ => Ok(document),
     }
 }
 
@@ -120,40 +134,84 @@ mod tests {
         leaf.prop_recursive(3, 20, 5, |inner| {
             prop_oneof![
                 proptest::collection::vec(inner.clone(), 0..5).prop_map(Bson::Array),
-                proptest::collection::btree_map("[^$]?|[^$].{0,5}", inner, 0..5)
-                    .prop_map(|fields| Bson::Document(fields.into_iter().collect())),
+                proptest::collection::btree_map(
+                    r"[^\x00]{0,6}|\$(oid|date|numberInt)",
+                    inner,
+                    0..5
+                )
+                .prop_map(|fields| Bson::Document(fields.into_iter().collect())),
             ]
         })
+    }
+
+    fn raw(document: &Document) -> RawDocumentBuf {
+        RawDocumentBuf::from_bytes(bytes::write(document).unwrap()).unwrap()
     }
 
     proptest! {
         #[test]
         fn a_document_is_one_line_and_back(value in value()) {
-            let document = doc! { "_id": "1_0", "value": value };
+            let document = raw(&doc! { "_id": "1_0", "value": value, "count": 1 });
             let line = write(&document).unwrap();
             prop_assert!(!line.contains('\n'));
-            let back = read(&line).unwrap();
-            // NaN is not equal to itself.
-            prop_assert_eq!(back.to_string(), document.to_string());
+            prop_assert_eq!(raw(&read(&line).unwrap()), document);
         }
     }
 
     #[test]
-    fn rare_values_and_what_extended_json_cannot_hold() {
-        let rare = doc! {
-            "nan": f64::NAN,
-            "whole": 5.0,
-            "code": JavaScriptCodeWithScope { code: "x".to_owned(), scope: doc! { "y": 1_i64 } },
-        };
-        let line = write(&rare).unwrap();
-        assert_eq!(read(&line).unwrap().to_string(), rare.to_string());
+    fn rare_values_stay_extended_json() {
         let regex = Regex {
             pattern: String::from("a.b"),
             options: String::from("i"),
         };
-        let regex = doc! { "regex": regex };
-        assert_eq!(read(&write(&regex).unwrap()).unwrap(), regex);
-        let error = write(&doc! { "a": [{ "$oid": 1 }] }).unwrap_err();
-        assert!(error.to_string().contains("$oid"), "{error}");
+        let rare = raw(&doc! { "nan": f64::NAN, "whole": 5.0, "regex": regex, "$of": 1 });
+        let line = write(&rare).unwrap();
+        assert!(
+            line.contains("\"whole\":{\"$numberDouble\":\"5.0\"}"),
+            "{line}"
+        );
+        assert_eq!(raw(&read(&line).unwrap()), rare);
+    }
+
+    #[test]
+    fn what_extended_json_cannot_hold_is_a_line_of_bytes() {
+        let deep = (0..70).fold(doc! {}, |inner, _| doc! { "in": [inner] });
+        for value in [
+            doc! { "$oid": "65a1b2c3d4e5f60718293a4b" }.into(),
+            doc! { "$oid": 1 }.into(),
+            doc! { "$numberInt": "5" }.into(),
+            Bson::Array(vec![doc! { "$date": { "$numberLong": "5" } }.into()]),
+            JavaScriptCodeWithScope {
+                code: "x".to_owned(),
+                scope: doc! { "y": 1_i64 },
+            }
+            .into(),
+            deep.into(),
+        ] {
+            let document = raw(&doc! { "_id": "1_0", "value": value });
+            let line = write(&document).unwrap();
+            assert!(
+                line.starts_with(r#"{"_id":"1_0","bson":{"$binary":"#),
+                "{line}"
+            );
+            assert_eq!(raw(&read(&line).unwrap()), document);
+        }
+        // A bucket whose key has the field's name is not one.
+        let named = Binary {
+            subtype: BinarySubtype::Generic,
+            bytes: vec![1],
+        };
+        let named = raw(&doc! { "_id": "1_0", "bson": named, "count": 0 });
+        assert_eq!(raw(&read(&write(&named).unwrap()).unwrap()), named);
+    }
+
+    #[test]
+    fn a_name_twice_is_written_and_not_read() {
+        let mut twice = raw(&doc! { "_id": 1, "value": { "a": 1, "b": 2 } }).into_bytes();
+        let at = twice.windows(3).position(|it| it == b"\x10b\0").unwrap();
+        twice[at + 1] = b'a';
+        let twice = RawDocumentBuf::from_bytes(twice).unwrap();
+        let error = read(&write(&twice).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("a name twice"), "{error}");
     }
 }

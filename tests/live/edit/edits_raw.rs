@@ -1,5 +1,7 @@
 //! Items whose payload serde reads as values of other types, and documents that are not buckets.
 
+use std::convert::Infallible;
+
 use bucket_runtime::{
     Bucket, Outlier,
     bson::{
@@ -7,7 +9,7 @@ use bucket_runtime::{
         spec::BinarySubtype,
     },
 };
-use futures_util::TryStreamExt;
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 
 use crate::support::database::Live;
@@ -271,27 +273,81 @@ async fn payloads_stay_as_they_are_when_a_parent_is_split(db: Live) {
     assert_eq!(Vec::from_iter(kept.into_iter().chain(moved)), payloads());
 }
 
+/// The lines of an export, as a reader gives them.
+fn lines_of(lines: &[String]) -> impl Stream<Item = Result<String, Infallible>> + Send + use<> {
+    stream::iter(lines.to_vec()).map(Ok)
+}
+
 #[bucket_testkit::test]
-async fn a_name_twice_is_not_exported(db: Live) {
+async fn payloads_leave_and_come_back_byte_for_byte(db: Live) {
     let notes = Note::buckets(&db).await.unwrap();
-    let payload = doc! { "b": 1, "q": 2 }.into();
-    notes
-        .append(&Note {
-            owner: 1,
-            n: 0,
-            payload,
-        })
-        .await
-        .unwrap();
-    let lines: Vec<String> = notes.export(&1).await.unwrap().try_collect().await.unwrap();
-    assert_eq!(lines.len(), 1);
-    let mut bytes = stored(&db, "raw_notes").await.remove(0).into_bytes();
+    // Deeper than readers of JSON go.
+    let deep = (0..65).fold(doc! {}, |inner, _| doc! { "in": [inner] });
+    let all = payloads().into_iter().chain([deep.into(), Bson::Null]);
+    for (n, payload) in (0..).zip(all) {
+        // Most buckets hold one item, so that each payload has a line of its own.
+        let owner = i64::from(n);
+        notes.append(&Note { owner, n, payload }).await.unwrap();
+    }
+    let before = stored(&db, "raw_notes").await;
+    let lines = notes.export_all().await.unwrap();
+    let lines: Vec<String> = lines.try_collect().await.unwrap();
+    let raw = db.collection::<Document>("raw_notes");
+    raw.delete_many(doc! {}).await.unwrap();
+    let imported = notes.import(lines_of(&lines)).await.unwrap();
+    assert_eq!(imported.refused, []);
+    assert_eq!(stored(&db, "raw_notes").await, before);
+
+    // Also where the bucket is there, and has lost the items.
+    let removed = notes.remove_all_items(Default::default()).await;
+    assert_eq!(removed.unwrap(), before.len() as u64);
+    let imported = notes.import(lines_of(&lines)).await.unwrap();
+    assert_eq!(imported.refused, []);
+    assert_eq!(imported.merged_items, before.len() as u64);
+    let of = |buckets: &[RawDocumentBuf]| -> Vec<Bson> {
+        let all = buckets.iter().flat_map(|bucket| elements(bucket, "items"));
+        all.collect()
+    };
+    assert_eq!(of(&stored(&db, "raw_notes").await), of(&before));
+}
+
+#[bucket_testkit::test]
+async fn a_name_twice_is_exported_and_its_line_is_listed(db: Live) {
+    let notes = Note::buckets(&db).await.unwrap();
+    for owner in [1, 2] {
+        let payload = doc! { "b": 1, "q": 2 }.into();
+        notes
+            .append(&Note {
+                owner,
+                n: 0,
+                payload,
+            })
+            .await
+            .unwrap();
+    }
+    let [first, second] = &stored(&db, "raw_notes").await[..] else {
+        panic!("there are two buckets");
+    };
+    let mut bytes = first.clone().into_bytes();
     let at = bytes.windows(3).position(|it| it == b"\x10q\0").unwrap();
     bytes[at + 1] = b'b';
     let twice = RawDocumentBuf::from_bytes(bytes).unwrap();
     let raw = db.collection::<RawDocumentBuf>("raw_notes");
-    raw.replace_one(doc! {}, &twice).await.unwrap();
-    let lines = notes.export(&1).await.unwrap();
-    let error = lines.try_collect::<Vec<_>>().await.unwrap_err();
-    assert!(error.is_serialize(), "{error}");
+    let id = doc! { "_id": first.get_str("_id").unwrap() };
+    raw.replace_one(id, &twice).await.unwrap();
+    let lines = notes.export_all().await.unwrap();
+    let lines: Vec<String> = lines.try_collect().await.unwrap();
+    assert_eq!(lines.len(), 2);
+
+    raw.delete_many(doc! {}).await.unwrap();
+    let imported = notes.import(lines_of(&lines)).await.unwrap();
+    let [refused] = &imported.refused[..] else {
+        panic!("{imported:?}");
+    };
+    let text = refused.to_string();
+    assert!(
+        text.starts_with("line 1: ") && text.contains("a name twice"),
+        "{text}"
+    );
+    assert_eq!(stored(&db, "raw_notes").await, std::slice::from_ref(second));
 }

@@ -1,14 +1,14 @@
 //! `verify` finds rollups that are not those of the items, items outside their window and gaps in numbers, and
 //! nothing of that while writers are active; `repair` and `rebuild_rollups` compute rollups from the items.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bucket_runtime::{
     Bucket, BucketProblem as Problem, Buckets, Filter,
     mongodb::bson::{Bson, DateTime, Decimal128, Document, doc},
 };
 use rand::Rng;
-use tokio::task::JoinSet;
+use tokio::{sync::RwLock, task::JoinSet};
 
 use crate::{
     maintain::verify::{Note, Numbered, Windowed, damage, healthy, id, raw, verify},
@@ -368,16 +368,21 @@ async fn a_gap_in_the_numbers_is_listed_and_a_later_beginning_is_none() {
 #[bucket_testkit::test(multi_thread)]
 async fn writers_make_no_problem(db: Live) {
     let readings = Reading::buckets(&db).await.unwrap();
+    // Of two loads beside a removal of their key, one may go on from the old numbers, and the other begin anew:
+    // that is a gap.
+    let loads = Arc::new(RwLock::new(()));
     let mut writers = JoinSet::new();
     for writer in 0..8 {
-        let readings = readings.clone();
+        let (readings, loads) = (readings.clone(), Arc::clone(&loads));
         writers.spawn(async move {
             for n in 0..80 {
                 let place = i64::from((writer + n) % 3);
                 readings.append(&reading(place, n)).await.unwrap();
                 if n % 16 == 0 {
                     let load = (0..30).map(|n| reading(3 + i64::from(n % 2), n));
+                    let under_way = loads.read().await;
                     readings.append_many(load).await.unwrap();
+                    drop(under_way);
                     let cold = Reading::FIELDS.celsius.lt(0.0);
                     let lower = |it: &mut Reading| it.celsius -= 1.0;
                     readings
@@ -387,6 +392,7 @@ async fn writers_make_no_problem(db: Live) {
                     readings.remove_item(&place, cold).await.unwrap();
                 }
                 if n == 40 && writer == 0 {
+                    let _none = loads.write().await;
                     readings.remove_key(&4).await.unwrap();
                 }
             }

@@ -10,7 +10,7 @@ use std::{
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
     ClientSession,
-    bson::{Bson, DateTime, RawBson, RawDocumentBuf, doc},
+    bson::{DateTime, RawDocumentBuf, doc},
 };
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     },
     read::settings::read_settings,
     server::Server,
-    value::{exact::exact, json},
+    value::json,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -29,13 +29,14 @@ impl<T: Bucket> Buckets<T> {
     /// that no value changes its type), in the order of their ids. [`import`](Self::import) takes the lines
     /// back, and so does `mongoimport`.
     ///
-    /// It does not read the items into the struct, so it carries those that cannot be read, too. One round
-    /// trip per batch.
+    /// It does not read the items into the struct, so it carries those that cannot be read, too. Extended JSON
+    /// has no form for a document with a name such as `$oid`, nor for very deep nesting: the line of such a
+    /// bucket holds the bucket's bytes in the field `bson`, which only [`import`](Self::import) reads. One
+    /// round trip per batch.
     ///
     /// # Errors
     ///
-    /// [`is_serialize`](crate::Error::is_serialize) for a bucket with a field whose name begins with `$`
-    /// inside an item, which extended JSON cannot hold; or the driver's.
+    /// The driver's.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
@@ -150,10 +151,7 @@ impl<'s, T: Bucket> Export<'s, T> {
                 Err(error) => Err(error),
             };
             let bucket = bucket.map_err(|error| context.read(error))?;
-            let line = match exact(&RawBson::Document(bucket)) {
-                Some(Bson::Document(bucket)) => json::write(&bucket),
-                _ => Err("a document inside it has a name twice, and a line would hold one".into()),
-            };
+            let line = json::write(&bucket);
             let line =
                 line.map_err(|refusal| context.kind(Kind::Serialize).with_source(refusal))?;
             Ok(Some((line, (server, scope, rows))))

@@ -28,7 +28,10 @@ use crate::{
         call::{self, Again},
         transaction::{self, Attempt},
     },
-    value::element::{Refusal, comparable},
+    value::{
+        element::{Refusal, comparable},
+        exact::exact_document,
+    },
     write::{
         engine::{Engine, TRIES, next_number, pause},
         item,
@@ -121,7 +124,7 @@ impl<T: Bucket> Place<T> {
                 Some(_) => Ok(Try::Lost),
             };
         };
-        let Some(stored) = rebuild::exact(&raw) else {
+        let Some(stored) = exact_document(&raw) else {
             let why = "the stored bucket holds a document with two fields of one name";
             let reason = RefusedReason::NotABucket(why.to_owned());
             return Ok(Try::Done(self.refused(self.archived.items, reason)));

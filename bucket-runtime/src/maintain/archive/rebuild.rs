@@ -1,6 +1,6 @@
 //! The fields that a bucket stores about its items, computed from them.
 
-use mongodb::bson::{Bson, Document, RawDocument};
+use mongodb::bson::{Bson, Document};
 
 use crate::{
     Bucket,
@@ -104,13 +104,6 @@ pub(super) fn seal(bucket: &mut Document) {
     if let Some(id) = bucket.get("_id").cloned() {
         bucket.insert(SEALED, id);
     }
-}
-
-/// The document with these bytes; `None` if it would lose a field, since one of its documents holds a name
-/// twice.
-pub(super) fn exact(raw: &RawDocument) -> Option<Document> {
-    let document = Document::try_from(raw).ok()?;
-    (bytes::write(&document).ok()? == raw.as_bytes()).then_some(document)
 }
 
 fn oversize(budget: &Budget, elements: &[Bson]) -> i64 {

@@ -1,54 +1,69 @@
 //! Solves problems that need no guessing.
 
-use super::{Checked, OutlierProblem as Problem};
+use mongodb::bson::{Bson, doc};
+
+use super::{Checked, OutlierProblem as Problem, extras, id_of, number};
 use crate::{
     Result,
-    outlier::{Outlier, command::ParentScope, split},
+    outlier::{Outlier, command::array_length, split},
 };
 
 impl<T: Outlier> Checked<T> {
-    /// Solves a problem, if it is one of parents; returns whether it did. Extras of vanished parents stay
-    /// unless they are to be deleted.
-    pub(super) async fn mend(&self, problem: &Problem, delete_orphans: bool) -> Result<bool> {
-        let (Some(parent), false) = (problem.ids().first(), matches!(problem, Problem::Extras(_)))
+    /// Solves a problem, if it is one of parents; returns whether it did.
+    pub(super) async fn mend(&self, problem: &Problem) -> Result<bool> {
+        let (Problem::TooLarge { parent, .. }
+        | Problem::NoFlag { parent }
+        | Problem::WrongTotal { parent, .. }) = problem
         else {
             return Ok(false);
         };
-        if !problem.is_repairable() && !delete_orphans {
-            return Ok(false);
-        }
         let collections = self.outliers.collections();
         let scope = self.outliers.scope_of(parent)?;
-        match problem {
-            Problem::TooLarge { .. } => Ok(split::split(collections, &scope).await? > 0),
-            Problem::NoFlag { .. } => {
+        match (problem, scope.spec.total) {
+            (Problem::TooLarge { .. }, _) => Ok(split::split(collections, &scope).await? > 0),
+            (Problem::WrongTotal { .. }, Some(total)) => {
+                Ok(collections.recount(&scope, total, true).await?.is_some())
+            }
+            (Problem::NoFlag { .. }, _) => {
                 let flagged = collections
                     .parents
                     .update_once(scope.set_flag(), None)
                     .await;
                 flagged.map_err(|error| collections.context_of(&scope).write(error))
             }
-            Problem::NoParent { .. } => self.delete_orphans(&scope).await,
-            Problem::WrongTotal { .. } => match scope.spec.total {
-                Some(total) => Ok(collections.recount(&scope, total, true).await?.is_some()),
-                None => Ok(false),
-            },
-            Problem::UnreadableItem { .. }
-            | Problem::UnreadableParent { .. }
-            | Problem::Extras(_) => Ok(false),
+            _ => Ok(false),
         }
     }
 
-    /// Deletes the extras of a parent, unless its id was inserted again since the verification.
-    async fn delete_orphans(&self, scope: &ParentScope) -> Result<bool> {
+    /// Deletes the extras of a parent that does not exist, and returns how many items they held; `None` if
+    /// none was deleted.
+    ///
+    /// The id may be inserted again meanwhile. So the extras are read before the parent is looked for, and
+    /// each document is deleted only if it still holds as many items as then.
+    pub(super) async fn delete_orphans(&self, parent: &Bson) -> Result<Option<u64>> {
         let collections = self.outliers.collections();
-        if collections.state(scope, true, None).await?.is_some() {
-            return Ok(false);
+        let scope = self.outliers.scope_of(parent)?;
+        let server = &collections.extras.server;
+        let length = array_length(scope.spec.extra_items);
+        let read = [
+            doc! { "$match": scope.all_extras() },
+            doc! { "$project": { "items": &length } },
+        ];
+        let found = extras::rows(server, read).await?;
+        if collections.state(&scope, true, None).await?.is_some() {
+            return Ok(None);
         }
-        let extras = &collections.extras.server;
-        let deleted = extras.delete_many(scope.all_extras(), None).await;
-        let deleted =
-            deleted.map_err(|error| collections.context_of(scope).write_of_many(error))?;
-        Ok(deleted > 0)
+        let mut deleted = None;
+        for row in found {
+            let items = number(&row, "items");
+            let mut unchanged = scope.all_extras();
+            unchanged.insert("_id", id_of(&row));
+            unchanged.insert("$expr", doc! { "$eq": [&length, items as i64] });
+            let gone = server.delete_one(unchanged, None).await;
+            if gone.map_err(|error| collections.context_of(&scope).write(error))? {
+                *deleted.get_or_insert(0) += items;
+            }
+        }
+        Ok(deleted)
     }
 }
