@@ -84,3 +84,23 @@ fn figures_are_those_that_were_measured() {
         }
     }
 }
+
+/// A module that was renamed would otherwise be left out of the run without a word.
+#[test]
+fn every_module_that_ci_names_exists() {
+    let script = text(".ci/run").replace("\\\n", "");
+    let named: Vec<_> = between(&script, "--test 'live_*' -- ", "\n")
+        .into_iter()
+        .flat_map(str::split_whitespace)
+        .collect();
+    assert!(named.len() > 10, "{named:?}");
+    let live = Path::new(env!("CARGO_MANIFEST_DIR")).join("live");
+    for name in named {
+        let module = name.trim_end_matches("::").replace("::", "/");
+        let path = live.join(&module);
+        assert!(
+            path.is_dir() || path.with_extension("rs").is_file(),
+            "no module {name}"
+        );
+    }
+}
