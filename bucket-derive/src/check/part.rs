@@ -1,6 +1,6 @@
 //! The rules of `BucketPart` and `OutlierPart`.
 
-use syn::{Error, Path};
+use syn::{Error, TypePath};
 
 use super::{
     check_is_struct, check_references, check_shared,
@@ -13,7 +13,7 @@ use crate::{errors::Errors, model::part::Model, parse::list::Entry};
 /// A model that keeps all rules, with the value that is then present.
 pub(crate) struct Checked<'a> {
     pub(crate) model: &'a Model<'a>,
-    pub(crate) of: &'a Path,
+    pub(crate) of: &'a TypePath,
 }
 
 /// Checks all rules, and returns the model, or every error found so far.
@@ -71,7 +71,7 @@ fn check_serde(model: &Model<'_>, errors: &mut Errors) {
         let of_field = field.serde.entries.iter();
         refused.extend(of_field.filter(|entry| is_any(entry, &OF_FIELDS)));
     }
-    let whole = model.of().and_then(|of| of.segments.last());
+    let whole = model.of().and_then(|of| of.path.segments.last());
     let whole = whole.map_or_else(
         || "the whole struct".to_owned(),
         |name| format!("`{}`", name.ident),

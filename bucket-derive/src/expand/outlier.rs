@@ -140,6 +140,7 @@ fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
     }
     predicates.extend(types.predicates(|_| true));
     predicates.extend(fields::predicates(input, &krate, &model.fields));
+    predicates.extend(reading::predicates(input, &model.serde, &model.fields));
     predicates
 }
 

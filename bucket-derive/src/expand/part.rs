@@ -61,7 +61,7 @@ fn bucket(model: &Model<'_>, krate: &Path) -> TokenStream {
     let read = model
         .fields
         .iter()
-        .map(|field| read(model, field, "item_field"));
+        .map(|field| read(model, field, "of_item"));
     let values = model.fields.iter().enumerate().map(|(n, field)| {
         let (ident, n) = (field.ident, Index::from(n));
         quote!(#ident: __element.#n.or_of_key::<__Of>(__key))
@@ -80,7 +80,7 @@ fn bucket(model: &Model<'_>, krate: &Path) -> TokenStream {
 
 fn outlier(model: &Model<'_>, krate: &Path) -> TokenStream {
     let values = model.fields.iter().map(|field| {
-        let (ident, read) = (field.ident, read(model, field, "field"));
+        let (ident, read) = (field.ident, read(model, field, "of_parent"));
         quote!(#ident: #read)
     });
     let signature = signature(krate, &quote!(Self));
@@ -104,10 +104,9 @@ fn read(model: &Model<'_>, field: &Field<'_, ()>, method: &str) -> TokenStream {
     let (krate, ty, original) = (model.attr.krate(), ty(model, field), original(field));
     let method = Ident::new(method, Span::call_site());
     quote! {
-        __fields.#method::<#ty, _, _, _, _>(
-            &#original,
-            #krate::__private::MaybeRead::<#ty>::__read,
-        )?
+        __fields
+            .field(&#original)
+            .#method::<#ty>(#krate::__private::MaybeRead::<#ty>::__read)?
     }
 }
 

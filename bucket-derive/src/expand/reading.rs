@@ -1,13 +1,14 @@
 //! How fields are read, for parts of the struct: what its serde attributes say beyond the field's name.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{DeriveInput, ExprPath, Path, spanned::Spanned};
 
 use crate::{
     expand::{
+        bounds,
         fields::{path, writer},
-        fit::Types,
+        fit::{Types, is_fixed},
         generics,
         spans::located_at,
     },
@@ -76,6 +77,38 @@ pub(crate) fn readers<Part>(
         })
     });
     read.collect()
+}
+
+/// What the defaults and the user's functions of a struct with parameters require. serde's own derive infers
+/// it, so a struct that is `DeserializeOwned` does not show it.
+pub(crate) fn predicates<Part>(
+    input: &DeriveInput,
+    container: &Container,
+    fields: &[Field<'_, Part>],
+) -> Vec<TokenStream> {
+    if input.generics.type_params().next().is_none() {
+        return Vec::new();
+    }
+    let is_made = |entry: &Entry| matches!(entry.value, Value::None);
+    let required = quote!(::core::default::Default);
+    let entries = fields.iter().map(|field| &field.serde.entries);
+    let written = std::iter::once(&container.entries).chain(entries);
+    let written = written.filter_map(|entries| bounds::bound_of(entries, false));
+    let whole = container.find("default").filter(|entry| is_made(entry));
+    let whole = whole.map(|_| quote!(Self: #required));
+    let made = fields.iter().filter(|field| {
+        let is_made = match field.serde.find("default") {
+            Some(entry) => is_made(entry),
+            None => field.serde.has("skip_deserializing") && !container.has("default"),
+        };
+        field.serde.write.is_some() && is_made && !is_fixed(input, &field.node.ty)
+    });
+    let made = made.map(|field| {
+        let ty = field.node.ty.to_token_stream();
+        let ty = generics::without_self(ty, &generics::self_type(input));
+        quote!(#ty: #required)
+    });
+    written.flatten().chain(whole).chain(made).collect()
 }
 
 /// The user's function that reads the values, if the field has one.

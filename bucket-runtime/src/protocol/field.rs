@@ -152,7 +152,8 @@ impl<T, V: TimeField> Field<T, V, Date> {
 
 impl<T, V, S, P> Field<T, V, S, P> {
     /// A field that a function of its own stores under this name, in the form `S`. Values that this
-    /// function writes differently for human-readable formats cannot be found.
+    /// function writes differently for human-readable formats cannot be found. A part of the struct can
+    /// have this field only if [`read_by`](Self::read_by) says how it is read.
     pub const fn with(
         name: &'static str,
         write: fn(&V, Serializer) -> Result<Bson, SerializeError>,

@@ -11,7 +11,7 @@ use serde::{
 
 use crate::{
     Bucket,
-    protocol::field::{Field, ReadForm},
+    protocol::field::{Field, FieldReading, ReadForm},
     schema::{key::Key, spec::KeyName},
     value::{stored_bucket::FieldName, unreadable::read_value},
 };
@@ -119,28 +119,48 @@ impl<V: 'static> PartValue<V> {
     }
 }
 
-impl<'de, A: MapAccess<'de>> PartReader<A> {
-    /// A field of a part of an item. `serde` reads the value if no function of the user's does.
-    pub fn item_field<V: SameAs<F>, T, F, S, P>(
-        &mut self,
-        field: &Field<T, F, S, P>,
+/// A field of the whole struct that is about to be read.
+pub struct PartField<'r, A, F> {
+    reader: &'r mut PartReader<A>,
+    name: &'static str,
+    names: &'r [&'static str],
+    is_key: bool,
+    reading: FieldReading<F>,
+}
+
+impl<A, F> fmt::Debug for PartField<'_, A, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PartField").field(&self.name).finish()
+    }
+}
+
+impl<'de, A: MapAccess<'de>, F> PartField<'_, A, F> {
+    /// The field of a part of an item. `serde` reads the value if no function of the user's does.
+    ///
+    /// # Errors
+    ///
+    /// If the value is missing, or cannot be read.
+    pub fn of_item<V: SameAs<F>>(
+        self,
         serde: impl FnOnce(PartSource<'_, A>) -> Result<V, A::Error>,
     ) -> Result<PartValue<V>, A::Error> {
-        match field.is_key() {
-            true => Ok(PartValue(Err(field.name()))),
-            false => self.field(field, serde).map(|value| PartValue(Ok(value))),
+        match self.is_key {
+            true => Ok(PartValue(Err(self.name))),
+            false => self.of_parent(serde).map(|value| PartValue(Ok(value))),
         }
     }
 
-    /// A field of a part of a parent, likewise.
-    pub fn field<V: SameAs<F>, T, F, S, P>(
-        &mut self,
-        field: &Field<T, F, S, P>,
+    /// The field of a part of a parent. `serde` reads the value if no function of the user's does.
+    ///
+    /// # Errors
+    ///
+    /// If the value is missing, or cannot be read.
+    pub fn of_parent<V: SameAs<F>>(
+        self,
         serde: impl FnOnce(PartSource<'_, A>) -> Result<V, A::Error>,
     ) -> Result<V, A::Error> {
-        let found = self.find(field.names(), field.name())?;
-        let reading = field.reading;
-        let value = match (&found, reading.default, reading.form) {
+        let found = self.reader.find(self.names, self.name)?;
+        let value = match (&found, self.reading.default, self.reading.form) {
             (Found::Missing(_), Some(default), _) => default(),
             (_, _, ReadForm::Serde) => return serde(PartSource(found)),
             (_, _, ReadForm::Date(of_date)) => {
@@ -152,7 +172,25 @@ impl<'de, A: MapAccess<'de>> PartReader<A> {
         };
         Ok(V::same(value))
     }
+}
 
+impl<A> PartReader<A> {
+    /// A field of the whole struct, by its typed field.
+    pub fn field<'r, T, F, S, P>(
+        &'r mut self,
+        field: &'r Field<T, F, S, P>,
+    ) -> PartField<'r, A, F> {
+        PartField {
+            reader: self,
+            name: field.name(),
+            names: field.names(),
+            is_key: field.is_key(),
+            reading: field.reading,
+        }
+    }
+}
+
+impl<'de, A: MapAccess<'de>> PartReader<A> {
     /// Where the value under one of these names is.
     fn find(
         &mut self,
@@ -171,9 +209,7 @@ impl<'de, A: MapAccess<'de>> PartReader<A> {
         }
         Ok(Found::Missing(names.first().copied().unwrap_or(main)))
     }
-}
 
-impl<'de, A: MapAccess<'de>> PartReader<A> {
     /// The name of the next field in the document.
     fn next_name(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
         if self.is_read {
