@@ -45,6 +45,39 @@ use crate::{Bucket, read::part::PartReader};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// You can also write by hand what the derive writes:
+///
+/// ```
+/// use bucket_runtime::{Bucket, BucketPart, PartReader, PartSource, PartValue, bson::DateTime};
+/// use serde::de::MapAccess;
+///
+/// # #[derive(Bucket)]
+/// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 1000)]
+/// # struct Trade { customer_id: i64, date: DateTime, ticker: String, quantity: i32 }
+/// struct Quote {
+///     customer_id: i64,
+///     ticker: String,
+/// }
+///
+/// impl BucketPart for Quote {
+///     type Of = Trade;
+///     const NAMES: &'static [&'static [&'static str]] = &[&["customer_id"], &["ticker"]];
+///     type Element = (PartValue<i64>, PartValue<String>);
+///
+///     fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self::Element, A::Error> {
+///         let customer_id = fields.field(&Trade::FIELDS.customer_id).of_item(PartSource::value)?;
+///         let ticker = fields.field(&Trade::FIELDS.ticker).of_item(PartSource::value)?;
+///         Ok((customer_id, ticker))
+///     }
+///     fn from_parts(key: &(i64,), (customer_id, ticker): Self::Element) -> Self {
+///         Quote {
+///             customer_id: customer_id.or_of_key::<Trade>(key),
+///             ticker: ticker.or_of_key::<Trade>(key),
+///         }
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a part of an item",
     label = "`BucketPart` is not implemented for this type",

@@ -146,8 +146,8 @@ fn default<Part>(
 fn made(entry: &Entry) -> Option<TokenStream> {
     match entry.value {
         Value::None => {
-            let span = entry.tokens.span();
-            Some(quote_spanned!(span=> ::core::default::Default::default()))
+            let default = quote!(::core::default::Default::default());
+            Some(located_at(&default, entry.tokens.span()))
         }
         _ => path(entry).map(|path| quote!(#path())),
     }
