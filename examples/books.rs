@@ -36,7 +36,7 @@ struct Book {
 }
 
 /// What a list shows of a book.
-#[derive(Debug, Deserialize, OutlierPart)]
+#[derive(Debug, OutlierPart)]
 #[part(of = Book)]
 struct Title {
     title: String,

@@ -21,6 +21,7 @@ pub(crate) const THEME: Theme = Theme {
         &OUTLIER_1,
         &OUTLIER_20,
         &OUTLIER_100,
+        &PART_100,
     ],
     measure: |bench| Box::pin(measure(bench)),
 };
@@ -46,22 +47,26 @@ figures! {
     OUTLIER_1 "derive_check_outlier_1" "a struct" "`Outlier` and serde's two" "serde's two alone";
     OUTLIER_20 "derive_check_outlier_20" "20 structs" "`Outlier` and serde's two" "serde's two alone";
     OUTLIER_100 "derive_check_outlier_100" "100 structs" "`Outlier` and serde's two" "serde's two alone";
+    PART_100 "derive_check_part_100" "100 structs of three fields" "`BucketPart`" "serde's `Deserialize`";
 }
 
 /// The cases: how many structs, with which derive, and the figure.
-static CASES: [(usize, Kind, &Figure); 6] = [
+static CASES: [(usize, Kind, &Figure); 7] = [
     (1, Kind::Bucket, &BUCKET_1),
     (20, Kind::Bucket, &BUCKET_20),
     (100, Kind::Bucket, &BUCKET_100),
     (1, Kind::Outlier, &OUTLIER_1),
     (20, Kind::Outlier, &OUTLIER_20),
     (100, Kind::Outlier, &OUTLIER_100),
+    (100, Kind::Part, &PART_100),
 ];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Bucket,
     Outlier,
+    /// Parts of one bucket's struct.
+    Part,
 }
 
 /// This folder is kept between runs, since checking the dependencies takes longer than all rounds
@@ -174,10 +179,32 @@ fn ours(kind: Kind, structs: usize) -> String {
                  #[outlier(collection = \"books{nth}\", reference = \"book_id\", threshold = 50)]",
             )
         }),
+        Kind::Part => {
+            let parts = source(kind, structs, |_| {
+                "#[derive(Debug, BucketPart)]\n#[part(of = Trade)]".to_owned()
+            });
+            parts + WHOLE
+        }
     }
 }
 
+/// The struct that the parts are of.
+const WHOLE: &str = "
+#[derive(Bucket)]
+#[bucket(collection = \"trades\", id = \"{customer_id}_{date}\", capacity = 10)]
+pub struct Trade {
+    pub customer_id: i64,
+    pub date: DateTime,
+    pub ticker: String,
+    pub side: Side,
+}
+";
+
 fn peer(kind: Kind, structs: usize) -> String {
+    if kind == Kind::Part {
+        let derive = |_| "#[derive(Debug, Deserialize)]".to_owned();
+        return source(kind, structs, derive) + WHOLE;
+    }
     let source = source(kind, structs, |_| {
         "#[derive(Debug, Clone, Serialize, Deserialize)]".to_owned()
     });
@@ -186,7 +213,7 @@ fn peer(kind: Kind, structs: usize) -> String {
 
 fn source(kind: Kind, structs: usize, derive: impl Fn(usize) -> String) -> String {
     let mut source =
-        "#![allow(unused_imports)]\nuse bucket_runtime::{Bucket, Outlier, bson::DateTime};\n\
+        "#![allow(unused_imports)]\nuse bucket_runtime::{Bucket, BucketPart, Outlier, bson::DateTime};\n\
                       use serde::{Deserialize, Serialize};\n\n\
                       #[derive(Debug, Clone, Serialize, Deserialize)]\n\
                       pub enum Side {\n    Buy,\n    Sell,\n}\n"
@@ -204,6 +231,10 @@ fn source(kind: Kind, structs: usize, derive: impl Fn(usize) -> String) -> Strin
                 "\n{derive}\npub struct Book{nth} {{\n    #[serde(rename = \"_id\")]\n    \
                  pub id: i64,\n    pub title: String,\n    pub year: i32,\n    pub author: String,\n    \
                  #[outlier(items)]\n    pub customers_purchased: Vec<String>,\n}}\n",
+            ),
+            Kind::Part => format!(
+                "\n{derive}\npub struct Quote{nth} {{\n    pub date: DateTime,\n    \
+                 pub ticker: String,\n    pub side: Side,\n}}\n",
             ),
         };
     }

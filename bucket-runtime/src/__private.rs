@@ -12,7 +12,7 @@ pub use self::{
     maybe_size::{MaybeSize, NoSize, len_size},
     optional::{OptionalField, OptionalParts},
     own_date::{MaybeDate, NoDate, refuse_if},
-    part::PartField,
+    part::{MaybeRead, NotRead, ReadField, read_field},
     writer::ElementWriter,
 };
 use crate::{
@@ -25,7 +25,7 @@ pub mod fit;
 mod maybe_size;
 mod optional;
 mod own_date;
-pub mod part;
+mod part;
 mod writer;
 
 macro_rules! limits {

@@ -108,6 +108,7 @@ pub use crate::{
         items::{ItemPage, ItemStream, ItemToken},
         page::{Page, PageToken},
         pages::PageStream,
+        part::{PartField, PartReader, PartSource, PartValue},
         rollup::{GroupRollup, GroupStream, GroupValue, RollupStream, WindowRollup},
         token::InvalidToken,
         watch::{WatchStream, WatchToken},

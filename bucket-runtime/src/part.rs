@@ -1,15 +1,18 @@
 //! The trait behind `#[derive(BucketPart)]`.
 
-use serde::de::DeserializeOwned;
+use serde::de::MapAccess;
 
-use crate::Bucket;
+use crate::{Bucket, read::part::PartReader};
 
 /// Some fields of an item, for reads that need no others: the server sends only these.
 ///
-/// Derive it, and read with [`Items::parts`](crate::action::Items::parts). The compiler compares each
-/// field with the bucket's struct: it must have the same name, the same type and the same serde name, so
-/// repeat `#[serde(rename = "…")]` and `rename_all`, and `alias`, `with` and `default` if the struct has
-/// them. Key fields may be among the fields.
+/// Derive it, and read with [`Items::parts`](crate::action::Items::parts). A field has the name and the
+/// type of a field of the bucket's struct, which the compiler checks, and is read as that one is: under the
+/// same stored name and its aliases, by the same `with`, and with the same default. Key fields may be among
+/// the fields.
+///
+/// Serde attributes of the part itself say how serde writes it, for example as JSON. Those that only say how
+/// serde reads (`default`, `alias` and the like) are refused, since they would do nothing.
 ///
 /// ```no_run
 /// use bucket_runtime::{Bucket, BucketPart, bson::DateTime};
@@ -27,7 +30,6 @@ use crate::Bucket;
 /// }
 ///
 /// #[derive(Debug, BucketPart)]
-/// #[serde(rename_all = "camelCase")]
 /// #[part(of = Trade)]
 /// struct Quote {
 ///     date: DateTime,
@@ -43,6 +45,39 @@ use crate::Bucket;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// You can also write by hand what the derive writes:
+///
+/// ```
+/// use bucket_runtime::{Bucket, BucketPart, PartReader, PartSource, PartValue, bson::DateTime};
+/// use serde::de::MapAccess;
+///
+/// # #[derive(Bucket)]
+/// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 1000)]
+/// # struct Trade { customer_id: i64, date: DateTime, ticker: String, quantity: i32 }
+/// struct Quote {
+///     customer_id: i64,
+///     ticker: String,
+/// }
+///
+/// impl BucketPart for Quote {
+///     type Of = Trade;
+///     const NAMES: &'static [&'static [&'static str]] = &[&["customer_id"], &["ticker"]];
+///     type Element = (PartValue<i64>, PartValue<String>);
+///
+///     fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self::Element, A::Error> {
+///         let customer_id = fields.field(&Trade::FIELDS.customer_id).of_item(PartSource::value)?;
+///         let ticker = fields.field(&Trade::FIELDS.ticker).of_item(PartSource::value)?;
+///         Ok((customer_id, ticker))
+///     }
+///     fn from_parts(key: &(i64,), (customer_id, ticker): Self::Element) -> Self {
+///         Quote {
+///             customer_id: customer_id.or_of_key::<Trade>(key),
+///             ticker: ticker.or_of_key::<Trade>(key),
+///         }
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a part of an item",
     label = "`BucketPart` is not implemented for this type",
@@ -52,11 +87,18 @@ pub trait BucketPart: Sized + Send + 'static {
     /// The struct that it is a part of.
     type Of: Bucket;
 
-    /// The stored names of its fields.
-    const NAMES: &'static [&'static str];
+    /// The stored names of each field.
+    const NAMES: &'static [&'static [&'static str]];
 
-    /// The type that the stored fields are read into, without the key fields.
-    type Element: DeserializeOwned + Send + 'static;
+    /// The values of the fields, as [`read`](Self::read) gives them.
+    type Element: Send + 'static;
+
+    /// Reads the fields of an element. Key fields are not there.
+    ///
+    /// # Errors
+    ///
+    /// If a value is missing, or cannot be read.
+    fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self::Element, A::Error>;
 
     /// Makes a part of an item's key and of its element.
     fn from_parts(key: &<Self::Of as Bucket>::Key, element: Self::Element) -> Self;

@@ -6,6 +6,7 @@ pub(crate) mod items;
 pub(crate) mod offset;
 pub(crate) mod page;
 pub(crate) mod pages;
+pub(crate) mod part;
 pub(crate) mod reader;
 pub(crate) mod rollup;
 pub(crate) mod settings;

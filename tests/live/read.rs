@@ -12,6 +12,7 @@ pub(crate) mod paging;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod paging_model;
 pub(crate) mod parts;
+pub(crate) mod parts_as_whole;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod plans;
 pub(crate) mod query_cases;

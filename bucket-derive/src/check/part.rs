@@ -1,22 +1,19 @@
 //! The rules of `BucketPart` and `OutlierPart`.
 
-use syn::{Error, Path, spanned::Spanned};
+use syn::{Error, TypePath};
 
 use super::{
     check_is_struct, check_references, check_shared,
-    serde::{check_rename_rule, check_struct},
+    serde::check_rename_rule,
     serde_words::{check_field_words, check_struct_words},
     values::check_required,
 };
-use crate::{
-    errors::Errors,
-    model::part::{Model, Pattern},
-};
+use crate::{errors::Errors, model::part::Model, parse::list::Entry};
 
 /// A model that keeps all rules, with the value that is then present.
 pub(crate) struct Checked<'a> {
     pub(crate) model: &'a Model<'a>,
-    pub(crate) of: &'a Path,
+    pub(crate) of: &'a TypePath,
 }
 
 /// Checks all rules, and returns the model, or every error found so far.
@@ -62,33 +59,44 @@ fn check_generics(model: &Model<'_>, errors: &mut Errors) {
     );
 }
 
+/// A part is read as the whole struct is. Attributes that only say how serde reads would do nothing; the
+/// others say how serde writes the part, for the user's own purposes.
 fn check_serde(model: &Model<'_>, errors: &mut Errors) {
     check_struct_words(&model.serde.entries, errors);
-    check_struct(&model.serde, model.pattern.derive(), errors);
     check_rename_rule(&model.serde, errors);
+    let of_struct = model.serde.entries.iter();
+    let mut refused = Vec::from_iter(of_struct.filter(|entry| is_any(entry, &OF_STRUCTS)));
     for field in &model.fields {
         check_field_words(&field.serde.entries, errors);
-        let unnamed = ["skip", "skip_deserializing", "flatten"];
-        let unnamed = unnamed.iter().find_map(|word| field.serde.find(word));
-        if let Some(entry) = unnamed {
-            let message = format!("`{}` has no name by which it could be read", field.name);
-            let help = match entry.is("flatten") {
-                true => "remove it, and name the fields",
-                false => "remove the field",
-            };
-            errors.push_at(entry.tokens.span(), message, help);
-        }
+        let of_field = field.serde.entries.iter();
+        refused.extend(of_field.filter(|entry| is_any(entry, &OF_FIELDS)));
     }
-    check_default(model, errors);
+    let whole = model.of().and_then(|of| of.path.segments.last());
+    let whole = whole.map_or_else(
+        || "the whole struct".to_owned(),
+        |name| format!("`{}`", name.ident),
+    );
+    for entry in refused {
+        let message = format!(
+            "a part is read as {whole} is, whatever `{}` says",
+            entry.name()
+        );
+        errors.push(&entry.tokens, message, format!("remove `{}`", entry.tokens));
+    }
 }
 
-/// The element's struct is another one, and lacks the key fields.
-fn check_default(model: &Model<'_>, errors: &mut Errors) {
-    if model.pattern == Pattern::Bucket
-        && let Some(entry) = model.serde.find("default")
-    {
-        let message = "a part of an item has no default as a whole";
-        let help = "put `#[serde(default)]` on the fields that need it";
-        errors.push(&entry.tokens, message, help);
-    }
+/// What says nothing about writing a struct.
+const OF_STRUCTS: [&str; 4] = ["default", "deny_unknown_fields", "from", "try_from"];
+
+/// What says nothing about writing a field.
+const OF_FIELDS: [&str; 5] = [
+    "alias",
+    "borrow",
+    "default",
+    "deserialize_with",
+    "skip_deserializing",
+];
+
+fn is_any(entry: &Entry, names: &[&str]) -> bool {
+    names.iter().any(|name| entry.is(name))
 }

@@ -188,7 +188,7 @@ pub(crate) fn mentions(ty: TokenStream, param: &Ident, by_value: bool) -> bool {
 }
 
 /// The predicates of `#[serde(bound = "…")]` for one side.
-fn bound_of(entries: &[Entry], serialize: bool) -> Option<Vec<TokenStream>> {
+pub(crate) fn bound_of(entries: &[Entry], serialize: bool) -> Option<Vec<TokenStream>> {
     let side = if serialize {
         "serialize"
     } else {

@@ -10,7 +10,7 @@ use crate::{
         bounds, element,
         fields::{self, Fields, Form},
         fit::Types,
-        generics, limit, own_dates,
+        generics, limit, own_dates, reading,
         rollup::{self, Rollups},
         size::{self, Spec},
         writer::{self, Writer},
@@ -74,7 +74,15 @@ pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
         Role::Time => Form::Date,
         Role::Element => Form::Serde,
     };
-    fields::fields(model.input, &model.attr.krate(), &model.fields, types, form)
+    let krate = model.attr.krate();
+    fields::fields(
+        model.input,
+        &model.serde,
+        &krate,
+        &model.fields,
+        types,
+        form,
+    )
 }
 
 fn bucket_impl(
@@ -119,8 +127,10 @@ fn bucket_impl(
     let write = &writer.body;
     let (fields, rollup_members) = (&fields.members, &rollups.members);
     let markers = markers(model, &clause);
+    let readers = reading::readers(&krate, model.input, &model.fields, types, &clause);
     quote! {
         #markers
+        #readers
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
             const SPEC: #krate::BucketSpec = #spec;

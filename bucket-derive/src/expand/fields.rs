@@ -8,9 +8,9 @@ use syn::{
 
 use crate::{
     check::names::not_a_field_name,
-    expand::{bounds, fit::Types, generics, spans::located_at},
+    expand::{bounds, fit::Types, generics, reading, spans::located_at},
     model::{Field, guess},
-    parse::list::Entry,
+    parse::{list::Entry, serde_attr::Container},
 };
 
 /// How values of a field are stored, unless its serde attributes say otherwise.
@@ -32,6 +32,7 @@ pub(crate) struct Fields {
 /// `types` names the fields' types, and `form` says how a field is stored unless its serde attributes do.
 pub(crate) fn fields<Part>(
     input: &DeriveInput,
+    container: &Container,
     krate: &Path,
     fields: &[Field<'_, Part>],
     types: &Types,
@@ -70,6 +71,10 @@ pub(crate) fn fields<Part>(
     let values = named.iter().map(|(field, name)| {
         let ident = field.ident;
         let value = value(krate, field, &quote!(#name), form(field));
+        let value = match form(field) {
+            Form::Key => value,
+            _ => reading::read(krate, input, container, fields, field, value),
+        };
         quote!(#ident: #value)
     });
     let nothing = named.iter().map(|(field, _)| {
@@ -265,7 +270,7 @@ pub(crate) fn left_out_if<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
 }
 
 /// The user's function that writes the values, if the field has one.
-fn writer<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
+pub(crate) fn writer<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
     if let Some(entry) = field.serde.find("serialize_with") {
         return path(entry);
     }
@@ -274,7 +279,7 @@ fn writer<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
     Some(module)
 }
 
-fn path(entry: &Entry) -> Option<ExprPath> {
+pub(crate) fn path(entry: &Entry) -> Option<ExprPath> {
     entry.string()?.parse().ok()
 }
 

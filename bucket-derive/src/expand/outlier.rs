@@ -10,7 +10,7 @@ use crate::{
         bounds,
         fields::{self, Fields, Form},
         fit::{Rule, Types},
-        generics, limit, own_dates,
+        generics, limit, own_dates, reading,
         size::{self, Spec},
     },
     model::outlier::Model,
@@ -59,7 +59,8 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
 /// The typed fields.
 pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
     let krate = model.attr.krate();
-    fields::fields(model.input, &krate, &model.fields, types, |_| Form::Serde)
+    let (input, serde) = (model.input, &model.serde);
+    fields::fields(input, serde, &krate, &model.fields, types, |_| Form::Serde)
 }
 
 /// The types of the fields, each with the rules for its part.
@@ -102,7 +103,9 @@ fn outlier_impl(
     let item_type = quote_spanned!(checked.items.node.ty.span()=> type Item = #item;);
     let borrowed = types.call(checked.id, &krate, "KeyField", "borrowed");
     let items_type = types.of(input, checked.items);
+    let readers = reading::readers(&krate, input, &checked.model.fields, types, &clause);
     quote! {
+        #readers
         #[automatically_derived]
         impl #parameters #krate::Outlier for #ident #arguments #clause {
             const SPEC: #krate::OutlierSpec = #spec;
@@ -137,6 +140,7 @@ fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
     }
     predicates.extend(types.predicates(|_| true));
     predicates.extend(fields::predicates(input, &krate, &model.fields));
+    predicates.extend(reading::predicates(input, &model.serde, &model.fields));
     predicates
 }
 

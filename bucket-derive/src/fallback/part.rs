@@ -11,7 +11,7 @@ pub(crate) fn part(model: &Model<'_>, error: Error) -> TokenStream {
     let error = error.into_compile_error();
     let (krate, import) = (model.attr.krate(), model.attr.import());
     let ident = &model.input.ident;
-    let (name, clause, members) = match model.pattern {
+    let (name, read, members) = match model.pattern {
         Pattern::Bucket => {
             let members = quote! {
                 type Element = ();
@@ -19,26 +19,27 @@ pub(crate) fn part(model: &Model<'_>, error: Error) -> TokenStream {
                     ::core::panic!()
                 }
             };
-            (quote!(BucketPart), None, Some(members))
+            (quote!(BucketPart), quote!(Self::Element), Some(members))
         }
-        Pattern::Outlier => {
-            // With a lifetime of its own, a predicate that does not hold is no error here.
-            let owned = quote!(#krate::__private::serde::de::DeserializeOwned);
-            let clause = quote!(where for<'__a> Self: #owned);
-            (quote!(OutlierPart), Some(clause), None)
-        }
+        Pattern::Outlier => (quote!(OutlierPart), quote!(Self), None),
     };
     let stub = model
         .of()
         .filter(|_| model.input.generics.params.is_empty());
+    // With a lifetime of its own, a predicate that does not hold is no error here.
     let stub = stub.map(|of| {
         quote! {
             const _: () = {
                 #import
                 #[automatically_derived]
-                impl #krate::#name for #ident #clause {
+                impl #krate::#name for #ident where for<'__a> Self: ::core::marker::Send {
                     type Of = #of;
-                    const NAMES: &'static [&'static ::core::primitive::str] = &[];
+                    const NAMES: &'static [&'static [&'static ::core::primitive::str]] = &[];
+                    fn read<'__de, __A: #krate::__private::serde::de::MapAccess<'__de>>(
+                        _: &mut #krate::PartReader<__A>,
+                    ) -> ::core::result::Result<#read, __A::Error> {
+                        ::core::panic!()
+                    }
                     #members
                 }
             };

@@ -1,6 +1,6 @@
 //! A struct that derives `BucketPart` or `OutlierPart`.
 
-use syn::{DeriveInput, Path};
+use syn::{DeriveInput, TypePath};
 
 use super::{Field, fields};
 use crate::{
@@ -52,7 +52,7 @@ impl<'a> Model<'a> {
     }
 
     /// The struct that it is a part of.
-    pub(crate) fn of(&self) -> Option<&Path> {
+    pub(crate) fn of(&self) -> Option<&TypePath> {
         Some(&self.attr.of.as_ref()?.value)
     }
 }

@@ -84,6 +84,12 @@ impl Derive {
         {
             written.unreadable |= !self.check_is_list(attr, errors);
             written.name.get_or_insert_with(|| attr.path().clone());
+            if let Meta::List(list) = &attr.meta
+                && let Some(comma) = list::stray_comma(list.tokens.clone())
+            {
+                let help = format!("remove it, or write `{}` before it", self.keys[0].1);
+                errors.push(&comma, "there is nothing before this comma", help);
+            }
         }
         for entry in list::of_attributes(attrs, self.attribute) {
             if let Some(given) = self.given(entry, &mut written, errors) {

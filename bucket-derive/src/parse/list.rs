@@ -60,22 +60,39 @@ pub(crate) fn of_attributes(attrs: &[Attribute], name: &str) -> Vec<Entry> {
 
 /// The entries of one list.
 fn entries(tokens: TokenStream) -> Vec<Entry> {
+    let separated = separated(tokens).into_iter();
+    let written = separated.filter(|(trees, _)| !trees.is_empty());
+    written.map(|(trees, _)| one_entry(trees)).collect()
+}
+
+/// The first comma with nothing before it.
+pub(crate) fn stray_comma(tokens: TokenStream) -> Option<TokenTree> {
+    let mut separated = separated(tokens).into_iter();
+    separated.find_map(|(trees, comma)| comma.filter(|_| trees.is_empty()))
+}
+
+/// What stands between commas, and the comma behind it. The arguments of a type (`Pair<A, B>`) stay together.
+fn separated(tokens: TokenStream) -> Vec<(Vec<TokenTree>, Option<TokenTree>)> {
     let mut found = Vec::new();
-    let mut entry = Vec::new();
+    let (mut trees, mut depth) = (Vec::new(), 0_usize);
     for tree in tokens {
-        match tree {
-            TokenTree::Punct(comma) if comma.as_char() == ',' => {
-                found.push(std::mem::take(&mut entry))
+        let punct = match &tree {
+            TokenTree::Punct(punct) => punct.as_char(),
+            _ => ' ',
+        };
+        match punct {
+            ',' if depth == 0 => {
+                found.push((std::mem::take(&mut trees), Some(tree)));
+                continue;
             }
-            other => entry.push(other),
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => {}
         }
+        trees.push(tree);
     }
-    found.push(entry);
+    found.push((trees, None));
     found
-        .into_iter()
-        .filter(|trees| !trees.is_empty())
-        .map(one_entry)
-        .collect()
 }
 
 fn one_entry(trees: Vec<TokenTree>) -> Entry {

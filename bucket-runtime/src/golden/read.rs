@@ -25,7 +25,7 @@ fn read_of_parts() {
     let (scope, _) = entry(&trade());
     let mut shown = Golden::default();
     let parts = |query| Query {
-        names: Some(&["date", "ticker"]),
+        names: Some(vec!["date", "ticker"]),
         ..query
     };
     let range = parts(Query::everything()).range(&Trade::SPEC);

@@ -1,19 +1,23 @@
 //! The trait behind `#[derive(OutlierPart)]`, and reads of parts of parents.
 
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, de::MapAccess};
 
 use super::{
     Outlier,
     read::{Find, Reading},
     stream::FindStream,
 };
-use crate::Result;
+use crate::{
+    Result,
+    read::part::{PartReader, ReadPart, read_part},
+    schema::spec::KeyName,
+};
 
 /// Some fields of a parent, for reads that need no others: the server sends only these.
 ///
-/// Derive it beside serde's `Deserialize`, and read with [`Find::parts`](crate::action::Find::parts).
-/// The compiler compares each field with the parent's struct: it must have the same name, the same type
-/// and the same serde name.
+/// Derive it, and read with [`Find::parts`](crate::action::Find::parts). A field has the name and the type
+/// of a field of the parent's struct, and is read as that one is; its serde attributes are those of
+/// [`BucketPart`](crate::BucketPart).
 ///
 /// ```no_run
 /// use bucket_runtime::{Outlier, OutlierPart};
@@ -30,7 +34,7 @@ use crate::Result;
 ///     buyers: Vec<String>,
 /// }
 ///
-/// #[derive(Deserialize, OutlierPart)]
+/// #[derive(OutlierPart)]
 /// #[part(of = Book)]
 /// struct Title {
 ///     _id: i64,
@@ -51,12 +55,37 @@ use crate::Result;
     label = "`OutlierPart` is not implemented for this type",
     note = "help: add `#[derive(OutlierPart)]` and `#[part(of = …)]` to the struct"
 )]
-pub trait OutlierPart: DeserializeOwned + Send + 'static {
+pub trait OutlierPart: Sized + Send + 'static {
     /// The struct that it is a part of.
     type Of: Outlier;
 
-    /// The stored names of its fields.
-    const NAMES: &'static [&'static str];
+    /// The stored names of each field.
+    const NAMES: &'static [&'static [&'static str]];
+
+    /// Reads the fields of a parent.
+    ///
+    /// # Errors
+    ///
+    /// If a value is missing, or cannot be read.
+    fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self, A::Error>;
+}
+
+/// A parent that is read into a part.
+pub(super) struct ParentPart<P>(pub(super) P);
+
+impl<P: OutlierPart> ReadPart for ParentPart<P> {
+    const NAMES: &'static [&'static [&'static str]] = P::NAMES;
+    const KEYS: &'static [KeyName] = &[];
+
+    fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self, A::Error> {
+        P::read(fields).map(Self)
+    }
+}
+
+impl<'de, P: OutlierPart> Deserialize<'de> for ParentPart<P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_part(deserializer)
+    }
 }
 
 /// Builder of a find of some fields of parents: await it; see [`Find::parts`]. The output is a
@@ -66,7 +95,7 @@ pub struct FindParts<'s, P: OutlierPart>(Find<'s, P::Of>);
 
 impl<'s, P: OutlierPart> FindParts<'s, P> {
     pub(super) fn new(find: Find<'s, P::Of>) -> Self {
-        Self(find.only(P::NAMES))
+        Self(find.only(&P::NAMES.concat()))
     }
 
     pub(crate) async fn execute(self) -> Result<FindStream<'s, P>> {

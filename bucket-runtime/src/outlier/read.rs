@@ -21,7 +21,7 @@ use crate::{
     outlier::{
         IdRef, Outlier,
         filter::ParentFilter,
-        part::{FindParts, OutlierPart},
+        part::{FindParts, OutlierPart, ParentPart},
         state::State,
         unreadable::sift_parent,
     },
@@ -96,9 +96,10 @@ pub struct Parent<T> {
     pub has_extras: bool,
 }
 
-/// What a read makes of stored parents.
-pub(crate) struct Reading<P> {
+/// What a read makes of stored parents: rows `R` become parents or parts of them.
+pub(crate) struct Reading<R, P = R> {
     flag: &'static str,
+    document: fn(R) -> P,
     /// Reads a parent without its unreadable items, or gives the error.
     sift: Sift<P>,
 }
@@ -113,28 +114,30 @@ type Sift<P> = fn(
 impl<T: Outlier> Reading<T> {
     pub(crate) const WHOLE: Self = Self {
         flag: T::SPEC.flag,
+        document: |row| row,
         sift: sift_parent::<T>,
     };
 }
 
-impl<P: OutlierPart> Reading<P> {
+impl<P: OutlierPart> Reading<ParentPart<P>, P> {
     pub(crate) const PART: Self = Self {
         flag: P::Of::SPEC.flag,
+        document: |row| row.0,
         sift: |_, error, _, fail| Err(fail(error)),
     };
 }
 
 /// The next parent of a find, and whether it is flagged.
-pub(crate) async fn next_parent<P: DeserializeOwned>(
+pub(crate) async fn next_parent<R: DeserializeOwned, P>(
     collections: &Collections,
-    rows: &mut DocumentCursor<'_, P>,
-    reading: &Reading<P>,
+    rows: &mut DocumentCursor<'_, R>,
+    reading: &Reading<R, P>,
     tell: Option<&mut Tell<'_>>,
 ) -> Result<Option<Parent<P>>> {
     let flag = |raw: &RawDocument| raw.get_bool(reading.flag).unwrap_or(false);
     match rows.next_with(flag).await {
-        Ok(row) => Ok(row.map(|(document, has_extras)| Parent {
-            document,
+        Ok(row) => Ok(row.map(|(row, has_extras)| Parent {
+            document: (reading.document)(row),
             has_extras,
         })),
         Err(CursorError::Decode(row, error)) => {
@@ -409,9 +412,9 @@ impl<'s, T: Outlier> Find<'s, T> {
         self.read(Reading::WHOLE).await
     }
 
-    pub(super) async fn read<P: DeserializeOwned + Send + 'static>(
+    pub(super) async fn read<R: DeserializeOwned + Send + 'static, P: Send + 'static>(
         self,
-        reading: Reading<P>,
+        reading: Reading<R, P>,
     ) -> Result<FindStream<'s, P>> {
         let rows = self
             .collections

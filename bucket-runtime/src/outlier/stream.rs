@@ -289,11 +289,11 @@ impl<I> Stream for ValueStream<'_, I> {
 /// Parents, as the server finds them.
 pub struct FindStream<'s, T>(BoxStream<'s, Result<Parent<T>>>);
 
-impl<'s, T: DeserializeOwned + Send + 'static> FindStream<'s, T> {
-    pub(crate) fn new(
+impl<'s, T: Send + 'static> FindStream<'s, T> {
+    pub(crate) fn new<R: DeserializeOwned + Send + 'static>(
         collections: Collections,
-        rows: DocumentCursor<'s, T>,
-        reading: Reading<T>,
+        rows: DocumentCursor<'s, R>,
+        reading: Reading<R, T>,
         tell: Option<Tell<'s>>,
     ) -> Self {
         let parents = try_unfold(

@@ -3,6 +3,7 @@
 mod list;
 mod nested;
 mod ordered;
+mod reading;
 mod value;
 mod variant;
 
@@ -11,6 +12,7 @@ use std::{fmt, marker::PhantomData};
 use mongodb::bson::{Bson, Document, Serializer, doc};
 use serde::Serialize;
 
+pub(crate) use self::reading::{FieldReading, ReadForm};
 pub use self::{
     nested::{At, Fields, Inlined, Located, Names, Path, Root, Shape, Tag},
     ordered::{Custom, Date, Ordered, Plain},
@@ -21,7 +23,7 @@ use crate::{
     protocol::filter::{Filter, Leaf, Node},
     schema::{
         key::KeyField,
-        time::{TimeField, bson_date},
+        time::{TimeField, bson_date, of_date},
     },
     value::element::element,
 };
@@ -66,6 +68,7 @@ type SerializeError = <Serializer as serde::Serializer>::Error;
 pub struct Field<T, V, S = Plain, P = ()> {
     name: &'static str,
     write: Write<V>,
+    pub(crate) reading: FieldReading<V>,
     left_out: fn(&V) -> bool,
     is_date: bool,
     /// The value's text in an `_id`; only key fields have one.
@@ -142,24 +145,29 @@ impl<T, V: TimeField> Field<T, V, Date> {
             bson_date::serialize(value, serializer)
         });
         field.is_date = true;
+        field.reading = FieldReading::new(ReadForm::Date(of_date));
         field
     }
 }
 
 impl<T, V, S, P> Field<T, V, S, P> {
     /// A field that a function of its own stores under this name, in the form `S`. Values that this
-    /// function writes differently for human-readable formats cannot be found.
+    /// function writes differently for human-readable formats cannot be found. A part of the struct can
+    /// have this field only if [`read_by`](Self::read_by) says how it is read.
     pub const fn with(
         name: &'static str,
         write: fn(&V, Serializer) -> Result<Bson, SerializeError>,
     ) -> Self {
-        Self::written(name, Write::With(write))
+        let mut field = Self::written(name, Write::With(write));
+        field.reading = FieldReading::new(ReadForm::Custom(reading::unknown));
+        field
     }
 
     const fn written(name: &'static str, write: Write<V>) -> Self {
         Self {
             name,
             write,
+            reading: FieldReading::new(ReadForm::Serde),
             left_out: |_| false,
             is_date: false,
             id_text: None,
@@ -175,6 +183,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     }
 
     /// Sets which values serde leaves out (`skip_serializing_if`).
+    #[doc(hidden)]
     #[must_use]
     pub const fn left_out_if(mut self, left_out: fn(&V) -> bool) -> Self {
         self.left_out = left_out;
@@ -182,6 +191,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     }
 
     /// Sets the variant of an enum that the field is inside of ([`Path::VARIANT`]).
+    #[doc(hidden)]
     #[must_use]
     pub const fn of_variant(mut self, variant: Option<&'static Tag>) -> Self {
         self.variant = variant;
@@ -242,11 +252,6 @@ impl<T, V, S, P> Field<T, V, S, P> {
 
     pub(crate) const fn is_key(&self) -> bool {
         self.id_text.is_some()
-    }
-
-    /// Whether its values are stored as dates, whatever their type.
-    pub(crate) const fn is_date(&self) -> bool {
-        self.is_date
     }
 
     /// The condition, for the variant that the field is inside of.

@@ -28,7 +28,7 @@ pub(crate) struct Query {
     pub(crate) skip: u64,
     pub(crate) limit: Option<u64>,
     /// The stored names of the fields to read, if not all.
-    pub(crate) names: Option<&'static [&'static str]>,
+    pub(crate) names: Option<Vec<&'static str>>,
 }
 
 /// Where the first item of a query is, as a search has found it.
@@ -97,7 +97,7 @@ impl Query {
 
     /// How whole buckets are read.
     pub(crate) fn range(&self, spec: &BucketSpec) -> Range {
-        let projection = self.names.map(|names| {
+        let projection = self.names.as_ref().map(|names| {
             let paths = names.iter().map(|name| format!("{}.{name}", spec.items));
             let mut projection = key_projection(spec);
             projection.extend(paths.map(|path| (path, Bson::Int32(1))));
@@ -140,7 +140,7 @@ impl Query {
         }
         stages.extend(self.limit.and_then(limit));
         let items = format!("${}", spec.items);
-        let item = match self.names {
+        let item = match &self.names {
             None => Bson::String(items),
             Some(names) => {
                 let paths = names.iter().map(|name| format!("{items}.{name}"));

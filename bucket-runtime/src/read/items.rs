@@ -264,7 +264,7 @@ impl<'s, T: Bucket> Items<'s, T> {
     }
 
     async fn read<E: Element<Of = T>>(mut self) -> Result<ItemStream<'s, E::Item>> {
-        self.query.names = E::NAMES;
+        self.query.names = E::names();
         let Self {
             source,
             query,

@@ -1,7 +1,7 @@
 //! What may be a time ordinal, and how such a field is stored.
 
 use mongodb::bson::DateTime;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// A type that the field behind a time ordinal (`{date}`) may have.
 ///
@@ -133,7 +133,7 @@ impl<T: TimeField> DateField for T {
     }
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        of_date(DateTime::deserialize(deserializer)?)
+        of_date(DateTime::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
@@ -147,12 +147,13 @@ impl<T: TimeField> DateField for Option<T> {
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let date = Option::<DateTime>::deserialize(deserializer)?;
-        date.map(of_date).transpose()
+        date.map(of_date).transpose().map_err(D::Error::custom)
     }
 }
 
-fn of_date<T: TimeField, E: serde::de::Error>(date: DateTime) -> Result<T, E> {
-    let out_of_range = || E::custom(format_args!("{date} is out of the field's range"));
+/// The moment of a BSON date, or why the type cannot hold it.
+pub(crate) fn of_date<T: TimeField>(date: DateTime) -> Result<T, String> {
+    let out_of_range = || format!("{date} is out of the field's range");
     T::from_datetime(date).ok_or_else(out_of_range)
 }
 

@@ -86,7 +86,7 @@ impl<'de, T: Bucket, E: Deserialize<'de>> Visitor<'de> for BucketVisitor<T, E> {
             rollup: None,
         };
         let mut elements: Option<Vec<_>> = None;
-        while let Some(name) = map.next_key_seed(Name)? {
+        while let Some(name) = map.next_key_seed(FieldName)? {
             if name == T::SPEC.items {
                 let elements_of = Elements(T::SPEC.items, PhantomData::<E>);
                 elements = Some(map.next_value_seed(elements_of)?);
@@ -169,9 +169,9 @@ impl Fields {
 }
 
 /// A field name, borrowed from the batch if the format allows it.
-struct Name;
+pub(crate) struct FieldName;
 
-impl<'de> DeserializeSeed<'de> for Name {
+impl<'de> DeserializeSeed<'de> for FieldName {
     type Value = Cow<'de, str>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -179,7 +179,7 @@ impl<'de> DeserializeSeed<'de> for Name {
     }
 }
 
-impl<'de> Visitor<'de> for Name {
+impl<'de> Visitor<'de> for FieldName {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -41,12 +41,10 @@ mod items {
     }
 
     #[derive(BucketPart)]
-    #[serde(rename_all = "camelCase")]
     #[part(of = Trade)]
     pub struct Part {
         pub customer_id: i64,
         pub date: DateTime,
-        #[serde(default)]
         pub tags: Vec<String>,
     }
 }
@@ -64,10 +62,9 @@ mod parents {
         pub buyers: Vec<String>,
     }
 
-    #[derive(Deserialize, OutlierPart)]
+    #[derive(OutlierPart)]
     #[part(of = Book)]
     pub struct Id {
-        #[serde(rename = "_id")]
         pub id: i64,
     }
 }

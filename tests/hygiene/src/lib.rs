@@ -104,9 +104,7 @@ pub mod absolute_path {
     pub struct Part {
         pub sensor: i64,
         pub at: ::persistence::mongodb::bson::DateTime,
-        #[serde(default)]
         pub fields: i32,
-        #[serde(with = "::persistence::bson_date")]
         pub until: ::core::option::Option<::persistence::mongodb::bson::DateTime>,
     }
 

@@ -63,19 +63,15 @@ struct Trade {
     long_text: String,
 }
 
-/// A key field, the time, and each kind of attribute.
+/// A key field, the time, and fields under each kind of attribute.
 #[derive(Debug, Clone, PartialEq, BucketPart)]
-#[serde(rename_all = "camelCase")]
 #[part(of = Trade)]
 struct Quote {
     customer: Customer,
     made_at: chrono::DateTime<chrono::Utc>,
-    #[serde(rename = "t", alias = "symbol")]
     ticker: String,
     note: Option<String>,
-    #[serde(default)]
     tags: Vec<String>,
-    #[serde(with = "bucket_runtime::bson_date")]
     settled: chrono::DateTime<chrono::Utc>,
 }
 
@@ -260,11 +256,9 @@ struct Book {
     buyers: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, OutlierPart)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, OutlierPart)]
 #[part(of = Book)]
 struct Title {
-    #[serde(rename = "_id")]
     id: i64,
     main_title: String,
     published: DateTime,

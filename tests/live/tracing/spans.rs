@@ -41,7 +41,7 @@ struct Book {
     buyers: Vec<String>,
 }
 
-#[derive(Debug, Deserialize, OutlierPart)]
+#[derive(Debug, OutlierPart)]
 #[part(of = Book)]
 #[allow(dead_code, reason = "the fields are only read from the server")]
 struct Title {

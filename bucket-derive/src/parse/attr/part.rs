@@ -1,6 +1,6 @@
 //! `#[part(…)]` on the struct.
 
-use syn::Path;
+use syn::TypePath;
 
 use super::{Derive, table::attribute};
 
@@ -14,7 +14,7 @@ attribute! {
         words: &[],
         limits: &[],
     }
-    of: Path = "of = Trade",
+    of: TypePath = "of = Trade",
 }
 
 pub(crate) const OUTLIER_PART: Derive = Derive {

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{LitStr, Path, parse::Parser, spanned::Spanned as _};
+use syn::{LitStr, Path, TypePath, parse::Parser, spanned::Spanned as _};
 
 use super::{Given, Limit, Spanned};
 use crate::{errors::Errors, parse::runtime};
@@ -84,6 +84,17 @@ impl KeyValue for Path {
         let value = match syn::parse2::<LitStr>(given.value.clone()) {
             Ok(text) => text.parse_with(Path::parse_mod_style),
             Err(_) => Path::parse_mod_style.parse2(given.value.clone()),
+        };
+        given.or_error(value, "a path", errors)
+    }
+}
+
+/// The path of a struct, with the arguments of its parameters.
+impl KeyValue for TypePath {
+    fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
+        let value = match syn::parse2::<LitStr>(given.value.clone()) {
+            Ok(text) => text.parse(),
+            Err(_) => syn::parse2(given.value.clone()),
         };
         given.or_error(value, "a path", errors)
     }

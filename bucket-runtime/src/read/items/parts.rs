@@ -2,10 +2,17 @@
 
 use std::marker::PhantomData;
 
-use serde::de::DeserializeOwned;
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, MapAccess},
+};
 
 use super::{ItemStream, Items, PageOfParts};
-use crate::{Bucket, BucketPart, Result};
+use crate::{
+    Bucket, BucketPart, Result,
+    read::part::{PartReader, ReadPart, read_part},
+    schema::spec::KeyName,
+};
 
 /// What a read makes of each element.
 pub(super) trait Element: 'static {
@@ -17,7 +24,7 @@ pub(super) trait Element: 'static {
     type Item: Send + 'static;
 
     /// The stored names of the fields to read, if not all.
-    const NAMES: Option<&'static [&'static str]>;
+    fn names() -> Option<Vec<&'static str>>;
 
     fn item(key: &<Self::Of as Bucket>::Key, stored: Self::Stored) -> Self::Item;
 }
@@ -30,7 +37,9 @@ impl<T: Bucket> Element for Whole<T> {
     type Stored = T::Element;
     type Item = T;
 
-    const NAMES: Option<&'static [&'static str]> = None;
+    fn names() -> Option<Vec<&'static str>> {
+        None
+    }
 
     fn item(key: &T::Key, stored: T::Element) -> T {
         T::from_parts(key.clone(), stored)
@@ -42,13 +51,33 @@ pub(super) struct Part<P>(PhantomData<P>);
 
 impl<P: BucketPart> Element for Part<P> {
     type Of = P::Of;
-    type Stored = P::Element;
+    type Stored = ElementPart<P>;
     type Item = P;
 
-    const NAMES: Option<&'static [&'static str]> = Some(P::NAMES);
+    fn names() -> Option<Vec<&'static str>> {
+        Some(P::NAMES.concat())
+    }
 
-    fn item(key: &<P::Of as Bucket>::Key, stored: P::Element) -> P {
-        P::from_parts(key, stored)
+    fn item(key: &<P::Of as Bucket>::Key, stored: ElementPart<P>) -> P {
+        P::from_parts(key, stored.0)
+    }
+}
+
+/// The fields of a part that stand in an element.
+pub(super) struct ElementPart<P: BucketPart>(P::Element);
+
+impl<P: BucketPart> ReadPart for ElementPart<P> {
+    const NAMES: &'static [&'static [&'static str]] = P::NAMES;
+    const KEYS: &'static [KeyName] = P::Of::SPEC.key;
+
+    fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self, A::Error> {
+        P::read(fields).map(Self)
+    }
+}
+
+impl<'de, P: BucketPart> Deserialize<'de> for ElementPart<P> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read_part(deserializer)
     }
 }
 

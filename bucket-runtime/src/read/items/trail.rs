@@ -26,7 +26,7 @@ pub(super) struct List {
     /// What all ids in it begin with, if it is of one key.
     prefix: Option<String>,
     /// The fields that tell its elements apart, if not all.
-    names: Option<&'static [&'static str]>,
+    names: Option<Vec<&'static str>>,
 }
 
 impl List {
@@ -37,11 +37,16 @@ impl List {
         scope: Option<&KeyScope>,
     ) -> Self {
         let unique = spec.unique.as_slice();
-        let is_read = |name| query.names.is_none_or(|names| names.contains(name));
+        let is_read = |name| {
+            query
+                .names
+                .as_ref()
+                .is_none_or(|names| names.contains(name))
+        };
         Self {
             names: match !unique.is_empty() && unique.iter().all(is_read) {
-                true => Some(unique),
-                false => query.names,
+                true => Some(unique.to_vec()),
+                false => query.names.clone(),
             },
             spec,
             query,
@@ -57,7 +62,7 @@ impl List {
             "items": self.spec.items,
             "key": &self.prefix,
             "filter": self.query.filter.flat(""),
-            "names": self.query.names.map(<[_]>::to_vec),
+            "names": self.query.names.clone(),
         })
     }
 
@@ -87,12 +92,12 @@ impl List {
     pub(super) fn single(&self, row: &Document) -> Option<(u32, u32)> {
         let number = u32::try_from(whole(row.get(self.spec.count)?)?).ok()?;
         let element = row.get_array(self.spec.items).ok()?.first()?;
-        Some((number, of_element(element, self.names)))
+        Some((number, of_element(element, self.names.as_deref())))
     }
 
     /// The elements of a whole bucket, likewise.
     pub(super) fn elements(&self, bucket: &RawDocument) -> Vec<(u32, u32)> {
-        let fingerprint = |element: &Bson| of_element(element, self.names);
+        let fingerprint = |element: &Bson| of_element(element, self.names.as_deref());
         let elements = self.slice(bucket, 0, usize::MAX);
         (0..).zip(elements.iter().map(fingerprint)).collect()
     }
@@ -206,8 +211,9 @@ impl Trail {
             }
         };
         let elements = self.list.slice(&row.bytes, skip, take);
-        let mut neighbours =
-            Vec::from_iter((elements.iter()).map(|element| of_element(element, self.list.names)));
+        let mut neighbours = Vec::from_iter(
+            (elements.iter()).map(|element| of_element(element, self.list.names.as_deref())),
+        );
         if !newest_first {
             neighbours.reverse();
         }
