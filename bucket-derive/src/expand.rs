@@ -14,4 +14,5 @@ pub(crate) mod part;
 pub(crate) mod rollup;
 pub(crate) mod size;
 pub(crate) mod spans;
+pub(crate) mod type_name;
 pub(crate) mod writer;

@@ -1,14 +1,12 @@
 //! The struct behind `FIELDS`: a typed field for each field that a stored document has by name.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{
-    Attribute, DeriveInput, ExprPath, Path, Type, Visibility, ext::IdentExt, spanned::Spanned,
-};
+use syn::{Attribute, DeriveInput, ExprPath, Path, Type, Visibility, spanned::Spanned};
 
 use crate::{
     check::names::not_a_field_name,
-    expand::{bounds, fit::Types, generics, spans::located_at},
+    expand::{bounds, fit::Types, generics, spans::located_at, type_name::type_name},
     model::{Field, guess},
     parse::list::Entry,
 };
@@ -52,7 +50,7 @@ pub(crate) fn fields<Part>(
             members,
         };
     }
-    let ident = format_ident!("__{}Fields", input.ident.unraw(), span = Span::call_site());
+    let ident = type_name(input, "Fields");
     let this = generics::self_type(input);
     let (parameters, arguments, _) = input.generics.split_for_impl();
     let clause = generics::where_clause(&generics::of_struct(input));
@@ -62,6 +60,7 @@ pub(crate) fn fields<Part>(
         of: this.clone(),
         within: quote!(#krate::field::Root),
         names: quote!(#ident #arguments),
+        is_root: true,
     };
     let definitions = named.iter().enumerate().map(|(n, (field, _))| {
         let ty = types.of(input, field);
@@ -116,6 +115,8 @@ pub(crate) struct Place<'t> {
     pub(crate) within: TokenStream,
     /// The type that has their names.
     pub(crate) names: TokenStream,
+    /// Whether that document is the item or the parent itself.
+    pub(crate) is_root: bool,
 }
 
 impl Place<'_> {
@@ -129,16 +130,27 @@ impl Place<'_> {
         n: usize,
     ) -> TokenStream {
         let (krate, of, ident) = (self.krate, &self.of, field.ident);
-        let stored = match (stored(field, form), has_path(field, form)) {
-            (Some(marker), _) => Some(quote!(, #krate::field::#marker)),
-            (None, true) => {
-                let at = self.path(n);
-                Some(quote!(, #krate::field::Plain, #at))
-            }
-            (None, false) => None,
+        let path = match has_path(field, form) {
+            true => Some(self.path(n)),
+            false => self.leaf(&field.node.ty),
         };
-        let docs = docs(&field.node.attrs);
-        quote!(#(#docs)* #visibility #ident: #krate::Field<#of, #ty #stored>)
+        let stored = match (stored(field, form), &path) {
+            (Some(marker), _) => Some(quote!(, #krate::field::#marker)),
+            (None, Some(_)) => Some(quote!(, #krate::field::Plain)),
+            (None, None) => None,
+        };
+        let (docs, path) = (docs(&field.node.attrs), path.iter());
+        quote!(#(#docs)* #visibility #ident: #krate::Field<#of, #ty #stored #(, #path)*>)
+    }
+
+    /// The path of a field of this type that leads no further.
+    fn leaf(&self, ty: &Type) -> Option<TokenStream> {
+        let (krate, within) = (self.krate, &self.within);
+        let leaf = match guess::is_option(ty) {
+            true => quote!(OptionLeaf),
+            false => quote!(Leaf),
+        };
+        (!self.is_root).then(|| quote!(<#within as #krate::field::Path>::#leaf))
     }
 
     /// The path of the `n`th name.
@@ -181,9 +193,11 @@ pub(crate) fn indexes<Part>(
             let ident = field.ident;
             let inside = path
                 .iter()
-                .map(|step| quote_spanned!(step.span()=> .inside().#step));
+                .map(|step| quote_spanned!(step.span()=> .index_step().#step));
+            let last = path.last().map_or_else(|| ident.span(), Ident::span);
+            let name = quote_spanned!(last=> .index_name());
             // The compiler keeps the value of a constant, and not that of a call.
-            quote!(const { #whole::FIELDS.#ident #(#inside)*.name() })
+            quote!(const { #whole::FIELDS.#ident #(#inside)* #name })
         });
         let whole_field = whole_field.map(|name| quote!(#name));
         whole_field.into_iter().chain(nested).collect::<Vec<_>>()
