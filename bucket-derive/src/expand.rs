@@ -6,6 +6,7 @@ pub(crate) mod element;
 pub(crate) mod fields;
 pub(crate) mod fit;
 pub(crate) mod generics;
+pub(crate) mod indexes;
 pub(crate) mod limit;
 pub(crate) mod nested;
 pub(crate) mod outlier;

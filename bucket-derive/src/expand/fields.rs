@@ -178,34 +178,6 @@ pub(crate) fn all_names<'f, Part: 'f>(
     stored.map(name).collect()
 }
 
-/// The call that names the indexed fields in a spec, if there are any. `whole` is the struct as one of the
-/// trait that has `FIELDS`.
-pub(crate) fn indexes<Part>(
-    fields: &[Field<'_, Part>],
-    whole: &TokenStream,
-) -> Option<TokenStream> {
-    let marked = fields
-        .iter()
-        .filter(|field| field.attr.word("index").is_some());
-    let names = marked.flat_map(|field| {
-        let whole_field = name(field).filter(|_| field.attr.indexes.is_empty());
-        let nested = field.attr.indexes.iter().map(|path| {
-            let ident = field.ident;
-            let inside = path
-                .iter()
-                .map(|step| quote_spanned!(step.span()=> .index_step().#step));
-            let last = path.last().map_or_else(|| ident.span(), Ident::span);
-            let name = quote_spanned!(last=> .index_name());
-            // The compiler keeps the value of a constant, and not that of a call.
-            quote!(const { #whole::FIELDS.#ident #(#inside)* #name })
-        });
-        let whole_field = whole_field.map(|name| quote!(#name));
-        whole_field.into_iter().chain(nested).collect::<Vec<_>>()
-    });
-    let names = Vec::from_iter(names);
-    (!names.is_empty()).then(|| quote!(.indexes(&[#(#names),*])))
-}
-
 /// The stored name, if the field has one that a query can spell.
 pub(crate) fn name<'f, Part>(field: &'f Field<'_, Part>) -> Option<&'f str> {
     let name = field.serde.write.as_deref()?;

@@ -57,7 +57,7 @@ struct Writer<'m> {
 }
 
 /// The fields of a struct or of a variant, or the variants of an enum.
-struct Written {
+struct FieldsStruct {
     /// The struct with the typed fields, if there are any.
     definition: TokenStream,
     /// The type at the path `__P`.
@@ -65,10 +65,10 @@ struct Written {
 }
 
 impl Writer<'_> {
-    fn of_struct(&self, fields: &[Field<'_, ()>]) -> Written {
+    fn of_struct(&self, fields: &[Field<'_, ()>]) -> FieldsStruct {
         let krate = self.model.attr.krate();
         if named(fields).next().is_none() {
-            return Written {
+            return FieldsStruct {
                 definition: TokenStream::new(),
                 ty: quote!(#krate::field::NoFields<__T, __P>),
             };
@@ -77,7 +77,7 @@ impl Writer<'_> {
         let definition = self.definition(&ident, fields);
         let value = self.value(&ident, fields, &quote!(__P));
         let located = self.located(&ident, &value);
-        Written {
+        FieldsStruct {
             definition: quote!(#definition #located),
             ty: quote!(#ident<__T, __P>),
         }

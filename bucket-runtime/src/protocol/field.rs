@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use self::{
     list::{List, OneItem},
-    nested::{Fields, FieldsInside, Inlined, Located, NoFields, VariantFields},
+    nested::{Fields, FieldsAt, FieldsInside, Inlined, Located, NoFields, VariantFields},
     ordered::{Custom, Date, Ordered, Plain},
     path::{AnyItem, At, AtVariant, InOption, Names, Path, Presence, Root, Shape, Tag, Variants},
     value::Value,
@@ -178,6 +178,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     }
 
     /// Sets which values serde leaves out (`skip_serializing_if`).
+    #[doc(hidden)]
     #[must_use]
     pub const fn left_out_if(mut self, left_out: fn(&V) -> bool) -> Self {
         self.left_out = left_out;
@@ -185,6 +186,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     }
 
     /// Sets the variant of an enum that the field is inside of ([`Path::VARIANT`]).
+    #[doc(hidden)]
     #[must_use]
     pub const fn of_variant(mut self, variant: Option<&'static Tag>) -> Self {
         self.variant = variant;
@@ -193,12 +195,6 @@ impl<T, V, S, P> Field<T, V, S, P> {
 
     /// The stored name, as serde resolves it; of a nested field the whole path, such as `venue.city`.
     pub const fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// What an index over this field is over, for generated code.
-    #[doc(hidden)]
-    pub const fn index_name(&self) -> &'static str {
         self.name
     }
 

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::ext::IdentExt;
 
-use super::{Writer, Written, named};
+use super::{FieldsStruct, Writer, named};
 use crate::{
     check::names::not_a_field_name,
     expand::{fields::docs, type_name::type_name},
@@ -28,14 +28,14 @@ struct Member {
 }
 
 impl Writer<'_> {
-    pub(super) fn of_enum(&self, variants: &[Variant<'_>]) -> Written {
+    pub(super) fn of_enum(&self, variants: &[Variant<'_>]) -> FieldsStruct {
         let krate = self.model.attr.krate();
         let shape = self.shape();
         let variants = variants.iter();
         let variants = variants.filter_map(|variant| Some((variant, path_name(variant, shape)?)));
         let variants = Vec::from_iter(variants);
         if variants.is_empty() {
-            return Written {
+            return FieldsStruct {
                 definition: TokenStream::new(),
                 ty: quote!(#krate::field::NoFields<__T, __P>),
             };
@@ -59,7 +59,7 @@ impl Writer<'_> {
             quote!(#ident: #value)
         });
         let located = self.located(&ident, &quote!(#ident { #(#values),* }));
-        Written {
+        FieldsStruct {
             definition: quote! {
                 #(#structs)*
                 #visibility struct #ident #parameters {

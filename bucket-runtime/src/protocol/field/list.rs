@@ -21,9 +21,9 @@ impl<T, V, S, P> Field<T, V, S, P> {
     /// # struct Trade { customer: i64, tags: Vec<String> }
     /// let urgent: Filter<Trade> = Trade::FIELDS.tags.contains("urgent");
     /// ```
-    pub fn contains(self, item: impl Value<V::Item>) -> Filter<T>
+    pub fn contains<I>(self, item: impl Value<I>) -> Filter<T>
     where
-        V: OneItem,
+        V: OneItem<Item = I>,
     {
         let list = V::of(item.into_value());
         let item = match self.write.stored(&list) {
@@ -49,10 +49,9 @@ impl<T, V, P> Field<T, V, Plain, P> {
     /// # struct Trade { customer: i64, prices: Vec<f64> }
     /// let around_ten: Filter<Trade> = Trade::FIELDS.prices.any_item().between(9.5..10.5);
     /// ```
-    pub fn any_item(self) -> Field<T, V::Item, Plain, AnyItem>
+    pub fn any_item<I: Serialize>(self) -> Field<T, I, Plain, AnyItem>
     where
-        V: List,
-        V::Item: Serialize,
+        V: List<Item = I>,
     {
         let mut item = Field::new(self.name);
         item.variant = self.variant;
@@ -77,10 +76,9 @@ impl<T, V, P> Field<T, V, Plain, P> {
     /// let large = Fee::FIELDS.payee.eq("NYSE").and(Fee::FIELDS.cents.gt(500));
     /// let with_a_large_fee: Filter<Trade> = Trade::FIELDS.fees.any(large);
     /// ```
-    pub fn any(self, condition: Filter<V::Item>) -> Filter<T>
+    pub fn any<I: Fields>(self, condition: Filter<I>) -> Filter<T>
     where
-        V: List,
-        V::Item: Fields,
+        V: List<Item = I>,
     {
         self.is(doc! { "$elemMatch": condition.node.flat("") })
     }

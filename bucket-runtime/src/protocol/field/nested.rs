@@ -102,6 +102,22 @@ impl<V: FieldsInside + ?Sized> FieldsInside for Box<V> {
     type At<T: 'static, P: Path> = V::At<T, P>;
 }
 
+/// Its fields at the path `P` of a `T`, for the paths of indexes: one message, whichever part is missing.
+#[diagnostic::on_unimplemented(
+    message = "the fields inside `{Self}` are not known",
+    label = "`Fields` is not implemented for this type, or for what it is a list of",
+    note = "help: add `#[derive(bucket_runtime::Fields)]` to the struct or enum"
+)]
+pub trait FieldsAt<T, P> {
+    /// The fields.
+    type Fields: Located;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: 'static, P: Path, V: FieldsInside> FieldsAt<T, P> for V {
+    type Fields = V::At<T, P>;
+}
+
 /// A struct of fields, each with its whole path.
 pub trait Located: 'static {
     /// The fields.
@@ -143,14 +159,32 @@ impl<T: 'static, V: Fields, P: Path> Deref for Inlined<T, V, P> {
     }
 }
 
-impl<T: 'static, V: 'static, P: Path> Field<T, V, Plain, P> {
+impl<T: 'static, V, P> Field<T, V, Plain, P> {
     /// The fields inside. They can be named directly (`FIELDS.venue.city`), except in a `const`, which
     /// allows no `Deref`.
     pub const fn inside(&self) -> &'static V::At<T, P>
     where
         V: Fields,
+        P: Path,
     {
         V::At::<T, P>::FIELDS
+    }
+
+    /// The fields inside, for the paths of indexes in generated code.
+    #[doc(hidden)]
+    pub const fn index_step<F: Located>(&self) -> &'static F
+    where
+        V: FieldsAt<T, P, Fields = F>,
+    {
+        F::FIELDS
+    }
+}
+
+impl<T, V, S, P> Field<T, V, S, P> {
+    /// What an index over this field is over, for generated code.
+    #[doc(hidden)]
+    pub const fn index_name(&self) -> &'static str {
+        self.name
     }
 }
 
@@ -162,45 +196,32 @@ impl<T: 'static, V: Fields, P: Path> Deref for Field<T, V, Plain, P> {
     }
 }
 
-/// Steps of `index(…)`, for generated code: a constant allows no `Deref`.
-impl<T: 'static, V: 'static, P> Field<T, V, Plain, P> {
-    /// The fields inside.
-    #[doc(hidden)]
-    pub const fn index_step(&self) -> &'static V::At<T, P>
-    where
-        V: FieldsInside,
-        P: Path,
-    {
-        V::At::<T, P>::FIELDS
-    }
-}
-
 impl<T, F: VariantFields> Variant<T, F> {
-    /// The fields inside.
+    /// The fields inside, for the paths of indexes in generated code.
     #[doc(hidden)]
     pub const fn index_step(&self) -> &F {
         self.inside()
     }
 }
 
-impl<T: 'static, V: 'static, P: Path> Variant<T, Field<T, V, Plain, P>> {
-    /// The fields inside.
+impl<T, V, P> Variant<T, Field<T, V, Plain, P>> {
+    /// The fields inside, for the paths of indexes in generated code.
     #[doc(hidden)]
-    pub const fn index_step(&self) -> &'static V::At<T, P>
+    pub const fn index_step<F: Located>(&self) -> &'static F
     where
-        V: FieldsInside,
+        V: FieldsAt<T, P, Fields = F>,
     {
-        V::At::<T, P>::FIELDS
+        F::FIELDS
     }
 }
 
-impl<T: 'static, V: 'static, P: Path> Variant<T, Inlined<T, V, P>> {
-    /// The fields inside.
+impl<T, V, P> Variant<T, Inlined<T, V, P>> {
+    /// The fields inside, for the paths of indexes in generated code.
     #[doc(hidden)]
-    pub const fn index_step(&self) -> &'static V::At<T, P>
+    pub const fn index_step<F: Located>(&self) -> &'static F
     where
-        V: FieldsInside,
+        V: FieldsAt<T, P, Fields = F>,
     {
-        V::At::<T, P>::FIELDS
+        F::FIELDS
     }
 }

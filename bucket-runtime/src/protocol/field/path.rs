@@ -5,11 +5,6 @@ use mongodb::bson::Bson;
 use super::Of;
 
 /// Where a struct or an enum stands within a document.
-#[diagnostic::on_unimplemented(
-    message = "no fields inside of this one are known",
-    label = "its values are not stored as documents that have fields",
-    note = "help: name this field alone"
-)]
 pub trait Path: 'static {
     /// The names with dots between them; empty for the document itself.
     const PATH: &'static str;
@@ -38,6 +33,7 @@ pub trait Presence {
     fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<Self::Value<V>>;
 }
 
+#[diagnostic::do_not_recommend]
 impl Presence for () {
     type Value<V> = V;
 
@@ -68,6 +64,7 @@ impl<P: Path> Path for InOption<P> {
     type OptionLeaf = ();
 }
 
+#[diagnostic::do_not_recommend]
 impl<P> Presence for InOption<P> {
     type Value<V> = Option<V>;
 
@@ -98,6 +95,7 @@ impl<P: Path, F: Names + 'static, const N: usize> Path for At<P, F, N> {
     type OptionLeaf = P::OptionLeaf;
 }
 
+#[diagnostic::do_not_recommend]
 impl<P: Path, F: Names, const N: usize> Presence for At<P, F, N> {
     type Value<V> = <P::Leaf as Presence>::Value<V>;
 
@@ -142,6 +140,7 @@ impl<P: Path, F: Variants + 'static, const N: usize> Path for AtVariant<P, F, N>
     type OptionLeaf = ();
 }
 
+#[diagnostic::do_not_recommend]
 impl<P: Path, F: Variants, const N: usize> Presence for AtVariant<P, F, N> {
     type Value<V> = V;
 

@@ -26,7 +26,10 @@ pub trait List {
     label = "this condition is for arrays",
     note = "help: use `eq` or `is_in`; of a struct, name the field inside: `FIELDS.venue.city`"
 )]
-pub trait OneItem: List {
+pub trait OneItem {
+    /// The type of its items.
+    type Item;
+
     /// A list of this item alone, or of nothing else.
     fn of(item: Self::Item) -> Self;
 }
@@ -36,6 +39,8 @@ impl<V, const N: usize> List for [V; N] {
 }
 
 impl<V: Clone, const N: usize> OneItem for [V; N] {
+    type Item = V;
+
     fn of(item: V) -> Self {
         array::from_fn(|_| item.clone())
     }
@@ -54,6 +59,8 @@ impl<V> List for Box<[V]> {
 }
 
 impl<V> OneItem for Box<[V]> {
+    type Item = V;
+
     fn of(item: V) -> Self {
         [item].into()
     }
@@ -64,6 +71,8 @@ impl<L: List> List for Option<L> {
 }
 
 impl<L: OneItem> OneItem for Option<L> {
+    type Item = L::Item;
+
     fn of(item: L::Item) -> Self {
         Some(L::of(item))
     }
@@ -76,6 +85,8 @@ macro_rules! lists {
         }
 
         impl<V $(, $hasher)?> OneItem for $list<V $(, $hasher)?> $(where $($bound)+)? {
+            type Item = V;
+
             fn of(item: V) -> Self {
                 [item].into_iter().collect()
             }
