@@ -216,6 +216,11 @@ fn stored<Part>(field: &Field<'_, Part>, form: Form) -> Option<Ident> {
     }
 }
 
+/// Whether serde always writes the field, by its type alone.
+pub(crate) fn is_plain<Part>(field: &Field<'_, Part>) -> bool {
+    writer(field).is_none() && left_out_if(field).is_none()
+}
+
 /// The typed field of this name.
 pub(crate) fn value<Part>(
     krate: &Path,

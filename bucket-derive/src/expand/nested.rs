@@ -8,7 +8,7 @@ use quote::{ToTokens, quote};
 use crate::{
     expand::{
         bounds::of_left_out,
-        fields::{Form, Place, name, value},
+        fields::{Form, Place, is_plain, name, value},
         generics, own_dates,
         type_name::type_name,
     },
@@ -111,10 +111,12 @@ impl Writer<'_> {
         let place = self.place(&krate, ident, within);
         let values = named(fields).enumerate().map(|(n, (field, _))| {
             let (ident, path) = (field.ident, place.path(n));
-            let name = quote!(<#path as #krate::field::Path>::PATH);
-            let value = value(&krate, field, &name, Form::Serde);
-            let variant = quote!(<#within as #krate::field::Path>::VARIANT);
-            quote!(#ident: #krate::Field::of_variant(#value, #variant))
+            if is_plain(field) {
+                return quote!(#ident: #krate::Field::at::<#path>());
+            }
+            let at = quote!(<#path as #krate::field::Path>);
+            let value = value(&krate, field, &quote!(#at::PATH), Form::Serde);
+            quote!(#ident: #krate::Field::of_variant(#value, #at::VARIANT))
         });
         quote!(#ident { #(#values),* })
     }
@@ -132,7 +134,7 @@ impl Writer<'_> {
             krate,
             of: quote!(__T),
             within: within.clone(),
-            names: quote!(#names<(), #krate::field::Root>),
+            names: names.to_token_stream(),
             is_root: false,
         }
     }

@@ -44,7 +44,7 @@ impl Writer<'_> {
         let names = self.names(&ident, variants.iter().map(|(_, name)| *name));
         let stored = self.stored_as(&ident, shape);
         let members = variants.iter().enumerate().map(|(n, (variant, _))| {
-            let path = quote!(#krate::field::AtVariant<__P, #ident<(), #krate::field::Root>, #n>);
+            let path = quote!(#krate::field::AtVariant<__P, #ident, #n>);
             self.member(variant, shape, &path)
         });
         let members = Vec::from_iter(members);
@@ -104,9 +104,7 @@ impl Writer<'_> {
             }
             (Content::One(ty), Shape::External | Shape::Adjacent) => {
                 let ty = self.without_self(ty);
-                let at = quote!(<#path as #krate::field::Path>);
-                let field = quote!(#krate::Field::new(#at::PATH));
-                let field = quote!(#krate::Field::of_variant(#field, #at::VARIANT));
+                let field = quote!(#krate::Field::at::<#path>());
                 Member {
                     definition: None,
                     ty: quote!(#krate::Field<__T, #ty, #krate::field::Plain, #path>),

@@ -2,6 +2,8 @@
 
 use std::{marker::PhantomData, ops::Deref};
 
+use serde::Serialize;
+
 use super::{
     Field, Of, Plain, Variant,
     path::{InOption, Path, Root},
@@ -177,6 +179,14 @@ impl<T: 'static, V, P> Field<T, V, Plain, P> {
         V: FieldsAt<T, P, Fields = F>,
     {
         F::FIELDS
+    }
+}
+
+impl<T, V: Serialize, P> Field<T, V, Plain, P> {
+    /// The field at this path that serde stores, for generated code.
+    #[doc(hidden)]
+    pub const fn at<A: Path>() -> Self {
+        Self::new(A::PATH).of_variant(A::VARIANT)
     }
 }
 
