@@ -107,7 +107,7 @@ impl<V: FieldsInside + ?Sized> FieldsInside for Box<V> {
 /// Its fields at the path `P` of a `T`, for the paths of indexes: one message, whichever part is missing.
 #[diagnostic::on_unimplemented(
     message = "the fields inside `{Self}` are not known",
-    label = "`Fields` is not implemented for this type, or for what it is a list of",
+    label = "`Fields` is not implemented for this type or what it is a list of, or the field is stored by `with`",
     note = "help: add `#[derive(bucket_runtime::Fields)]` to the struct or enum"
 )]
 pub trait FieldsAt<T, P> {
@@ -171,15 +171,6 @@ impl<T: 'static, V, P> Field<T, V, Plain, P> {
     {
         V::At::<T, P>::FIELDS
     }
-
-    /// The fields inside, for the paths of indexes in generated code.
-    #[doc(hidden)]
-    pub const fn index_step<F: Located>(&self) -> &'static F
-    where
-        V: FieldsAt<T, P, Fields = F>,
-    {
-        F::FIELDS
-    }
 }
 
 impl<T, V: Serialize, P> Field<T, V, Plain, P> {
@@ -191,6 +182,15 @@ impl<T, V: Serialize, P> Field<T, V, Plain, P> {
 }
 
 impl<T, V, S, P> Field<T, V, S, P> {
+    /// The fields inside, for the paths of indexes in generated code.
+    #[doc(hidden)]
+    pub const fn index_step<F: Located>(&self) -> &'static F
+    where
+        V: FieldsAt<T, P, Fields = F>,
+    {
+        F::FIELDS
+    }
+
     /// What an index over this field is over, for generated code.
     #[doc(hidden)]
     pub const fn index_name(&self) -> &'static str {
