@@ -66,6 +66,8 @@ fixtures! {
         minimal
         names
         nested
+        nested_lists
+        nested_paths
         newtype_key
         numbered
         only_keys

@@ -2,6 +2,7 @@
 
 pub(crate) mod attr;
 pub(crate) mod id_format;
+pub(crate) mod ident;
 pub(crate) mod length;
 pub(crate) mod list;
 pub(crate) mod rename;

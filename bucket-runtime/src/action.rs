@@ -6,7 +6,7 @@ use std::future::IntoFuture;
 use futures_util::future::BoxFuture;
 
 use crate::{
-    Bucket, BucketPart, Buckets, Result, Windowed,
+    Bucket, BucketPart, Buckets, Result,
     bson::Bson,
     maintain::{
         archive::{export::ExportStream, import::Imported},
@@ -165,7 +165,7 @@ streams! {
     pages: 'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
     export: 'c ['c, T: Bucket] Export<'c, T> => ExportStream<'c>;
     watch: 'static [T: Bucket] Watch<T> => WatchStream<T>;
-    rollup_series: 'c ['c, T: Windowed] RollupSeries<'c, T> => RollupStream<'c, T>;
+    rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => RollupStream<'c, T>;
     rollup_groups: 'c ['c, T: Bucket, V: Send + 'static] RollupGroups<'c, T, V> => GroupStream<'c, T, V>;
     items: 'c ['c, T: Outlier] Values<'c, T> => ValueStream<'c, T::Item>;
     extras: 'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;

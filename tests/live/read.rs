@@ -7,6 +7,7 @@ pub(crate) mod flat_view;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod item_tokens;
 pub(crate) mod nested;
+pub(crate) mod nested_lists;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod paging;
 #[cfg(not(feature = "bson-3"))]

@@ -76,7 +76,7 @@ pub(super) fn check_indexes<Part>(
             continue;
         };
         if !field.attr.indexes.is_empty() && !guess::may_have_fields(&field.node.ty) {
-            let message = format_args!("`{}` is no struct with fields inside", field.name);
+            let message = format_args!("`{}` has no fields inside", field.name);
             errors.push(at, message, format_args!("#[{}({word})]", derive.attribute));
             continue;
         }

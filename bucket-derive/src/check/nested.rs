@@ -3,7 +3,12 @@
 use quote::ToTokens;
 use syn::{Data, Error};
 
-use super::{check_is_struct, serde::name};
+use super::{
+    check_is_struct,
+    names::not_a_field_name,
+    readback::{check_left_out, check_names, check_variant},
+    serde::name,
+};
 use crate::{
     errors::Errors,
     model::nested::{Content, Kind, Model},
@@ -22,6 +27,8 @@ pub(crate) fn check(model: &Model<'_>, mut errors: Errors) -> Result<(), Error> 
     }
     check_generics(model, &mut errors);
     check_serde(model, &mut errors);
+    check_tag(model, &mut errors);
+    check_readback(model, &mut errors);
     errors.finish(())
 }
 
@@ -48,6 +55,44 @@ fn check_serde(model: &Model<'_>, errors: &mut Errors) {
         };
         let message = format!("`Fields` knows no stored names beside `#[serde({name})]`");
         errors.push(&entry.tokens, message, help);
+    }
+}
+
+/// A condition on a variant looks at the tag, and conditions on its fields may look into the content.
+fn check_tag(model: &Model<'_>, errors: &mut Errors) {
+    let Kind::Enum(_) = &model.kind else {
+        return;
+    };
+    for (key, usage) in [
+        ("tag", "tag = \"kind\""),
+        ("content", "content = \"value\""),
+    ] {
+        let literal = model.serde.find(key).and_then(|entry| entry.string());
+        if let Some(literal) = literal
+            && let Some(wrong) = not_a_field_name(&literal.value())
+        {
+            let message = format!("the name of the {key} {wrong}, so no condition can spell it");
+            errors.push(&literal, message, usage);
+        }
+    }
+}
+
+/// A value that cannot be read back makes the whole item unreadable, and so its bucket.
+fn check_readback(model: &Model<'_>, errors: &mut Errors) {
+    let fields = match &model.kind {
+        Kind::Struct(fields) => Vec::from_iter(fields),
+        Kind::Enum(variants) => {
+            for variant in variants {
+                check_variant(variant, errors);
+            }
+            let written = variants.iter().filter(|variant| variant.is_written());
+            written.flat_map(|variant| variant.fields()).collect()
+        }
+        Kind::Union => Vec::new(),
+    };
+    for field in fields {
+        check_left_out(&model.serde, field, errors);
+        check_names(&model.serde, field, false, errors);
     }
 }
 

@@ -1,7 +1,12 @@
 //! Stored values must be readable. A value that serde leaves out, or writes under a name that it does
 //! not read, would make its whole document unreadable.
 
-use crate::{check::serde::name, errors::Errors, model::Field, parse::serde_attr::Container};
+use crate::{
+    check::serde::name,
+    errors::Errors,
+    model::{Field, nested::Variant},
+    parse::serde_attr::Container,
+};
 
 /// A value that is left out needs a default. Whether its type has one, as an `Option` does, only the
 /// compiler knows; the user's own function for reading is not called at all.
@@ -65,5 +70,34 @@ pub(super) fn check_names<Part>(
             }
         }
         Some(_) => {}
+    }
+}
+
+/// A variant under a name that is not read makes its item unreadable.
+pub(super) fn check_variant(variant: &Variant<'_>, errors: &mut Errors) {
+    let (serde, ident) = (&variant.serde, &variant.node.ident);
+    let Some(write) = serde
+        .write
+        .as_ref()
+        .filter(|write| !serde.read.contains(write))
+    else {
+        return;
+    };
+    match (serde.read.first(), serde.fields.find("skip_deserializing")) {
+        (Some(read), _) => {
+            let message = format!(
+                "`{ident}` is written as `{write}`, and not read under that name but as `{read}`"
+            );
+            let alias = format!("#[serde(alias = {write:?})]");
+            match serde.fields.find("rename") {
+                Some(rename) => errors.push(&rename.tokens, message, alias),
+                None => errors.push(ident, message, alias),
+            }
+        }
+        (None, entry) => errors.push(
+            entry.map(|entry| &entry.tokens),
+            format_args!("`{ident}` is written, and cannot be read"),
+            "write `skip`, or remove `skip_deserializing`",
+        ),
     }
 }

@@ -10,7 +10,7 @@ use crate::{
         bounds, element,
         fields::{self, Fields, Form},
         fit::Types,
-        generics, limit, own_dates, reading,
+        generics, indexes, limit, own_dates, reading,
         rollup::{self, Rollups},
         size::{self, Spec},
         writer::{self, Writer},
@@ -210,7 +210,7 @@ fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
     let time = model.time().map(|time| &time.serde.write);
     let time = time.map(|name| quote!(.time(#name)));
     let this = generics::self_type(model.input);
-    let indexes = fields::indexes(&model.fields, &quote!(<#this as #krate::Bucket>));
+    let indexes = indexes::indexes(&model.fields, &quote!(<#this as #krate::Bucket>));
     let unique = model
         .unique()
         .and_then(|unique| unique.serde.write.as_ref());

@@ -1,14 +1,12 @@
 //! The struct behind `FIELDS`: a typed field for each field that a stored document has by name.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{
-    Attribute, DeriveInput, ExprPath, Path, Type, Visibility, ext::IdentExt, spanned::Spanned,
-};
+use syn::{Attribute, DeriveInput, ExprPath, Path, Type, Visibility, spanned::Spanned};
 
 use crate::{
     check::names::not_a_field_name,
-    expand::{bounds, fit::Types, generics, reading, spans::located_at},
+    expand::{bounds, fit::Types, generics, reading, spans::located_at, type_name::type_name},
     model::{Field, guess},
     parse::{list::Entry, serde_attr::Container},
 };
@@ -53,7 +51,7 @@ pub(crate) fn fields<Part>(
             members,
         };
     }
-    let ident = format_ident!("__{}Fields", input.ident.unraw(), span = Span::call_site());
+    let ident = type_name(input, "Fields");
     let this = generics::self_type(input);
     let (parameters, arguments, _) = input.generics.split_for_impl();
     let clause = generics::where_clause(&generics::of_struct(input));
@@ -63,6 +61,7 @@ pub(crate) fn fields<Part>(
         of: this.clone(),
         within: quote!(#krate::field::Root),
         names: quote!(#ident #arguments),
+        is_root: true,
     };
     let definitions = named.iter().enumerate().map(|(n, (field, _))| {
         let ty = types.of(input, field);
@@ -121,6 +120,8 @@ pub(crate) struct Place<'t> {
     pub(crate) within: TokenStream,
     /// The type that has their names.
     pub(crate) names: TokenStream,
+    /// Whether that document is the item or the parent itself.
+    pub(crate) is_root: bool,
 }
 
 impl Place<'_> {
@@ -134,16 +135,27 @@ impl Place<'_> {
         n: usize,
     ) -> TokenStream {
         let (krate, of, ident) = (self.krate, &self.of, field.ident);
-        let stored = match (stored(field, form), has_path(field, form)) {
-            (Some(marker), _) => Some(quote!(, #krate::field::#marker)),
-            (None, true) => {
-                let at = self.path(n);
-                Some(quote!(, #krate::field::Plain, #at))
-            }
-            (None, false) => None,
+        let path = match has_path(field, form) {
+            true => Some(self.path(n)),
+            false => self.leaf(&field.node.ty),
         };
-        let docs = docs(&field.node.attrs);
-        quote!(#(#docs)* #visibility #ident: #krate::Field<#of, #ty #stored>)
+        let stored = match (stored(field, form), &path) {
+            (Some(marker), _) => Some(quote!(, #krate::field::#marker)),
+            (None, Some(_)) => Some(quote!(, #krate::field::Plain)),
+            (None, None) => None,
+        };
+        let (docs, path) = (docs(&field.node.attrs), path.iter());
+        quote!(#(#docs)* #visibility #ident: #krate::Field<#of, #ty #stored #(, #path)*>)
+    }
+
+    /// The path of a field of this type that leads no further.
+    fn leaf(&self, ty: &Type) -> Option<TokenStream> {
+        let (krate, within) = (self.krate, &self.within);
+        let leaf = match guess::is_option(ty) {
+            true => quote!(OptionLeaf),
+            false => quote!(Leaf),
+        };
+        (!self.is_root).then(|| quote!(<#within as #krate::field::Path>::#leaf))
     }
 
     /// The path of the `n`th name.
@@ -169,32 +181,6 @@ pub(crate) fn all_names<'f, Part: 'f>(
 ) -> Option<Vec<&'f str>> {
     let stored = fields.filter(|field| field.serde.write.is_some() || field.serde.has("flatten"));
     stored.map(name).collect()
-}
-
-/// The call that names the indexed fields in a spec, if there are any. `whole` is the struct as one of the
-/// trait that has `FIELDS`.
-pub(crate) fn indexes<Part>(
-    fields: &[Field<'_, Part>],
-    whole: &TokenStream,
-) -> Option<TokenStream> {
-    let marked = fields
-        .iter()
-        .filter(|field| field.attr.word("index").is_some());
-    let names = marked.flat_map(|field| {
-        let whole_field = name(field).filter(|_| field.attr.indexes.is_empty());
-        let nested = field.attr.indexes.iter().map(|path| {
-            let ident = field.ident;
-            let inside = path
-                .iter()
-                .map(|step| quote_spanned!(step.span()=> .inside().#step));
-            // The compiler keeps the value of a constant, and not that of a call.
-            quote!(const { #whole::FIELDS.#ident #(#inside)*.name() })
-        });
-        let whole_field = whole_field.map(|name| quote!(#name));
-        whole_field.into_iter().chain(nested).collect::<Vec<_>>()
-    });
-    let names = Vec::from_iter(names);
-    (!names.is_empty()).then(|| quote!(.indexes(&[#(#names),*])))
 }
 
 /// The stored name, if the field has one that a query can spell.
@@ -233,6 +219,11 @@ fn stored<Part>(field: &Field<'_, Part>, form: Form) -> Option<Ident> {
         (None, Form::Date) => Some(format_ident!("Date")),
         (None, Form::Key | Form::Serde) => None,
     }
+}
+
+/// Whether serde always writes the field, by its type alone.
+pub(crate) fn is_plain<Part>(field: &Field<'_, Part>) -> bool {
+    writer(field).is_none() && left_out_if(field).is_none()
 }
 
 /// The typed field of this name.

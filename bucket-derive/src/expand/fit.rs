@@ -96,6 +96,19 @@ pub(crate) struct Asked {
     pub(crate) at: Option<Span>,
 }
 
+impl Asked {
+    /// The expression that does not compile unless this type keeps the rule.
+    pub(crate) fn question(&self, krate: &Path, ty: &TokenStream) -> TokenStream {
+        let at = self.at.unwrap_or_else(|| last_span(ty));
+        let (krate, function) = (located_at(krate, at), Ident::new(self.rule.names().1, at));
+        let ty = match self.at {
+            Some(at) => located_at(ty, at),
+            None => ty.clone(),
+        };
+        quote_spanned!(at=> #krate::__private::fit::#function::<#ty>())
+    }
+}
+
 impl From<Rule> for Asked {
     fn from(rule: Rule) -> Self {
         Self { rule, at: None }
@@ -158,15 +171,7 @@ impl Types {
             false => Span::call_site(),
         };
         let alias = format_ident!("__{}", field.name, span = span);
-        let questions = asked.iter().map(|asked| {
-            let at = asked.at.unwrap_or_else(|| last_span(&field.node.ty));
-            let (krate, function) = (located_at(krate, at), Ident::new(asked.rule.names().1, at));
-            let ty = match asked.at {
-                Some(at) => located_at(&ty, at),
-                None => ty.clone(),
-            };
-            quote_spanned!(at=> #krate::__private::fit::#function::<#ty>())
-        });
+        let questions = asked.iter().map(|asked| asked.question(krate, &ty));
         self.definitions.push(quote! {
             type #alias = #krate::__private::Fit<#ty, { #(#questions)&* }>;
         });

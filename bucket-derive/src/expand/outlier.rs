@@ -10,7 +10,7 @@ use crate::{
         bounds,
         fields::{self, Fields, Form},
         fit::{Rule, Types},
-        generics, limit, own_dates, reading,
+        generics, indexes, limit, own_dates, reading,
         size::{self, Spec},
     },
     model::outlier::Model,
@@ -160,7 +160,7 @@ fn spec(checked: &Checked<'_>, types: &Types) -> Spec {
     let max_bytes = attr.max_bytes.as_ref().map(limit::value);
     let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
     let this = generics::self_type(checked.model.input);
-    let indexes = fields::indexes(&checked.model.fields, &quote!(<#this as #krate::Outlier>));
+    let indexes = indexes::indexes(&checked.model.fields, &quote!(<#this as #krate::Outlier>));
     let spec = quote! {
         #krate::OutlierSpec::new(
             #collection,

@@ -39,14 +39,14 @@ pub(crate) fn of_fields<'f, 'a: 'f, Part: 'f>(
 }
 
 /// A constant for each of these values of variants, which have no names of their own.
-pub(crate) fn of_values<'v>(
+pub(crate) fn of_values<'t>(
     input: &DeriveInput,
     krate: &Path,
-    values: impl Iterator<Item = (&'v str, &'v Type)>,
+    values: impl Iterator<Item = (String, &'t Type)>,
     ty: impl Fn(&Type) -> TokenStream,
 ) -> TokenStream {
     let asked = values.filter(|(_, written)| is_asked(input, written));
-    let refused = asked.map(|(name, written)| refused(krate, written, &ty(written), name, WITH));
+    let refused = asked.map(|(name, written)| refused(krate, written, &ty(written), &name, WITH));
     probing(krate, refused.collect())
 }
 

@@ -1,7 +1,7 @@
 //! The struct behind `Rollups`, with a field for each `sum`, `min` or `max` field of the struct.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
         fit::{Rule, Types},
         generics,
         spans::{last_span, located_at},
+        type_name::type_name,
     },
     model::{
         Field,
@@ -42,11 +43,7 @@ pub(crate) fn rollups(model: &Model<'_>, types: &Types) -> Rollups {
         };
     }
     let krate = model.attr.krate();
-    let ident = format_ident!(
-        "__{}Rollups",
-        model.input.ident.unraw(),
-        span = Span::call_site()
-    );
+    let ident = type_name(model.input, "Rollups");
     let visibility = &model.input.vis;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&predicates(model, types));

@@ -13,15 +13,10 @@ const KEYS: [&str; 15] = [
 ];
 
 /// Common types of values that are neither keys nor times, and have no fields.
-const VALUES: [&str; 7] = [
-    "f32",
-    "f64",
-    "char",
-    "Decimal128",
-    "Vec",
-    "Bson",
-    "Document",
-];
+const VALUES: [&str; 6] = ["f32", "f64", "char", "Decimal128", "Bson", "Document"];
+
+/// Lists, whose items may have fields.
+const LISTS: [&str; 5] = ["Vec", "VecDeque", "LinkedList", "BTreeSet", "HashSet"];
 
 /// The types of times that the runtime knows.
 const TIMES: [&str; 4] = ["DateTime", "OffsetDateTime", "UtcDateTime", "Timestamp"];
@@ -42,21 +37,36 @@ pub(crate) fn is_time<Part>(field: &Field<'_, Part>) -> bool {
     is_one_of(&field.node.ty, &TIMES)
 }
 
-/// Whether a value of this type may be stored as a document, so that conditions may name fields in it.
+/// Whether a value of this type may be stored as a document or as a list of documents, so that conditions or
+/// indexes may name fields in it.
 pub(crate) fn may_have_fields(ty: &Type) -> bool {
     match ty {
         Type::Group(group) => may_have_fields(&group.elem),
+        Type::Array(array) => may_have_fields(&array.elem),
+        Type::Slice(slice) => may_have_fields(&slice.elem),
         Type::Path(path) => {
             let Some(last) = path.path.segments.last() else {
                 return true;
             };
-            match inside("Option", last).or_else(|| inside("Box", last)) {
+            let mut around = ["Option", "Box"].iter().chain(&LISTS);
+            match around.find_map(|name| inside(name, last)) {
                 Some(ty) => may_have_fields(ty),
                 None => ![&KEYS[..], &TIMES, &VALUES]
                     .iter()
                     .any(|names| is_one_of(ty, names)),
             }
         }
+        _ => false,
+    }
+}
+
+/// Whether the type is an `Option`, maybe in a `Box`.
+pub(crate) fn is_option(ty: &Type) -> bool {
+    match ty {
+        Type::Group(group) => is_option(&group.elem),
+        Type::Path(path) => path.path.segments.last().is_some_and(|last| {
+            last.ident == "Option" || inside("Box", last).is_some_and(is_option)
+        }),
         _ => false,
     }
 }
@@ -73,7 +83,9 @@ pub(crate) fn may_be_own_date(ty: &Type) -> bool {
                 Some(ty) => may_be_own_date(ty),
                 // The driver's has no parameters, and chrono's has one.
                 None if last.ident == "DateTime" => !last.arguments.is_none(),
-                None => !is_one_of(ty, &KEYS) && !is_one_of(ty, &VALUES),
+                None => ![&KEYS[..], &VALUES, &LISTS]
+                    .iter()
+                    .any(|names| is_one_of(ty, names)),
             }
         }
         _ => false,

@@ -2,13 +2,14 @@
 
 use proc_macro2::{Ident, Span};
 use quote::format_ident;
-use syn::{Attribute, Data, DeriveInput, Fields, Type, ext::IdentExt};
+use syn::{Data, DeriveInput, Fields, Type, Variant as Node, ext::IdentExt};
 
 use super::{Field, fields, named};
 use crate::{
     errors::Errors,
     parse::{
-        attr::{FIELDS, FieldsAttr},
+        attr::{FIELDS, FieldsAttr, check_no_attribute},
+        ident::field_ident,
         rename, serde_attr,
     },
 };
@@ -24,19 +25,16 @@ pub(crate) struct Model<'a> {
 pub(crate) enum Kind<'a> {
     /// Empty unless the struct's fields have names.
     Struct(Vec<Field<'a, ()>>),
-    /// Without the variants that serde does not write.
     Enum(Vec<Variant<'a>>),
     Union,
 }
 
 /// A variant of an enum.
 pub(crate) struct Variant<'a> {
+    pub(crate) node: &'a Node,
     /// The name in Rust as that of a field: `over_the_counter`.
     pub(crate) ident: Ident,
-    /// The name that serde writes.
-    pub(crate) name: String,
-    /// The attributes, for their docs.
-    pub(crate) attrs: &'a [Attribute],
+    pub(crate) serde: serde_attr::Variant,
     pub(crate) content: Content<'a>,
 }
 
@@ -45,25 +43,30 @@ pub(crate) enum Content<'a> {
     Named(Vec<Field<'a, ()>>),
     /// One value without a name.
     One(&'a Type),
-    /// Several values without names, or one that a function of the user's writes.
-    Several,
+    /// Several values without names, or whatever a function writes.
+    Unknown,
     Nothing,
 }
 
 impl<'a> Variant<'a> {
+    /// Whether serde writes its values.
+    pub(crate) fn is_written(&self) -> bool {
+        self.serde.write.is_some() || self.serde.fields.has("untagged")
+    }
+
     /// The fields with names.
     pub(crate) fn fields(&self) -> &[Field<'a, ()>] {
         match &self.content {
             Content::Named(fields) => fields,
-            Content::One(_) | Content::Several | Content::Nothing => &[],
+            Content::One(_) | Content::Unknown | Content::Nothing => &[],
         }
     }
 
     /// The variant's name, and the type of its one value without a name.
-    pub(crate) fn value(&self) -> Option<(&str, &'a Type)> {
+    pub(crate) fn value(&self) -> Option<(String, &'a Type)> {
         match self.content {
-            Content::One(ty) => Some((&self.name, ty)),
-            Content::Named(_) | Content::Several | Content::Nothing => None,
+            Content::One(ty) => Some((self.node.ident.unraw().to_string(), ty)),
+            Content::Named(_) | Content::Unknown | Content::Nothing => None,
         }
     }
 }
@@ -76,8 +79,8 @@ impl<'a> Model<'a> {
             Data::Struct(_) => Kind::Struct(fields(input, &FIELDS, &serde, errors, |_, _| ())),
             Data::Enum(data) => {
                 let variants = data.variants.iter();
-                let variants = variants.filter_map(|node| variant(node, &serde, errors));
-                Kind::Enum(variants.collect())
+                let variants = variants.map(|node| variant(node, &serde, errors));
+                Kind::Enum(with_distinct_names(variants.collect()))
             }
             Data::Union(_) => Kind::Union,
         };
@@ -90,51 +93,65 @@ impl<'a> Model<'a> {
     }
 }
 
-fn variant<'a>(
-    node: &'a syn::Variant,
-    of: &serde_attr::Container,
-    errors: &mut Errors,
-) -> Option<Variant<'a>> {
+fn variant<'a>(node: &'a Node, of: &serde_attr::Container, errors: &mut Errors) -> Variant<'a> {
+    check_no_attribute(&node.attrs, &FIELDS, "the enum", errors);
     let text = node.ident.unraw().to_string();
     let serde = serde_attr::Variant::read(&node.attrs, &text, of);
     let content = match &node.fields {
-        Fields::Named(_) => Content::Named(named(
-            &node.fields,
-            &FIELDS,
-            &serde.fields,
-            errors,
-            |_, _| (),
-        )),
-        Fields::Unnamed(fields) => match fields.unnamed.first() {
-            Some(one) if fields.unnamed.len() == 1 => {
-                let of_one = serde_attr::Variant::read(&one.attrs, "", &serde.fields);
-                match serde.has_own_format || of_one.has_own_format {
-                    true => Content::Several,
-                    false => Content::One(&one.ty),
-                }
+        Fields::Named(_) => {
+            let fields = named(&node.fields, &FIELDS, &serde.fields, errors, |_, _| ());
+            match serde.has_own_format {
+                true => Content::Unknown,
+                false => Content::Named(fields),
             }
-            Some(_) => Content::Several,
-            None => Content::Nothing,
-        },
+        }
+        Fields::Unnamed(fields) => {
+            for field in &fields.unnamed {
+                check_no_attribute(&field.attrs, &FIELDS, "the enum", errors);
+            }
+            match fields.unnamed.first() {
+                Some(one) if fields.unnamed.len() == 1 && !serde.has_own_format => one_value(one),
+                Some(_) => Content::Unknown,
+                None => Content::Nothing,
+            }
+        }
         Fields::Unit => Content::Nothing,
     };
-    Some(Variant {
+    Variant {
+        node,
         ident: as_field(&text, node.ident.span()),
-        name: serde.name?,
-        attrs: &node.attrs,
+        serde,
         content,
-    })
+    }
 }
 
-/// `OverTheCounter` as `over_the_counter`.
+fn one_value(field: &syn::Field) -> Content<'_> {
+    let serde = serde_attr::Container::read(&field.attrs);
+    let is_any = |words: &[&str]| words.iter().any(|word| serde.has(word));
+    if is_any(&["skip", "skip_serializing"]) {
+        Content::Nothing
+    } else if is_any(&["with", "serialize_with"]) {
+        Content::Unknown
+    } else {
+        Content::One(&field.ty)
+    }
+}
+
+/// Where two variants would have one name, both keep their own: `AB` and `A_b` are `a_b` as fields.
+fn with_distinct_names(mut variants: Vec<Variant<'_>>) -> Vec<Variant<'_>> {
+    let names = Vec::from_iter(variants.iter().map(|variant| variant.ident.clone()));
+    for variant in &mut variants {
+        let node = &variant.node.ident;
+        if names.iter().filter(|name| **name == variant.ident).count() > 1 {
+            let own = field_ident(&node.unraw().to_string(), node.span());
+            variant.ident = own.unwrap_or_else(|| node.clone());
+        }
+    }
+    variants
+}
+
+/// `OverTheCounter` as `over_the_counter`. A variant can have the name of a keyword: `Loop`.
 fn as_field(variant: &str, span: Span) -> Ident {
     let name = rename::snake(variant);
-    // A variant can have the name of a keyword: `Loop`.
-    match syn::parse_str::<Ident>(&name) {
-        Ok(_) => Ident::new(&name, span),
-        Err(_) if ["self", "super", "crate", "_"].contains(&name.as_str()) => {
-            format_ident!("{name}_", span = span)
-        }
-        Err(_) => Ident::new_raw(&name, span),
-    }
+    field_ident(&name, span).unwrap_or_else(|| format_ident!("{name}_", span = span))
 }

@@ -14,7 +14,7 @@ use syn::{Attribute, Meta, Path};
 
 pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
-    field::FieldAttr,
+    field::{FieldAttr, check_no_attribute},
     limit::Limit,
     nested::{FIELDS, FieldsAttr},
     outlier::{OUTLIER, OutlierAttr},

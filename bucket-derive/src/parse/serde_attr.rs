@@ -57,8 +57,10 @@ impl Container {
 
 /// The attributes of a variant.
 pub(crate) struct Variant {
-    /// The name that it is written under, unless serde does not write it.
-    pub(crate) name: Option<String>,
+    /// The name that it is written under, unless serde writes no name, or not the variant.
+    pub(crate) write: Option<String>,
+    /// The names that it is read from; the first one is the main one.
+    pub(crate) read: Vec<String>,
     /// What holds for its fields.
     pub(crate) fields: Container,
     /// Whether the user's own functions write its content.
@@ -69,22 +71,29 @@ impl Variant {
     pub(crate) fn read(attrs: &[Attribute], name: &str, of: &Container) -> Self {
         let mut fields = Container::read(attrs);
         if !fields.has("rename_all") {
-            let (write, _) = names(&of.entries, "rename_all_fields");
-            let rule = write.and_then(|name| Rule::named(&name.value()));
-            fields.write = rule.unwrap_or(Rule::Unchanged);
+            let (write, read) = names(&of.entries, "rename_all_fields");
+            let rule = |name: Option<LitStr>| Rule::named(&name?.value());
+            fields.write = rule(write).unwrap_or(Rule::Unchanged);
+            fields.read = rule(read).unwrap_or(Rule::Unchanged);
         }
-        let (write, _) = names(&fields.entries, "rename");
-        let is_written = !fields.has("skip") && !fields.has("skip_serializing");
-        let of_enum = || {
-            let (write, _) = names(&of.entries, "rename_all");
-            write.map_or_else(
-                || name.to_owned(),
-                |rule| rename::variant(&rule.value(), name),
-            )
+        let of_enum = |rule: Option<LitStr>| match rule {
+            Some(rule) => rename::variant(&rule.value(), name),
+            None => name.to_owned(),
         };
+        let (write, read) = names(&fields.entries, "rename");
+        let (write_all, read_all) = names(&of.entries, "rename_all");
+        let write = write.map_or_else(|| of_enum(write_all), |name| name.value());
+        let mut all_read = vec![read.map_or_else(|| of_enum(read_all), |name| name.value())];
+        all_read.extend(aliases(&fields.entries).map(|name| name.value()));
+        let is_any = |words: &[&str]| words.iter().any(|word| fields.has(word));
+        if is_any(&["skip", "skip_deserializing", "untagged"]) {
+            all_read.clear();
+        }
+        let is_written = !is_any(&["skip", "skip_serializing", "untagged"]);
         Self {
-            name: is_written.then(|| write.map_or_else(of_enum, |name| name.value())),
-            has_own_format: fields.has("with") || fields.has("serialize_with"),
+            write: is_written.then_some(write),
+            read: all_read,
+            has_own_format: is_any(&["with", "serialize_with"]),
             fields,
         }
     }

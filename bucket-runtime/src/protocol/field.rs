@@ -3,6 +3,7 @@
 mod list;
 mod nested;
 mod ordered;
+mod path;
 mod reading;
 mod value;
 mod variant;
@@ -14,9 +15,11 @@ use serde::Serialize;
 
 pub(crate) use self::reading::{FieldReading, ReadForm};
 pub use self::{
-    nested::{At, Fields, Inlined, Located, Names, Path, Root, Shape, Tag},
+    list::{List, OneItem},
+    nested::{Fields, FieldsAt, FieldsInside, Inlined, Located, NoFields, VariantFields},
     ordered::{Custom, Date, Ordered, Plain},
-    value::{List, Value},
+    path::{AnyItem, At, AtVariant, InOption, Names, Path, Presence, Root, Shape, Tag, Variants},
+    value::Value,
     variant::Variant,
 };
 use crate::{
@@ -75,8 +78,8 @@ pub struct Field<T, V, S = Plain, P = ()> {
     id_text: Option<fn(&V) -> String>,
     /// The variant that the field is inside of.
     variant: Option<&'static Tag>,
-    /// Whether the value is one of the items of an array.
-    is_any_item: bool,
+    /// In how many arrays, one inside the other, the value is any item.
+    arrays: usize,
     of: Of<(T, S, P)>,
 }
 
@@ -138,7 +141,7 @@ impl<T, V: KeyField> Field<T, V> {
     }
 }
 
-impl<T, V: TimeField> Field<T, V, Date> {
+impl<T, V: TimeField, P> Field<T, V, Date, P> {
     /// A field that [`bson_date`] stores under this name.
     pub const fn date(name: &'static str) -> Self {
         let mut field = Self::with(name, |value, serializer| {
@@ -172,7 +175,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
             is_date: false,
             id_text: None,
             variant: None,
-            is_any_item: false,
+            arrays: 0,
             of: PhantomData,
         }
     }
@@ -260,10 +263,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     }
 
     fn leaf(&self, test: Document) -> Leaf {
-        let test = match self.is_any_item {
-            true => doc! { "$elemMatch": test },
-            false => test,
-        };
+        let test = (0..self.arrays).fold(test, |test, _| doc! { "$elemMatch": test });
         Leaf {
             name: self.name,
             is_key: self.id_text.is_some(),

@@ -12,7 +12,10 @@ use syn::{
 use super::{Derive, Limit, Spanned};
 use crate::{
     errors::{Errors, did_you_mean},
-    parse::list::{self, Entry, Value},
+    parse::{
+        ident::field_ident,
+        list::{self, Entry, Value},
+    },
 };
 
 /// The attribute of a derive on a field.
@@ -31,13 +34,12 @@ pub(crate) struct FieldAttr {
 impl FieldAttr {
     pub(crate) fn parse(field: &syn::Field, derive: &Derive, errors: &mut Errors) -> Self {
         let mut parsed = Self::default();
+        if derive.words.is_empty() {
+            check_no_attribute(&field.attrs, derive, "the struct", errors);
+            return parsed;
+        }
         let own = |attr: &&Attribute| attr.path().is_ident(derive.attribute);
         for attr in field.attrs.iter().filter(own) {
-            if derive.words.is_empty() {
-                let message = format!("`{}` belongs to the struct", derive.attribute);
-                errors.push(attr, message, "remove it: fields are read by their names");
-                continue;
-            }
             let entries = list::of_attributes(std::slice::from_ref(attr), derive.attribute);
             // `#[outlier]`, `#[outlier()]` and `#[outlier = …]` mark nothing.
             if entries.is_empty() {
@@ -123,12 +125,13 @@ impl FieldAttr {
             errors.push(key, "`index()` names no field", help);
         }
         for path in paths {
-            let names = Punctuated::<Ident, Token![.]>::parse_separated_nonempty_with;
-            let names = (|input: ParseStream<'_>| names(input, Ident::parse_any))
-                .parse2(path.tokens.clone());
-            match names {
-                Ok(names) => self.indexes.push(names.into_iter().collect()),
-                Err(_) => {
+            match field_path(path) {
+                Some(names) if self.indexes.contains(&names) => {
+                    let message = format!("`{}` is given twice", joined(&names));
+                    errors.push(&path.tokens, message, "remove it");
+                }
+                Some(names) => self.indexes.push(names),
+                None => {
                     self.unreadable = true;
                     errors.push(&path.tokens, "expected the name of a field", help);
                 }
@@ -167,6 +170,35 @@ impl FieldAttr {
             usage,
         });
         self.limits.push((name, limit));
+    }
+}
+
+/// `dealer.home_city`, with the identifiers of fields.
+fn field_path(path: &Entry) -> Option<Vec<Ident>> {
+    let names = Punctuated::<Ident, Token![.]>::parse_separated_nonempty_with;
+    let names = (|input: ParseStream<'_>| names(input, Ident::parse_any))
+        .parse2(path.tokens.clone())
+        .ok()?;
+    let field = |name: Ident| field_ident(&name.unraw().to_string(), name.span());
+    names.into_iter().map(field).collect()
+}
+
+fn joined(names: &[Ident]) -> String {
+    let names = names.iter().map(|name| name.unraw().to_string());
+    Vec::from_iter(names).join(".")
+}
+
+/// Reports attributes of this derive where none can stand; `owner` is what may have one.
+pub(crate) fn check_no_attribute(
+    attrs: &[Attribute],
+    derive: &Derive,
+    owner: &str,
+    errors: &mut Errors,
+) {
+    let own = |attr: &&Attribute| attr.path().is_ident(derive.attribute);
+    for attr in attrs.iter().filter(own) {
+        let message = format!("`{}` belongs to {owner}", derive.attribute);
+        errors.push(attr, message, "remove it: fields are read by their names");
     }
 }
 

@@ -3,8 +3,12 @@
 use mongodb::bson::{Bson, doc};
 use serde::Serialize;
 
-use super::{Field, Fields, List, Plain, Value};
+use super::{AnyItem, Field, Fields, Plain, Value};
 use crate::protocol::filter::Filter;
+
+mod types;
+
+pub use self::types::{List, OneItem};
 
 /// Conditions on the items of an array.
 impl<T, V, S, P> Field<T, V, S, P> {
@@ -17,13 +21,13 @@ impl<T, V, S, P> Field<T, V, S, P> {
     /// # struct Trade { customer: i64, tags: Vec<String> }
     /// let urgent: Filter<Trade> = Trade::FIELDS.tags.contains("urgent");
     /// ```
-    pub fn contains(self, item: impl Value<V::Item>) -> Filter<T>
+    pub fn contains<I>(self, item: impl Value<I>) -> Filter<T>
     where
-        V: List,
+        V: OneItem<Item = I>,
     {
         let list = V::of(item.into_value());
         let item = match self.write.stored(&list) {
-            Some(Bson::Array(mut items)) if items.len() == 1 => items.pop(),
+            Some(Bson::Array(mut items)) => items.pop(),
             _ => None,
         };
         match item {
@@ -34,7 +38,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
 }
 
 /// Conditions on the items of an array that serde stores.
-impl<T, V: List, P> Field<T, V, Plain, P> {
+impl<T, V, P> Field<T, V, Plain, P> {
     /// Any one of the array's items, for a condition on it. `ne` and `!` say that no item equals the
     /// value, or satisfies the condition.
     ///
@@ -45,13 +49,13 @@ impl<T, V: List, P> Field<T, V, Plain, P> {
     /// # struct Trade { customer: i64, prices: Vec<f64> }
     /// let around_ten: Filter<Trade> = Trade::FIELDS.prices.any_item().between(9.5..10.5);
     /// ```
-    pub fn any_item(self) -> Field<T, V::Item>
+    pub fn any_item<I: Serialize>(self) -> Field<T, I, Plain, AnyItem>
     where
-        V::Item: Serialize,
+        V: List<Item = I>,
     {
         let mut item = Field::new(self.name);
         item.variant = self.variant;
-        item.is_any_item = true;
+        item.arrays = self.arrays + 1;
         item
     }
 
@@ -72,9 +76,9 @@ impl<T, V: List, P> Field<T, V, Plain, P> {
     /// let large = Fee::FIELDS.payee.eq("NYSE").and(Fee::FIELDS.cents.gt(500));
     /// let with_a_large_fee: Filter<Trade> = Trade::FIELDS.fees.any(large);
     /// ```
-    pub fn any(self, condition: Filter<V::Item>) -> Filter<T>
+    pub fn any<I: Fields>(self, condition: Filter<I>) -> Filter<T>
     where
-        V::Item: Fields,
+        V: List<Item = I>,
     {
         self.is(doc! { "$elemMatch": condition.node.flat("") })
     }

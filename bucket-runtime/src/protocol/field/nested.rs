@@ -2,7 +2,12 @@
 
 use std::{marker::PhantomData, ops::Deref};
 
-use super::{Field, Of, Plain};
+use serde::Serialize;
+
+use super::{
+    Field, Of, Plain, Variant,
+    path::{InOption, Path, Root},
+};
 
 /// A struct or an enum inside of items or parents. Derive it, and conditions can name its fields.
 ///
@@ -57,10 +62,12 @@ use super::{Field, Of, Plain};
 /// ```
 ///
 /// The names are those that serde writes: `rename`, `rename_all`, `rename_all_fields`, `tag` and `content`
-/// are followed at each level. The fields of `Option<V>` and `Box<V>` are those of `V`. Not named are: a
-/// field that is flattened, or stored by a function of its own (`with`); a unit variant of an enum without
-/// a `tag`, which is stored as text (compare the whole value with `eq`); and what is inside a variant with
-/// several unnamed fields.
+/// are followed at each level. The fields of `Option<V>` and `Box<V>` are those of `V`. A variant is named as
+/// a field would be (`over_the_counter`); where two variants would have one name, both keep their own.
+///
+/// Not named are: a field that is flattened, or stored by a function of its own (`with`); a unit variant of an
+/// enum without a `tag`, which is stored as text (compare the whole value with `eq`); a variant that is
+/// `untagged`, or whose name no path can spell; and what is inside a variant with several unnamed fields.
 ///
 /// A struct or enum with type parameters cannot derive it.
 #[diagnostic::on_unimplemented(
@@ -68,20 +75,49 @@ use super::{Field, Of, Plain};
     label = "`Fields` is not implemented for this type",
     note = "help: add `#[derive(bucket_runtime::Fields)]` to the struct or enum"
 )]
-pub trait Fields: Sized + 'static {
-    /// Its fields where it stands at the path `P` of a `T`.
-    type At<T: 'static, P: Path>: Located;
-
+pub trait Fields: FieldsInside + Sized {
     /// Its fields where it stands alone, for [`Field::any`].
     const FIELDS: &'static Self::At<Self, Root> = <Self::At<Self, Root> as Located>::FIELDS;
 }
 
-impl<V: Fields> Fields for Option<V> {
+impl<V: Fields> Fields for Option<V> {}
+
+impl<V: Fields> Fields for Box<V> {}
+
+/// A value with fields inside: one that has [`Fields`], or a list of such values, whose fields an index can
+/// name.
+#[diagnostic::on_unimplemented(
+    message = "the fields inside `{Self}` are not known",
+    label = "`Fields` is not implemented for this type",
+    note = "help: add `#[derive(bucket_runtime::Fields)]` to the struct or enum"
+)]
+pub trait FieldsInside: 'static {
+    /// Its fields where it stands at the path `P` of a `T`.
+    type At<T: 'static, P: Path>: Located;
+}
+
+impl<V: FieldsInside> FieldsInside for Option<V> {
+    type At<T: 'static, P: Path> = V::At<T, InOption<P>>;
+}
+
+impl<V: FieldsInside + ?Sized> FieldsInside for Box<V> {
     type At<T: 'static, P: Path> = V::At<T, P>;
 }
 
-impl<V: Fields> Fields for Box<V> {
-    type At<T: 'static, P: Path> = V::At<T, P>;
+/// Its fields at the path `P` of a `T`, for the paths of indexes: one message, whichever part is missing.
+#[diagnostic::on_unimplemented(
+    message = "the fields inside `{Self}` are not known",
+    label = "`Fields` is not implemented for this type or what it is a list of, or the field is stored by `with`",
+    note = "help: add `#[derive(bucket_runtime::Fields)]` to the struct or enum"
+)]
+pub trait FieldsAt<T, P> {
+    /// The fields.
+    type Fields: Located;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: 'static, P: Path, V: FieldsInside> FieldsAt<T, P> for V {
+    type Fields = V::At<T, P>;
 }
 
 /// A struct of fields, each with its whole path.
@@ -90,150 +126,22 @@ pub trait Located: 'static {
     const FIELDS: &'static Self;
 }
 
-/// Where a struct or an enum stands within a document.
-pub trait Path: 'static {
-    /// The names with dots between them; empty for the document itself.
-    const PATH: &'static str;
+/// No fields at all, at the path `P` of a `T`.
+pub struct NoFields<T, P>(Of<(T, P)>);
 
-    /// The variant that this is inside of.
-    const VARIANT: Option<&'static Tag>;
+impl<T, P> NoFields<T, P> {
+    /// The only value.
+    pub const NONE: Self = Self(PhantomData);
 }
 
-/// The document itself.
-#[derive(Debug)]
-pub enum Root {}
-
-impl Path for Root {
-    const PATH: &'static str = "";
-    const VARIANT: Option<&'static Tag> = None;
+impl<T: 'static, P: 'static> Located for NoFields<T, P> {
+    const FIELDS: &'static Self = &Self::NONE;
 }
 
-/// The `N`th of the names of `F`, below the path `P`.
-#[derive(Debug)]
-pub struct At<P, F, const N: usize>(Of<(P, F)>);
+/// The fields of a variant, in a struct of their own.
+pub trait VariantFields {}
 
-/// The names of a struct's fields or of an enum's variants.
-pub trait Names {
-    /// The names, as serde writes them.
-    const NAMES: &'static [&'static str];
-
-    /// What has these names.
-    const SHAPE: Shape = Shape::Struct;
-}
-
-/// How serde stores a type with several names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// The names are those of fields.
-    Struct,
-    /// An enum: each variant is a field with the variant's name.
-    External,
-    /// `#[serde(tag = "…")]`: the variant's fields stand beside the tag.
-    Internal {
-        /// The name of the tag.
-        tag: &'static str,
-    },
-    /// `#[serde(tag = "…", content = "…")]`: the variant's fields are below the content.
-    Adjacent {
-        /// The name of the tag.
-        tag: &'static str,
-        /// The name of the content.
-        content: &'static str,
-    },
-}
-
-/// What a document must satisfy to hold a variant of an enum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tag {
-    /// The field to look at.
-    pub(super) path: &'static str,
-    /// Its value; without one, the field has to exist.
-    pub(super) value: Option<&'static str>,
-    /// The variant that this one is inside of.
-    pub(super) outer: Option<&'static Self>,
-}
-
-impl<P: Path, F: Names, const N: usize> At<P, F, N> {
-    const NAME: &'static str = F::NAMES[N];
-
-    /// The last name in the path, if there is one more than in `P`.
-    const STEP: &'static str = match F::SHAPE {
-        Shape::Struct | Shape::External => Self::NAME,
-        Shape::Internal { .. } => "",
-        Shape::Adjacent { content, .. } => content,
-    };
-
-    const TEXT: &'static Text = &joined(P::PATH, Self::STEP);
-
-    const TAG_TEXT: &'static Text = match F::SHAPE {
-        Shape::Internal { tag } | Shape::Adjacent { tag, .. } => &joined(P::PATH, tag),
-        Shape::Struct | Shape::External => Self::TEXT,
-    };
-
-    const TAG: &'static Tag = &Tag {
-        path: Self::TAG_TEXT.as_str(),
-        value: match F::SHAPE {
-            Shape::Internal { .. } | Shape::Adjacent { .. } => Some(Self::NAME),
-            Shape::Struct | Shape::External => None,
-        },
-        outer: P::VARIANT,
-    };
-}
-
-impl<P: Path, F: Names + 'static, const N: usize> Path for At<P, F, N> {
-    const PATH: &'static str = Self::TEXT.as_str();
-    const VARIANT: Option<&'static Tag> = match F::SHAPE {
-        Shape::Struct => P::VARIANT,
-        _ => Some(Self::TAG),
-    };
-}
-
-/// The most bytes that a path can have.
-const MAX_PATH: usize = 512;
-
-/// A text that the compiler puts together.
-struct Text {
-    bytes: [u8; MAX_PATH],
-    len: usize,
-}
-
-impl Text {
-    const fn as_str(&self) -> &str {
-        match str::from_utf8(self.bytes.split_at(self.len).0) {
-            Ok(text) => text,
-            Err(_) => panic!("two texts make a text"),
-        }
-    }
-
-    const fn push(mut self, text: &str) -> Self {
-        let text = text.as_bytes();
-        assert!(
-            self.len + text.len() <= MAX_PATH,
-            "the names of nested fields are too long: 512 bytes at most"
-        );
-        let mut at = 0;
-        while at < text.len() {
-            self.bytes[self.len] = text[at];
-            self.len += 1;
-            at += 1;
-        }
-        self
-    }
-}
-
-/// The two with a dot between them, unless one is empty.
-const fn joined(outer: &str, name: &str) -> Text {
-    let dot = if outer.is_empty() || name.is_empty() {
-        ""
-    } else {
-        "."
-    };
-    let empty = Text {
-        bytes: [0; MAX_PATH],
-        len: 0,
-    };
-    empty.push(outer).push(dot).push(name)
-}
+impl<T, P> VariantFields for NoFields<T, P> {}
 
 /// The fields of a value that is stored among those of the struct or variant around it.
 pub struct Inlined<T, V, P>(Of<(T, V, P)>);
@@ -253,11 +161,40 @@ impl<T: 'static, V: Fields, P: Path> Deref for Inlined<T, V, P> {
     }
 }
 
-impl<T: 'static, V: Fields, P: Path> Field<T, V, Plain, P> {
+impl<T: 'static, V, P> Field<T, V, Plain, P> {
     /// The fields inside. They can be named directly (`FIELDS.venue.city`), except in a `const`, which
     /// allows no `Deref`.
-    pub const fn inside(&self) -> &'static V::At<T, P> {
+    pub const fn inside(&self) -> &'static V::At<T, P>
+    where
+        V: Fields,
+        P: Path,
+    {
         V::At::<T, P>::FIELDS
+    }
+}
+
+impl<T, V: Serialize, P> Field<T, V, Plain, P> {
+    /// The field at this path that serde stores, for generated code.
+    #[doc(hidden)]
+    pub const fn at<A: Path>() -> Self {
+        Self::new(A::PATH).of_variant(A::VARIANT)
+    }
+}
+
+impl<T, V, S, P> Field<T, V, S, P> {
+    /// The fields inside, for the paths of indexes in generated code.
+    #[doc(hidden)]
+    pub const fn index_step<F: Located>(&self) -> &'static F
+    where
+        V: FieldsAt<T, P, Fields = F>,
+    {
+        F::FIELDS
+    }
+
+    /// What an index over this field is over, for generated code.
+    #[doc(hidden)]
+    pub const fn index_name(&self) -> &'static str {
+        self.name
     }
 }
 
@@ -266,5 +203,35 @@ impl<T: 'static, V: Fields, P: Path> Deref for Field<T, V, Plain, P> {
 
     fn deref(&self) -> &V::At<T, P> {
         self.inside()
+    }
+}
+
+impl<T, F: VariantFields> Variant<T, F> {
+    /// The fields inside, for the paths of indexes in generated code.
+    #[doc(hidden)]
+    pub const fn index_step(&self) -> &F {
+        self.inside()
+    }
+}
+
+impl<T, V, P> Variant<T, Field<T, V, Plain, P>> {
+    /// The fields inside, for the paths of indexes in generated code.
+    #[doc(hidden)]
+    pub const fn index_step<F: Located>(&self) -> &'static F
+    where
+        V: FieldsAt<T, P, Fields = F>,
+    {
+        F::FIELDS
+    }
+}
+
+impl<T, V, P> Variant<T, Inlined<T, V, P>> {
+    /// The fields inside, for the paths of indexes in generated code.
+    #[doc(hidden)]
+    pub const fn index_step<F: Located>(&self) -> &'static F
+    where
+        V: FieldsAt<T, P, Fields = F>,
+    {
+        F::FIELDS
     }
 }

@@ -5,7 +5,7 @@
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value for a field of type `{V}`",
     label = "a value of type `{V}` belongs here",
-    note = "help: pass a `{V}`, or a reference to one"
+    note = "help: pass a value of type `{V}`, or a reference to one"
 )]
 pub trait Value<V> {
     /// The value as the field holds it.
@@ -39,35 +39,5 @@ impl<V> Value<Option<V>> for V {
 impl Value<Option<String>> for &str {
     fn into_value(self) -> Option<String> {
         Some(self.to_owned())
-    }
-}
-
-/// The type of a field that is stored as an array.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is stored as one value, which contains no others",
-    label = "this operator is for arrays",
-    note = "help: use `eq`, `is_in` or, for a `Vec`, `contains`"
-)]
-pub trait List {
-    /// The type of its items.
-    type Item;
-
-    /// A list of one item.
-    fn of(item: Self::Item) -> Self;
-}
-
-impl<V> List for Vec<V> {
-    type Item = V;
-
-    fn of(item: V) -> Self {
-        vec![item]
-    }
-}
-
-impl<L: List> List for Option<L> {
-    type Item = L::Item;
-
-    fn of(item: L::Item) -> Self {
-        Some(L::of(item))
     }
 }

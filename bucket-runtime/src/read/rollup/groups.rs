@@ -14,7 +14,7 @@ use super::{ReadRollup, read};
 use crate::{
     Bucket, Result,
     error::Kind,
-    protocol::field::{Date, Field, Plain},
+    protocol::field::{Date, Field, Plain, Presence},
     schema::time::TimeField,
     value::{rollup::Rollup, unreadable::read_value},
 };
@@ -55,7 +55,8 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     /// Reads a rollup for each value of a field, in the order of the values.
     ///
     /// For a key field the server adds up what the buckets keep. For another field it reads the items, as
-    /// with a [`filter`](Self::filter) on items.
+    /// with a [`filter`](Self::filter) on items. A field inside of an `Option` has an `Option` as its value, and
+    /// one inside a variant of an enum adds up the items of this variant alone.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets};
@@ -72,16 +73,17 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn by<V: GroupValue<S>, S, P>(
-        mut self,
-        field: Field<T, V, S, P>,
-    ) -> RollupGroups<'s, T, V> {
+    pub fn by<V, S, P>(mut self, field: Field<T, V, S, P>) -> RollupGroups<'s, T, P::Value<V>>
+    where
+        V: GroupValue<S>,
+        P: Presence,
+    {
         self.query.filter = self.query.filter.and(field.is_of_variant());
         RollupGroups {
             rollup: self,
             name: field.name(),
             is_key: field.is_key(),
-            read: V::of_stored,
+            read: |stored| P::read(stored, V::of_stored),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     value::rollup::Rollup,
 };
 
-impl<'s, T: Windowed> ReadRollup<'s, T> {
+impl<'s, T: Bucket> ReadRollup<'s, T> {
     /// Reads a rollup of each time window, in the order of time.
     ///
     /// ```no_run
@@ -36,13 +36,19 @@ impl<'s, T: Windowed> ReadRollup<'s, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn per_window(self) -> RollupSeries<'s, T> {
+    pub fn per_window(self) -> RollupSeries<'s, T>
+    where
+        T: Windowed,
+    {
         self.per_windows(1)
     }
 
     /// Reads a rollup of each group of this many time windows: with windows of an hour,
     /// `per_windows(24)` reads one for each day of UTC. Groups are counted from 1970 on. 0 is taken for 1.
-    pub fn per_windows(self, windows: u32) -> RollupSeries<'s, T> {
+    pub fn per_windows(self, windows: u32) -> RollupSeries<'s, T>
+    where
+        T: Windowed,
+    {
         RollupSeries {
             rollup: self,
             windows: windows.max(1),
@@ -103,7 +109,7 @@ impl<T: Bucket> fmt::Debug for WindowRollup<T> {
     }
 }
 
-impl<'s, T: Windowed> RollupSeries<'s, T> {
+impl<'s, T: Bucket> RollupSeries<'s, T> {
     /// Gives an empty rollup for each window without items between two that have some, as a chart needs
     /// it. Otherwise such windows are left out.
     pub fn with_gaps(mut self) -> Self {

@@ -1,0 +1,239 @@
+//! Paths to fields inside of values, as types: the compiler joins the names.
+
+use mongodb::bson::Bson;
+
+use super::Of;
+
+/// Where a struct or an enum stands within a document.
+pub trait Path: 'static {
+    /// The names with dots between them; empty for the document itself.
+    const PATH: &'static str;
+
+    /// The variant that this is inside of.
+    const VARIANT: Option<&'static Tag>;
+
+    /// The path of a field here that leads no further.
+    type Leaf: Presence;
+
+    /// The path of such a field whose own values are `Option`s.
+    type OptionLeaf: Presence;
+}
+
+/// Whether a field may be missing because an `Option` around it is `None`.
+#[diagnostic::on_unimplemented(
+    message = "this is one of several values",
+    label = "a group has one value",
+    note = "help: use the field without `any_item()`"
+)]
+pub trait Presence {
+    /// What is read where a field of type `V` is expected.
+    type Value<V>;
+
+    /// Reads a stored value by this function; `Null` stands for a missing one, too.
+    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<Self::Value<V>>;
+}
+
+#[diagnostic::do_not_recommend]
+impl Presence for () {
+    type Value<V> = V;
+
+    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<V> {
+        read(stored)
+    }
+}
+
+/// The document itself.
+#[derive(Debug)]
+pub enum Root {}
+
+impl Path for Root {
+    const PATH: &'static str = "";
+    const VARIANT: Option<&'static Tag> = None;
+    type Leaf = ();
+    type OptionLeaf = ();
+}
+
+/// The path `P`, which is missing where an `Option` is `None`.
+#[derive(Debug)]
+pub struct InOption<P = ()>(Of<P>);
+
+impl<P: Path> Path for InOption<P> {
+    const PATH: &'static str = P::PATH;
+    const VARIANT: Option<&'static Tag> = P::VARIANT;
+    type Leaf = InOption;
+    type OptionLeaf = ();
+}
+
+#[diagnostic::do_not_recommend]
+impl<P> Presence for InOption<P> {
+    type Value<V> = Option<V>;
+
+    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<Option<V>> {
+        match stored {
+            Bson::Null => Some(None),
+            stored => read(stored).map(Some),
+        }
+    }
+}
+
+/// Any one of the items of an array.
+#[derive(Debug)]
+pub enum AnyItem {}
+
+/// The field with the `N`th of the names of `F`, below the path `P`.
+#[derive(Debug)]
+pub struct At<P, F, const N: usize>(Of<(P, F)>);
+
+impl<P: Path, F: Names, const N: usize> At<P, F, N> {
+    const TEXT: &'static Text = &joined(P::PATH, F::NAMES[N]);
+}
+
+impl<P: Path, F: Names + 'static, const N: usize> Path for At<P, F, N> {
+    const PATH: &'static str = Self::TEXT.as_str();
+    const VARIANT: Option<&'static Tag> = P::VARIANT;
+    type Leaf = P::Leaf;
+    type OptionLeaf = P::OptionLeaf;
+}
+
+#[diagnostic::do_not_recommend]
+impl<P: Path, F: Names, const N: usize> Presence for At<P, F, N> {
+    type Value<V> = <P::Leaf as Presence>::Value<V>;
+
+    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<Self::Value<V>> {
+        P::Leaf::read(stored, read)
+    }
+}
+
+/// The variant with the `N`th of the names of the enum `F`, below the path `P`. Conditions on its fields
+/// hold for this variant alone, so no `Option` around the enum is `None`.
+#[derive(Debug)]
+pub struct AtVariant<P, F, const N: usize>(Of<(P, F)>);
+
+impl<P: Path, F: Variants, const N: usize> AtVariant<P, F, N> {
+    const NAME: &'static str = F::NAMES[N];
+
+    const TEXT: &'static Text = &match F::SHAPE {
+        Shape::External => joined(P::PATH, Self::NAME),
+        Shape::Internal { .. } => joined(P::PATH, ""),
+        Shape::Adjacent { content, .. } => joined(P::PATH, content),
+    };
+
+    const TAG_TEXT: &'static Text = &match F::SHAPE {
+        Shape::External => joined(P::PATH, Self::NAME),
+        Shape::Internal { tag } | Shape::Adjacent { tag, .. } => joined(P::PATH, tag),
+    };
+
+    const TAG: &'static Tag = &Tag {
+        path: Self::TAG_TEXT.as_str(),
+        value: match F::SHAPE {
+            Shape::External => None,
+            Shape::Internal { .. } | Shape::Adjacent { .. } => Some(Self::NAME),
+        },
+        outer: P::VARIANT,
+    };
+}
+
+impl<P: Path, F: Variants + 'static, const N: usize> Path for AtVariant<P, F, N> {
+    const PATH: &'static str = Self::TEXT.as_str();
+    const VARIANT: Option<&'static Tag> = Some(Self::TAG);
+    type Leaf = ();
+    type OptionLeaf = ();
+}
+
+#[diagnostic::do_not_recommend]
+impl<P: Path, F: Variants, const N: usize> Presence for AtVariant<P, F, N> {
+    type Value<V> = V;
+
+    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<V> {
+        read(stored)
+    }
+}
+
+/// The names of a struct's fields or of an enum's variants.
+pub trait Names {
+    /// The names, as serde writes them.
+    const NAMES: &'static [&'static str];
+}
+
+/// The names of an enum's variants, and how they are stored.
+pub trait Variants: Names {
+    /// How the enum is stored.
+    const SHAPE: Shape;
+}
+
+/// How serde stores an enum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// Each variant is a field with the variant's name.
+    External,
+    /// `#[serde(tag = "…")]`: the variant's fields stand beside the tag.
+    Internal {
+        /// The name of the tag.
+        tag: &'static str,
+    },
+    /// `#[serde(tag = "…", content = "…")]`: the variant's fields are below the content.
+    Adjacent {
+        /// The name of the tag.
+        tag: &'static str,
+        /// The name of the content.
+        content: &'static str,
+    },
+}
+
+/// What a document must satisfy to hold a variant of an enum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag {
+    /// The field to look at.
+    pub(super) path: &'static str,
+    /// Its value; without one, the field has to exist.
+    pub(super) value: Option<&'static str>,
+    /// The variant that this one is inside of.
+    pub(super) outer: Option<&'static Self>,
+}
+
+/// The most bytes that a path can have.
+const MAX_PATH: usize = 512;
+
+/// A text that the compiler puts together.
+struct Text {
+    bytes: [u8; MAX_PATH],
+    len: usize,
+}
+
+impl Text {
+    const fn as_str(&self) -> &str {
+        match str::from_utf8(self.bytes.split_at(self.len).0) {
+            Ok(text) => text,
+            Err(_) => panic!("two texts make a text"),
+        }
+    }
+
+    const fn push(mut self, text: &str) -> Self {
+        let text = text.as_bytes();
+        assert!(
+            self.len + text.len() <= MAX_PATH,
+            "the names of nested fields are too long: 512 bytes at most"
+        );
+        let mut at = 0;
+        while at < text.len() {
+            self.bytes[self.len] = text[at];
+            self.len += 1;
+            at += 1;
+        }
+        self
+    }
+}
+
+/// The two with a dot between them, unless one is empty.
+const fn joined(outer: &str, name: &str) -> Text {
+    let dot = if outer.is_empty() || name.is_empty() {
+        ""
+    } else {
+        "."
+    };
+    let empty = Text {
+        bytes: [0; MAX_PATH],
+        len: 0,
+    };
+    empty.push(outer).push(dot).push(name)
+}
