@@ -1,5 +1,10 @@
 //! The trait behind `#[derive(OutlierPart)]`, and reads of parts of parents.
 
+use mongodb::{
+    ClientSession,
+    bson::Document,
+    options::{ReadConcern, ReadPreference},
+};
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -7,7 +12,7 @@ use super::{
     read::{Find, Reading},
     stream::FindStream,
 };
-use crate::Result;
+use crate::{Error, Result};
 
 /// Some fields of a parent, for reads that need no others: the server sends only these.
 ///
@@ -67,6 +72,41 @@ pub struct FindParts<'s, P: OutlierPart>(Find<'s, P::Of>);
 impl<'s, P: OutlierPart> FindParts<'s, P> {
     pub(super) fn new(find: Find<'s, P::Of>) -> Self {
         Self(find.only(P::NAMES))
+    }
+
+    /// The order of the parents, as [`Find::sort`] says it.
+    pub fn sort(self, sort: Document) -> Self {
+        Self(self.0.sort(sort))
+    }
+
+    /// Skips the first parents.
+    pub fn skip(self, parents: u64) -> Self {
+        Self(self.0.skip(parents))
+    }
+
+    /// Ends after this many parents.
+    pub fn limit(self, parents: i64) -> Self {
+        Self(self.0.limit(parents))
+    }
+
+    /// Reads from these members, as [`Find::read_preference`] does.
+    pub fn read_preference(self, preference: ReadPreference) -> Self {
+        Self(self.0.read_preference(preference))
+    }
+
+    /// Reads with this concern, as [`Find::read_concern`] does.
+    pub fn read_concern(self, concern: ReadConcern) -> Self {
+        Self(self.0.read_concern(concern))
+    }
+
+    /// Reads in this session, which the stream borrows.
+    pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
+        Self(self.0.session(session))
+    }
+
+    /// Leaves out the parents that cannot be read, as [`Find::skip_unreadable`] does.
+    pub fn skip_unreadable(self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        Self(self.0.skip_unreadable(tell))
     }
 
     pub(crate) async fn execute(self) -> Result<FindStream<'s, P>> {
