@@ -5,7 +5,7 @@
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a value for a field of type `{V}`",
     label = "a value of type `{V}` belongs here",
-    note = "help: pass a `{V}`, or a reference to one"
+    note = "help: pass a value of type `{V}`, or a reference to one"
 )]
 pub trait Value<V> {
     /// The value as the field holds it.
