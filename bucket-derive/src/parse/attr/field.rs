@@ -38,7 +38,8 @@ impl FieldAttr {
                 errors.push(attr, message, "remove it: fields are read by their names");
                 continue;
             }
-            let entries = list::of_attributes(std::slice::from_ref(attr), derive.attribute);
+            let attrs = std::slice::from_ref(attr);
+            let entries = list::of_own_attributes(attrs, derive.attribute, errors);
             // `#[outlier]`, `#[outlier()]` and `#[outlier = …]` mark nothing.
             if entries.is_empty() {
                 parsed.unreadable = true;
