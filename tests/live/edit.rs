@@ -8,7 +8,6 @@ pub(crate) mod edits_races;
 pub(crate) mod edits_raw;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod edits_sessions;
-pub(crate) mod edits_support;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod edits_unique;
 #[cfg(not(feature = "bson-3"))]

@@ -1,9 +1,24 @@
-//! Helpers of the tests.
+//! Helpers of the tests. Each of the binaries uses a part of them.
 
+#![allow(
+    dead_code,
+    unused_imports,
+    unused_macros,
+    reason = "other binaries use the rest"
+)]
+
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod capacity;
 pub(crate) mod database;
+pub(crate) mod fail_points;
+pub(crate) mod notes;
+pub(crate) mod outliers;
+pub(crate) mod plans;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod proxy;
 pub(crate) mod scale;
 pub(crate) mod sharding;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod transactions;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod visits;

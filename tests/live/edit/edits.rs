@@ -13,7 +13,7 @@ use bucket_runtime::{
 use proptest::prelude::*;
 
 use crate::{
-    edit::edits_support::{
+    support::notes::{
         CAPACITY, Note, Numbered, Seconds, SecondsSum, Windows, checked, created, for_all_notes,
         moment,
     },

@@ -24,7 +24,7 @@ use rand::Rng;
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
-    edit::edits_support::{Note, Seconds, Windows, checked, created, for_all_notes, moment},
+    support::notes::{Note, Seconds, Windows, checked, created, for_all_notes, moment},
     support::{
         database::{Live, Recorded, database, documents, server},
         proxy::{Fate, Proxy},
@@ -285,7 +285,7 @@ async fn dropped<T: Note>(db: &Database) {
     update(&mut stored, None, 1, 10);
     remove(&mut stored, None, 2);
     let documents = documents(notes.collection()).await;
-    let left = crate::edit::edits_support::checked_documents::<T>(documents);
+    let left = crate::support::notes::checked_documents::<T>(documents);
     assert_eq!(left, stored);
 }
 

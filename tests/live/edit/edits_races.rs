@@ -19,7 +19,7 @@ use rand::{Rng, seq::IteratorRandom};
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
-    edit::edits_support::{Note, checked, checked_documents, created, for_all_notes},
+    support::notes::{Note, checked, checked_documents, created, for_all_notes},
     support::{
         database::{Live, database, documents, items, pages, server, snapshot},
         proxy::{Fate, Proxy},

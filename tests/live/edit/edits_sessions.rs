@@ -9,8 +9,8 @@ use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 
 use crate::{
-    edit::edits_support::{DyingSum, Note, Seconds, checked, created, for_all_notes},
     support::database::{Live, database, documents},
+    support::notes::{DyingSum, Note, Seconds, checked, created, for_all_notes},
 };
 
 async fn filled<T: Note>(db: &Database) -> (Buckets<T>, ClientSession) {

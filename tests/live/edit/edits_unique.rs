@@ -6,9 +6,9 @@ use bucket_runtime::{
     mongodb::bson::{DateTime, doc},
 };
 
-use crate::{
-    read::query_plans::examined,
-    support::database::{Live, documents, is_cluster, recorded},
+use crate::support::{
+    database::{Live, documents, is_cluster, recorded},
+    plans::examined,
 };
 
 macro_rules! orders {

@@ -14,7 +14,7 @@ use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
-    edit::edits_support::moment,
+    support::notes::moment,
     support::{
         database::{
             Live, Recorded, database, documents, items, number, numbers_its_commands, server,

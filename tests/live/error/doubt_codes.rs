@@ -7,7 +7,10 @@ use bucket_runtime::{
 use bucket_testkit::Server;
 use futures_util::future::join_all;
 
-use crate::error::doubt_support::{CALLS, Handles, fail, fail_no_more, failing_server, fill};
+use crate::{
+    error::doubt_support::{CALLS, Handles, fill},
+    support::fail_points::{fail, fail_no_more, failing_server},
+};
 
 /// The codes in the specification of retryable writes, and the other codes of interruptions.
 const CODES: [i32; 17] = [

@@ -5,12 +5,8 @@ use std::{future::Future, pin::Pin};
 
 use bucket_runtime::{
     Bucket, Buckets, Error, Outlier, Outliers,
-    mongodb::{
-        Database,
-        bson::{DateTime, Document, doc},
-    },
+    mongodb::{Database, bson::DateTime},
 };
-use bucket_testkit::Server;
 use serde::{Deserialize, Serialize};
 
 use crate::append::combine_support::NOON;
@@ -48,28 +44,6 @@ pub(crate) struct Book {
 /// A change within the window.
 fn later(mark: &mut Mark) {
     mark.at = DateTime::from_millis(mark.at.timestamp_millis() + 1);
-}
-
-/// The test's own server, which has fail points. `None` if it is the user's, or a cluster, where each
-/// `mongos` and each shard has its own fail points.
-pub(crate) async fn failing_server() -> Option<Server> {
-    let options = ["--setParameter", "enableTestCommands=1"];
-    let server = Server::start_with(&options).await.unwrap();
-    let is_ours = server.is_throw_away() && server.cluster().is_none();
-    is_ours.then_some(server)
-}
-
-/// Makes the commands that `data` names fail.
-pub(crate) async fn fail(db: &Database, data: Document) {
-    let command = doc! { "configureFailPoint": "failCommand", "mode": "alwaysOn", "data": data };
-    let admin = db.client().database("admin");
-    admin.run_command(command).await.unwrap();
-}
-
-pub(crate) async fn fail_no_more(db: &Database) {
-    let command = doc! { "configureFailPoint": "failCommand", "mode": "off" };
-    let admin = db.client().database("admin");
-    admin.run_command(command).await.unwrap();
 }
 
 /// Handles of both patterns on a database.

@@ -1,12 +1,9 @@
 //! The errors of a collection that is not as it should be; and following the advice in each error's
 //! text helps.
 
-use crate::{
-    outlier::support::{Book, books, fresh},
-    support::database::{Live, database, documents, is_cluster, items, number, pages},
-};
+use crate::support::database::{Live, database, documents, is_cluster, items, number, pages};
 use bucket_runtime::{
-    Bucket, Buckets, Error, Outlier,
+    Bucket, Buckets, Error,
     mongodb::{
         Database, IndexModel,
         bson::{DateTime, Document, doc},
@@ -255,25 +252,4 @@ async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept() {
     }
     let entries = Seconds10::buckets(&db).await.unwrap();
     append(&entries, "a", [0]).await.unwrap();
-}
-
-books! {
-    Small(3, 2)
-    Large(3, 5)
-}
-
-#[bucket_testkit::test]
-async fn outlier_extras_of_another_capacity_are_not_opened(db: Live) {
-    let books = fresh::<Small>(&db).await;
-    books
-        .insert(&Small::new(1, (0..9).collect()))
-        .await
-        .unwrap();
-    let error = Large::outliers(&db).await.unwrap_err();
-    assert!(error.is_capacity_mismatch(), "{error}");
-    let said = "made with capacity 2, but the struct says 5; write `extras_capacity = 2`";
-    assert!(error.to_string().contains(said), "{error}");
-    books.delete(&1).await.unwrap();
-    books.extras_collection().drop().await.unwrap();
-    Large::outliers(&db).await.unwrap();
 }

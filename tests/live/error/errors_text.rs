@@ -12,8 +12,9 @@ use bucket_runtime::{
 };
 
 use crate::{
-    error::doubt_support::{Book, Handles, Mark, fail, fail_no_more, failing_server},
+    error::doubt_support::{Book, Handles, Mark},
     support::database::{Live, database, is_cluster},
+    support::fail_points::{fail, fail_no_more, failing_server},
 };
 
 /// Asserts that the text is one line for people, without the driver's details.

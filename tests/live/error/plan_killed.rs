@@ -11,8 +11,9 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::{
-    error::doubt_support::{CALLS, Handles, Mark, failing_server, fill},
+    error::doubt_support::{CALLS, Handles, Mark, fill},
     support::database::items,
+    support::fail_points::failing_server,
 };
 
 const QUERY_PLAN_KILLED: i32 = 175;

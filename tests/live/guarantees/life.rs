@@ -21,10 +21,12 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use tokio::task::JoinSet;
 
 use crate::{
-    edit::edits_support::checked_within,
     guarantees::{life_model::*, life_support::*},
-    maintain::change_capacity::{change, is_dense},
-    support::database::{database, documents, snapshot},
+    support::notes::checked_within,
+    support::{
+        capacity::{change, is_dense},
+        database::{database, documents, snapshot},
+    },
 };
 
 const WRITERS: u64 = 5;

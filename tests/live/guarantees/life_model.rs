@@ -16,9 +16,9 @@ use bucket_runtime::{
 use tokio::time::timeout;
 
 use crate::{
-    edit::edits_support::checked_documents,
     guarantees::life_support::{Entry, OWNERS},
     support::database::{documents, items, number},
+    support::notes::checked_documents,
 };
 
 /// More items than a writer has. A writer's items are numbered from its own number times this.

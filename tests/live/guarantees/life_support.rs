@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use bucket_runtime::{Bucket, Filter, mongodb::bson::DateTime};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use crate::edit::edits_support::{Note, fields_of_note};
+use crate::support::notes::{Note, fields_of_note};
 
 pub(crate) const OWNERS: i64 = 4;
 

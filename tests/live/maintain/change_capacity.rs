@@ -3,13 +3,14 @@
 use std::fmt::Debug;
 
 use bucket_runtime::{
-    Bucket, BucketProblem, Buckets, CapacityProgress,
+    Bucket, BucketProblem, Buckets,
     mongodb::{
         Collection, Database,
         bson::{Bson, DateTime, Document, doc},
     },
 };
 
+pub(crate) use crate::support::capacity::{change, is_dense};
 use crate::support::database::{Live, database, documents, items, number};
 
 pub(crate) trait Trade: Bucket<Key = (i64,)> + Clone + Debug + PartialEq {
@@ -63,12 +64,6 @@ pub(crate) async fn numbers<T: Trade>(trades: &Buckets<T>, customer: i64) -> Vec
     items(trades, &customer).await.iter().map(T::n).collect()
 }
 
-pub(crate) async fn change<T: Bucket>(db: &Database, repack: bool) -> CapacityProgress {
-    let done = T::change_capacity(db).repack(repack).await.unwrap();
-    assert!(done.left.is_empty(), "{:?}", done.left);
-    done
-}
-
 /// G2, G3 and G5, which hold at any time: checked by `verify`, and by reading the documents.
 pub(crate) async fn is_sound<T: Trade>(db: &Database) -> Buckets<T> {
     let trades = T::buckets(db).await.unwrap();
@@ -79,22 +74,6 @@ pub(crate) async fn is_sound<T: Trade>(db: &Database) -> Buckets<T> {
         assert!(length <= T::SPEC.capacity as usize, "G2: {bucket}");
     }
     trades
-}
-
-/// Each key, or window, has ceil(n / capacity) buckets, and no sealed bucket has room. A numbered key
-/// may have an empty bucket at its end.
-pub(crate) async fn is_dense<T: Bucket>(trades: &Buckets<T>) {
-    let count = T::SPEC.count;
-    let mut all = documents(trades.collection()).await;
-    all.retain(|bucket| number(bucket.get(count)) > 0);
-    for bucket in &all {
-        let is_full = number(bucket.get(count)) == i64::from(T::SPEC.capacity);
-        assert!(is_full || !bucket.contains_key("sealed"), "{bucket}");
-    }
-    for bucket in &mut all {
-        bucket.remove("sealed");
-    }
-    crate::support::database::dense::<T>(all);
 }
 
 /// Keys with buckets of every kind: full ones, sealed ones with room, an open and an empty one.

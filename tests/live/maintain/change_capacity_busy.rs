@@ -22,8 +22,10 @@ use crate::{
         Numbered7, Numbered10, Numbered25, Timed7, Timed10, Timed25, Trade, Windowed7, Windowed10,
         Windowed25, change, is_dense, is_sound,
     },
-    outlier::events::end_transactions,
-    support::database::{client, documents},
+    support::{
+        database::{client, documents},
+        transactions::end_transactions,
+    },
 };
 
 const CALL: &str = "BUCKET_TESTS_CHANGE_CAPACITY";

@@ -169,3 +169,24 @@ async fn outlier_a_server_that_is_not_there_is_named_by_the_error() {
     let error = Book3::advise(&db).await.map(drop).unwrap_err();
     assert!(error.to_string().starts_with("nowhere.books"), "{error}");
 }
+
+books! {
+    Small(3, 2)
+    Large(3, 5)
+}
+
+#[bucket_testkit::test]
+async fn outlier_extras_of_another_capacity_are_not_opened(db: Live) {
+    let books = fresh::<Small>(&db).await;
+    books
+        .insert(&Small::new(1, (0..9).collect()))
+        .await
+        .unwrap();
+    let error = Large::outliers(&db).await.unwrap_err();
+    assert!(error.is_capacity_mismatch(), "{error}");
+    let said = "made with capacity 2, but the struct says 5; write `extras_capacity = 2`";
+    assert!(error.to_string().contains(said), "{error}");
+    books.delete(&1).await.unwrap();
+    books.extras_collection().drop().await.unwrap();
+    Large::outliers(&db).await.unwrap();
+}

@@ -15,13 +15,11 @@ use bucket_runtime::{
     Outlier, Outliers,
     mongodb::{
         Client, Database,
-        bson::{Document, doc},
+        bson::doc,
         event::{EventHandler, command::CommandEvent},
         options::ClientOptions,
     },
 };
-
-use futures_util::TryStreamExt;
 
 use crate::support::database::{documents, server};
 
@@ -115,34 +113,5 @@ pub(crate) async fn at_rest<T: Outlier>(books: &Outliers<T>) {
             return;
         }
         before = now;
-    }
-}
-
-/// Ends the transactions that a dead process has left, as the server does after a minute. It finds them
-/// by the app name that [`counted`] set, the database's name.
-pub(crate) async fn end_transactions(client: &Client, name: &str) {
-    let admin = client.database("admin");
-    let sessions = vec![
-        doc! { "$currentOp": { "allUsers": true, "idleSessions": true } },
-        doc! { "$match": { "appName": name, "transaction": { "$exists": true } } },
-    ];
-    let sessions: Vec<Document> = admin
-        .aggregate(sessions)
-        .await
-        .unwrap()
-        .try_collect()
-        .await
-        .unwrap();
-    for session in sessions {
-        let id = session
-            .get_document("lsid")
-            .unwrap()
-            .get("id")
-            .unwrap()
-            .clone();
-        admin
-            .run_command(doc! { "killSessions": [{ "id": id }] })
-            .await
-            .unwrap();
     }
 }

@@ -7,10 +7,13 @@ use bucket_runtime::{Outlier, Outliers, mongodb::bson::doc};
 
 use crate::{
     outlier::{
-        events::{counted, end_transactions},
+        events::counted,
         support::{Book, books, dense, fresh, items, stored, survey, verify},
     },
-    support::database::{database, documents, server},
+    support::{
+        database::{database, documents, server},
+        transactions::end_transactions,
+    },
 };
 
 const CALL: &str = "BUCKET_TESTS_CALL";

@@ -6,10 +6,13 @@ use bucket_runtime::{Outlier, Outliers};
 
 use crate::{
     outlier::{
-        events::{Events, at_rest, counted, end_transactions},
+        events::{Events, at_rest, counted},
         support::{Book, Stored, books, dense, fresh, items, reads_agree, stored, survey},
     },
-    support::database::{database, documents},
+    support::{
+        database::{database, documents},
+        transactions::end_transactions,
+    },
 };
 
 books! {

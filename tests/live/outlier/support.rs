@@ -8,14 +8,12 @@ use std::{
 
 use bucket_runtime::{
     Outlier, OutlierProblem, Outliers, Result,
-    mongodb::{
-        Database,
-        bson::{Bson, Document},
-    },
+    mongodb::bson::{Bson, Document},
 };
 use futures_util::TryStreamExt;
 
 use crate::support::database::{documents, number};
+pub(crate) use crate::support::outliers::{fresh, verify};
 
 /// A parent whose values are numbers, so that a value can say who pushed it.
 pub(crate) trait Book: Outlier<Id = i64, Item = i64> + Clone + Debug + PartialEq {
@@ -50,20 +48,6 @@ macro_rules! books {
     )+};
 }
 pub(crate) use books;
-
-/// Both collections, emptied.
-pub(crate) async fn fresh<T: Outlier>(db: &Database) -> Outliers<T> {
-    for name in [T::SPEC.collection, T::SPEC.extras] {
-        let _ = db.collection::<Document>(name).drop().await;
-    }
-    T::outliers(db).await.unwrap()
-}
-
-/// The problems that `verify` finds in the two collections.
-pub(crate) async fn verify<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {
-    let verified = T::verify_in(of.collection().clone(), of.extras_collection().clone()).await;
-    verified.map(|verified| verified.problems)
-}
 
 /// The problems that are left after a repair that also deletes extras without a parent.
 pub(crate) async fn repair<T: Outlier>(of: &Outliers<T>) -> Result<Vec<OutlierProblem>> {

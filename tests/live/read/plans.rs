@@ -5,9 +5,9 @@ use bucket_runtime::{
     mongodb::bson::{DateTime, Document, doc},
 };
 
-use crate::{
-    read::query_plans::examined_by,
-    support::database::{Recorded, explain, is_cluster, number, recorded},
+use crate::support::{
+    database::{Recorded, explain, is_cluster, number, recorded},
+    plans::examined_by,
 };
 
 const CAPACITY: i64 = 10;

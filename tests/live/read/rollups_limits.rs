@@ -5,9 +5,9 @@ use bucket_runtime::{
     mongodb::bson::{DateTime, Decimal128, Document, doc},
 };
 
-use crate::{
-    read::query_plans::examined,
-    support::database::{Live, Recorded, documents},
+use crate::support::{
+    database::{Live, Recorded, documents},
+    plans::examined,
 };
 
 #[derive(Debug, Clone, PartialEq, Bucket)]

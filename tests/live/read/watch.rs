@@ -14,8 +14,8 @@ use rand::Rng;
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
-    edit::edits_support::{Note, Numbered, Seconds, created, for_all_notes},
     support::database::{Live, database, documents, items},
+    support::notes::{Note, Numbered, Seconds, created, for_all_notes},
 };
 
 /// The number of the item that is appended last of all.

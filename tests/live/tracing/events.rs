@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::support::Spans;
 use crate::{
-    error::doubt_support::{fail, fail_no_more, failing_server},
     support::database::{Recorded, numbers_its_commands},
+    support::fail_points::{fail, fail_no_more, failing_server},
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Bucket)]

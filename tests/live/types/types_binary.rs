@@ -6,9 +6,9 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use bucket_runtime::{Bucket, Outlier, mongodb::bson::DateTime};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::{
-    outlier::support::{fresh, verify},
-    support::database::{Live, database, dense_buckets, items, pages},
+use crate::support::{
+    database::{Live, database, dense_buckets, items, pages},
+    outliers::{fresh, verify},
 };
 
 /// A tag that is written as most crates write a UUID: hexadecimal for people, bytes otherwise.

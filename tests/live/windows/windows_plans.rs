@@ -6,9 +6,9 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::{
-    read::query_plans::{examined, examines},
-    support::database::{Recorded, ids},
+use crate::support::{
+    database::{Recorded, ids},
+    plans::{examined, examines},
 };
 
 const HOUR: i64 = 3_600_000;

@@ -1,7 +1,7 @@
-//! The guarantees on a real server, read back by the raw driver.
+//! What is written, on a real server, read back by the raw driver.
 //!
-//! All live tests are in one binary, so that they share one server. With the feature `bson-3` only the
-//! tests that depend on how a document is encoded run.
+//! The tests of one binary share a server. With the feature `bson-3` only the tests that depend on how a
+//! document is encoded run.
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![allow(
@@ -21,15 +21,4 @@ mod error;
 mod guarantees;
 #[cfg(not(feature = "bson-3"))]
 mod load;
-mod maintain;
-mod manual;
-mod outlier;
-mod read;
-mod security;
-#[cfg(not(feature = "bson-3"))]
-mod server_claims;
 mod support;
-#[cfg(not(feature = "bson-3"))]
-mod tracing;
-mod types;
-mod windows;

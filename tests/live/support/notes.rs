@@ -103,7 +103,7 @@ notes! {
 /// Runs a generic test for every struct.
 macro_rules! for_all_notes {
     ($call:ident($($argument:expr),*)) => {{
-        use crate::edit::edits_support::*;
+        use crate::support::notes::*;
         $call::<Seconds>($($argument),*).await;
         $call::<Millis>($($argument),*).await;
         $call::<Numbered>($($argument),*).await;
