@@ -227,7 +227,7 @@ fn borrowed(model: &Model<'_>, types: &Types, key: &Field<'_, Role>) -> TokenStr
 /// The field at the place where the attribute names it, so that editors find that place. Names in an id format
 /// have none.
 fn named<'n>(field: &Field<'_, Role>, mut names: impl Iterator<Item = &'n Ident>) -> TokenStream {
-    match names.find(|name| name.unraw().to_string() == field.name) {
+    match names.find(|name| name.unraw() == field.name) {
         Some(name) => located_at(field.ident, name.span()),
         None => field.ident.to_token_stream(),
     }
