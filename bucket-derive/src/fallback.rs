@@ -6,4 +6,6 @@ mod outlier;
 mod part;
 mod unsent;
 
+#[cfg(test)]
+pub(crate) use self::{bucket::CALLS as BUCKET_CALLS, outlier::CALLS as OUTLIER_CALLS};
 pub(crate) use self::{bucket::bucket, nested::nested, outlier::outlier, part::part};

@@ -7,5 +7,7 @@ mod expansions;
 mod fuzz;
 mod help;
 mod id_format;
+mod key_words;
 mod names;
 mod runtime;
+mod stubs;

@@ -31,7 +31,7 @@ pub type KeyRef<'k, T> = <<T as Bucket>::Key as Key>::Ref<'k>;
 #[diagnostic::on_unimplemented(
     message = "the buckets of `{Self}` are not time windows",
     label = "its id format does not end in a window",
-    note = "help: end the id format in a window, such as `{{at/1h}}`"
+    note = "help: end the id format in a window, such as `{{at/1h}}`, or write `by(at, 1h)`"
 )]
 pub trait Windowed: Bucket {}
 
@@ -465,7 +465,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Moves the items of another struct's collection into this struct's, which becomes another
     /// collection: for what cannot [change in place](crate::guide::versions), such as the key, the
     /// ordinal or the windows. The closure makes each item; its key, time and
-    /// everything else may be new. The old collection does not change.
+    /// everything else may be new. The old collection does not change. With `impl From<OldTrade> for Trade`
+    /// name the old struct, which the compiler cannot infer:
+    /// `Trade::migrate_from::<OldTrade>(&db, Trade::from)`.
     ///
     /// The old program may append meanwhile: the call follows the change stream, and stores what is
     /// appended after it has passed. With [`until`](crate::action::Migrate::until) it follows the writers
@@ -500,6 +502,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [`is_not_unique`](crate::Error::is_not_unique) for two with the same identity;
     /// [`is_history_lost`](crate::Error::is_history_lost) if a further call comes after the oplog has lost
     /// the events since; [`is_import_overtaken`](crate::Error::is_import_overtaken). What was stored stays.
+    ///
+    /// Two structs with one collection are an error of `cargo build`, not yet of `cargo check`: only a build
+    /// puts both into this function.
     ///
     /// ```no_run
     /// use bucket_runtime::{Bucket, bson::DateTime, mongodb::Database};

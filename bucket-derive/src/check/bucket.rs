@@ -2,6 +2,7 @@
 
 mod expiry;
 mod id_format;
+mod key;
 mod names;
 mod rollup;
 mod serde;
@@ -20,7 +21,7 @@ use crate::{
     model::bucket::Model,
     parse::{
         attr::{BUCKET, Limit, Spanned},
-        id_format::Ordinal,
+        id_format::{Ordinal, Suffix},
         length,
     },
 };
@@ -30,9 +31,37 @@ pub(crate) struct Checked<'a> {
     pub(crate) model: &'a Model<'a>,
     pub(crate) collection: &'a LitStr,
     pub(crate) capacity: &'a Spanned<Limit>,
-    pub(crate) ordinal: Ordinal<'a>,
+    pub(crate) ordinal: CheckedOrdinal,
     /// In seconds.
     pub(crate) expire_after: Option<u32>,
+}
+
+/// The ordinal, whose unit or window is one that there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CheckedOrdinal {
+    Number,
+    Seconds,
+    Millis,
+    Window { seconds: u32 },
+}
+
+impl CheckedOrdinal {
+    fn of(ordinal: Ordinal<'_>) -> Option<Self> {
+        Some(match ordinal {
+            Ordinal::Number => Self::Number,
+            Ordinal::Time { suffix: None, .. } => Self::Seconds,
+            Ordinal::Time {
+                suffix: Some(Suffix::Unit(unit)),
+                ..
+            } => id_format::of_unit(unit)?,
+            Ordinal::Time {
+                suffix: Some(Suffix::Window(length)),
+                ..
+            } => Self::Window {
+                seconds: length::seconds(length).ok()?,
+            },
+        })
+    }
 }
 
 /// Checks all rules, and returns the model, or every error found so far.
@@ -49,6 +78,7 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
         check_limit(model.input, capacity, "a bucket", &mut errors);
     }
     id_format::check(model, is_struct, &mut errors);
+    key::check(model, is_struct, &mut errors);
     expiry::check(model, &mut errors);
     check_indexes(&BUCKET, "index", &model.fields, &mut errors);
     // The indexes over `_id`, of open buckets, of expiry, and of the unique field.
@@ -70,7 +100,7 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
         model,
         collection: &model.attr.collection.as_ref()?.value,
         capacity: model.attr.capacity.as_ref()?,
-        ordinal: model.format.ordinal()?,
+        ordinal: CheckedOrdinal::of(model.format.ordinal()?)?,
         expire_after: match &model.attr.expire_after {
             Some(span) => Some(length::seconds(&span.value.value()).ok()?),
             None => None,
@@ -79,10 +109,15 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
 }
 
 fn check_required_keys(model: &Model<'_>, errors: &mut Errors) {
-    let required = [
+    let mut required = vec![
         ("collection", collection_of(model.input)),
         ("id", id_format::example(model)),
         ("capacity", "capacity = 100".to_owned()),
     ];
+    // `key` checks what else there must be, if one of these stands in the place of `id`.
+    let names_fields = |key| model.attr.written.names(key);
+    if ["key", "by", "numbered"].into_iter().any(names_fields) {
+        required.remove(1);
+    }
     check_required(model.input, &BUCKET, &model.attr.written, &required, errors);
 }

@@ -34,6 +34,8 @@ pub(crate) struct Checked<'a> {
     pub(crate) threshold: &'a Spanned<Limit>,
     pub(crate) id: &'a Field<'a, Marks>,
     pub(crate) items: &'a Field<'a, Marks>,
+    /// Whether serde's own derives, which the struct needs, report a mistake.
+    pub(crate) serde_refuses: bool,
 }
 
 /// Checks all rules, and returns the model, or every error found so far.
@@ -91,6 +93,7 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
         threshold: model.attr.threshold.as_ref()?,
         id: model.id()?,
         items: model.items()?,
+        serde_refuses: serde::is_refused(model),
     })
 }
 

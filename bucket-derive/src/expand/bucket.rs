@@ -1,11 +1,11 @@
 //! Writes the code of `#[derive(Bucket)]`.
 
-use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
-use syn::spanned::Spanned;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{ext::IdentExt, spanned::Spanned};
 
 use crate::{
-    check::bucket::Checked,
+    check::bucket::{Checked, CheckedOrdinal},
     expand::{
         bounds, element,
         fields::{self, Fields, Form},
@@ -13,15 +13,12 @@ use crate::{
         generics, indexes, limit, own_dates, reading,
         rollup::{self, Rollups},
         size::{self, Spec},
+        spans::located_at,
         writer::{self, Writer},
     },
     model::{
         Field,
         bucket::{Model, Role},
-    },
-    parse::{
-        id_format::{Ordinal, Suffix},
-        length,
     },
 };
 
@@ -100,16 +97,18 @@ fn bucket_impl(
     let clause = generics::where_clause(&bounds::of_bucket(model, types));
     let too_long = size::bucket::too_long(model, types);
     let key_types = Vec::from_iter(model.keys().map(|field| types.of(model.input, field)));
+    // A type through `Self::Key` would repeat the error of a struct that is not `Send`.
     let key_span = model.keys().next();
     let key_span = key_span.map_or_else(Span::call_site, |field| field.node.ty.span());
-    let key_type = quote_spanned!(key_span=> type Key = (#(#key_types,)*););
+    let key_type = quote_spanned!(key_span=> (#(#key_types,)*));
+    let key_member = quote_spanned!(key_span=> type Key = #key_type;);
     let key = match Vec::from_iter(model.keys().map(|key| borrowed(model, types, key))).as_slice() {
         [one] => one.clone(),
         several => quote!((#(#several),*)),
     };
     let time = match model.time() {
         Some(time) => {
-            let ident = time.ident;
+            let ident = named(time, model.attr.by.iter().map(|by| &by.value.field));
             let to_datetime = types.call(time, &krate, "TimeField", "to_datetime");
             quote!(::core::option::Option::Some(#to_datetime(&self.#ident)))
         }
@@ -134,12 +133,12 @@ fn bucket_impl(
         #[automatically_derived]
         impl #parameters #krate::Bucket for #ident #arguments #clause {
             const SPEC: #krate::BucketSpec = #spec;
-            #key_type
+            #key_member
             type Element = __Element #arguments;
             #fields
             #rollup_members
             #too_long
-            fn key(&self) -> #krate::KeyRef<'_, Self> {
+            fn key(&self) -> <#key_type as #krate::Key>::Ref<'_> {
                 #key
             }
             fn time(&self) -> ::core::option::Option<#krate::__private::DateTime> {
@@ -151,7 +150,7 @@ fn bucket_impl(
             ) -> #krate::__private::Serialized<__S> {
                 #write
             }
-            fn from_parts(__key: Self::Key, __element: Self::Element) -> Self {
+            fn from_parts(__key: #key_type, __element: __Element #arguments) -> Self {
                 Self { #(#keys,)* #(#elements),* }
             }
         }
@@ -181,15 +180,10 @@ fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
     let head = model.format.head();
     let after_key = model.format.after_key();
     let ordinal = match checked.ordinal {
-        Ordinal::Number => quote!(Number),
-        Ordinal::Time { suffix, .. } => match suffix {
-            None => quote!(Seconds),
-            Some(Suffix::Unit(_)) => quote!(Millis),
-            Some(Suffix::Window(length)) => {
-                let seconds = length::seconds(length).unwrap_or_default();
-                quote!(Window { seconds: #seconds })
-            }
-        },
+        CheckedOrdinal::Number => quote!(Number),
+        CheckedOrdinal::Seconds => quote!(Seconds),
+        CheckedOrdinal::Millis => quote!(Millis),
+        CheckedOrdinal::Window { seconds } => quote!(Window { seconds: #seconds }),
     };
     let capacity = limit::value(checked.capacity);
     let names = model.keys().map(|key| {
@@ -234,7 +228,17 @@ fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
 }
 
 fn borrowed(model: &Model<'_>, types: &Types, key: &Field<'_, Role>) -> TokenStream {
-    let ident = key.ident;
+    let names = model.attr.key.iter().flat_map(|names| &names.value.0);
+    let ident = named(key, names);
     let borrowed = types.call(key, &model.attr.krate(), "KeyField", "borrowed");
     quote!(#borrowed(&self.#ident))
+}
+
+/// The field at the place where the attribute names it, so that editors find that place. Names in an id format
+/// have none.
+fn named<'n>(field: &Field<'_, Role>, mut names: impl Iterator<Item = &'n Ident>) -> TokenStream {
+    match names.find(|name| name.unraw() == field.name) {
+        Some(name) => located_at(field.ident, name.span()),
+        None => field.ident.to_token_stream(),
+    }
 }

@@ -97,10 +97,11 @@ fn outlier_impl(
     let too_long = size::outlier::too_long(checked, types);
     let fields = &fields.members;
     let (id, items) = (checked.id.ident, checked.items.ident);
+    // A type through `Self::Id` would repeat the error of a struct that is not `Send`.
     let id_type = types.of(input, checked.id);
-    let id_type = quote_spanned!(checked.id.node.ty.span()=> type Id = #id_type;);
+    let id_member = quote_spanned!(checked.id.node.ty.span()=> type Id = #id_type;);
     let item = generics::item_of(&types.of(input, checked.items), &krate);
-    let item_type = quote_spanned!(checked.items.node.ty.span()=> type Item = #item;);
+    let item_member = quote_spanned!(checked.items.node.ty.span()=> type Item = #item;);
     let borrowed = types.call(checked.id, &krate, "KeyField", "borrowed");
     let items_type = types.of(input, checked.items);
     let readers = reading::readers(&krate, input, &checked.model.fields, types, &clause);
@@ -109,14 +110,14 @@ fn outlier_impl(
         #[automatically_derived]
         impl #parameters #krate::Outlier for #ident #arguments #clause {
             const SPEC: #krate::OutlierSpec = #spec;
-            #id_type
-            #item_type
+            #id_member
+            #item_member
             #fields
             #too_long
-            fn id(&self) -> #krate::IdRef<'_, Self> {
+            fn id(&self) -> &<#id_type as #krate::KeyField>::Borrowed {
                 #borrowed(&self.#id)
             }
-            fn items_mut(&mut self) -> &mut #krate::__private::Vec<Self::Item> {
+            fn items_mut(&mut self) -> &mut #krate::__private::Vec<#item> {
                 <#items_type as #krate::__private::ItemsField>::items_mut(&mut self.#items)
             }
         }
@@ -128,7 +129,10 @@ fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
     let (model, input) = (checked.model, checked.model.input);
     let krate = model.attr.krate();
     let mut predicates = generics::of_struct(input);
-    predicates.push(generics::is_stored(input, &krate));
+    let stored = generics::is_stored(input, &krate);
+    // With a lifetime of its own, a predicate that does not hold is no error here: serde has reported why.
+    let lifetime = checked.serde_refuses.then(|| quote!(for<'__a>));
+    predicates.push(quote!(#lifetime #stored));
     // The trait asks for it anyway, but of a type with parameters the compiler cannot know it.
     if !input.generics.params.is_empty() {
         predicates.push(generics::is_shared());

@@ -15,20 +15,25 @@ use crate::{
 /// The most fields that a key can have.
 const MAX_KEYS: usize = 6;
 
-/// The calls on the struct itself.
-const CALLS: [&str; 12] = [
-    "buckets",
-    "buckets_in",
-    "create_collection",
-    "create_collection_in",
-    "change_capacity",
-    "change_capacity_in",
-    "rebuild_rollups",
-    "rebuild_rollups_in",
-    "repair",
-    "repair_in",
-    "verify",
-    "verify_in",
+/// The calls on the struct itself, each with the number of its arguments.
+pub(crate) const CALLS: [(&str, usize); 17] = [
+    ("buckets", 1),
+    ("buckets_in", 1),
+    ("change_capacity", 1),
+    ("change_capacity_in", 1),
+    ("create_collection", 1),
+    ("create_collection_in", 1),
+    ("indexes", 0),
+    ("migrate_from", 2),
+    ("rebuild_rollups", 1),
+    ("rebuild_rollups_in", 1),
+    ("repair", 1),
+    ("repair_in", 1),
+    ("shard_key", 0),
+    ("unwind", 0),
+    ("validator", 0),
+    ("verify", 1),
+    ("verify_in", 1),
 ];
 
 /// The errors, and a `Bucket` that does nothing: calls on the struct then need no messages of
@@ -105,8 +110,8 @@ fn key_types(model: &Model<'_>) -> Vec<Type> {
         Kind::Field { name, .. } => Some(name.as_str()),
         _ => None,
     }));
-    // A format with one placeholder is more likely to lack its ordinal than its key.
-    if names.len() > 1 && model.format.ordinal().is_some() {
+    // A text with one placeholder is more likely to lack its ordinal than its key.
+    if names.len() > 1 && model.format.ordinal().is_some() || model.attr.id.is_none() {
         names = model.format.keys().collect();
     }
     let known = || model.fields.iter().map(|field| field.name.as_str());

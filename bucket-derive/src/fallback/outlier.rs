@@ -10,13 +10,21 @@ use crate::{
     model::{guess, outlier::Model},
 };
 
-/// The calls on the struct itself.
-const CALLS: [&str; 5] = [
-    "advise",
-    "create_collections",
-    "outliers",
-    "repair",
-    "verify",
+/// The calls on the struct itself, each with the number of its arguments.
+pub(crate) const CALLS: [(&str, usize); 13] = [
+    ("advise", 1),
+    ("create_collections", 1),
+    ("create_collections_in", 2),
+    ("extras_validator", 0),
+    ("indexes", 0),
+    ("item_too_long", 1),
+    ("outliers", 1),
+    ("outliers_in", 2),
+    ("repair", 1),
+    ("repair_in", 2),
+    ("validator", 0),
+    ("verify", 1),
+    ("verify_in", 2),
 ];
 
 /// The errors, and an `Outlier` that does nothing: calls on the struct then need no messages of

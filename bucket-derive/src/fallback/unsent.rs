@@ -1,7 +1,7 @@
 //! Replaces the calls on a struct that cannot go from one task to another.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::{DeriveInput, Error};
 
 use crate::model::{Field, guess};
@@ -13,7 +13,7 @@ pub(super) fn errors<P>(
     input: &DeriveInput,
     [krate, import]: [TokenStream; 2],
     fields: &[Field<'_, P>],
-    calls: &[&str],
+    calls: &[(&str, usize)],
     error: Error,
 ) -> TokenStream {
     if !fields.iter().any(|field| guess::has_rc(&field.node.ty)) {
@@ -21,7 +21,15 @@ pub(super) fn errors<P>(
     }
     let mut errors = error.into_iter().map(Error::into_compile_error);
     let first = errors.next();
-    let calls = calls.iter().map(|name| Ident::new(name, Span::call_site()));
+    let calls = calls.iter().map(|(name, arguments)| {
+        let name = Ident::new(name, Span::call_site());
+        let types = Vec::from_iter((0..*arguments).map(|n| format_ident!("__A{n}")));
+        quote! {
+            pub fn #name<#(#types),*>(#(_: #types),*) -> __Unsent {
+                ::core::panic!()
+            }
+        }
+    });
     let ident = &input.ident;
     let (parameters, arguments, clause) = input.generics.split_for_impl();
     quote! {
@@ -34,11 +42,7 @@ pub(super) fn errors<P>(
             #[automatically_derived]
             impl #parameters #ident #arguments #clause {
                 pub const FIELDS: __Unsent = ::core::panic!();
-                #(
-                    pub fn #calls<__A>(_: __A) -> __Unsent {
-                        ::core::panic!()
-                    }
-                )*
+                #(#calls)*
             }
         };
     }

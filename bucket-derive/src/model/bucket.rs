@@ -41,12 +41,7 @@ impl<'a> Model<'a> {
     pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
         let attr = BucketAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);
-        let text = attr
-            .id
-            .as_ref()
-            .map(|id| id.value.value())
-            .unwrap_or_default();
-        let (format, format_errors) = IdFormat::parse(&text);
+        let (format, format_errors) = IdFormat::parse(&attr.id_format());
         let fields = fields(input, &BUCKET, &serde, errors, |name, _| {
             Role::of(name, &format)
         });

@@ -2,6 +2,7 @@
 
 mod bucket;
 mod field;
+mod key;
 mod limit;
 mod nested;
 mod outlier;
@@ -9,12 +10,13 @@ mod part;
 mod rollup;
 mod table;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::Ident;
 use syn::{Attribute, Meta, Path};
 
 pub(crate) use self::{
     bucket::{BUCKET, BucketAttr},
     field::{FieldAttr, check_no_attribute},
+    key::By,
     limit::Limit,
     nested::{FIELDS, FieldsAttr},
     outlier::{OUTLIER, OutlierAttr},
@@ -23,7 +25,7 @@ pub(crate) use self::{
 };
 use crate::{
     errors::{Errors, did_you_mean},
-    parse::list::{self, Entry, Value},
+    parse::list::{self, Entry},
 };
 
 /// A derive, and the attribute that tells it how to store a struct.
@@ -60,14 +62,23 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Whether this key is there, right or misspelled.
+    pub(crate) fn names(&self, key: &str) -> bool {
+        self.keys.iter().any(|written| written == key)
+    }
+
     /// Whether the user meant to give this key.
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.unreadable || self.keys.iter().any(|written| written == key)
+        self.unreadable || self.names(key)
     }
 }
 
-/// A known key, and its value as tokens.
-type Given = Spanned<TokenStream>;
+/// A known key, and the entry that it begins.
+struct Given {
+    key: Ident,
+    entry: Entry,
+    usage: &'static str,
+}
 
 impl Derive {
     /// Reads the keys in the struct's attributes of this derive; `add` reads their values.
@@ -84,14 +95,8 @@ impl Derive {
         {
             written.unreadable |= !self.check_is_list(attr, errors);
             written.name.get_or_insert_with(|| attr.path().clone());
-            if let Meta::List(list) = &attr.meta
-                && let Some(comma) = list::stray_comma(list.tokens.clone())
-            {
-                let help = format!("remove it, or write `{}` before it", self.keys[0].1);
-                errors.push(&comma, "there is nothing before this comma", help);
-            }
         }
-        for entry in list::of_attributes(attrs, self.attribute) {
+        for entry in list::of_own_attributes(attrs, self.attribute, errors) {
             if let Some(given) = self.given(entry, &mut written, errors) {
                 add(given, errors);
             }
@@ -120,14 +125,8 @@ impl Derive {
             );
             return None;
         }
-        written.keys.push(name.clone());
-        match entry.value {
-            Value::Assigned(value) if !value.is_empty() => Some(Spanned { key, value, usage }),
-            _ => {
-                errors.push(&entry.tokens, format_args!("`{name}` needs a value"), usage);
-                None
-            }
-        }
+        written.keys.push(name);
+        Some(Given { key, entry, usage })
     }
 
     /// `#[bucket]` is read as an empty list; `#[bucket = …]` cannot be read at all.

@@ -5,6 +5,8 @@
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::{Attribute, LitStr, Meta};
 
+use crate::errors::Errors;
+
 /// One entry of a list.
 pub(crate) struct Entry {
     /// The name before `=` or the parenthesis; `None` if the entry does not begin with a name.
@@ -23,6 +25,8 @@ pub(crate) enum Value {
     Assigned(TokenStream),
     /// `key(entries)`
     List(Vec<Entry>),
+    /// A comma with nothing before it.
+    Comma,
     /// Anything else.
     Unreadable,
 }
@@ -58,23 +62,54 @@ pub(crate) fn of_attributes(attrs: &[Attribute], name: &str) -> Vec<Entry> {
         .collect()
 }
 
-/// The entries of one list.
-fn entries(tokens: TokenStream) -> Vec<Entry> {
-    let separated = separated(tokens).into_iter();
-    let written = separated.filter(|(trees, _)| !trees.is_empty());
-    written.map(|(trees, _)| one_entry(trees)).collect()
+/// The entries of a derive's own attributes of this name. Commas that are missing, or have nothing before them,
+/// are reported: serde does that for its attributes.
+pub(crate) fn of_own_attributes(
+    attrs: &[Attribute],
+    name: &str,
+    errors: &mut Errors,
+) -> Vec<Entry> {
+    separated(of_attributes(attrs, name), errors)
 }
 
-/// The first comma with nothing before it.
-pub(crate) fn stray_comma(tokens: TokenStream) -> Option<TokenTree> {
-    let mut separated = separated(tokens).into_iter();
-    separated.find_map(|(trees, comma)| comma.filter(|_| trees.is_empty()))
-}
-
-/// What stands between commas, and the comma behind it. The arguments of a type (`Pair<A, B>`) stay together.
-fn separated(tokens: TokenStream) -> Vec<(Vec<TokenTree>, Option<TokenTree>)> {
+fn separated(entries: Vec<Entry>, errors: &mut Errors) -> Vec<Entry> {
     let mut found = Vec::new();
-    let (mut trees, mut depth) = (Vec::new(), 0_usize);
+    for mut entry in entries {
+        if matches!(entry.value, Value::Comma) {
+            let message = "a comma with nothing before it";
+            errors.push(&entry.tokens, message, "remove it");
+            continue;
+        }
+        if let Some((first, second)) = without_comma(&entry) {
+            let message = format_args!("there is no comma before `{}`", second.name);
+            let help = format_args!("{}, {}", first.tokens, second.name);
+            errors.push(&second.key, message, help);
+            found.push(first);
+            found.extend(separated(vec![second], errors));
+            continue;
+        }
+        if let Value::List(inner) = entry.value {
+            entry.value = Value::List(separated(inner, errors));
+        }
+        found.push(entry);
+    }
+    found
+}
+
+/// The two entries in `key = value key = value`: no value has a name behind another token than punctuation.
+fn without_comma(entry: &Entry) -> Option<(Entry, Entry)> {
+    let trees = Vec::from_iter(entry.tokens.clone());
+    let before = trees.windows(2).position(|trees| {
+        matches!(trees, [before, TokenTree::Ident(_)] if !matches!(before, TokenTree::Punct(_)))
+    });
+    let (first, second) = trees.split_at(before? + 1);
+    Some((one_entry(first.to_vec()), one_entry(second.to_vec())))
+}
+
+/// The entries of one list. The arguments of a type (`Pair<A, B>`) stay together.
+fn entries(tokens: TokenStream) -> Vec<Entry> {
+    let mut found = Vec::new();
+    let (mut entry, mut depth) = (Vec::new(), 0_usize);
     for tree in tokens {
         let punct = match &tree {
             TokenTree::Punct(punct) => punct.as_char(),
@@ -82,16 +117,26 @@ fn separated(tokens: TokenStream) -> Vec<(Vec<TokenTree>, Option<TokenTree>)> {
         };
         match punct {
             ',' if depth == 0 => {
-                found.push((std::mem::take(&mut trees), Some(tree)));
+                found.push(match entry.is_empty() {
+                    true => Entry {
+                        key: None,
+                        name: String::new(),
+                        value: Value::Comma,
+                        tokens: tree.into(),
+                    },
+                    false => one_entry(std::mem::take(&mut entry)),
+                });
                 continue;
             }
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        trees.push(tree);
+        entry.push(tree);
     }
-    found.push((trees, None));
+    if !entry.is_empty() {
+        found.push(one_entry(entry));
+    }
     found
 }
 

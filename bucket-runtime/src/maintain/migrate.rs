@@ -92,7 +92,7 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
     /// # use bucket_runtime::{Bucket, mongodb::Database};
     /// # async fn example<OldTrade: Bucket, Trade: Bucket + From<OldTrade>>(db: Database) -> bucket_runtime::Result<()> {
     /// # async fn deploy_the_new_writers() {}
-    /// Trade::migrate_from(&db, |old: OldTrade| old.into())
+    /// Trade::migrate_from::<OldTrade>(&db, Trade::from)
     ///     .until(deploy_the_new_writers())
     ///     .await?;
     /// # Ok(())

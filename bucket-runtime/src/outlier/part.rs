@@ -1,5 +1,10 @@
 //! The trait behind `#[derive(OutlierPart)]`, and reads of parts of parents.
 
+use mongodb::{
+    ClientSession,
+    bson::Document,
+    options::{ReadConcern, ReadPreference},
+};
 use serde::{Deserialize, Deserializer, de::MapAccess};
 
 use super::{
@@ -8,7 +13,7 @@ use super::{
     stream::FindStream,
 };
 use crate::{
-    Result,
+    Error, Result,
     read::part::{PartReader, ReadPart, read_part},
     schema::spec::KeyName,
 };
@@ -96,6 +101,41 @@ pub struct FindParts<'s, P: OutlierPart>(Find<'s, P::Of>);
 impl<'s, P: OutlierPart> FindParts<'s, P> {
     pub(super) fn new(find: Find<'s, P::Of>) -> Self {
         Self(find.only(&P::NAMES.concat()))
+    }
+
+    /// The order of the parents, as [`Find::sort`] says it.
+    pub fn sort(self, sort: Document) -> Self {
+        Self(self.0.sort(sort))
+    }
+
+    /// Skips the first parents.
+    pub fn skip(self, parents: u64) -> Self {
+        Self(self.0.skip(parents))
+    }
+
+    /// Ends after this many parents.
+    pub fn limit(self, parents: i64) -> Self {
+        Self(self.0.limit(parents))
+    }
+
+    /// Reads from these members, as [`Find::read_preference`] does.
+    pub fn read_preference(self, preference: ReadPreference) -> Self {
+        Self(self.0.read_preference(preference))
+    }
+
+    /// Reads with this concern, as [`Find::read_concern`] does.
+    pub fn read_concern(self, concern: ReadConcern) -> Self {
+        Self(self.0.read_concern(concern))
+    }
+
+    /// Reads in this session, which the stream borrows.
+    pub fn session(self, session: impl Into<&'s mut ClientSession>) -> Self {
+        Self(self.0.session(session))
+    }
+
+    /// Leaves out the parents that cannot be read, as [`Find::skip_unreadable`] does.
+    pub fn skip_unreadable(self, tell: impl FnMut(Error) + Send + 's) -> Self {
+        Self(self.0.skip_unreadable(tell))
     }
 
     pub(crate) async fn execute(self) -> Result<FindStream<'s, P>> {

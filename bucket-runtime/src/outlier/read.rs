@@ -402,8 +402,8 @@ impl<'s, T: Outlier> Find<'s, T> {
     }
 
     /// Has the server send only some fields of the parents: those of a struct that derives
-    /// [`OutlierPart`]. Call it last. Without the array, a parent costs the network the
-    /// same however many items it has.
+    /// [`OutlierPart`]. Without the array, a parent costs the network the same however many items it
+    /// has.
     pub fn parts<P: OutlierPart<Of = T>>(self) -> FindParts<'s, P> {
         FindParts::new(self)
     }

@@ -3,6 +3,7 @@
 mod page;
 mod parts;
 mod resume;
+mod settings;
 mod source;
 mod stream;
 mod token;
@@ -224,7 +225,7 @@ impl<'s, T: Bucket> Items<'s, T> {
     }
 
     /// Has the server send only some fields of the items: those of a struct that derives
-    /// [`BucketPart`]. Call it last.
+    /// [`BucketPart`].
     ///
     /// The network carries less, and the client decodes less; the server reads the whole buckets all the
     /// same. The stored names of the part's fields decide, so an element that lacks one is unreadable
@@ -234,7 +235,7 @@ impl<'s, T: Bucket> Items<'s, T> {
     }
 
     /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
-    /// page or in an API needs. Call it last.
+    /// page or in an API needs.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, Buckets, ItemToken};

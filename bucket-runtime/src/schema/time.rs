@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the time of a bucket's items",
     label = "this type is not a point in time",
-    note = "help: use `bson::DateTime`, or, with the feature of that name, a type of `chrono`, `time` or `jiff`; to number the buckets instead, write `{{#}}`"
+    note = "help: use `bson::DateTime`, or, with the feature of that name, a type of `chrono`, `time` or `jiff`; to number the buckets instead, write `{{#}}` or `numbered`"
 )]
 pub trait TimeField: Sized {
     /// Whether serde writes a value of this type as something other than a BSON date.

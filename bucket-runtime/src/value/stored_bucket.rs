@@ -78,34 +78,34 @@ impl<'de, T: Bucket, E: Deserialize<'de>> Visitor<'de> for BucketVisitor<T, E> {
         f.write_str("a bucket")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StoredBucket<T, E>, A::Error> {
-        let mut fields = Fields {
-            id: None,
-            key: vec![None; T::SPEC.key.len()],
-            sealed: false,
-            rollup: None,
-        };
-        let mut elements: Option<Vec<_>> = None;
-        while let Some(name) = map.next_key_seed(FieldName)? {
-            if name == T::SPEC.items {
-                let elements_of = Elements(T::SPEC.items, PhantomData::<E>);
-                elements = Some(map.next_value_seed(elements_of)?);
-            } else {
-                fields.read(&T::SPEC, &name, &mut map)?;
-            }
-        }
-        let elements = elements.ok_or_else(|| A::Error::missing_field(T::SPEC.items))?;
+    // bson has a dozen kinds of maps, and the compiler makes this function for each of them and each struct.
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StoredBucket<T, E>, A::Error> {
+        let mut elements = None;
+        let fields = Fields::of_map(&T::SPEC, map, &mut |map| {
+            elements = Some(map.next_value_seed(Elements(T::SPEC.items, PhantomData))?);
+            Ok(())
+        })?;
+        StoredBucket::of(fields, elements)
+    }
+}
+
+impl<T: Bucket, E> StoredBucket<T, E> {
+    fn of<Error: serde::de::Error>(
+        mut fields: Fields,
+        elements: Option<Vec<E>>,
+    ) -> Result<Self, Error> {
+        let elements = elements.ok_or_else(|| Error::missing_field(T::SPEC.items))?;
         let stored = fields.rollup.take();
         let totals =
             stored.and_then(|stored| Totals::read(&T::SPEC, &stored, elements.len() as u64));
-        let (id, key, sealed) = fields.finish::<A::Error>(&T::SPEC)?;
+        let (id, key, sealed) = fields.finish::<Error>(&T::SPEC)?;
         let key = T::Key::from_values(key).map_err(|field| {
-            A::Error::custom(format_args!(
+            Error::custom(format_args!(
                 "the key field `{}` has a value of another type",
                 T::SPEC.key[field].name
             ))
         })?;
-        Ok(StoredBucket {
+        Ok(Self {
             id,
             key,
             elements,
@@ -125,6 +125,28 @@ struct Fields {
 }
 
 impl Fields {
+    /// Reads all fields; `read_items` takes the value of the items.
+    fn of_map<'de, A: MapAccess<'de>>(
+        spec: &BucketSpec,
+        mut map: A,
+        read_items: &mut dyn FnMut(&mut A) -> Result<(), A::Error>,
+    ) -> Result<Self, A::Error> {
+        let mut fields = Self {
+            id: None,
+            key: vec![None; spec.key.len()],
+            sealed: false,
+            rollup: None,
+        };
+        while let Some(name) = map.next_key_seed(FieldName)? {
+            if name == spec.items {
+                read_items(&mut map)?;
+            } else {
+                fields.read(spec, &name, &mut map)?;
+            }
+        }
+        Ok(fields)
+    }
+
     fn read<'de, A: MapAccess<'de>>(
         &mut self,
         spec: &BucketSpec,

@@ -7,9 +7,9 @@ use bucket_runtime::{Bucket, Buckets, Fields, Filter, mongodb::Database};
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    read::query_plans::examined,
-    support::database::{Live, Recorded},
+use crate::support::{
+    database::{Live, Recorded},
+    plans::examined,
 };
 
 #[derive(Debug, Clone, PartialEq, Bucket)]

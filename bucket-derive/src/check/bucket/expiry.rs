@@ -45,15 +45,19 @@ fn check_has_time(model: &Model<'_>, errors: &mut Errors) {
     else {
         return;
     };
-    let format = model.attr.id.as_ref().map(|id| id.value.value());
-    let format = format.unwrap_or_default();
-    let help = match guess::time(&model.fields) {
-        Some(time) => {
-            let by_time = format.replace("{#}", &format!("{{{}}}", time.name));
-            format!("id = \"{by_time}\"")
+    let help = match (guess::time(&model.fields), &model.attr.id) {
+        (Some(time), Some(id)) => {
+            let by_time = format!("{{{}}}", time.name);
+            format!("id = \"{}\"", id.value.value().replace("{#}", &by_time))
         }
-        None => "remove it, or add a field for the time of an item and end the id format in it"
-            .to_owned(),
+        (Some(time), None) => format!("write `by = {}` in place of `numbered`", time.ident),
+        (None, Some(_)) => {
+            "remove it, or add a field for the time of an item and end the id format in it"
+                .to_owned()
+        }
+        (None, None) => {
+            "remove it, or add a field for the time of an item and name it in `by`".to_owned()
+        }
     };
     errors.push(
         &span.key,

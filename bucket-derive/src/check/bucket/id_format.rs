@@ -1,28 +1,28 @@
 //! The rules of id formats, by which ids sort as their buckets do and no two keys share one.
 
+mod suffix;
 mod text;
 
 use std::ops::Range;
 
 use syn::LitStr;
 
-pub(super) use self::text::example;
 use self::text::{begins_well, separator, span_in};
+pub(super) use self::{
+    suffix::{meant_unit, of_unit, wrong_window},
+    text::example,
+};
 use crate::{
     errors::{Errors, did_you_mean},
     model::{bucket::Model, guess},
     parse::{
         attr::BucketAttr,
         id_format::{Kind, Part, Suffix},
-        length::{self, Wrong},
     },
 };
 
-/// The units of a time ordinal, as the format spells them.
-const UNITS: [&str; 1] = ["millis"];
-
 /// The most fields that the runtime implements `Key` for.
-const MAX_KEYS: usize = 6;
+pub(super) const MAX_KEYS: usize = 6;
 
 /// The format under check, and its errors.
 struct Rules<'c, 'e> {
@@ -101,10 +101,16 @@ impl<'c> Rules<'c, '_> {
                     let message = format!("`{written}` in the id format: a key has no {what}");
                     self.push(&part.at, message, plain);
                 }
-                Suffix::Window(length) => self.check_window(&part.at, name, length),
-                Suffix::Unit(unit) if UNITS.contains(&unit.as_str()) => {}
+                Suffix::Window(length) => {
+                    let window = |length: &str| format!("{{{name}/{length}}}");
+                    if let Some((wrong, help)) = wrong_window(length, window, "{#}") {
+                        let message = format!("`{written}` in the id format: {wrong}");
+                        self.push(&part.at, message, help);
+                    }
+                }
+                Suffix::Unit(unit) if of_unit(unit).is_some() => {}
                 Suffix::Unit(unit) => {
-                    let help = match did_you_mean(unit, UNITS) {
+                    let help = match meant_unit(unit) {
                         Some(meant) => format!("did you mean `{{{name}:{meant}}}`?"),
                         None => format!("write `{{{name}}}` for seconds, or `{{{name}:millis}}`"),
                     };
@@ -114,34 +120,6 @@ impl<'c> Rules<'c, '_> {
                 }
             }
         }
-    }
-
-    /// Windows begin at the multiples of their length.
-    fn check_window(&mut self, at: &Range<usize>, name: &str, length: &str) {
-        let (wrong, help) = match length::seconds(length) {
-            Ok(_) => return,
-            Err(Wrong::NoLength) => (
-                match length {
-                    "" => "a window needs a length".to_owned(),
-                    _ => format!("`{length}` is no length of a window"),
-                },
-                format!("write a number and `s`, `m`, `h` or `d`: `{{{name}/1h}}`"),
-            ),
-            Err(Wrong::Unit(unit)) => (
-                format!("`{unit}` is no unit of a window's length"),
-                format!("write `s`, `m`, `h` or `d`: `{{{name}/1h}}`"),
-            ),
-            Err(Wrong::Zero) => (
-                "a window must be at least a second long".to_owned(),
-                format!("write `{{{name}/1{}}}`", length.trim_matches('0')),
-            ),
-            Err(Wrong::TooLong) => (
-                "a window cannot be longer than 4294967295 seconds (49710 days)".to_owned(),
-                format!("write `{{{name}/1d}}`, or number the buckets: `{{#}}`"),
-            ),
-        };
-        let message = format!("`{{{name}/{length}}}` in the id format: {wrong}");
-        self.push(at, message, help);
     }
 
     /// A field that is in the id twice adds nothing.

@@ -69,11 +69,12 @@ fn check_window(model: &Model<'_>, errors: &mut Errors) {
                 Ordinal::Time { field, .. } => Some(field),
                 Ordinal::Number => guess::time(&model.fields).map(|time| time.name.as_str()),
             };
-            let help = match time {
-                Some(time) => {
+            let help = match (time, &attr.id) {
+                (Some(time), Some(_)) => {
                     format!("remove it, or end the id format in a window: `{{{time}/1h}}`")
                 }
-                None => "remove it".to_owned(),
+                (Some(time), None) => format!("remove it, or write `by({time}, 1h)`"),
+                (None, _) => "remove it".to_owned(),
             };
             errors.push(
                 &window.key,

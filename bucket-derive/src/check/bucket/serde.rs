@@ -21,7 +21,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     for field in &model.fields {
         match field.part {
             Role::Key => {
-                check_key(field, errors);
+                check_key(model, field, errors);
                 let help = |write: &str, read: &str| {
                     format!("#[serde(rename = \"{write}\", alias = \"{read}\")]")
                 };
@@ -29,7 +29,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
             }
             Role::Time => {
                 check_field_words(&field.serde.entries, errors);
-                check_time(field, errors);
+                check_time(model, field, errors);
                 check_names(&model.serde, field, true, errors);
             }
             Role::Element => {
@@ -42,10 +42,19 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// `KeyField` writes a key, always, into `_id` and into its own field: serde only gives its name.
-fn check_key(field: &Field<'_, Role>, errors: &mut Errors) {
+fn check_key(model: &Model<'_>, field: &Field<'_, Role>, errors: &mut Errors) {
+    let place = match model.attr.id {
+        Some(_) => "the id format",
+        None => "`key(…)`",
+    };
     for entry in &field.serde.entries {
         let name = name(entry);
         if name == "rename" || name == "alias" {
+            continue;
+        }
+        if name.is_empty() {
+            let message = "expected an attribute of serde's";
+            errors.push(&entry.tokens, message, "remove it");
             continue;
         }
         let help = match name.as_str() {
@@ -53,7 +62,7 @@ fn check_key(field: &Field<'_, Role>, errors: &mut Errors) {
                 "remove it, or implement `bucket_runtime::KeyField` for a newtype".to_owned()
             }
             "default" => "remove it: a bucket without its key belongs to nobody".to_owned(),
-            _ => format!("remove it, or take `{}` out of the id format", field.name),
+            _ => format!("remove it, or take `{}` out of {place}", field.name),
         };
         errors.push(
             &entry.tokens,
@@ -64,7 +73,14 @@ fn check_key(field: &Field<'_, Role>, errors: &mut Errors) {
 }
 
 /// Pages are read by time, so every stored item has it, under its own name.
-fn check_time(field: &Field<'_, Role>, errors: &mut Errors) {
+fn check_time(model: &Model<'_>, field: &Field<'_, Role>, errors: &mut Errors) {
+    let help = match model.attr.id {
+        Some(_) => format!(
+            "remove it, or end the id format in `{{#}}` instead of `{{{}}}`",
+            field.name
+        ),
+        None => "remove it, or write `numbered` in place of `by`".to_owned(),
+    };
     let lost = [
         "skip",
         "skip_serializing",
@@ -84,10 +100,7 @@ fn check_time(field: &Field<'_, Role>, errors: &mut Errors) {
                 "`#[serde({})]` cannot be used on the time of a bucket's items",
                 name(entry)
             ),
-            format_args!(
-                "remove it, or end the id format in `{{#}}` instead of `{{{}}}`",
-                field.name
-            ),
+            &help,
         );
     }
 }

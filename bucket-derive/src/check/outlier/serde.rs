@@ -4,6 +4,7 @@ use crate::{
     check::{
         readback::{check_left_out, check_names},
         serde::{check_one_name, check_rename_rule, check_struct, name},
+        serde_words::{check_field_words, check_struct_words},
     },
     errors::Errors,
     model::{
@@ -47,6 +48,16 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
             check_left_out(&model.serde, field, errors);
         }
     }
+}
+
+/// Whether serde's own derives report one of the struct's attributes.
+pub(super) fn is_refused(model: &Model<'_>) -> bool {
+    let mut refused = Errors::new();
+    check_struct_words(&model.serde.entries, &mut refused);
+    for field in &model.fields {
+        check_field_words(&field.serde.entries, &mut refused);
+    }
+    refused.finish(()).is_err()
 }
 
 /// A parent that has extras has the flag, too, which such a struct would refuse to read.

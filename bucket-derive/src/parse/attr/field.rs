@@ -40,7 +40,8 @@ impl FieldAttr {
         }
         let own = |attr: &&Attribute| attr.path().is_ident(derive.attribute);
         for attr in field.attrs.iter().filter(own) {
-            let entries = list::of_attributes(std::slice::from_ref(attr), derive.attribute);
+            let attrs = std::slice::from_ref(attr);
+            let entries = list::of_own_attributes(attrs, derive.attribute, errors);
             // `#[outlier]`, `#[outlier()]` and `#[outlier = …]` mark nothing.
             if entries.is_empty() {
                 parsed.unreadable = true;

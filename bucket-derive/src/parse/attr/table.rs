@@ -5,7 +5,10 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{LitStr, Path, TypePath, parse::Parser, spanned::Spanned as _};
 
 use super::{Given, Limit, Spanned};
-use crate::{errors::Errors, parse::runtime};
+use crate::{
+    errors::Errors,
+    parse::{list::Value, runtime},
+};
 
 /// Writes the `Derive` and the struct that its attribute is read into, from one list of keys, so that no
 /// key is in one of them alone. Each derive has the key `crate`, too.
@@ -73,17 +76,18 @@ pub(super) trait KeyValue: Sized {
 
 impl KeyValue for LitStr {
     fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
-        let value = syn::parse2(given.value.clone());
-        given.or_error(value, "a string literal", errors)
+        let tokens = given.assigned(errors)?;
+        given.or_error(syn::parse2(tokens.clone()), "a string literal", errors)
     }
 }
 
 /// `crate = path`, or the path in a string as for serde.
 impl KeyValue for Path {
     fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
-        let value = match syn::parse2::<LitStr>(given.value.clone()) {
+        let tokens = given.assigned(errors)?;
+        let value = match syn::parse2::<LitStr>(tokens.clone()) {
             Ok(text) => text.parse_with(Path::parse_mod_style),
-            Err(_) => Path::parse_mod_style.parse2(given.value.clone()),
+            Err(_) => Path::parse_mod_style.parse2(tokens.clone()),
         };
         given.or_error(value, "a path", errors)
     }
@@ -92,9 +96,10 @@ impl KeyValue for Path {
 /// The path of a struct, with the arguments of its parameters.
 impl KeyValue for TypePath {
     fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
-        let value = match syn::parse2::<LitStr>(given.value.clone()) {
+        let tokens = given.assigned(errors)?;
+        let value = match syn::parse2::<LitStr>(tokens.clone()) {
             Ok(text) => text.parse(),
-            Err(_) => syn::parse2(given.value.clone()),
+            Err(_) => syn::parse2(tokens.clone()),
         };
         given.or_error(value, "a path", errors)
     }
@@ -102,7 +107,8 @@ impl KeyValue for TypePath {
 
 impl KeyValue for Limit {
     fn of(given: &Given, errors: &mut Errors) -> Option<Self> {
-        Self::read(&given.key, &given.value, given.usage, errors)
+        let tokens = given.assigned(errors)?;
+        Self::read(&given.key, tokens, given.usage, errors)
     }
 }
 
@@ -116,10 +122,22 @@ impl Given {
         })
     }
 
+    /// The tokens after `=`.
+    fn assigned(&self, errors: &mut Errors) -> Option<&TokenStream> {
+        match &self.entry.value {
+            Value::Assigned(value) if !value.is_empty() => Some(value),
+            _ => {
+                let message = format_args!("`{}` needs a value", self.key);
+                errors.push(&self.entry.tokens, message, self.usage);
+                None
+            }
+        }
+    }
+
     fn or_error<T>(&self, value: syn::Result<T>, what: &str, errors: &mut Errors) -> Option<T> {
-        if value.is_err() {
+        if let (Err(_), Value::Assigned(tokens)) = (&value, &self.entry.value) {
             let message = format_args!("`{}` must be {what}", self.key);
-            errors.push(&self.value, message, self.usage);
+            errors.push(tokens, message, self.usage);
         }
         value.ok()
     }

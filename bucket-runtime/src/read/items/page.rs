@@ -5,6 +5,7 @@ use futures_util::StreamExt;
 use super::{
     ItemToken, Items,
     parts::{Element, Part, Whole},
+    settings::item_settings,
 };
 use crate::{Bucket, BucketPart, Result, server::call};
 
@@ -36,6 +37,11 @@ impl<'s, T: Bucket> Wanted<'s, T> {
             limit,
             backwards: false,
         }
+    }
+
+    fn set(mut self, change: impl FnOnce(Items<'s, T>) -> Items<'s, T>) -> Self {
+        self.items = change(self.items);
+        self
     }
 
     fn at(&mut self, token: &ItemToken, backwards: bool) {
@@ -127,6 +133,17 @@ impl<'s, T: Bucket> PageOfItems<'s, T> {
 
     directions!();
 
+    item_settings!(T);
+
+    /// Reads only some fields of the items, as [`Items::parts`](crate::action::Items::parts) does.
+    pub fn parts<P: BucketPart<Of = T>>(self) -> PageOfParts<'s, P> {
+        PageOfParts(self.0)
+    }
+
+    fn set(self, change: impl FnOnce(Items<'s, T>) -> Items<'s, T>) -> Self {
+        Self(self.0.set(change))
+    }
+
     pub(crate) async fn execute(self) -> Result<ItemPage<T>> {
         self.0.read::<Whole<T>>().await
     }
@@ -138,6 +155,12 @@ impl<'s, P: BucketPart> PageOfParts<'s, P> {
     }
 
     directions!();
+
+    item_settings!(P::Of);
+
+    fn set(self, change: impl FnOnce(Items<'s, P::Of>) -> Items<'s, P::Of>) -> Self {
+        Self(self.0.set(change))
+    }
 
     pub(crate) async fn execute(self) -> Result<ItemPage<P>> {
         self.0.read::<Part<P>>().await

@@ -7,7 +7,7 @@ use serde::{
     de::{DeserializeOwned, MapAccess},
 };
 
-use super::{ItemStream, Items, PageOfParts};
+use super::{ItemStream, ItemToken, Items, PageOfParts, settings::item_settings};
 use crate::{
     Bucket, BucketPart, Result,
     read::part::{PartReader, ReadPart, read_part},
@@ -89,6 +89,22 @@ pub struct Parts<'s, P: BucketPart>(Items<'s, P::Of>);
 impl<'s, P: BucketPart> Parts<'s, P> {
     pub(super) fn new(items: Items<'s, P::Of>) -> Self {
         Self(items)
+    }
+
+    item_settings!(P::Of);
+
+    /// Goes on after the position of a token, as [`Items::after`](crate::action::Items::after) does.
+    pub fn after(self, token: &ItemToken) -> Self {
+        self.set(|items| items.after(token))
+    }
+
+    /// Ends after this many items.
+    pub fn limit(self, items: u64) -> Self {
+        self.set(|reads| reads.limit(items))
+    }
+
+    fn set(self, change: impl FnOnce(Items<'s, P::Of>) -> Items<'s, P::Of>) -> Self {
+        Self(change(self.0))
     }
 
     /// Reads at most this many of them as one page; see [`Items::page_of_items`].

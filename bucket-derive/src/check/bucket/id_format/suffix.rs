@@ -1,0 +1,62 @@
+//! What follows the field of a time ordinal: a unit, or the length of a window.
+
+use crate::{
+    check::bucket::CheckedOrdinal,
+    errors::did_you_mean,
+    parse::length::{self, Wrong},
+};
+
+/// The units of a time ordinal, as the format spells them.
+const UNITS: [(&str, CheckedOrdinal); 1] = [("millis", CheckedOrdinal::Millis)];
+
+/// The ordinal of times in this unit.
+pub(in crate::check::bucket) fn of_unit(unit: &str) -> Option<CheckedOrdinal> {
+    let found = UNITS.iter().find(|(name, _)| *name == unit)?;
+    Some(found.1)
+}
+
+/// The unit that is probably meant.
+pub(in crate::check::bucket) fn meant_unit(unit: &str) -> Option<&'static str> {
+    did_you_mean(unit, UNITS.iter().map(|(name, _)| *name))
+}
+
+/// Windows begin at the multiples of their length. `written` shows a window of a length, and `numbered` how
+/// buckets are numbered instead; a wrong length has a message and a help line.
+pub(in crate::check::bucket) fn wrong_window(
+    length: &str,
+    written: impl Fn(&str) -> String,
+    numbered: &str,
+) -> Option<(String, String)> {
+    let (wrong, help) = match length::seconds(length) {
+        Ok(_) => return None,
+        Err(Wrong::NoLength) => (
+            match length {
+                "" => "a window needs a length".to_owned(),
+                _ => format!("`{length}` is not a length of a window"),
+            },
+            format!(
+                "write a number and `s`, `m`, `h` or `d`: `{}`",
+                written("1h")
+            ),
+        ),
+        Err(Wrong::Unit(unit)) => (
+            format!("`{unit}` is not a unit of a window's length"),
+            format!("write `s`, `m`, `h` or `d`: `{}`", written("1h")),
+        ),
+        Err(Wrong::Zero) => {
+            let unit = length.trim_matches('0');
+            (
+                "a window must be at least a second long".to_owned(),
+                format!("write `{}`", written(&format!("1{unit}"))),
+            )
+        }
+        Err(Wrong::TooLong) => (
+            "a window cannot be longer than 4294967295 seconds (49710 days)".to_owned(),
+            format!(
+                "write `{}`, or number the buckets: `{numbered}`",
+                written("1d")
+            ),
+        ),
+    };
+    Some((wrong, help))
+}

@@ -1,0 +1,129 @@
+//! The settings of a read mean the same before and after the call that asks for a page or for parts.
+
+use bucket_runtime::{
+    Bucket, BucketPart, Outlier, OutlierPart,
+    mongodb::{
+        bson::{Document, doc},
+        options::{ReadConcern, ReadPreference},
+    },
+};
+use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
+
+use crate::support::database::{Live, Recorded};
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "notes", key(author), numbered, capacity = 4)]
+struct Note {
+    author: i64,
+    number: i32,
+    text: String,
+}
+
+#[derive(Debug, PartialEq, BucketPart)]
+#[part(of = Note)]
+struct Number {
+    number: i32,
+}
+
+#[bucket_testkit::test]
+async fn pages_and_parts_take_settings_afterwards(Recorded(db, record): Recorded) {
+    let notes = Note::buckets(&db).await.unwrap();
+    for number in 0..11 {
+        let text = format!("note {number}");
+        let note = Note {
+            author: 1,
+            number,
+            text,
+        };
+        notes.append(&note).await.unwrap();
+    }
+    let large = || Note::FIELDS.number.gte(3);
+    let before = || notes.items(&1).filter(large()).newest_first().skip(2);
+
+    let page = before().page_of_items(3).await.unwrap();
+    let later = notes.items(&1).page_of_items(3);
+    let later = later.skip(2).newest_first().filter(large());
+    assert_eq!(later.await.unwrap(), page);
+    let numbers = page.items.iter().map(|note| note.number);
+    assert_eq!(Vec::from_iter(numbers), [8, 7, 6]);
+
+    let page = before().parts::<Number>().page_of_items(3).await.unwrap();
+    let later = notes.items(&1).page_of_items(3).parts::<Number>();
+    let later = later.filter(large()).newest_first().skip(2);
+    assert_eq!(later.await.unwrap(), page);
+
+    let parts = before().limit(4).parts::<Number>().await.unwrap();
+    let parts: Vec<Number> = parts.try_collect().await.unwrap();
+    let later = notes.items(&1).parts::<Number>().limit(4).skip(2);
+    let later = later.filter(large()).newest_first().await.unwrap();
+    assert_eq!(later.try_collect::<Vec<_>>().await.unwrap(), parts);
+
+    // What is unreadable, and how the server reads.
+    let raw = notes.collection().clone_with_type::<Document>();
+    let damage = doc! { "$set": { "items.0.number": "none" } };
+    raw.update_one(doc! {}, damage).await.unwrap();
+    record.take();
+    let mut skipped = 0;
+    let page = notes.items(&1).page_of_items(4);
+    let page = page.skip_unreadable(|_| skipped += 1);
+    let page = page.read_concern(ReadConcern::majority());
+    let page = page.read_preference(ReadPreference::Primary).await.unwrap();
+    assert_eq!((page.items.len(), skipped), (3, 1));
+    let command = record.take().pop().unwrap();
+    let concern = command.get_document("readConcern").unwrap();
+    assert_eq!(concern.get_str("level").unwrap(), "majority");
+}
+
+#[bucket_testkit::test]
+async fn pages_take_a_session_afterwards(db: Live) {
+    let notes = Note::buckets(&db).await.unwrap();
+    let mut session = db.client().start_session().await.unwrap();
+    session.start_transaction().await.unwrap();
+    let note = Note {
+        author: 1,
+        number: 7,
+        text: String::new(),
+    };
+    notes.append(&note).session(&mut session).await.unwrap();
+    let page = notes.items(&1).page_of_items(3).session(&mut session);
+    assert_eq!(page.await.unwrap().items, [note]);
+    let outside = notes.items(&1).page_of_items(3).await.unwrap();
+    assert!(outside.items.is_empty());
+    session.abort_transaction().await.unwrap();
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(collection = "books", reference = "book_id", threshold = 2)]
+struct Book {
+    _id: i64,
+    title: String,
+    #[outlier(items)]
+    buyers: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Deserialize, OutlierPart)]
+#[part(of = Book)]
+struct Title {
+    title: String,
+}
+
+#[bucket_testkit::test]
+async fn parts_of_parents_take_settings_afterwards(db: Live) {
+    let books = Book::outliers(&db).await.unwrap();
+    for _id in 0..5 {
+        let title = format!("Title {_id}");
+        let buyers = Vec::new();
+        books.insert(&Book { _id, title, buyers }).await.unwrap();
+    }
+    let find = || books.find(Book::FIELDS._id.gte(1));
+    let by_title = || doc! { "title": -1 };
+    let before = find().sort(by_title()).skip(1).limit(2);
+    let before = before.parts::<Title>().await.unwrap();
+    let before: Vec<_> = before.try_collect().await.unwrap();
+    let later = find().parts::<Title>().limit(2).skip(1).sort(by_title());
+    let later = later.await.unwrap();
+    assert_eq!(later.try_collect::<Vec<_>>().await.unwrap(), before);
+    assert_eq!(before[0].document.title, "Title 3");
+    assert_eq!(before.len(), 2);
+}
