@@ -59,8 +59,9 @@ fn bounded<'f, 'a, P>(
 /// Whether the field holds texts without a `max_len`: then no size can be proved. A type of the user's
 /// with such a name is not proved either, so it is checked when it is stored.
 fn is_unbounded_text<P>(field: &Field<'_, P>) -> bool {
-    let ty = field.node.ty.to_token_stream().to_string();
-    let is_text = ["String", "Vec < String >", "Vec<String>"].contains(&ty.as_str());
+    // The compiler and `proc-macro2` put other spaces between tokens.
+    let ty = field.node.ty.to_token_stream().to_string().replace(' ', "");
+    let is_text = ["String", "Option<String>", "Vec<String>"].contains(&ty.as_str());
     is_text && field.attr.limit("max_len").is_none()
 }
 
