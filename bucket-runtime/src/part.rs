@@ -49,7 +49,7 @@ use crate::{Bucket, read::part::PartReader};
 /// You can also write by hand what the derive writes:
 ///
 /// ```
-/// use bucket_runtime::{Bucket, BucketPart, PartReader, PartSource, PartValue, bson::DateTime};
+/// use bucket_runtime::{Bucket, BucketPart, PartReader, PartValue, bson::DateTime};
 /// use serde::de::MapAccess;
 ///
 /// # #[derive(Bucket)]
@@ -66,8 +66,10 @@ use crate::{Bucket, read::part::PartReader};
 ///     type Element = (PartValue<i64>, PartValue<String>);
 ///
 ///     fn read<'de, A: MapAccess<'de>>(fields: &mut PartReader<A>) -> Result<Self::Element, A::Error> {
-///         let customer_id = fields.field(&Trade::FIELDS.customer_id).of_item(PartSource::value)?;
-///         let ticker = fields.field(&Trade::FIELDS.ticker).of_item(PartSource::value)?;
+///         let customer_id = fields.field(&Trade::FIELDS.customer_id);
+///         let customer_id = customer_id.of_item(|source| source.value())?;
+///         let ticker = fields.field(&Trade::FIELDS.ticker);
+///         let ticker = ticker.of_item(|source| source.value())?;
 ///         Ok((customer_id, ticker))
 ///     }
 ///     fn from_parts(key: &(i64,), (customer_id, ticker): Self::Element) -> Self {

@@ -129,10 +129,14 @@ fn default<Part>(
     field: &Field<'_, Part>,
 ) -> Option<TokenStream> {
     if let Some(entry) = field.serde.find("default") {
-        return made(entry);
+        let default = quote!(::core::default::Default::default());
+        return made(entry, &default);
     }
     if let Some(entry) = container.find("default") {
-        let (this, made, ident) = (generics::self_type(input), made(entry)?, field.ident);
+        // In these words the compiler has it from the element's `Default`, and reports it once.
+        let default = quote_spanned!(entry.tokens.span()=> ::core::default::Default::default());
+        let made = made(entry, &default)?;
+        let (this, ident) = (generics::self_type(input), field.ident);
         return Some(quote!({
             let __whole: #this = #made;
             __whole.#ident
@@ -142,13 +146,10 @@ fn default<Part>(
     (!is_read).then(|| quote!(::core::default::Default::default()))
 }
 
-/// `default` or `default = "path"`.
-fn made(entry: &Entry) -> Option<TokenStream> {
+/// The value of `default = "path"`, or of `default`.
+fn made(entry: &Entry, default: &TokenStream) -> Option<TokenStream> {
     match entry.value {
-        Value::None => {
-            let default = quote!(::core::default::Default::default());
-            Some(located_at(&default, entry.tokens.span()))
-        }
+        Value::None => Some(default.clone()),
         _ => path(entry).map(|path| quote!(#path())),
     }
 }
