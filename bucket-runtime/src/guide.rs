@@ -6,7 +6,7 @@
 //! | [`choosing`] | the key, the ordinal and the capacity |
 //! | [`pages`] | page by page: numbers, tokens, streams |
 //! | [`queries`] | typed conditions, flat views, pipelines of your own |
-//! | [`windows_and_rollups`] | a bucket per hour, with sums, least and greatest values |
+//! | [`windows_and_rollups`] | a bucket per hour, with sums, minima and maxima |
 //! | [`safe_to_repeat`] | what a failed call says, and items with an identity |
 //! | [`edits`] | change or remove an item, remove a key, let buckets expire |
 //! | [`loading`] | write many items in whole buckets |
@@ -18,7 +18,7 @@
 //! | [`versions`] | change the struct: what may change in place, and what needs a new collection |
 //! | [`sharding`] | sharded clusters |
 //! | [`watching`] | new items as they come |
-//! | [`bytes`] | how documents keep within their bytes |
+//! | [`bytes`] | how documents stay within their size limit |
 //! | [`transactions`] | sessions and transactions |
 //! | [`tracing`] | a span for each call: its items, round trips, repetitions, errors |
 //! | [`privileges_and_indexes`] | what a user needs, and which indexes there are |

@@ -281,8 +281,8 @@ impl Kind {
             ),
             Self::GroupValue(field, value) => write!(
                 f,
-                "the field `{field}` of some items is {value}, which its type cannot be; group by it \
-                 where it `exists`, or find the items with a filter and correct them"
+                "some items hold {value} in the field `{field}`, which its type cannot represent; exclude \
+                 them with `exists`, or find them with a filter and correct them"
             ),
             Self::TooLarge => f.write_str(
                 "the document would exceed 16 MB with this item; if the item alone is smaller, \
@@ -302,9 +302,8 @@ impl Kind {
             ),
             Self::EditTooLarge { bytes, most } => write!(
                 f,
-                "the items of one bucket that match, as they are and as they would be, take {bytes} \
-                 bytes, and a command can be {most}; nothing of this bucket was changed: let the \
-                 filter match fewer items at a time"
+                "the matching items of one bucket take {bytes} bytes, old and new together, but a command \
+                 holds {most}; nothing of this bucket was changed: use a narrower filter"
             ),
             Self::TooLong(TooLong { field, len, max }) => write!(
                 f,
@@ -381,7 +380,7 @@ impl Kind {
                  without it, and read all items with `items`",
             ),
             Self::TokenMismatch => f.write_str(
-                "the token is of another read: of another key, filter, struct or collection; start \
+                "the token belongs to another read (another key, filter, struct or collection); start \
                  without a token, or take one of this read",
             ),
             Self::FlatDocument(id) => write!(
