@@ -18,6 +18,8 @@ pub(crate) const THEME: Theme = Theme {
         &BUCKET_1,
         &BUCKET_20,
         &BUCKET_100,
+        &FULL_100,
+        &FIELDS_100,
         &OUTLIER_1,
         &OUTLIER_20,
         &OUTLIER_100,
@@ -44,6 +46,8 @@ figures! {
     BUCKET_1 "derive_check_1" "a struct" "`Bucket`" "serde's two derives";
     BUCKET_20 "derive_check_20" "20 structs" "`Bucket`" "serde's two derives";
     BUCKET_100 "derive_check_100" "100 structs" "`Bucket`" "serde's two derives";
+    FULL_100 "derive_check_full_100" "100 structs" "`Bucket` with windows, rollups, `unique`, `max_len` and indexes" "serde's two derives";
+    FIELDS_100 "derive_check_fields_100" "100 structs" "`Fields` and serde's two" "serde's two alone";
     OUTLIER_1 "derive_check_outlier_1" "a struct" "`Outlier` and serde's two" "serde's two alone";
     OUTLIER_20 "derive_check_outlier_20" "20 structs" "`Outlier` and serde's two" "serde's two alone";
     OUTLIER_100 "derive_check_outlier_100" "100 structs" "`Outlier` and serde's two" "serde's two alone";
@@ -51,10 +55,12 @@ figures! {
 }
 
 /// The cases: how many structs, with which derive, and the figure.
-static CASES: [(usize, Kind, &Figure); 7] = [
+static CASES: [(usize, Kind, &Figure); 9] = [
     (1, Kind::Bucket, &BUCKET_1),
     (20, Kind::Bucket, &BUCKET_20),
     (100, Kind::Bucket, &BUCKET_100),
+    (100, Kind::Full, &FULL_100),
+    (100, Kind::Fields, &FIELDS_100),
     (1, Kind::Outlier, &OUTLIER_1),
     (20, Kind::Outlier, &OUTLIER_20),
     (100, Kind::Outlier, &OUTLIER_100),
@@ -64,6 +70,10 @@ static CASES: [(usize, Kind, &Figure); 7] = [
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Bucket,
+    /// Buckets with every attribute of a field.
+    Full,
+    /// Structs inside of items.
+    Fields,
     Outlier,
     /// Parts of one bucket's struct.
     Part,
@@ -173,6 +183,15 @@ fn ours(kind: Kind, structs: usize) -> String {
                  capacity = 10, items = \"history\")]",
             )
         }),
+        Kind::Full => source(kind, structs, |nth| {
+            format!(
+                "#[derive(Debug, Clone, Bucket)]\n\
+                 #[bucket(collection = \"trades{nth}\", id = \"{{customer_id}}_{{date/1h}}\", capacity = 10)]",
+            )
+        }),
+        Kind::Fields => source(kind, structs, |_| {
+            "#[derive(Debug, Clone, Serialize, Deserialize, Fields)]".to_owned()
+        }),
         Kind::Outlier => source(kind, structs, |nth| {
             format!(
                 "#[derive(Debug, Clone, Serialize, Deserialize, Outlier)]\n\
@@ -208,15 +227,23 @@ fn peer(kind: Kind, structs: usize) -> String {
     let source = source(kind, structs, |_| {
         "#[derive(Debug, Clone, Serialize, Deserialize)]".to_owned()
     });
-    source.replace("    #[outlier(items)]\n", "")
+    let lines = source.split_inclusive('\n');
+    let is_ours = |line: &&str| {
+        ["#[outlier", "#[bucket"]
+            .iter()
+            .any(|own| line.trim_start().starts_with(own))
+    };
+    lines.filter(|line| !is_ours(line)).collect()
 }
 
 fn source(kind: Kind, structs: usize, derive: impl Fn(usize) -> String) -> String {
     let mut source =
-        "#![allow(unused_imports)]\nuse bucket_runtime::{Bucket, BucketPart, Outlier, bson::DateTime};\n\
+        "#![allow(unused_imports)]\nuse bucket_runtime::{Bucket, BucketPart, Fields, Outlier, bson::DateTime};\n\
                       use serde::{Deserialize, Serialize};\n\n\
                       #[derive(Debug, Clone, Serialize, Deserialize)]\n\
-                      pub enum Side {\n    Buy,\n    Sell,\n}\n"
+                      pub enum Side {\n    Buy,\n    Sell,\n}\n\n\
+                      #[derive(Debug, Clone, Serialize, Deserialize, Fields)]\n\
+                      pub struct Venue {\n    pub city: String,\n    pub code: i32,\n}\n"
             .to_owned();
     for nth in 0..structs {
         let derive = derive(nth);
@@ -226,6 +253,21 @@ fn source(kind: Kind, structs: usize, derive: impl Fn(usize) -> String) -> Strin
                  pub customer_id: i64,\n    pub date: DateTime,\n    pub ticker: String,\n    \
                  #[serde(rename = \"type\")]\n    pub side: Side,\n    \
                  #[serde(rename = \"qty\", alias = \"quantity\")]\n    pub quantity: i32,\n}}\n",
+            ),
+            Kind::Full => format!(
+                "\n{derive}\npub struct Trade{nth} {{\n    \
+                 pub customer_id: i64,\n    pub date: DateTime,\n    \
+                 #[bucket(max_len = 8, index)]\n    pub ticker: String,\n    \
+                 pub side: Side,\n    \
+                 #[bucket(sum, min, max)]\n    pub quantity: i32,\n    \
+                 #[bucket(unique)]\n    pub number: i64,\n    \
+                 #[bucket(index(city))]\n    pub venue: Venue,\n    \
+                 pub note: Option<i32>,\n}}\n",
+            ),
+            Kind::Fields => format!(
+                "\n{derive}\npub struct Order{nth} {{\n    \
+                 pub number: i64,\n    pub ticker: String,\n    pub side: Side,\n    \
+                 pub venue: Venue,\n    pub note: Option<i32>,\n}}\n",
             ),
             Kind::Outlier => format!(
                 "\n{derive}\npub struct Book{nth} {{\n    #[serde(rename = \"_id\")]\n    \
