@@ -89,7 +89,7 @@ fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &
 fn check_shared<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &mut Errors) {
     for field in fields.iter().filter(|field| guess::has_rc(&field.node.ty)) {
         let message = format!(
-            "`{}` cannot be derived for a struct with an `Rc`: tasks hand it to one another",
+            "`{}` cannot be derived for a struct with an `Rc`: tasks send it to one another",
             derive.name
         );
         errors.push(&field.node.ty, message, owned_field(field));

@@ -135,7 +135,7 @@ impl Parser<'_> {
             let rest = &text[at..];
             if rest.starts_with("{{") || rest.starts_with("}}") {
                 let message = format!(
-                    "`{}` is no escape: an id format cannot hold braces",
+                    "`{}` is not an escape: an id format cannot hold braces",
                     &rest[..2]
                 );
                 self.error(

@@ -115,7 +115,9 @@ fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
             format!("remove it, or remove `#[outlier({what})]`")
         } else if WITH.contains(&name.as_str()) {
             match what {
-                "items" => "remove it, or give the items a type that serde writes so".to_owned(),
+                "items" => {
+                    "remove it, or give the items a type that serde writes that way".to_owned()
+                }
                 "flag" => "remove it: the flag is stored as `true`".to_owned(),
                 _ => "remove it: the total is stored as a number".to_owned(),
             }
