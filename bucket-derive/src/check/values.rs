@@ -77,7 +77,7 @@ pub(super) fn check_collection(collection: &Spanned<LitStr>, errors: &mut Errors
     );
 }
 
-/// An array needs room for one item, and a document holds only so much.
+/// An array needs room for one item, and a document has a maximum size.
 pub(super) fn check_limit(
     input: &DeriveInput,
     limit: &Spanned<Limit>,

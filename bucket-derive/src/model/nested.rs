@@ -38,7 +38,7 @@ pub(crate) struct Variant<'a> {
     pub(crate) content: Content<'a>,
 }
 
-/// What a variant holds.
+/// The fields of a variant.
 pub(crate) enum Content<'a> {
     Named(Vec<Field<'a, ()>>),
     /// One value without a name.

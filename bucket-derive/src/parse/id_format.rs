@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Number,
 }
 
-/// What follows the field's name in a placeholder.
+/// The unit or window that follows the field's name in a placeholder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Suffix {
     /// `:unit`

@@ -80,7 +80,7 @@ impl Source {
         let pipeline = query.pipeline(list.spec, self.scope(), Some(&start));
         let found = self.server().aggregate::<Document>(pipeline, session).await;
         let found = found.map_err(|error| self.context().read(error))?;
-        // If the bucket is gone, these are of the next one.
+        // The rows of another bucket, which come first if the bucket is gone, do not count.
         let of_bucket = found
             .iter()
             .filter(|row| row.get_str("_id").is_ok_and(|id| id == position.bucket));

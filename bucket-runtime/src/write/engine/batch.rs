@@ -42,7 +42,7 @@ pub(crate) struct Batch {
     pub(crate) done: Vec<(usize, Appended)>,
     /// Whether some of the first items may be stored already, so that the engine has to look them up.
     pub(crate) doubtful: bool,
-    /// What the engine knows of the key's newest bucket.
+    /// The engine's knowledge of the key's newest bucket.
     pub(crate) newest_bucket: NewestBucket,
     /// The refusal of the last command, if its index was missing.
     pub(crate) missing: Option<Error>,

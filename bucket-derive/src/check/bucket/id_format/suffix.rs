@@ -1,4 +1,4 @@
-//! What follows the field of a time ordinal: a unit, or the length of a window.
+//! The suffix of a time ordinal's field: a unit, or a window length.
 
 use crate::{
     check::bucket::CheckedOrdinal,
