@@ -111,8 +111,8 @@ fn fault(
     Some(Fault::Wrong { part, stored })
 }
 
-/// Whether this is a least or greatest value: one of the values, and none is better. Values that cannot be
-/// compared here, such as decimals without an end, are not taken for better.
+/// Whether this is the minimum or maximum: one of the values, and none is better. Values that cannot be
+/// compared here, such as infinite decimals, do not count as better.
 fn is_end(stored: Option<&Bson>, values: &[&Bson], better: Ordering) -> bool {
     let (Some(stored), Some(like)) = (stored, values.first()) else {
         return stored.is_none() && values.is_empty();

@@ -42,7 +42,7 @@ pub enum Upserted {
 }
 
 impl<T: Bucket> Buckets<T> {
-    /// Puts the item in the place of the one of its key with the same identity (`#[bucket(unique)]`), or
+    /// Replaces the item of the key that has the same identity (`#[bucket(unique)]`) with this one, or
     /// appends it if there is none.
     ///
     /// ```no_run
