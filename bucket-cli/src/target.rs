@@ -63,7 +63,7 @@ pub trait Target: Send + Sync {
     /// Reads everything, and lists the problems.
     fn verify<'c>(&'c self, db: &'c Database) -> BoxFuture<'c, bucket_runtime::Result<Report>>;
 
-    /// Repairs what needs no guessing, and lists the problems that are left.
+    /// Repairs what needs no guessing, and lists the remaining problems.
     fn repair<'c>(
         &'c self,
         db: &'c Database,

@@ -43,7 +43,7 @@ pub(crate) enum Content<'a> {
     Named(Vec<Field<'a, ()>>),
     /// One value without a name.
     One(&'a Type),
-    /// Several values without names, or whatever a function writes.
+    /// Several values without names, or the unknown output of a user's function.
     Unknown,
     Nothing,
 }

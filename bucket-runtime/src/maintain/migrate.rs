@@ -154,12 +154,12 @@ async fn count<T: Bucket>(server: &Server) -> Result<u64> {
     count.map_err(|error| server.context().read(error))
 }
 
-/// A migration on its way.
+/// A migration that runs.
 ///
 /// The buckets are copied in chunks, in the order of their ids, and each chunk is stored in one
-/// transaction with the record of it. What is appended to a bucket after that is an event of the change
-/// stream. The record's own event shows which events came before the chunk was stored: what a chunk
-/// holds of its buckets is compared with just these, and later events are taken as they are.
+/// transaction with the record. A later append to one of its buckets is an event of the change stream. The
+/// record's own event shows which events came before the chunk was stored: of these, only items that the
+/// chunk does not hold are stored, and of later events all items.
 struct Migration<'f, O, T: Bucket> {
     engine: Engine,
     old: Server,
@@ -302,7 +302,7 @@ impl<O: Bucket, T: Bucket> Migration<'_, O, T> {
     }
 }
 
-/// Reads the next chunk: how far the migration is with it, and its items.
+/// Reads the next chunk: the migration's state after it, and its items.
 async fn chunk<O: Bucket>(old: &Server, state: &State) -> Result<(State, Vec<O>)> {
     let mut next = state.next_chunk();
     let range = Range {

@@ -1,8 +1,8 @@
 //! The calls for which a task works, and what `tracing` tells of each: a span, and events.
 //!
-//! While a call runs, it is a task-local value, so whatever it sends counts for it without a further
-//! parameter. A task that works for calls of other tasks carries them. Without the feature `tracing` all
-//! this is empty.
+//! While a call runs, it is a task-local value, so its requests count for it without a further parameter.
+//! A task that works for calls of other tasks carries them. Without the feature `tracing` all this is
+//! empty.
 
 #[cfg(not(feature = "tracing"))]
 mod silent;

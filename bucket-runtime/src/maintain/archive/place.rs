@@ -271,7 +271,7 @@ impl<T: Bucket> Place<T> {
 
     /// Replaces the stored bucket, unless it has changed.
     ///
-    /// To a change stream this is a replacement, which nobody takes for an append.
+    /// The change stream shows a replacement, which nobody mistakes for an append.
     async fn replace(
         &self,
         stored: &Document,

@@ -20,7 +20,7 @@ impl Source {
     /// The rows of single items from a position on, and the passed item next to it.
     ///
     /// The first command assumes that no item before the position was removed, and asks for the item next
-    /// to it as well. If that is another one now, the position is looked for in its bucket.
+    /// to it as well. If another item is there now, the position is searched in its bucket.
     pub(super) async fn resume<'s, E: Element>(
         &self,
         list: &List,

@@ -262,7 +262,7 @@ impl Call {
         }
     }
 
-    /// The first collection that a call names is its own, and so is the key.
+    /// Records the collection and the key in the span, unless the call has named others before.
     fn work_on(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
         if !self.is_named.swap(true, Relaxed)
             && let Some(span) = &*self.span()

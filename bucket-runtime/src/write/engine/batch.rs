@@ -49,7 +49,7 @@ pub(crate) struct Batch {
     pub(super) index_deadline: IndexDeadline,
     /// How many tries failed since the batch last made progress.
     pub(super) tries: u32,
-    /// After an error: the entries that it concerns. The others were not sent.
+    /// The entries that the last error concerns. The others were not sent.
     pub(crate) in_doubt: Range<usize>,
     /// Whether the items are those of different calls, so that their order does not matter.
     pub(crate) is_unordered: bool,
