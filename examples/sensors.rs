@@ -70,7 +70,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "The departures of a morning",
-        "A range of times bounds the ids, so only the documents of these hours are visited.",
+        "A time range bounds the ids, so only the documents of these hours are visited.",
     );
     let field = Departure::FIELDS.at;
     let noon = day.saturating_add_duration(12 * HOUR);

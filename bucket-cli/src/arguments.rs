@@ -117,7 +117,7 @@ pub(crate) struct Struct {
     pub(crate) name: String,
 }
 
-/// What to export, and how.
+/// The buckets to export, and whether the file may be replaced.
 #[derive(Debug, Args)]
 pub struct Only {
     /// The key to export: one for each key field, in order; all keys if none is given

@@ -68,7 +68,7 @@ fn known(report: bucket_runtime::Result<Report>) -> Result<Report, Failure> {
     }
 }
 
-/// What a command works on.
+/// The targets and the database that a command works on.
 async fn prepare<'t>(
     uri: &str,
     targets: &'t [Box<dyn Target>],

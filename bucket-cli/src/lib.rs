@@ -47,7 +47,7 @@ macro_rules! target {
     }};
 }
 
-/// What the macros' code calls.
+/// The functions and types that the macros' code names.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::target::{Of, OfBucket, OfOutlier, Target};

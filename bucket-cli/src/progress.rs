@@ -20,7 +20,7 @@ impl Progress {
         self.0.set_position(done);
     }
 
-    /// Shows how far of this many.
+    /// Shows how much of the whole is done, as a bar.
     pub(crate) fn set_of(&self, done: u64, all: u64) {
         let template = "{bar:30} {human_pos} of {human_len}, {per_sec}, {eta} left";
         if self.0.length().is_none()

@@ -1,4 +1,4 @@
-//! What a command says about one struct.
+//! The report of a command about one struct.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use crate::problem::Problem;
 
-/// What a command says about one struct.
+/// The report of a command about one struct, for people and for programs.
 #[derive(Debug)]
 pub struct Report {
-    /// For people.
+    /// The text for people.
     pub(crate) lines: Vec<String>,
-    /// For programs.
+    /// The JSON for programs.
     pub(crate) value: Value,
     /// Whether there are problems.
     pub(crate) is_bad: bool,
@@ -48,7 +48,7 @@ impl Report {
         }
     }
 
-    /// These problems, or none, in so many things that were read.
+    /// The report of a verify: how many documents were read, and the problems, if any.
     pub(crate) fn of_problems(read: &[(&str, u64)], problems: Vec<Problem>) -> Self {
         let mut value = json!({ "problems": values(&problems) });
         for (thing, n) in read {
@@ -65,7 +65,7 @@ impl Report {
         Self::of_left(vec![summary], value, problems)
     }
 
-    /// What a repair did, and the problems that are left.
+    /// The report of a repair: the repaired problems, and those that are left.
     pub(crate) fn of_repaired(repaired: &BTreeMap<&str, u64>, left: Vec<Problem>) -> Self {
         let done = repaired.iter().map(|(kind, n)| format!("{n} {kind}"));
         let done = done.collect::<Vec<_>>().join(", ");

@@ -23,11 +23,11 @@ pub(crate) type Call<'c> = BoxFuture<'c, Result<Report, Failure>>;
 /// How collections are distributed.
 #[derive(Debug, Clone, Copy)]
 pub enum Sharding {
-    /// By ranges of the key.
+    /// Sharded by ranges of the key.
     Ranged,
-    /// By the hash of its first field.
+    /// Sharded by the hash of the first key field.
     Hashed,
-    /// By the key and the time window.
+    /// Sharded by the key and the time window.
     ByWindow,
 }
 
@@ -63,7 +63,7 @@ pub trait Target: Send + Sync {
     /// Reads everything, and lists the problems.
     fn verify<'c>(&'c self, db: &'c Database) -> BoxFuture<'c, bucket_runtime::Result<Report>>;
 
-    /// Repairs what needs no guessing, and lists the problems that are left.
+    /// Repairs what needs no guessing, and lists the remaining problems.
     fn repair<'c>(
         &'c self,
         db: &'c Database,
@@ -124,9 +124,9 @@ impl<T> Of<T> {
     }
 }
 
-/// For a struct that derives `Bucket`.
+/// Makes the target of a struct that derives `Bucket`.
 pub trait OfBucket {
-    /// Its target.
+    /// The target, with this name.
     fn target(&self, name: &str) -> Box<dyn Target>;
 }
 
@@ -136,9 +136,9 @@ impl<T: Bucket> OfBucket for Of<T> {
     }
 }
 
-/// For a struct that derives `Outlier`.
+/// Makes the target of a struct that derives `Outlier`.
 pub trait OfOutlier {
-    /// Its target.
+    /// The target, with this name.
     fn target(&self, name: &str) -> Box<dyn Target>;
 }
 

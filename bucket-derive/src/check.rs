@@ -43,7 +43,7 @@ fn check_is_struct(input: &DeriveInput, derive: &Derive, errors: &mut Errors) ->
     false
 }
 
-/// A struct that is read from the database has nothing to borrow from.
+/// A struct that is read from the database has nothing to borrow from, so it has no lifetime parameters.
 fn check_lifetimes(input: &DeriveInput, derive: &Derive, errors: &mut Errors) {
     for param in &input.generics.params {
         if let GenericParam::Lifetime(lifetime) = param {
@@ -57,7 +57,7 @@ fn check_lifetimes(input: &DeriveInput, derive: &Derive, errors: &mut Errors) {
     }
 }
 
-/// Nor has a field, unless serde does not read it.
+/// A field cannot borrow either, unless serde skips it.
 fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &mut Errors) {
     let read = fields.iter().filter(|field| {
         let is_read = !field.serde.read.is_empty() || field.serde.has("flatten");
@@ -89,7 +89,7 @@ fn check_references<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &
 fn check_shared<Part>(fields: &[Field<'_, Part>], derive: &Derive, errors: &mut Errors) {
     for field in fields.iter().filter(|field| guess::has_rc(&field.node.ty)) {
         let message = format!(
-            "`{}` cannot be derived for a struct with an `Rc`: tasks hand it to one another",
+            "`{}` cannot be derived for a struct with an `Rc`: tasks send it to one another",
             derive.name
         );
         errors.push(&field.node.ty, message, owned_field(field));

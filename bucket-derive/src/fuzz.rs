@@ -1,4 +1,5 @@
-//! What must hold for any attributes: the body of the target in `fuzz/`, which `cargo test` runs, too.
+//! The property that must hold for any attributes: the body of the target in `fuzz/`, which `cargo test`
+//! runs, too.
 
 use proc_macro2::TokenStream;
 use quote::quote;

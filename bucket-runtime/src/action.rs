@@ -92,7 +92,7 @@ macro_rules! actions {
     )+};
 }
 
-/// The same for builders whose output is a stream, which `run` returns as an iterator.
+/// Like `actions`, for builders whose output is a stream, which `run` returns as an iterator.
 macro_rules! streams {
     ($($name:ident: $life:lifetime [$($generics:tt)*] $builder:ty => $stream:ty;)+) => {$(
         impl<$($generics)*> IntoFuture for $builder {

@@ -464,16 +464,15 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Moves the items of another struct's collection into this struct's, which becomes another
     /// collection: for what cannot [change in place](crate::guide::versions), such as the key, the
-    /// ordinal or the windows. The closure makes each item; its key, time and
-    /// everything else may be new. The old collection does not change. With `impl From<OldTrade> for Trade`
-    /// name the old struct, which the compiler cannot infer:
-    /// `Trade::migrate_from::<OldTrade>(&db, Trade::from)`.
+    /// ordinal or the windows. The closure makes each item; its key, time and everything else may be new.
+    /// The old collection does not change. With `impl From<OldTrade> for Trade` name the old struct, which
+    /// the compiler cannot infer: `Trade::migrate_from::<OldTrade>(&db, Trade::from)`.
     ///
     /// The old program may append meanwhile: the call follows the change stream, and stores what is
-    /// appended after it has passed. With [`until`](crate::action::Migrate::until) it follows the writers
-    /// as long as they need to be replaced; without, to the moment when everything is copied. The items
-    /// of a new key are in the order of the old buckets' ids, and within one in the order in which they
-    /// were appended; what is appended while the call runs comes after what was there.
+    /// appended to buckets that it has copied. With [`until`](crate::action::Migrate::until) it follows the
+    /// writers until your future says that they are replaced; without, until everything is copied. The items
+    /// of a new key are in the order of the old buckets' ids, and within a bucket in the order in which they
+    /// were appended; what is appended while the call runs comes after the items that were copied.
     ///
     /// Items that were copied may not be changed or removed until the call is done, and nobody may write
     /// to the new collection. At the end the call counts the items of the old collection, reads the whole
@@ -485,18 +484,20 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// `{#}` and windows two more per hundred keys or windows, behind a `mongos` one for each). Where the
     /// server refuses that, since the items of one moment have filled earlier buckets, each new bucket takes
     /// up to three. Each transaction also records the progress in the collection `bucket_regroup`, so each
-    /// item is stored once. After a dropped future or a killed program, call it again, and it goes on there,
-    /// at the latest when the server aborts the transaction that was running
-    /// (`transactionLifetimeLimitSeconds`, a minute by default).
-    /// To begin anew, drop the new collection. Needs a replica set (one member is enough) or a cluster, where
-    /// an event is shown when every shard has written something later, as an idle one does after ten
-    /// seconds (`periodicNoopIntervalSecs`); the call waits for some of them.
+    /// item is stored once. After a dropped future or a killed program, call it again: it resumes from the
+    /// record, at the latest when the server aborts the transaction that was running
+    /// (`transactionLifetimeLimitSeconds`, a minute by default). To start from the beginning, drop the new
+    /// collection.
+    ///
+    /// Needs a replica set (one member is enough) or a cluster. A cluster shows an event when every shard
+    /// has written something later, as an idle one does after ten seconds (`periodicNoopIntervalSecs`); the
+    /// call waits for some events.
     ///
     /// # Errors
     ///
     /// [`is_key_taken`](crate::Error::is_key_taken) if the new collection holds anything at the beginning;
     /// [`is_migrated_item_changed`](crate::Error::is_migrated_item_changed);
-    /// [`is_unverified`](crate::Error::is_unverified), after which a further call looks again;
+    /// [`is_unverified`](crate::Error::is_unverified), after which a further call verifies again;
     /// [`is_deserialize`](crate::Error::is_deserialize) for an item that the old struct cannot read;
     /// those of [`append`](crate::Buckets::append) for an item that the new one may not hold;
     /// [`is_not_unique`](crate::Error::is_not_unique) for two with the same identity;

@@ -30,7 +30,7 @@ pub(crate) use self::{
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, in which collection, and for which key.
+/// An error of this library: the kind, the collection and the key that it concerns.
 ///
 /// The message says what to do; the predicates (`is_…`) tell the cases apart in code. The driver's
 /// error, if there is one, is the [`source`](StdError::source) and [`driver`](Self::driver).
@@ -121,7 +121,7 @@ impl Error {
         if was_begun { new.in_doubt() } else { new }
     }
 
-    /// What kind of error it is, in one word: the driver's kind, or ours.
+    /// The kind of error in one word: the driver's kind, or ours.
     #[cfg(feature = "tracing")]
     pub(crate) fn type_name(&self) -> String {
         match (&self.0.kind, self.driver()) {
@@ -271,7 +271,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The same as [`Display`](fmt::Display), since `main` and `unwrap` print it.
+/// Equal to [`Display`](fmt::Display), since `main` and `unwrap` print it.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")

@@ -1,4 +1,4 @@
-//! What is sent for typical structs, command by command: `golden/*.snap` can be read as the protocol.
+//! The commands that are sent for typical structs, one by one: `golden/*.snap` can be read as the protocol.
 //!
 //! `INSTA_UPDATE=always cargo test --package bucket-runtime --lib golden` writes them again.
 

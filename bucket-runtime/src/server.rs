@@ -92,12 +92,12 @@ impl Server {
         }
     }
 
-    /// Reads from these members.
+    /// Reads from the members of the replica set that this preference allows.
     pub(crate) fn prefer(&mut self, preference: ReadPreference) {
         self.set(|options| options.selection_criteria = Some(preference.into()));
     }
 
-    /// Reads data of this kind.
+    /// Uses this read concern.
     pub(crate) fn read_by(&mut self, concern: ReadConcern) {
         self.set(|options| options.read_concern = Some(concern));
     }
@@ -123,7 +123,7 @@ impl Server {
         self.deployment.get_or_try_init(ask).await.copied()
     }
 
-    /// The same for a call that sends nothing else before.
+    /// The kind of deployment, or an error in the context of a call whose first request this is.
     pub(crate) async fn known_deployment(&self) -> Result<Deployment, Error> {
         let known = self.deployment().await;
         known.map_err(|error| self.context().read(error))
@@ -257,7 +257,7 @@ impl Server {
         read_in_session!(self, action, session)
     }
 
-    /// These fields of one matching document; for a write, as the primary has it.
+    /// Reads these fields of one matching document; for a write, as the primary has it.
     pub(crate) async fn fields(
         &self,
         filter: Document,
@@ -290,7 +290,7 @@ impl Server {
     }
 }
 
-/// For reads that belong to a write, whatever the handle's read preference.
+/// The primary, for reads that belong to a write, whatever the handle's read preference.
 fn primary() -> SelectionCriteria {
     SelectionCriteria::ReadPreference(ReadPreference::Primary)
 }

@@ -1,4 +1,4 @@
-//! The same calls for programs without tokio: they block the thread until they are done.
+//! All calls for programs without tokio: they block the thread until they are done.
 //!
 //! With the feature `sync`, every builder has [`run`](crate::action::Append::run), as the driver's
 //! builders have: `….await` elsewhere is `….run()` here, with the same output and the same errors.

@@ -1,4 +1,4 @@
-//! Buckets stay within their bytes.
+//! Buckets stay within their size limit.
 
 pub(crate) mod bounds;
 pub(crate) mod bytes_capacity;

@@ -36,7 +36,7 @@ pub(crate) struct Checked<'a> {
     pub(crate) expire_after: Option<u32>,
 }
 
-/// The ordinal, whose unit or window is one that there is.
+/// The ordinal, with a unit or window that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckedOrdinal {
     Number,

@@ -19,7 +19,7 @@ use crate::{
 pub(crate) fn check(model: &Model<'_>, mut errors: Errors) -> Result<(), Error> {
     match &model.input.data {
         Data::Enum(_) => check_variants(model, &mut errors),
-        // Its one mistake is reported below.
+        // `check_serde` reports a transparent struct.
         Data::Struct(_) if model.serde.has("transparent") => {}
         Data::Struct(_) | Data::Union(_) => {
             check_is_struct(model.input, &FIELDS, &mut errors);
@@ -42,7 +42,7 @@ fn check_generics(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// With these, other fields are stored than those of the type.
+/// Refuses attributes with which other fields are stored than those of the type.
 fn check_serde(model: &Model<'_>, errors: &mut Errors) {
     for entry in &model.serde.entries {
         let name = name(entry);

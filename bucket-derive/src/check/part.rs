@@ -85,10 +85,10 @@ fn check_serde(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-/// What says nothing about writing a struct.
+/// The serde attributes of a struct that do not change how it is written.
 const OF_STRUCTS: [&str; 4] = ["default", "deny_unknown_fields", "from", "try_from"];
 
-/// What says nothing about writing a field.
+/// The serde attributes of a field that do not change how it is written.
 const OF_FIELDS: [&str; 5] = [
     "alias",
     "borrow",

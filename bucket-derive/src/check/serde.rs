@@ -6,7 +6,7 @@ use crate::{
     parse::{attr::Derive, list::Entry, rename::Rule, serde_attr::Container},
 };
 
-/// These replace a struct's fields, and the derives store the fields.
+/// Refuses attributes that replace a struct's fields, since the derives store the fields.
 pub(super) fn check_struct(container: &Container, derive: &Derive, errors: &mut Errors) {
     for entry in &container.entries {
         let help = match name(entry).as_str() {
@@ -25,7 +25,7 @@ pub(super) fn check_struct(container: &Container, derive: &Derive, errors: &mut 
     }
 }
 
-/// With an unknown rule the stored names are unknown.
+/// Refuses an unknown `rename_all`, with which the stored names are unknown.
 pub(super) fn check_rename_rule(container: &Container, errors: &mut Errors) {
     for literal in &container.unknown_rules {
         let name = literal.value();

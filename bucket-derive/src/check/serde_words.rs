@@ -14,7 +14,7 @@ enum Takes {
     Text,
     /// A text, or a list with one for each direction.
     Texts,
-    /// The same with predicates in each text.
+    /// Predicates as a text, or as a list with one text for each direction.
     Bounds,
     Path,
     /// A path, or nothing.

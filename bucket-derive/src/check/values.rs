@@ -9,13 +9,13 @@ use crate::{
     parse::attr::{Derive, Limit, Spanned, Written},
 };
 
-/// As in `bucket_runtime::MAX_CAPACITY`.
+/// The maximum capacity, equal to `bucket_runtime::MAX_CAPACITY`.
 const MAX_CAPACITY: i128 = 1_000_000;
 
-/// As in `bucket_runtime::MAX_BYTES`.
+/// The maximum of `max_bytes`, equal to `bucket_runtime::MAX_BYTES`.
 const MAX_BYTES: i128 = 15_728_640;
 
-/// As in `bucket_runtime`: an id, a key and an item must fit.
+/// The minimum of `max_bytes`, as in `bucket_runtime`: an id, a key and an item must fit.
 const MIN_BYTES: i128 = 1024;
 
 /// Without these nothing can be stored, and no default would suit everybody.
@@ -77,7 +77,7 @@ pub(super) fn check_collection(collection: &Spanned<LitStr>, errors: &mut Errors
     );
 }
 
-/// An array needs room for one item, and a document holds only so much.
+/// An array needs room for one item, and a document has a maximum size.
 pub(super) fn check_limit(
     input: &DeriveInput,
     limit: &Spanned<Limit>,
@@ -135,7 +135,7 @@ pub(super) fn check_max_lens<P>(input: &DeriveInput, fields: &[Field<'_, P>], er
     }
 }
 
-/// With zero only empty values would fit, and no value exceeds a document.
+/// Zero would leave room for empty values only, and no value exceeds a document.
 fn check_max_len(input: &DeriveInput, limit: &Spanned<Limit>, errors: &mut Errors) {
     check_number(input, limit, errors, |number| match number {
         Some(1..=MAX_BYTES) => None,

@@ -1,4 +1,4 @@
-//! What the items that `Bucket` generates require of type parameters and of field types.
+//! The bounds of generated items: what they require of type parameters and of field types.
 
 mod stored;
 
@@ -49,7 +49,7 @@ pub(crate) fn types(model: &Model<'_>) -> Types {
     })
 }
 
-/// What the generated structs require.
+/// The predicates of the generated structs.
 ///
 /// The predicate of the time field stands here and, in the same words, on the trait's implementation:
 /// the compiler then reports an unfit type once, and accepts it everywhere else.
@@ -59,7 +59,7 @@ pub(crate) fn of_elements(model: &Model<'_>, types: &Types) -> Vec<TokenStream> 
     predicates
 }
 
-/// What the implementation of `Bucket` requires.
+/// The predicates of the implementation of `Bucket`.
 pub(crate) fn of_bucket(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
     let krate = model.attr.krate();
     let serde = quote!(#krate::__private::serde);

@@ -1,6 +1,6 @@
 //! The two structs for an item's element: one to write from, one to read into.
 //!
-//! They use serde's own derives, so serde interprets the `#[serde(…)]` attributes.
+//! Both structs use serde's own derives, so serde interprets the `#[serde(…)]` attributes.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

@@ -21,7 +21,7 @@ use crate::{
 
 const INTEGERS: [&str; 8] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
 
-/// What a field's type has to be.
+/// A requirement on a field's type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     Key,

@@ -64,7 +64,7 @@ pub(crate) fn item_of(items: &impl ToTokens, krate: &Path) -> TokenStream {
     quote_spanned!(end=> <#items as #krate::__private::ItemsField>::Item)
 }
 
-/// Any task can own and share the struct.
+/// The predicate that any task can own and share the struct.
 pub(crate) fn is_shared() -> TokenStream {
     quote!(Self: ::core::marker::Send + ::core::marker::Sync + 'static)
 }

@@ -44,7 +44,7 @@ pub(crate) fn constant(limit: &Spanned<Limit>, krate: &syn::Path) -> Option<Toke
     constant_named(limit, &limit.key, krate)
 }
 
-/// The same for the limit of a field.
+/// Checks the constant in a field's limit, as [`constant`] does for the struct's.
 pub(crate) fn constant_of_field(
     limit: &Spanned<Limit>,
     field: &str,

@@ -124,13 +124,14 @@ fn outlier_impl(
     }
 }
 
-/// What the implementation requires: fields of fit types, and a struct that can be stored.
+/// The predicates of the implementation: fields of fit types, and a struct that can be stored.
 fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
     let (model, input) = (checked.model, checked.model.input);
     let krate = model.attr.krate();
     let mut predicates = generics::of_struct(input);
     let stored = generics::is_stored(input, &krate);
-    // With a lifetime of its own, a predicate that does not hold is no error here: serde has reported why.
+    // With a lifetime of its own, a predicate that does not hold is not an error here: serde has
+    // reported why.
     let lifetime = checked.serde_refuses.then(|| quote!(for<'__a>));
     predicates.push(quote!(#lifetime #stored));
     // The trait asks for it anyway, but of a type with parameters the compiler cannot know it.

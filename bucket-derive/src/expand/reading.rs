@@ -79,8 +79,8 @@ pub(crate) fn readers<Part>(
     read.collect()
 }
 
-/// What the defaults and the user's functions of a struct with parameters require. serde's own derive infers
-/// it, so a struct that is `DeserializeOwned` does not show it.
+/// The predicates that the defaults and the user's functions of a struct with parameters require. serde's own
+/// derive infers them, so a struct that is `DeserializeOwned` does not show them.
 pub(crate) fn predicates<Part>(
     input: &DeriveInput,
     container: &Container,

@@ -78,7 +78,7 @@ impl Prober<'_> {
         self.size_by(field, "__SIZE", "__LEN")
     }
 
-    /// The same of the items of an array.
+    /// The maximum size in bytes of an array's item, if its type or the field's `max_len` implies one.
     fn item_size<P>(&self, field: &Field<'_, P>) -> TokenStream {
         self.size_by(field, "__ITEM_SIZE", "__ITEM_LEN")
     }

@@ -32,7 +32,7 @@ const FIELD: [&str; 9] = [
     "bound",
 ];
 
-/// The same for the struct.
+/// The serde attributes of a struct that this module can follow, or that do not concern writing.
 const CONTAINER: [&str; 7] = [
     "rename",
     "rename_all",

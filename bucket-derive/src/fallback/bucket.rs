@@ -49,7 +49,7 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
         true => quote!(::core::primitive::bool,),
         false => quote!(#(#keys,)*),
     };
-    // With a lifetime of its own, a predicate that does not hold is no error here.
+    // With a lifetime of its own, a predicate that does not hold is not an error here.
     let mut predicates = generics::of_struct(model.input);
     let shared = generics::is_shared();
     predicates.push(quote!(for<'__a> #shared));

@@ -35,7 +35,7 @@ pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
     let errors = unsent::errors(model.input, runtime, &model.fields, &CALLS, error);
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
-    // With a lifetime of its own, a predicate that does not hold is no error here.
+    // With a lifetime of its own, a predicate that does not hold is not an error here.
     let mut predicates = generics::of_struct(model.input);
     let stored = generics::is_stored(model.input, &krate);
     predicates.push(quote!(for<'__a> #stored));

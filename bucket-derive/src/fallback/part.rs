@@ -26,7 +26,7 @@ pub(crate) fn part(model: &Model<'_>, error: Error) -> TokenStream {
     let stub = model
         .of()
         .filter(|_| model.input.generics.params.is_empty());
-    // With a lifetime of its own, a predicate that does not hold is no error here.
+    // With a lifetime of its own, a predicate that does not hold is not an error here.
     let stub = stub.map(|of| {
         quote! {
             const _: () = {

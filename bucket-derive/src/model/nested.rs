@@ -38,12 +38,12 @@ pub(crate) struct Variant<'a> {
     pub(crate) content: Content<'a>,
 }
 
-/// What a variant holds.
+/// The fields of a variant.
 pub(crate) enum Content<'a> {
     Named(Vec<Field<'a, ()>>),
     /// One value without a name.
     One(&'a Type),
-    /// Several values without names, or whatever a function writes.
+    /// Several values without names, or the unknown output of a user's function.
     Unknown,
     Nothing,
 }

@@ -22,7 +22,7 @@ pub(crate) struct Model<'a> {
 
 /// The part of a field in its parent, as far as its attribute does not say it.
 pub(crate) struct Marks {
-    /// It is stored as `_id`.
+    /// Whether the field is stored as `_id`.
     pub(crate) is_id: bool,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Spanned<T> {
     pub(crate) usage: &'static str,
 }
 
-/// What an attribute holds, whether or not it makes sense.
+/// The content of an attribute, whether or not it makes sense.
 #[derive(Default)]
 pub(crate) struct Written {
     /// The name of the first attribute of the derive.

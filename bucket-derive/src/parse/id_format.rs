@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Number,
 }
 
-/// What follows the field's name in a placeholder.
+/// The unit or window that follows the field's name in a placeholder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Suffix {
     /// `:unit`
@@ -135,7 +135,7 @@ impl Parser<'_> {
             let rest = &text[at..];
             if rest.starts_with("{{") || rest.starts_with("}}") {
                 let message = format!(
-                    "`{}` is no escape: an id format cannot hold braces",
+                    "`{}` is not an escape: an id format cannot hold braces",
                     &rest[..2]
                 );
                 self.error(

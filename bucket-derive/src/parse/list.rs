@@ -7,7 +7,7 @@ use syn::{Attribute, LitStr, Meta};
 
 use crate::errors::Errors;
 
-/// One entry of a list.
+/// One entry of an attribute's list.
 pub(crate) struct Entry {
     /// The name before `=` or the parenthesis; `None` if the entry does not begin with a name.
     pub(crate) key: Option<Ident>,
@@ -27,7 +27,7 @@ pub(crate) enum Value {
     List(Vec<Entry>),
     /// A comma with nothing before it.
     Comma,
-    /// Anything else.
+    /// Tokens that are none of the other forms.
     Unreadable,
 }
 

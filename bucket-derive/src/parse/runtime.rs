@@ -28,7 +28,7 @@ pub(crate) fn renamed(manifest: &str) -> Option<String> {
             continue;
         };
         let key = key.trim();
-        // It is there under its own name, too, and that is the one to use.
+        // The runtime is also a dependency under its own name, which generated code then uses.
         if table.ends_with("dependencies") && is_own(key.split('.').next()?) && !is_runtime(value) {
             return None;
         }

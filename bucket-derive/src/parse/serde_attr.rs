@@ -26,7 +26,7 @@ impl Container {
         let entries = list::of_attributes(attrs, "serde");
         let (write, read) = names(&entries, "rename_all");
         let rule = |name: &Option<LitStr>| Rule::named(&name.as_ref()?.value());
-        // The same name on both sides is one mistake.
+        // An unknown rule that reading and writing share is reported once.
         let text = |name: &Option<LitStr>| name.as_ref().map(LitStr::value);
         let differs = text(&read) != text(&write);
         let both = write.iter().chain(read.iter().filter(|_| differs));
@@ -61,9 +61,9 @@ pub(crate) struct Variant {
     pub(crate) write: Option<String>,
     /// The names that it is read from; the first one is the main one.
     pub(crate) read: Vec<String>,
-    /// What holds for its fields.
+    /// The attributes that hold for the variant's fields.
     pub(crate) fields: Container,
-    /// Whether the user's own functions write its content.
+    /// Whether the user's own functions write the variant's content.
     pub(crate) has_own_format: bool,
 }
 

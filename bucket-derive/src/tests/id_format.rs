@@ -70,7 +70,7 @@ fn every_syntax_error_is_found() {
     assert_eq!(
         messages("{{a}_{}_{ }_}{#:1}_{b"),
         [
-            "`{{` is no escape: an id format cannot hold braces",
+            "`{{` is not an escape: an id format cannot hold braces",
             "`}` without `{` in the id format",
             "`{}` in the id format names no field",
             "`{ }` in the id format names no field",

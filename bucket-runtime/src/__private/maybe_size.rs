@@ -47,15 +47,15 @@ where
 
 /// The answer for a type with unknown sizes.
 pub trait NoSize {
-    /// NoSize.
+    /// Always `None`.
     const __SIZE: Option<u64> = None;
-    /// NoSize.
+    /// Always `None`.
     const __TEXT: Option<u32> = None;
-    /// NoSize.
+    /// Always `None`.
     const __LEN: Option<[u64; 2]> = None;
-    /// NoSize.
+    /// Always `None`.
     const __ITEM_SIZE: Option<u64> = None;
-    /// NoSize.
+    /// Always `None`.
     const __ITEM_LEN: Option<[u64; 2]> = None;
 }
 

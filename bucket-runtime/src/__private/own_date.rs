@@ -1,5 +1,5 @@
 //! Tells times that serde would not store as dates from all other types. An inherent constant takes
-//! precedence over a trait's, so a type that is no time gives `false`.
+//! precedence over a trait's, so a type that is not a time gives `false`.
 
 use std::marker::PhantomData;
 
@@ -16,7 +16,7 @@ impl<T: DateField> MaybeDate<T> {
 
 /// The answer for a type that is not a time.
 pub trait NoDate {
-    /// It is not.
+    /// Always `false`.
     const __IS_OWN: bool = false;
 }
 

@@ -1,4 +1,4 @@
-//! What to do about a call that changed nothing: by who refused it, and why.
+//! Advice about a call that changed nothing: by who refused it, and why.
 
 use mongodb::error::{Error as DriverError, ErrorKind};
 

@@ -2,7 +2,7 @@
 
 use self::Proof::{Neither, Refused, Unfinished};
 
-/// What a code proves about the write that it answers.
+/// The proof that a code gives about the write that it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Proof {
     /// The write was refused, before it began or as a whole.
@@ -181,7 +181,7 @@ codes! {
     13435 => NotPrimaryNoSecondaryOk: Unfinished,
     13436 => NotPrimaryOrSecondary: Unfinished,
     17280 => KeyTooLong: Refused,
-    /// The same as BSONObjectTooLarge, from the update stage and from `$push`.
+    /// BSONObjectTooLarge, as the update stage and `$push` report it.
     17419 => Location17419: Refused,
     17420 => Location17420: Refused,
     /// A command lacks a required field, or has an unknown one.

@@ -29,7 +29,7 @@ pub(crate) fn maybe_stored(error: &DriverError, behind_mongos: bool) -> bool {
     !evidence.proves_refusal(&error.kind)
 }
 
-/// What an error says in addition to its kind.
+/// The facts of an error, besides its kind, that show whether the write may be stored.
 #[derive(Debug, Default)]
 struct Evidence<'e> {
     behind_mongos: bool,

@@ -1,4 +1,4 @@
-//! What the driver's errors mean.
+//! Reads the driver's errors: the server's code and message, and the index that refused.
 
 use mongodb::error::{Error as DriverError, ErrorKind, WriteError, WriteFailure};
 
@@ -35,13 +35,13 @@ pub(super) fn first_word(variant: &dyn std::fmt::Debug) -> String {
     text[..end.unwrap_or(text.len())].to_owned()
 }
 
-/// What the server answered: the code, if it is a known one, and the message.
+/// The server's answer: the code, if it is a known one, and the message.
 pub(crate) fn refusal(error: &DriverError) -> Option<(Code, &str)> {
     let (number, message) = answer(error)?;
     Some((Code::of(number)?, message))
 }
 
-/// What the server answered: the code as a number, and the message.
+/// The server's answer: the code as a number, and the message.
 fn answer(error: &DriverError) -> Option<(i32, &str)> {
     Some(match &*error.kind {
         ErrorKind::Command(error) => (error.code, &error.message),

@@ -9,7 +9,7 @@ use crate::schema::{
     spec::MAX_BYTES,
 };
 
-/// What can go wrong.
+/// The kinds of errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The driver or the server failed.
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     NoCollection,
     /// The collection was written with another capacity: the stored one and the struct's.
     CapacityMismatch { stored: i64, derived: u32 },
-    /// As `CapacityMismatch`, for the extras of an outlier, whose capacity cannot change.
+    /// Like `CapacityMismatch`, for the extras of an outlier, whose capacity cannot change.
     ExtrasCapacityMismatch { stored: i64, derived: u32 },
     /// Buckets expire after another time than the struct's: both in seconds.
     ExpiryMismatch { stored: u64, derived: Option<u64> },
@@ -64,7 +64,7 @@ pub(crate) enum Kind {
     Moved(&'static str),
     /// A bucket's rollup is missing or does not cover all its items.
     IncompleteRollup,
-    /// This value of this field cannot be read for groups.
+    /// The named field has a stored value, given as text, that its type cannot represent in a group.
     GroupValue(&'static str, String),
     /// The item does not fit into a document.
     TooLarge,
@@ -129,7 +129,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What went wrong, and the way out.
+    /// Writes the message: the mistake or failure, and the remedy.
     pub(super) fn explain(
         &self,
         f: &mut fmt::Formatter<'_>,

@@ -49,7 +49,7 @@ impl NewCollection {
         spec: &BucketSpec,
     ) -> Self {
         let window_shard_key = match spec.unique {
-            // Its index finds a key's item in any window, so it would have to be on one shard.
+            // The index on `unique` covers all windows of a key, so it would have to be on one shard.
             Some(_) => Err("a `unique` field is checked across all windows of a key"),
             None => window_shard_key(spec).ok_or("its buckets have no windows"),
         };

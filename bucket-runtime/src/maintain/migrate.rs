@@ -116,7 +116,7 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
         engine.server.needs_replica_set("migrate_from").await?;
         let old = self.db.collection(O::SPEC.collection);
         let mut old = engine.server.beside(old);
-        // What a change stream shows has reached a majority, so what is copied must have, too.
+        // A change stream shows only what a majority has, so the copy reads only that, too.
         old.prefer(ReadPreference::Primary);
         old.read_by(ReadConcern::majority());
         let (place, events) = Place::begin(&engine.server, &old).await?;
@@ -154,12 +154,12 @@ async fn count<T: Bucket>(server: &Server) -> Result<u64> {
     count.map_err(|error| server.context().read(error))
 }
 
-/// A migration on its way.
+/// A migration that runs.
 ///
 /// The buckets are copied in chunks, in the order of their ids, and each chunk is stored in one
-/// transaction with the record of it. What is appended to a bucket after that is an event of the change
-/// stream. The record's own event shows which events came before the chunk was stored: what a chunk
-/// holds of its buckets is compared with just these, and later events are taken as they are.
+/// transaction with the record. A later append to one of its buckets is an event of the change stream. The
+/// record's own event shows which events came before the chunk was stored: of these, only items that the
+/// chunk does not hold are stored, and of later events all items.
 struct Migration<'f, O, T: Bucket> {
     engine: Engine,
     old: Server,
@@ -176,7 +176,7 @@ impl<O: Bucket, T: Bucket> Migration<'_, O, T> {
     async fn copy_all(&mut self) -> Result<()> {
         self.report();
         self.drain().await?;
-        // What happened up to now to buckets that are still to be read does not matter.
+        // Earlier changes of buckets that are not copied yet need no replay: the copy will include them.
         self.store(self.place.state.next_chunk(), Vec::new())
             .await?;
         self.drain().await?;
@@ -236,7 +236,7 @@ impl<O: Bucket, T: Bucket> Migration<'_, O, T> {
         Ok(self.place.state.items)
     }
 
-    /// Adds the items that an event brings.
+    /// Adds the items that an event of the change stream brings to the news that are not stored yet.
     fn take(
         &mut self,
         event: Result<Option<ChangeStreamEvent<Document>>, DriverError>,
@@ -282,7 +282,7 @@ impl<O: Bucket, T: Bucket> Migration<'_, O, T> {
         self.store(next, items).await
     }
 
-    /// Stores these items, and how far the migration is with them.
+    /// Stores these items together with the migration's next state.
     async fn store(&mut self, mut next: State, items: Vec<O>) -> Result<()> {
         let stored = items.len();
         let items = items.into_iter().map(&mut self.convert);
@@ -302,7 +302,7 @@ impl<O: Bucket, T: Bucket> Migration<'_, O, T> {
     }
 }
 
-/// Reads the next chunk: how far the migration is with it, and its items.
+/// Reads the next chunk: the migration's state after it, and its items.
 async fn chunk<O: Bucket>(old: &Server, state: &State) -> Result<(State, Vec<O>)> {
     let mut next = state.next_chunk();
     let range = Range {

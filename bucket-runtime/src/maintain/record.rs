@@ -1,4 +1,4 @@
-//! How far a long call has come, as the database records it: so that a further call goes on.
+//! The stored progress of a long call, from which a later call resumes.
 
 use mongodb::{
     ClientSession,
@@ -16,7 +16,7 @@ pub(super) const RECORDS: &str = "bucket_regroup";
 /// was dropped may have left one transaction behind.
 pub(super) const OVERTAKEN: u32 = 3;
 
-/// An unfinished call.
+/// The record of an unfinished call.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     server: Server,
@@ -74,17 +74,17 @@ impl Record {
         }
     }
 
-    /// Notes that the record was deleted.
+    /// Resets the count of steps, since the record was deleted.
     pub(super) fn begins_anew(&mut self) {
         self.step = 0;
     }
 
-    /// Notes that the transaction has committed.
+    /// Counts a step, since the transaction that advanced the record has committed.
     pub(super) fn has_advanced(&mut self) {
         self.step += 1;
     }
 
-    /// Deletes the record of a finished call, or of one that begins anew.
+    /// Deletes the record of a call that has finished, or that starts from the beginning again.
     pub(super) async fn end(&self) -> Result<()> {
         let ended = self.server.delete_one(doc! { "_id": &self.id }, None).await;
         ended

@@ -7,8 +7,8 @@ use mongodb::error::Error as DriverError;
 use crate::{Error, error::duplicate_index, server::Server};
 
 /// Whether the server refused the whole buckets of a transaction, since an id or the place of the open
-/// bucket is taken. The next attempt leaves their items to the append protocol, which finds its way
-/// whatever the collection holds.
+/// bucket is taken. The next attempt leaves their items to the append protocol, which copes with any
+/// stored buckets.
 #[derive(Debug, Default)]
 pub(super) struct Refused(AtomicBool);
 

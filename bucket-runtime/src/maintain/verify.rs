@@ -27,7 +27,7 @@ use crate::{
     server::Server,
 };
 
-/// What a [`verify`](crate::Bucket::verify) has read and found.
+/// The result of a [`verify`](crate::Bucket::verify): how much was read, and the problems found.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct VerifiedBuckets {
@@ -35,11 +35,11 @@ pub struct VerifiedBuckets {
     pub buckets: u64,
     /// How many items they hold.
     pub items: u64,
-    /// What breaks a guarantee.
+    /// The problems found, each of which breaks a guarantee.
     pub problems: Vec<BucketProblem>,
 }
 
-/// What a [`repair`](crate::Bucket::repair) has done and left.
+/// The result of a [`repair`](crate::Bucket::repair): the repaired problems, and those that are left.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RepairedBuckets {

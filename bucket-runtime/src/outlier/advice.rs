@@ -36,9 +36,9 @@ pub struct Advice {
     pub bytes: u64,
     /// The length of the longest array.
     pub longest: u64,
-    /// Percentages, each with the length that so large a share of the arrays does not exceed.
+    /// Percentages, each with the length that this share of the arrays does not exceed.
     pub quantiles: Vec<(f64, u64)>,
-    /// What each threshold would do.
+    /// The effects of each threshold that was compared.
     pub candidates: Vec<Candidate>,
     /// The recommended threshold; `None` if the pattern would gain nothing.
     pub recommended: Option<u64>,

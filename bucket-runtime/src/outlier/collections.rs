@@ -20,7 +20,7 @@ impl Collections {
         self.parents.called_for(Some(&scope.extras));
     }
 
-    /// For errors that concern one parent.
+    /// The context of errors that concern one parent.
     pub(crate) fn context_of<'c>(&'c self, scope: &'c ParentScope) -> ErrorContext<'c> {
         self.parents.context_of(&scope.extras)
     }

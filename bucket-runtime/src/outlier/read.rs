@@ -96,7 +96,7 @@ pub struct Parent<T> {
     pub has_extras: bool,
 }
 
-/// What a read makes of stored parents: rows `R` become parents or parts of them.
+/// The way in which a read turns stored rows `R` into parents or parts of them.
 pub(crate) struct Reading<R, P = R> {
     flag: &'static str,
     document: fn(R) -> P,

@@ -10,12 +10,12 @@ use crate::{Result, value::element::whole};
 pub(crate) struct State {
     pub(crate) length: usize,
     pub(crate) flagged: bool,
-    /// Its size in bytes.
+    /// The parent's size in bytes.
     pub(crate) bytes: usize,
 }
 
 impl State {
-    /// From the fields of [`ParentScope::state`].
+    /// Reads the state from the fields of [`ParentScope::state`].
     fn of(fields: &Document) -> Self {
         let size = |name| {
             let size = fields.get(name).and_then(whole);

@@ -56,9 +56,9 @@ impl<T: Outlier> Outliers<T> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ExtrasPage<I> {
-    /// Its `_id`.
+    /// The document's `_id`.
     pub id: String,
-    /// Its items, in the order in which they were stored.
+    /// The document's items, in the order in which they were stored.
     pub items: Vec<I>,
 }
 

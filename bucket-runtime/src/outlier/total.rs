@@ -1,7 +1,7 @@
 //! The parent's total: how many items it has in all.
 //!
-//! In the parent's own array it changes by the same update. What concerns the extras changes both
-//! collections in one transaction, so the total is as true as they are at every moment.
+//! A change of the parent's own array updates the total in the same statement. A change of the extras
+//! updates both collections in one transaction, so the total always agrees with them.
 
 use futures_util::future::BoxFuture;
 use mongodb::{

@@ -44,7 +44,7 @@ pub(crate) struct KeyScope {
 }
 
 /// A key, and the collection's open index as it was last read: what depends on the capacity needs both.
-/// It can do all that the key can.
+/// Dereferences to the key.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexedScope {
     pub(crate) key: KeyScope,
@@ -79,7 +79,7 @@ impl Update {
         }
     }
 
-    /// The same update, with the time of the newest item in it.
+    /// Lets the update raise the bucket's time of the newest item to this one.
     pub(crate) fn with_newest(mut self, newest: DateTime) -> Self {
         // An update can have only one `$max`, for all fields.
         let mut max = (self.update.get_document("$max").cloned()).unwrap_or_default();
@@ -109,7 +109,7 @@ impl KeyScope {
         }
     }
 
-    /// The same key, for commands that depend on this open index.
+    /// Joins the key with the open index that its commands depend on.
     pub(crate) fn by(self, open: OpenIndex) -> IndexedScope {
         IndexedScope { key: self, open }
     }

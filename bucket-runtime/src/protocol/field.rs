@@ -78,12 +78,12 @@ pub struct Field<T, V, S = Plain, P = ()> {
     id_text: Option<fn(&V) -> String>,
     /// The variant that the field is inside of.
     variant: Option<&'static Tag>,
-    /// In how many arrays, one inside the other, the value is any item.
+    /// The number of nested arrays whose items the field stands for; 0 for a value outside of arrays.
     arrays: usize,
     of: Of<(T, S, P)>,
 }
 
-/// What is known at compile time alone.
+/// Marks types that a field knows at compile time alone.
 type Of<T> = PhantomData<fn() -> T>;
 
 /// How a value is stored.

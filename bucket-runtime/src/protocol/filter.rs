@@ -121,8 +121,8 @@ impl<T> From<Filter<T>> for Document {
 }
 
 impl Node {
-    /// That a field satisfies these operators: a field of the items, under its stored name or path, that is
-    /// not taken for a time.
+    /// The condition that a field satisfies these operators: a field of the items, under its stored name or
+    /// path, that is not taken for a time.
     pub(crate) fn on(name: &'static str, test: Document) -> Self {
         Self::Leaf(Leaf {
             name,
@@ -174,7 +174,7 @@ impl Node {
         }
     }
 
-    /// What a bucket has to satisfy to hold a matching item: conditions on key fields themselves, and
+    /// The condition on buckets that may hold a matching item: conditions on key fields as they are, and
     /// that some element satisfies the conditions on other fields.
     ///
     /// This is necessary but not always sufficient: two conditions may be satisfied by different elements

@@ -49,9 +49,9 @@ pub(crate) fn reference(field: &str) -> IndexModel {
 /// Which indexes to create.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Needed {
-    /// Those that the list lacks.
+    /// The indexes that the list lacks.
     IfMissing,
-    /// Those that guard something, listed or not.
+    /// The indexes that guard something, listed or not.
     OnEachShard,
 }
 

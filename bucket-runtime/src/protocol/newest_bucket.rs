@@ -1,10 +1,10 @@
-//! What a writer knows of a key's newest bucket.
+//! A writer's knowledge of a key's newest bucket.
 
 use mongodb::bson::Bson;
 
 use crate::protocol::command::IndexedScope;
 
-/// What a writer knows of a key's newest bucket. It may be out of date at any time: then the server
+/// A writer's knowledge of a key's newest bucket. It may be out of date at any time: then the server
 /// refuses the statement that was built on it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NewestBucket {
@@ -55,7 +55,7 @@ impl NewestBucket {
         }
     }
 
-    /// The state that the key's open bucket shows; if its id cannot be one of the key's, that id.
+    /// The state that the key's open bucket shows; `Err` with the id if no bucket of the key can have it.
     pub(crate) fn by_open(open: OpenBucket, scope: &IndexedScope) -> Result<Self, Bson> {
         match open.id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Self::Open {

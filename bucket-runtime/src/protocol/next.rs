@@ -1,9 +1,9 @@
-//! What a writer does after the server has answered a statement: a table, as a function.
+//! The next step of a writer after the server's answer to a statement: a table, as a function.
 //!
 //! `tests/model` includes this file, so that it searches the decisions that the engine takes. Hence
 //! nothing here names another module.
 
-/// What the writer knew of the key's newest bucket when it sent the statement.
+/// The writer's knowledge of the key's newest bucket when it sent the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
     Nothing,
@@ -34,7 +34,7 @@ pub(crate) enum Answer {
     Refused,
 }
 
-/// What the next step depends on, besides the answer.
+/// The facts, besides the answer, that the next step depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(crate) known: Known,
@@ -52,7 +52,7 @@ pub(crate) struct Facts {
     pub(crate) is_unique: bool,
 }
 
-/// What the writer does next.
+/// The writer's next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Continues after the stored items.

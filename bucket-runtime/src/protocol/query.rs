@@ -31,12 +31,12 @@ pub(crate) struct Query {
     pub(crate) names: Option<Vec<&'static str>>,
 }
 
-/// Where the first item of a query is, as a search has found it.
+/// The place of a query's first item, which another read found.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Start {
-    /// The bucket that holds it.
+    /// The bucket that holds the first item.
     pub(crate) id: String,
-    /// The number of items before it in this bucket.
+    /// The number of items before the first one in this bucket.
     pub(crate) skip: u64,
     /// The number of buckets that hold all requested items, if known.
     pub(crate) buckets: Option<u64>,
@@ -45,7 +45,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// With the first of a bucket's items in the order of the query.
+    /// A start at the first of a bucket's items, in the order of the query.
     pub(crate) fn of_bucket(id: String) -> Self {
         Self {
             id,

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// What every bucket that the library writes satisfies. `key` holds the stored types of the key fields,
+/// The validator that every bucket of this library satisfies. `key` holds the stored types of the key fields,
 /// in order; a missing entry or `None` means that the type is unknown.
 pub(crate) fn of_bucket(spec: &BucketSpec, key: &[Option<&str>]) -> Document {
     let mut fields = Fields::default();
@@ -35,7 +35,7 @@ pub(crate) fn of_bucket(spec: &BucketSpec, key: &[Option<&str>]) -> Document {
     doc! { "$jsonSchema": fields.schema(), "$expr": { "$and": equations(spec) } }
 }
 
-/// What no type can express: which fields have to be equal.
+/// The conditions that a schema of types cannot express: which fields have to be equal.
 fn equations(spec: &BucketSpec) -> Vec<Document> {
     let count = format!("${}", spec.count);
     let items = format!("${}", spec.items);
@@ -57,7 +57,7 @@ fn equations(spec: &BucketSpec) -> Vec<Document> {
     equations
 }
 
-/// What every parent satisfies. An empty array may be left out (`skip_serializing_if`).
+/// The validator that every parent satisfies. An empty array may be left out (`skip_serializing_if`).
 pub(crate) fn of_parent(spec: &OutlierSpec, id: Option<&str>) -> Document {
     let mut fields = Fields::default();
     fields.require("_id", id.map(of_type).unwrap_or_default());

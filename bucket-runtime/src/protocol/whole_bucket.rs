@@ -27,7 +27,7 @@ pub(crate) struct WholeBucket<'b, E> {
     pub(crate) sealed: bool,
 }
 
-/// What a bucket stores about its items, in addition to their number.
+/// The fields that a bucket computes from its items, besides their number.
 pub(crate) struct Summary {
     totals: Totals,
     /// The newest item's time, if buckets expire.

@@ -137,7 +137,7 @@ pub(crate) fn nth(Reader { server, scope }: &Reader, n: u64) -> Option<(Document
     i64::try_from(before).ok()?;
     if scope.spec.id.ordinal == crate::schema::spec::Ordinal::Number {
         let number = id::number(before)?;
-        // Of an `_id` alone, the server makes no plan.
+        // The server makes no plan for a filter on `_id` alone.
         let id = doc! { "_id": scope.id(&number) };
         return Some((server.by_ids(scope, id), Range::oldest_first()));
     }

@@ -16,7 +16,7 @@ use crate::{
     value::{stored_bucket::FieldName, unreadable::read_value},
 };
 
-/// What a stored document is read into, field by field.
+/// A type that a stored document is read into, field by field.
 pub(crate) trait ReadPart: Sized {
     /// The stored names of each field.
     const NAMES: &'static [&'static [&'static str]];

@@ -177,7 +177,7 @@ impl<T: Bucket> ReadRollup<'_, T> {
 }
 
 impl<'s, T: Bucket> ReadRollup<'s, T> {
-    /// The same rollups one by one, in the order of the values.
+    /// Reads the rollups one by one, in the order of the grouping values.
     async fn rows(self, by: Bson, is_on_items: bool) -> Result<Rows<'s>> {
         let mut pipeline = self.pipeline(by, is_on_items);
         pipeline.push(doc! { "$sort": { "_id": 1 } });

@@ -1,4 +1,4 @@
-//! What the tokens of all reads have in common: they are text, for serde as well.
+//! The text form that the tokens of all reads share, for serde as well.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 /// [`ItemToken`](crate::ItemToken) or a [`WatchToken`](crate::WatchToken).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidToken {
-    /// What gives such tokens.
+    /// The calls that give tokens of this kind.
     pub(super) source: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What may be part of a key: the trait for a key field's type, and keys of several fields.
+//! The parts of a key: the trait for a key field's type, and keys of several fields.
 
 use std::{any::Any, borrow::Cow};
 

@@ -1,4 +1,4 @@
-//! What may be a time ordinal, and how such a field is stored.
+//! The types of a time ordinal's field, and how such a field is stored.
 
 use mongodb::bson::DateTime;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -21,7 +21,7 @@ pub trait TimeField: Sized {
     #[doc(hidden)]
     const IS_OWN: bool = false;
 
-    /// The same moment as a BSON date.
+    /// This time as a BSON date.
     fn to_datetime(&self) -> DateTime;
 
     /// The moment of a BSON date, or `None` if this type cannot hold it.
@@ -107,7 +107,7 @@ impl TimeField for jiff::Timestamp {
     }
 }
 
-/// What [`bson_date`] stores: a [`TimeField`], or an `Option` of one, where `None` is stored as null.
+/// A type that [`bson_date`] stores: a [`TimeField`], or an `Option` of one, where `None` is stored as null.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored as a date",
     label = "this type is not a point in time",

@@ -1,8 +1,8 @@
 //! The calls for which a task works, and what `tracing` tells of each: a span, and events.
 //!
-//! While a call runs, it is a task-local value, so whatever it sends counts for it without a further
-//! parameter. A task that works for calls of other tasks carries them. Without the feature `tracing` all
-//! this is empty.
+//! While a call runs, it is a task-local value, so its requests count for it without a further parameter.
+//! A task that works for calls of other tasks carries them. Without the feature `tracing` all this is
+//! empty.
 
 #[cfg(not(feature = "tracing"))]
 mod silent;
@@ -17,7 +17,7 @@ pub(crate) use traced::{Calls, run, span, stream};
 use super::Server;
 use crate::protocol::command::KeyScope;
 
-/// Why a call does something again.
+/// The reason why a call repeats a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Again {
     /// Another writer was faster.
@@ -28,17 +28,17 @@ pub(crate) enum Again {
     NoIndex,
 }
 
-/// The current call has to do something again.
+/// Counts a repetition for the current call, with its reason.
 pub(crate) fn again(again: Again) {
     Calls::current().again(again);
 }
 
-/// The current call stores, changes, removes or returns so many items.
+/// Counts items that the current call stores, changes, removes or returns.
 pub(crate) fn items(items: usize) {
     Calls::current().items(items as u64);
 }
 
-/// The current call sends items of so many bytes.
+/// Counts bytes of items that the current call sends.
 pub(crate) fn bytes(bytes: impl FnOnce() -> usize) {
     Calls::current().bytes(bytes);
 }
@@ -56,7 +56,7 @@ impl Server {
         request.into_future()
     }
 
-    /// The current call is about this collection, and about this key if there is one.
+    /// Names the collection and, if given, the key that the current call concerns.
     pub(crate) fn called_for(&self, scope: Option<&KeyScope>) {
         Calls::current().are_about(&self.collection, scope.filter(|_| self.traces_keys));
     }

@@ -16,17 +16,17 @@ pub(crate) struct ErrorContext<'c> {
 }
 
 impl Server {
-    /// For errors that concern the whole collection.
+    /// The context of errors that concern the whole collection.
     pub(crate) fn context(&self) -> ErrorContext<'_> {
         self.context_of_any(None)
     }
 
-    /// For errors that concern one key.
+    /// The context of errors that concern one key.
     pub(crate) fn context_of<'c>(&'c self, scope: &'c KeyScope) -> ErrorContext<'c> {
         self.context_of_any(Some(scope))
     }
 
-    /// For errors that concern one key, or all keys.
+    /// The context of errors that concern one key, or all keys.
     pub(crate) fn context_of_any<'c>(&'c self, scope: Option<&'c KeyScope>) -> ErrorContext<'c> {
         ErrorContext {
             server: self,

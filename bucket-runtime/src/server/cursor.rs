@@ -94,7 +94,7 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
         advanced
     }
 
-    /// The calls that read give so many items to their callers.
+    /// Counts items that this cursor handed out, for tracing.
     pub(crate) fn give(&self, items: usize) {
         self.calls.items(items as u64);
     }

@@ -21,8 +21,8 @@ use crate::{
 };
 
 impl Server {
-    /// These fields of the last matching document, for a write that is about to take the next id. It
-    /// reads the primary's latest state, whatever the handle prefers: an older state would only give an
+    /// Reads these fields of the last matching document, for a write that is about to take the next id:
+    /// the primary's latest state, whatever the handle prefers: an older state would only give an
     /// id that is taken.
     async fn last(
         &self,
@@ -142,7 +142,7 @@ pub(super) fn filling_of_last(spec: &BucketSpec) -> Document {
     fields
 }
 
-/// A last bucket of this key; `None` if its id is no text. It has no room if a key field has another
+/// A last bucket of this key; `None` if its id is not text. It has no room if a key field has another
 /// value or an older name, since no statement for the key finds it.
 pub(super) fn last_bucket(bucket: &Document, scope: &IndexedScope) -> Option<LastBucket> {
     let is_same = |(name, value): (&str, Bson)| {

@@ -21,7 +21,7 @@ use crate::{
     schema::spec::BucketSpec,
 };
 
-/// Of how many keys one command reads the last buckets.
+/// How many keys' last buckets one command reads.
 const KEYS: usize = 100;
 
 /// How many ids one command reads at most for each key. Keys with a longer history are cheaper to read
@@ -116,7 +116,7 @@ impl Server {
         Ok(ids.into_iter().map(id).collect())
     }
 
-    /// What shows how full the buckets with these ids are.
+    /// The fields of the buckets with these ids that show how full they are.
     async fn filling_of(
         &self,
         spec: &BucketSpec,

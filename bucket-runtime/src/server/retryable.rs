@@ -170,7 +170,7 @@ impl RetryableSession {
                     first = before;
                 }
                 (Ok(reply), _) => return Ok(reply),
-                // What the first attempt may have stored may still be stored.
+                // A refusal of the repeat says nothing about the first attempt, which may be stored.
                 (Err(error), Some(before)) if !maybe_stored(&error, false) => return Err(before),
                 (Err(error), _) => return Err(error),
             }

@@ -34,7 +34,7 @@ pub(crate) trait Attempt: Send + Sync + 'static {
 /// Runs a transaction until it commits. A write that lost a race, including one for an id, starts it
 /// again.
 ///
-/// It runs in a task of its own. A transaction whose commit was dropped before it was sent would lock
+/// The transaction runs in a task of its own. One whose commit was dropped before it was sent would lock
 /// its documents until the server ends it, which by default takes a minute.
 pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Output> {
     let server_of_task = server.clone();
@@ -51,8 +51,8 @@ pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Ou
     }
 }
 
-/// The same in a session of the caller's. If the session is in a transaction, the attempt becomes a part
-/// of it, and its end is the caller's.
+/// Runs an attempt in the caller's session, if there is one. If that session is in a transaction, the
+/// attempt becomes a part of it, and the caller commits it.
 pub(crate) async fn run_in<A: Attempt>(
     server: &Server,
     attempt: A,

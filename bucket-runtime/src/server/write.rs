@@ -59,8 +59,8 @@ impl Server {
         }
     }
 
-    /// The same, without finding out anything afterwards: for sessions, and for deployments that do not
-    /// take our numbers.
+    /// Sends an update once, without asking about its outcome after a broken connection: for a caller's
+    /// session, and for deployments that do not take our numbers.
     pub(crate) async fn update_once(
         &self,
         update: Update,

@@ -93,7 +93,7 @@ fn double(number: f64) -> String {
     match number {
         f64::INFINITY => "Infinity".to_owned(),
         f64::NEG_INFINITY => "-Infinity".to_owned(),
-        // With a point or an exponent, and as many digits as tell it from all others.
+        // `Debug` writes a point or an exponent, and as many digits as tell a number from all others.
         number => format!("{number:?}"),
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     write::{appended::Appended, engine::Engine, item::Entry},
 };
 
-/// How many commands of one handle may be in flight for whatever waits.
+/// How many commands of one handle may be in flight, no matter how little waits.
 const WORKERS: usize = 4;
 
 /// How many may be in flight if for each further one at least [`SHARED`] keys are ready. The driver's pool

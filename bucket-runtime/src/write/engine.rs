@@ -215,7 +215,7 @@ impl Engine {
         stored.map_err(|error| self.context_of(scope).write(error))
     }
 
-    /// For errors that concern one key.
+    /// The context of errors that concern one key.
     pub(crate) fn context_of<'c>(&'c self, scope: &'c KeyScope) -> ErrorContext<'c> {
         self.server.context_of(scope)
     }

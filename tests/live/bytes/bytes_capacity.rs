@@ -1,4 +1,4 @@
-//! Handles that were opened before a change of the capacity still keep buckets within their bytes.
+//! Handles that were opened before a change of the capacity still keep buckets within their size limit.
 
 use bucket_runtime::{
     Bucket,

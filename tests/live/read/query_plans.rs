@@ -112,7 +112,7 @@ async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches() {
     }
 }
 
-/// A range of times visits all buckets of the key, since an id tells only when its bucket begins. A
+/// A time range alone visits all buckets of the key, since an id tells only when its bucket begins. A
 /// user's own index finds the right ones.
 #[bucket_testkit::test]
 async fn an_index_on_key_and_item_field_finds_the_buckets_that_hold_a_match(

@@ -26,7 +26,7 @@ fn check_span(model: &Model<'_>, errors: &mut Errors) {
     let message = match length::seconds(&text) {
         Ok(..=MOST_SECONDS) => return,
         Err(Wrong::Zero) => {
-            format!("`{text}` is no time at all: all items would be removed at once")
+            format!("`{text}` is not a lifetime: all items would be removed at once")
         }
         Ok(_) | Err(Wrong::TooLong) => {
             format!("`{text}` is too long: the server counts up to 24855 days")

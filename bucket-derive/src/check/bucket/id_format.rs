@@ -165,7 +165,7 @@ impl<'c> Rules<'c, '_> {
         let count = self.model.format.keys().count();
         if count > MAX_KEYS {
             let message =
-                format!("the id format names {count} key fields: {MAX_KEYS} are the most");
+                format!("the id format names {count} key fields; the maximum is {MAX_KEYS}");
             self.push(
                 &(0..self.text.len()),
                 message,

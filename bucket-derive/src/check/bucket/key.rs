@@ -117,7 +117,7 @@ fn check_number_of_keys(model: &Model<'_>, errors: &mut Errors) {
     let keys = keys(model);
     if let Some(first_too_many) = keys.get(MAX_KEYS) {
         let count = keys.len();
-        let message = format_args!("`key` names {count} fields: {MAX_KEYS} are the most");
+        let message = format_args!("`key` names {count} fields; the maximum is {MAX_KEYS}");
         errors.push(
             first_too_many,
             message,

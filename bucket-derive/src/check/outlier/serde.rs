@@ -17,7 +17,7 @@ use crate::{
 /// A field with one of these is not stored, or not under its own name.
 const LOST: [&str; 4] = ["skip", "skip_serializing", "skip_deserializing", "flatten"];
 
-/// With one of these, a value is not stored in the form of its type.
+/// The serde attributes with which a value is not stored in the form of its type.
 const WITH: [&str; 3] = ["with", "serialize_with", "deserialize_with"];
 
 pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
@@ -40,7 +40,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
     for field in model.fields.iter().filter(|field| !field.part.is_id) {
         let mut written = model.written();
         let is_marked = written.any(|(written, _)| written.name == field.name);
-        // Of these, `check_marked` and `check_one_name` have reported these mistakes.
+        // For marked fields, `check_marked` and `check_one_name` report the mistakes in names.
         if !is_marked {
             check_names(&model.serde, field, false, errors);
         }
@@ -115,7 +115,9 @@ fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
             format!("remove it, or remove `#[outlier({what})]`")
         } else if WITH.contains(&name.as_str()) {
             match what {
-                "items" => "remove it, or give the items a type that serde writes so".to_owned(),
+                "items" => {
+                    "remove it, or give the items a type that serde writes that way".to_owned()
+                }
                 "flag" => "remove it: the flag is stored as `true`".to_owned(),
                 _ => "remove it: the total is stored as a number".to_owned(),
             }

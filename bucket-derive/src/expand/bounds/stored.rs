@@ -1,4 +1,4 @@
-//! What the fields that serde stores require.
+//! The predicates that the fields that serde stores require.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};

@@ -52,7 +52,7 @@ macro_rules! attribute {
                 parsed
             }
 
-            /// What generated code begins with.
+            /// The import with which generated code begins.
             pub(crate) fn import(&self) -> proc_macro2::TokenStream {
                 let attribute = self.written.name.as_ref();
                 $crate::parse::attr::table::import(self.runtime.as_ref(), attribute)
@@ -68,7 +68,7 @@ macro_rules! attribute {
 
 pub(super) use attribute;
 
-/// What the value of a key can be.
+/// A type that the value of a key is read into.
 pub(super) trait KeyValue: Sized {
     /// Reads the value, or says what it must be.
     fn of(given: &Given, errors: &mut Errors) -> Option<Self>;

@@ -228,8 +228,8 @@ impl<'l, T: Bucket> Target<'l, T> {
     }
 
     async fn push(&mut self, mut bucket: Archived) -> Result<()> {
-        // Otherwise the next append would go before the newer one. The bucket of a time window stays
-        // open, since its items belong there.
+        // An open bucket before a newer one would take the next append out of order. The bucket of a time
+        // window stays open, since its items belong there.
         if T::SPEC.window_name().is_none()
             && bucket.has_room()
             && has_newer(&self.engine, &bucket).await?

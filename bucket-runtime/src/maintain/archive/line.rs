@@ -125,7 +125,7 @@ impl Archived {
         self.scope.prefix == other.scope.prefix
     }
 
-    /// The line as one that is not taken, with so many items that are not stored.
+    /// The line as a refused one, with the number of its items that are not stored.
     pub(super) fn refused(&self, items: usize, reason: RefusedReason) -> RefusedLine {
         RefusedLine {
             line: self.line,

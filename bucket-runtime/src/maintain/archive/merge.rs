@@ -9,14 +9,14 @@ use crate::{
     value::{bytes, element::comparable},
 };
 
-/// What the stored bucket with the id of a line holds of the line's items.
+/// Which of a line's items are in the stored bucket with the line's id.
 #[derive(Debug, PartialEq)]
 pub(super) enum Merge {
-    /// All of them, or other buckets of the key hold the rest.
+    /// The bucket has all of the line's items, or other buckets of the key have the rest.
     Complete,
-    /// Not all, and the others may be changed ones.
+    /// Some of the line's items are missing, but may have been changed since.
     Changed { missing: usize },
-    /// Not all, and they can be put back.
+    /// Some of the line's items are missing, and can be put back.
     Missing {
         missing: usize,
         /// The line's items, in their order.
@@ -26,7 +26,7 @@ pub(super) enum Merge {
     },
 }
 
-/// What is known of a stored bucket besides its items.
+/// Facts about a stored bucket besides its items.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Evidence {
     /// The bucket was empty after the line was written.

@@ -38,12 +38,12 @@ use crate::{
     },
 };
 
-/// What has become of a line.
+/// The outcome of importing one line of an archive.
 #[derive(Debug)]
 pub(super) enum Placed {
-    /// A bucket with so many items was stored.
+    /// A bucket with this number of items was stored.
     Inserted(usize),
-    /// So many items were put back into the bucket that is there.
+    /// This number of items was put back into the stored bucket.
     Merged(usize),
     AlreadyThere,
     Refused(RefusedLine),
@@ -54,8 +54,8 @@ pub(super) enum Try {
     Done(Placed),
     /// Another writer was faster.
     Lost,
-    /// The bucket lacks so many items and has no room for all, so that the further ones have to move, in a
-    /// transaction.
+    /// The bucket lacks this number of items and has no room for all, so that the further ones have to
+    /// move, in a transaction.
     NoRoom(usize),
 }
 
@@ -228,7 +228,7 @@ impl<T: Bucket> Place<T> {
                         Ok(bucket) => bucket,
                         Err(why) => return Ok(Try::Done(self.unfit(items, &why))),
                     };
-                    // It was full, and its key may have an open bucket.
+                    // The key may have an open bucket, and this one was full before it lost items.
                     rebuild::seal(&mut bucket);
                 }
             }
@@ -271,7 +271,7 @@ impl<T: Bucket> Place<T> {
 
     /// Replaces the stored bucket, unless it has changed.
     ///
-    /// To a change stream this is a replacement, which nobody takes for an append.
+    /// The change stream shows a replacement, which nobody mistakes for an append.
     async fn replace(
         &self,
         stored: &Document,
@@ -375,7 +375,7 @@ impl<T: Bucket> Place<T> {
         })
     }
 
-    /// What the server's error means for the line.
+    /// Reads whether a server error is a lost race, refuses the line or ends the import.
     fn failed(&self, error: DriverError, missing: usize) -> Result<Try> {
         if let Some(OPEN_INDEX | UNIQUE_INDEX | "_id_") = duplicate_index(&error) {
             return Ok(Try::Lost);

@@ -60,7 +60,7 @@ pub(super) fn summarize<T: Bucket>(
         let stored = bucket.get_document(spec.rollup).ok();
         let stored = stored.and_then(|stored| Totals::read(spec, stored, items.len() as u64));
         match (Totals::of(spec, items.iter().map(T::rollup_values)), stored) {
-            // As it is, since the last digits of a sum depend on the order of additions.
+            // A stored rollup that agrees stays: the last digits of a sum depend on the order of additions.
             (Some(totals), Some(stored)) if stored.agrees_with(&totals) => {}
             (Some(totals), _) => drop(bucket.insert(spec.rollup, totals.document(spec))),
             // Only the server can add these values, and it has done so.
@@ -81,7 +81,7 @@ pub(super) fn summarize<T: Bucket>(
     Ok(())
 }
 
-/// Whether a bucket can hold so many items of so many bytes.
+/// Whether a bucket can hold items of this number and size.
 pub(super) fn has_room(scope: &IndexedScope, bucket: &Document) -> bool {
     let elements = elements(scope.spec, bucket);
     let fits = match Budget::of(scope) {

@@ -41,19 +41,20 @@ pub(super) struct Gather<T> {
     flat: Server,
     place: Place,
     found: u64,
-    /// The current key or window, and its items that do not fill a bucket yet.
+    /// The key or window whose flat documents are being read, once there is one.
     current: Option<Current<T>>,
     ready: Ready<T>,
 }
 
+/// The key or window whose flat documents are being read, and its items that are not in a bucket yet.
 struct Current<T> {
     scope: IndexedScope,
     held: Vec<Held<T>>,
-    /// How they fill the next bucket.
+    /// The room that is left in the next bucket, by count and by bytes.
     packer: Packer,
     bytes: usize,
     ids: Ids,
-    /// The sort values of the last of them.
+    /// The sort values of the last flat document that was read.
     at: Vec<Bson>,
 }
 

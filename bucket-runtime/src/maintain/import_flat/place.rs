@@ -1,4 +1,4 @@
-//! How far an import has come.
+//! The progress of an import, from which a later call resumes.
 
 use mongodb::{
     ClientSession,
@@ -20,7 +20,7 @@ use crate::{
 /// How many keys one query looks up.
 const KEYS: usize = 500;
 
-/// An unfinished import.
+/// The record and the progress of an unfinished import.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     record: Record,
@@ -28,7 +28,7 @@ pub(super) struct Place {
     pub(super) stored: u64,
     /// The sort values of the last stored item.
     pub(super) at: Option<Vec<Bson>>,
-    /// The prefix of its bucket's id.
+    /// The id prefix of the bucket that holds the last stored item.
     pub(super) left_in: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::schema::spec::BucketSpec;
 pub(super) struct Row<E> {
     /// The values by which the documents are sorted: the key, the time, and the `_id`.
     pub(super) at: Vec<Bson>,
-    /// The other fields.
+    /// The fields of the element: all but the key.
     pub(super) element: E,
 }
 

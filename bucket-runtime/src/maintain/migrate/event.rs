@@ -1,4 +1,4 @@
-//! What an event of the change stream means for a migration.
+//! Reads the meaning that an event of the change stream has for a migration.
 
 use mongodb::{
     bson::{Bson, Document},
@@ -7,7 +7,7 @@ use mongodb::{
 
 use crate::{read::watch::event, schema::spec::BucketSpec, value::element::whole};
 
-/// What happened.
+/// The meaning of an event of the change stream for a migration.
 #[derive(Debug, PartialEq)]
 pub(super) enum Happened {
     Appended(Appended),
@@ -26,9 +26,9 @@ pub(super) enum Happened {
 pub(super) struct Appended {
     /// The bucket's id.
     pub(super) bucket: String,
-    /// The bucket, if they opened it.
+    /// The inserted bucket, if the items opened one.
     pub(super) inserted: Option<Document>,
-    /// The place of the first of them in the array.
+    /// The index of the first appended item in the bucket's array.
     pub(super) first: usize,
     pub(super) elements: Vec<Bson>,
 }
@@ -48,7 +48,7 @@ impl Happened {
             _ => {}
         }
         let key = event.document_key.as_ref();
-        // Documents with other ids are no buckets.
+        // Documents with other ids are not buckets.
         let Some(bucket) = key.and_then(|key| key.get_str("_id").ok()) else {
             return Self::Nothing;
         };

@@ -1,4 +1,4 @@
-//! How far a migration has come.
+//! The progress of a migration, from which a later call resumes.
 
 use mongodb::bson::{Document, doc};
 use serde::{Deserialize, Serialize};
@@ -23,24 +23,24 @@ pub(super) struct Place {
     pub(super) state: State,
 }
 
-/// How far a migration has come.
+/// The progress of a migration, as its record stores it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct State {
-    /// The number of the last chunk.
+    /// The number of the last chunk, which is the buckets that one transaction copied.
     pub(super) chunk: i64,
-    /// The id of its last bucket.
+    /// The id of the last copied bucket; empty if none is copied.
     pub(super) upto: String,
-    /// Whether there were no further buckets.
+    /// Whether all buckets are copied, so that only events are left to follow.
     pub(super) is_copied: bool,
-    /// How many items of each of its buckets it holds.
+    /// The last chunk's buckets, each with the number of items copied from it.
     pub(super) taken: Vec<(String, usize)>,
-    /// Whether all events before it was stored are taken into account.
+    /// Whether every event from before the last chunk was processed.
     pub(super) is_drained: bool,
-    /// The last event that is taken into account.
+    /// The last event that was processed.
     pub(super) token: WatchToken,
     /// How many items are stored.
     pub(super) items: u64,
-    /// The sum of their [fingerprints](super::verify::fingerprint).
+    /// The sum of the stored items' [fingerprints](super::verify::fingerprint).
     pub(super) sum: i64,
 }
 
@@ -73,8 +73,8 @@ impl State {
         self.is_copied || bucket <= &*self.upto
     }
 
-    /// How many of these items the last chunk holds already. An event from after it was stored brings
-    /// only new ones.
+    /// How many of these items the last chunk holds already. An event from after that chunk was stored
+    /// brings only new items.
     pub(super) fn taken_before(&self, appended: &Appended) -> usize {
         match self.is_drained {
             true => 0,
@@ -87,7 +87,7 @@ impl State {
 }
 
 impl Place {
-    /// Continues a migration, or begins it, with the events from there on.
+    /// Continues a migration, or begins one, and follows the old collection's events from its state on.
     pub(super) async fn begin(new: &Server, old: &Server) -> Result<(Self, Events)> {
         let id = doc! { "from": old.name(), "to": new.name() };
         let (mut record, found) = Record::find(new, id.clone()).await?;
@@ -99,7 +99,7 @@ impl Place {
         let any = any.map_err(|error| new.context().read(error))?;
         let context = old.context();
         let state = match (state, any) {
-            // The new collection was dropped, to begin anew.
+            // Somebody dropped the new collection, so the migration starts from the beginning.
             (Some(state), None) if state.items > 0 => {
                 record.end().await?;
                 record.begins_anew();

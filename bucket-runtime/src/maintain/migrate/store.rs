@@ -1,4 +1,4 @@
-//! Stores items together with how far the migration is with them.
+//! Stores items together with the migration's next state.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub(super) struct OfKey<T> {
     held: Vec<Held<T>>,
 }
 
-/// The items by their keys, which are added to what the state counts.
+/// Groups the items by key, and adds them to the totals of the next state.
 pub(super) fn by_key<T: Bucket>(
     engine: &Engine,
     items: impl Iterator<Item = T>,
@@ -65,8 +65,8 @@ pub(super) fn by_key<T: Bucket>(
     Ok(keys)
 }
 
-/// A transaction that stores items and records them: so each is stored once, even if the migration is
-/// interrupted.
+/// A transaction that stores items and advances the record, so that each item is stored once even if the
+/// migration is interrupted.
 pub(super) struct Store {
     engine: Engine,
     record: Record,
@@ -121,7 +121,7 @@ impl Store {
         })
     }
 
-    /// By the append protocol.
+    /// Stores the items by the append protocol, one key after the other.
     async fn append(&self, session: &mut ClientSession) -> Result<()> {
         for (scope, entries) in &self.entries {
             let scope = scope.clone().by(self.engine.index.get());

@@ -88,15 +88,15 @@ pub(super) fn several_open(spec: &BucketSpec) -> [Document; 3] {
     ]
 }
 
-/// Those of these documents whose count is wrong.
+/// A filter for the documents with these ids whose count is wrong.
 pub(super) fn wrong_counts(spec: &BucketSpec, ids: &[Bson]) -> Document {
     let is_array = doc! { "$isArray": [field(spec.items)] };
     let differs = doc! { "$ne": [field(spec.count), items(spec)] };
     doc! { "_id": { "$in": ids }, "$expr": { "$and": [is_array, differs] } }
 }
 
-/// Corrects their counts. A bucket that has room but seemed to have none is sealed: there may be an open
-/// one.
+/// The update that corrects a bucket's count. A bucket that has room but seemed to have none is sealed:
+/// its key may have an open one.
 pub(super) fn count_anew(spec: &BucketSpec) -> Vec<Document> {
     let count = field(spec.count);
     let capacity = bound(spec);
@@ -111,13 +111,13 @@ pub(super) fn count_anew(spec: &BucketSpec) -> Vec<Document> {
     vec![doc! { "$set": { spec.count: items(spec), SEALED: sealed } }]
 }
 
-/// Those of these documents whose `sealed` is wrong.
+/// A filter for the documents with these ids whose `sealed` is wrong.
 pub(super) fn wrong_seals(ids: &[Bson]) -> Document {
     let differs = doc! { "$ne": [field(SEALED), "$_id"] };
     doc! { "_id": { "$in": ids }, SEALED: { "$exists": true }, "$expr": differs }
 }
 
-/// Those of these documents that are open.
+/// A filter for the documents with these ids that are open.
 pub(super) fn open_among(spec: &BucketSpec, ids: &[Bson]) -> Document {
     let mut filter = open(spec);
     filter.insert("_id", doc! { "$in": ids });

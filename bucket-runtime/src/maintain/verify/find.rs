@@ -33,7 +33,7 @@ pub(crate) struct Verifier {
     pub(crate) spec: &'static BucketSpec,
     /// The key with these stored values, or the index of the first unreadable field.
     pub(crate) parts: fn(Vec<Bson>) -> Result<Vec<KeyPart>, usize>,
-    /// What the struct sees in this bucket.
+    /// Reads a bucket into the struct, to find unreadable items, times and values.
     pub(crate) look: fn(&RawDocument) -> Look,
 }
 
@@ -262,7 +262,7 @@ impl Verifier {
         problems
     }
 
-    /// What is wrong with the bucket's rollup. It cannot be judged, nor computed, while an item is unreadable.
+    /// The faults of the bucket's rollup; none while an item is unreadable, since its values are unknown.
     pub(super) fn of_rollup(&self, row: &Row, look: &Look) -> Vec<(&'static str, Fault)> {
         if self.spec.rollups.is_empty() || !look.unreadable.is_empty() {
             return Vec::new();

@@ -27,7 +27,7 @@ impl Gaps {
     /// The gap between this id and the one before: the ids beside it, in order, and how many numbers are
     /// missing.
     pub(super) fn next(&mut self, id: &str) -> Option<(String, String, u64)> {
-        // No bucket has such an id, so it is neither beside a gap nor in one.
+        // An id without a number belongs to no bucket, so it is neither beside a gap nor in one.
         let (prefix, number) = split(id, self.after_key)?;
         let here = Last {
             prefix: prefix.to_owned(),

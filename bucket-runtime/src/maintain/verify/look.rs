@@ -1,4 +1,4 @@
-//! What only the struct can tell of a bucket.
+//! The findings about a bucket that need the struct: items that it cannot read, times and rollup values.
 
 use mongodb::bson::{DateTime, RawDocument};
 
@@ -11,21 +11,21 @@ use crate::{
     },
 };
 
-/// What the struct sees in a bucket.
+/// A bucket as the struct reads it.
 #[derive(Default)]
 pub(crate) struct Look {
     /// The items that cannot be read.
     pub(super) unreadable: Vec<Unreadable>,
-    /// The others, where buckets have windows or rollups.
+    /// The readable items, where buckets have windows or rollups.
     pub(super) items: Vec<ItemLook>,
 }
 
-/// What the struct sees in an item.
+/// A readable item's time, and its values in a rollup.
 pub(super) struct ItemLook {
-    /// The number of items before it in its bucket.
+    /// The number of items before this one in its bucket.
     pub(super) place: u64,
     pub(super) time: Option<DateTime>,
-    /// Its values in the bucket's rollup.
+    /// The item's values in the bucket's rollup.
     pub(super) values: Values,
 }
 

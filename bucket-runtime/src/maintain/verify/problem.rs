@@ -101,7 +101,7 @@ pub enum BucketProblem {
         field: &'static str,
         /// The part: `sum`, `min`, `max`, or `missing` for the number of items without a value.
         part: &'static str,
-        /// What is stored; `Null` if nothing is.
+        /// The stored value; `Null` if nothing is stored.
         stored: Bson,
     },
     /// The bucket's rollup holds a value to which the server cannot add, so it refuses each further append
@@ -115,7 +115,7 @@ pub enum BucketProblem {
         field: &'static str,
         /// The path of the value.
         path: String,
-        /// What is stored there.
+        /// The stored value at this path.
         stored: Bson,
     },
     /// The bucket's rollup of a field is not that of its items, and cannot be computed from them: a sum would
@@ -259,8 +259,8 @@ impl BucketProblem {
         )
     }
 
-    /// What [`repair`](crate::Bucket::repair) does about it, such as "seals all but the newest"; otherwise
-    /// what to do, such as "`change_capacity` splits it".
+    /// The way in which [`repair`](crate::Bucket::repair) solves the problem, such as "seals all but the
+    /// newest"; otherwise advice, such as "`change_capacity` splits it".
     pub fn remedy(&self) -> String {
         let remedy = match self {
             Self::SeveralOpen { .. } => "seals all but the newest",

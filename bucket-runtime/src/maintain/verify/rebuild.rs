@@ -118,9 +118,9 @@ fn is_of_rollup(problem: &BucketProblem) -> bool {
 
 /// Whether a bucket has the rollup of its items.
 pub(super) enum Rebuilt {
-    /// It was written.
+    /// The rollup was wrong or missing, and has been written.
     Now,
-    /// Nothing was wrong with it any more.
+    /// The rollup was right when the bucket was read again.
     Before,
     /// Some item cannot be read, no rollup can hold the values, or writers always changed the bucket.
     Not,

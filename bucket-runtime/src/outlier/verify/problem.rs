@@ -128,8 +128,8 @@ impl OutlierProblem {
         }
     }
 
-    /// What [`repair`](crate::Outlier::repair) does about it, such as "splits it"; otherwise what to do,
-    /// such as "correct it, or take it out".
+    /// The way in which [`repair`](crate::Outlier::repair) solves the problem, such as "splits it";
+    /// otherwise advice, such as "correct it, or take it out".
     pub fn remedy(&self) -> String {
         let remedy = match self {
             Self::UnreadableItem { .. } | Self::Extras(BucketProblem::Unreadable { .. }) => {

@@ -13,9 +13,9 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct AppendedItems {
     pub(crate) elements: Vec<Bson>,
-    /// Their totals, if the bucket has a rollup.
+    /// The elements' totals, if the bucket has a rollup.
     pub(crate) totals: Option<Totals>,
-    /// The bytes that they take beyond their shares.
+    /// The bytes that the elements take beyond their shares.
     pub(crate) oversize: i64,
 }
 
@@ -97,7 +97,7 @@ impl IndexedScope {
         }
     }
 
-    /// The same as one of several statements: refused if the bucket is no longer open.
+    /// [`seal`](Self::seal) as one of several statements: refused if the bucket is no longer open.
     pub(crate) fn seal_or_be_refused(&self, id: &str) -> Update {
         or_be_refused(self.seal(id))
     }

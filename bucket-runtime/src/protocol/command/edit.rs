@@ -18,7 +18,7 @@ pub(crate) struct Places {
     pub(crate) stored: StoredItems,
 }
 
-/// What was read, and must still be the same when the change is carried out.
+/// The elements that an edit has read, and that must be unchanged when it is carried out.
 #[derive(Debug)]
 pub(crate) enum StoredItems {
     /// The elements alone. Changes to other elements do not affect these.

@@ -76,7 +76,7 @@ use super::{
     note = "help: add `#[derive(bucket_runtime::Fields)]` to the struct or enum"
 )]
 pub trait Fields: FieldsInside + Sized {
-    /// Its fields where it stands alone, for [`Field::any`].
+    /// The fields of a value that stands alone, for [`Field::any`].
     const FIELDS: &'static Self::At<Self, Root> = <Self::At<Self, Root> as Located>::FIELDS;
 }
 
@@ -92,7 +92,7 @@ impl<V: Fields> Fields for Box<V> {}
     note = "help: add `#[derive(bucket_runtime::Fields)]` to the struct or enum"
 )]
 pub trait FieldsInside: 'static {
-    /// Its fields where it stands at the path `P` of a `T`.
+    /// The fields of a value that stands at the path `P` of a `T`.
     type At<T: 'static, P: Path>: Located;
 }
 
@@ -191,7 +191,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
         F::FIELDS
     }
 
-    /// What an index over this field is over, for generated code.
+    /// The stored name that an index over this field uses, for generated code.
     #[doc(hidden)]
     pub const fn index_name(&self) -> &'static str {
         self.name

@@ -26,7 +26,7 @@ pub trait Path: 'static {
     note = "help: use the field without `any_item()`"
 )]
 pub trait Presence {
-    /// What is read where a field of type `V` is expected.
+    /// The type that a read gives for a field of type `V`.
     type Value<V>;
 
     /// Reads a stored value by this function; `Null` stands for a missing one, too.
@@ -180,12 +180,12 @@ pub enum Shape {
     },
 }
 
-/// What a document must satisfy to hold a variant of an enum.
+/// The condition that a document satisfies if it holds a certain variant of an enum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     /// The field to look at.
     pub(super) path: &'static str,
-    /// Its value; without one, the field has to exist.
+    /// The value that the field must have; if `None`, the field must exist.
     pub(super) value: Option<&'static str>,
     /// The variant that this one is inside of.
     pub(super) outer: Option<&'static Self>,

@@ -12,7 +12,7 @@ pub(crate) struct FieldReading<V> {
     /// The names that the field is read from, if these are not its own name alone.
     names: Option<&'static [&'static str]>,
     pub(crate) form: ReadForm<V>,
-    /// What a missing value is read as.
+    /// The value to use where the stored one is missing.
     pub(crate) default: Option<fn() -> V>,
 }
 
@@ -52,7 +52,7 @@ impl<V> Clone for ReadForm<V> {
 
 impl<V> Copy for ReadForm<V> {}
 
-/// What the derives say about fields whose serde attributes change how they are read.
+/// Setters for the derives, for fields whose serde attributes change how they are read.
 impl<T, V, S, P> Field<T, V, S, P> {
     /// Sets the names that the field is read from, such as an `alias` beside its own.
     #[doc(hidden)]

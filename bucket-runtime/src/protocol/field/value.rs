@@ -1,4 +1,4 @@
-//! What may be passed as the value of a field.
+//! The arguments that a field accepts as its value.
 
 /// A value for a field of type `V`: a `V`, a reference to one, text for a `String`, and for an
 /// `Option<V>` also a `V`.

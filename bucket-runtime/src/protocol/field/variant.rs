@@ -41,7 +41,7 @@ impl<T, F> Variant<T, F> {
         }
     }
 
-    /// What an index over this variant is over, for generated code.
+    /// The stored name that an index over this variant uses, for generated code.
     ///
     /// # Panics
     ///

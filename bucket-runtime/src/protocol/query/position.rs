@@ -49,7 +49,7 @@ impl Position {
         Some((number, *self.neighbours.first()?))
     }
 
-    /// The same position among the elements that the bucket has now, each as the number of elements
+    /// Finds this position among the elements that the bucket has now, each given as the number of elements
     /// before it and its fingerprint.
     ///
     /// Of equal elements it takes the one whose number is nearest. If no neighbour is left, a read in
@@ -101,8 +101,8 @@ impl Position {
 }
 
 impl Query {
-    /// The same items from a position on, for the server: it sends the passed neighbour, too, and the
-    /// skipped items.
+    /// The query for the server that goes on at a position: the server also sends the passed neighbour and
+    /// the skipped items.
     pub(crate) fn resumed_at(&self, position: &Position) -> Self {
         let passed = u64::from(position.is_passed(self.newest_first));
         let more = passed.saturating_add(self.skip);

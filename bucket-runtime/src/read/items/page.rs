@@ -15,11 +15,11 @@ use crate::{Bucket, BucketPart, Result, server::call};
 pub struct ItemPage<T> {
     /// The items, in the order of the read.
     pub items: Vec<T>,
-    /// For [`after`](crate::action::PageOfItems::after), if there are further items.
+    /// The token for [`after`](crate::action::PageOfItems::after), if there are further items.
     pub next: Option<ItemToken>,
-    /// For [`before`](crate::action::PageOfItems::before), if there are items before this page. After
-    /// [`after`](crate::action::PageOfItems::after) it is always there: the page came from somewhere,
-    /// though what was before it may have been removed.
+    /// The token for [`before`](crate::action::PageOfItems::before), if there are items before this page.
+    /// After [`after`](crate::action::PageOfItems::after) there is always one, even if the items before the
+    /// page were removed meanwhile.
     pub previous: Option<ItemToken>,
 }
 

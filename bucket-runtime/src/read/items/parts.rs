@@ -1,4 +1,4 @@
-//! What a read makes of each element: the whole item, or a part of it.
+//! The output of a read for each element: the whole item, or a part of it.
 
 use std::marker::PhantomData;
 
@@ -14,11 +14,11 @@ use crate::{
     schema::spec::KeyName,
 };
 
-/// What a read makes of each element.
+/// The form in which a read gives each element: as a whole item or a part.
 pub(super) trait Element: 'static {
     type Of: Bucket;
 
-    /// What a stored element is read into.
+    /// The type that a stored element is deserialized into, before the key is added.
     type Stored: DeserializeOwned + Send + 'static;
 
     type Item: Send + 'static;

@@ -20,7 +20,7 @@ impl Source {
     /// The rows of single items from a position on, and the passed item next to it.
     ///
     /// The first command assumes that no item before the position was removed, and asks for the item next
-    /// to it as well. If that is another one now, the position is looked for in its bucket.
+    /// to it as well. If another item is there now, the position is searched in its bucket.
     pub(super) async fn resume<'s, E: Element>(
         &self,
         list: &List,
@@ -80,7 +80,7 @@ impl Source {
         let pipeline = query.pipeline(list.spec, self.scope(), Some(&start));
         let found = self.server().aggregate::<Document>(pipeline, session).await;
         let found = found.map_err(|error| self.context().read(error))?;
-        // If the bucket is gone, these are of the next one.
+        // The rows of another bucket, which come first if the bucket is gone, do not count.
         let of_bucket = found
             .iter()
             .filter(|row| row.get_str("_id").is_ok_and(|id| id == position.bucket));

@@ -198,12 +198,12 @@ async fn seek_by(
     }
 }
 
-/// What remains to be applied to the rows of a read.
+/// The parts of a query that the client applies to rows: the skip, and the cut of a resumed read.
 struct Rest {
     /// Whether rows are whole buckets; otherwise they are single items.
     whole: bool,
     skip: u64,
-    /// The position in a whole bucket from which the read goes on.
+    /// The position in a whole bucket at which a resumed read goes on.
     cut: Option<Position>,
     list: Arc<List>,
 }

@@ -25,9 +25,9 @@ pub struct ItemStream<'s, T> {
     calls: Calls,
 }
 
-/// What one row of a read gives.
+/// The items of one row of a read, and the positions that they leave behind.
 pub(super) struct Row<T> {
-    /// In the order of the read.
+    /// The items in the order of the read.
     pub(super) items: std::vec::IntoIter<T>,
     pub(super) passed: Passed,
 }

@@ -18,14 +18,14 @@ use crate::{
     },
 };
 
-/// What a read lists. A token belongs to one list.
+/// The list of items that a read goes through. A token belongs to one list.
 pub(super) struct List {
     pub(super) spec: &'static BucketSpec,
     pub(super) query: Query,
     collection: String,
-    /// What all ids in it begin with, if it is of one key.
+    /// The prefix of all bucket ids in the list, if the list is of one key.
     prefix: Option<String>,
-    /// The fields that tell its elements apart, if not all.
+    /// The fields by which the list's elements are told apart, if not all.
     names: Option<Vec<&'static str>>,
 }
 
@@ -55,7 +55,7 @@ impl List {
         }
     }
 
-    /// What tells this list from all others. Only a token needs it, and it hashes the filter.
+    /// Identifies this list. Only a token needs the value, which takes hashing the filter.
     fn fingerprint(&self) -> u64 {
         fingerprint(&doc! {
             "collection": &self.collection,

@@ -103,7 +103,7 @@ pub struct RollupGroups<'s, T, V> {
 pub struct GroupRollup<T: Bucket, V> {
     /// The value of the field.
     pub value: V,
-    /// What its items add up to.
+    /// The rollup of the items with this value.
     pub rollup: Rollup<T>,
 }
 

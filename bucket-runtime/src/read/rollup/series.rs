@@ -76,13 +76,13 @@ pub struct RollupSeries<'s, T> {
 pub struct WindowRollup<T: Bucket> {
     /// When the first of the windows starts.
     pub start: DateTime,
-    /// What their items have added up to.
+    /// The rollup of the items in these windows.
     pub rollup: Rollup<T>,
 }
 
 impl<T: Bucket> WindowRollup<T> {
     /// The rollup in a row; `None` if it does not cover all items, or if another program has stored a
-    /// window that is no date.
+    /// window that is not a date.
     fn of(row: &Document) -> Option<Self> {
         Some(Self {
             start: *row.get_datetime("_id").ok()?,
@@ -141,7 +141,7 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
     }
 }
 
-/// The milliseconds of a group of windows: at most half of what fits, since the server adds two.
+/// The milliseconds of a group of windows, capped, since the pipeline adds two of them.
 fn step(spec: &BucketSpec, windows: u32) -> i64 {
     let Ordinal::Window { seconds } = spec.id.ordinal else {
         // Without windows a series does not compile.

@@ -34,7 +34,7 @@ pub struct IdFormat {
     pub head: &'static str,
     /// The text after each key placeholder; the last one stands before the ordinal.
     pub after_key: &'static [&'static str],
-    /// What names the bucket within its key.
+    /// The part that names the bucket within its key.
     pub ordinal: Ordinal,
 }
 
@@ -72,7 +72,7 @@ impl IdFormat {
     }
 }
 
-/// What identifies a bucket within its key: the last part of its id.
+/// The last part of a bucket's id, which identifies the bucket within its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ordinal {

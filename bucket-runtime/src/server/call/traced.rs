@@ -21,8 +21,8 @@ use crate::{
 
 /// The span of a call.
 ///
-/// The names are those of OpenTelemetry's conventions for databases; what these do not know begins with
-/// `bucket`. The values that are not known yet follow when the span ends.
+/// The fields have the names of OpenTelemetry's conventions for databases; a field that these do not
+/// define begins with `bucket`. Values that are not known at the beginning follow when the span ends.
 macro_rules! span {
     ($name:ident) => {
         tracing::info_span!(
@@ -117,7 +117,7 @@ impl Calls {
         Self(all.flat_map(|calls| &*calls.0).cloned().collect())
     }
 
-    /// Does some work for these calls, in whatever task.
+    /// Awaits work that counts for these calls, in any task.
     pub(crate) async fn carry<F: Future>(self, work: F) -> F::Output {
         let work = pin!(work);
         match self.0.is_empty() {
@@ -126,7 +126,7 @@ impl Calls {
         }
     }
 
-    /// The same for work that waits for nothing.
+    /// Like [`carry`](Self::carry), for synchronous work.
     pub(crate) fn doing<T>(self, work: impl FnOnce() -> T) -> T {
         match self.0.is_empty() {
             true => work(),
@@ -134,7 +134,7 @@ impl Calls {
         }
     }
 
-    /// They send a request.
+    /// Counts a round trip for these calls.
     pub(crate) fn request(&self, collection: &Collection<Document>) {
         for call in &*self.0 {
             call.work_on(collection, None);
@@ -142,7 +142,7 @@ impl Calls {
         }
     }
 
-    /// They read the next row of a cursor. One that is there already needs no wait; any other is a request.
+    /// Awaits the next row of a cursor, and counts a round trip unless the row is there already.
     pub(crate) async fn next_row<F: Future>(&self, row: F) -> F::Output {
         if self.0.is_empty() {
             return row.await;
@@ -157,21 +157,21 @@ impl Calls {
         row.await
     }
 
-    /// They are about this key of the collection.
+    /// Names the collection and key that these calls concern.
     pub(crate) fn are_about(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
         for call in &*self.0 {
             call.work_on(collection, scope);
         }
     }
 
-    /// They store, change, remove or return so many items.
+    /// Counts items that these calls store, change, remove or return.
     pub(crate) fn items(&self, items: u64) {
         for call in &*self.0 {
             call.items.fetch_add(items, Relaxed);
         }
     }
 
-    /// They send items, or receive documents, of so many bytes.
+    /// Counts bytes of items that these calls send, or of documents that they receive.
     pub(crate) fn bytes(&self, bytes: impl FnOnce() -> usize) {
         if !self.0.is_empty() {
             let bytes = bytes() as u64;
@@ -181,7 +181,7 @@ impl Calls {
         }
     }
 
-    /// They have to do something again.
+    /// Counts a repetition for these calls, and reports its reason as an event.
     pub(crate) fn again(&self, again: Again) {
         for call in &*self.0 {
             call.add(&call.repeats, 1);
@@ -208,7 +208,7 @@ impl Calls {
         }
     }
 
-    /// They failed.
+    /// Notes the error that these calls return, and warns if the write may be stored.
     fn refused(&self, error: &Error) {
         for call in &*self.0 {
             call.failed(&error.type_name(), error.driver().and_then(code_of));
@@ -218,7 +218,7 @@ impl Calls {
         }
     }
 
-    /// They have their answers: what the same task does from now on is for others.
+    /// Ends the counting for these calls, which have their answers: the task goes on for others.
     pub(crate) fn are_answered(&self) {
         for call in &*self.0 {
             call.is_answered.store(true, Relaxed);
@@ -262,7 +262,7 @@ impl Call {
         }
     }
 
-    /// The first collection that a call names is its own, and so is the key.
+    /// Records the collection and the key in the span, unless the call has named others before.
     fn work_on(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
         if !self.is_named.swap(true, Relaxed)
             && let Some(span) = &*self.span()

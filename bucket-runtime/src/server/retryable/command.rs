@@ -89,7 +89,7 @@ impl Reply {
 
     /// The results of `statements` statements.
     pub(in crate::server) fn results(self, statements: usize) -> Result<Results, DriverError> {
-        // What was carried out may be lost again if it did not reach the write concern.
+        // A write that did not reach the write concern may be lost again, so it does not count as stored.
         if let Some(error) = self.write_concern_error {
             return Err(ErrorKind::Write(WriteFailure::WriteConcernError(error)).into());
         }

@@ -18,14 +18,14 @@ pub(crate) type Values = Vec<Option<Bson>>;
 pub(crate) enum Fault {
     /// The server refuses each append, since this value is not what it can add to.
     Blocks { path: String, stored: Bson },
-    /// It does not cover all items.
+    /// The rollup does not cover all items.
     Incomplete,
-    /// This part of it is not the one of the items.
+    /// This part of the rollup, such as its sum, differs from that of the items.
     Wrong { part: &'static str, stored: Bson },
 }
 
-/// What is wrong with a stored rollup of this many items, field by field. Without the values of the items,
-/// which only readable items have, sums and ends are taken for right.
+/// The faults of a stored rollup of this many items, field by field. Without the items' values, which only
+/// readable items have, sums, minima and maxima count as right.
 pub(crate) fn faults(
     spec: &BucketSpec,
     stored: Option<&Bson>,
@@ -111,8 +111,8 @@ fn fault(
     Some(Fault::Wrong { part, stored })
 }
 
-/// Whether this is a least or greatest value: one of the values, and none is better. Values that cannot be
-/// compared here, such as decimals without an end, are not taken for better.
+/// Whether this is the minimum or maximum: one of the values, and none is better. Values that cannot be
+/// compared here, such as infinite decimals, do not count as better.
 fn is_end(stored: Option<&Bson>, values: &[&Bson], better: Ordering) -> bool {
     let (Some(stored), Some(like)) = (stored, values.first()) else {
         return stored.is_none() && values.is_empty();
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(of(8, 2, 5), wrong("min", 2_i64));
         assert_eq!(of(8, 3, 6), wrong("max", 6_i64));
         assert_eq!(of(8, 5, 5), wrong("min", 5_i64));
-        // As the shell writes them, and as the struct cannot read them.
+        // The shell may write 32-bit integers, which the struct can read; it cannot read floats or text.
         assert_eq!(fault_of(stored(8, 3, 5), &values), None);
         assert_eq!(fault_of(stored(8.0, 3, 5), &values), wrong("sum", 8.0));
         assert_eq!(fault_of(stored(8, "3", 5), &values), wrong("min", "3"));

@@ -1,4 +1,4 @@
-//! What a bucket stores about its items: adding items to it, writing and reading it.
+//! The totals that a bucket stores about its items: adding items, writing and reading.
 
 use std::cmp::Ordering;
 

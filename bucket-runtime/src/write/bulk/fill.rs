@@ -77,7 +77,7 @@ impl<T: Bucket> Load<T> {
                     } else if let Err(error) = &learned
                         && error.is_maybe_stored()
                     {
-                        // It must not be sent again.
+                        // The items may be stored, so they must not be sent again.
                         self.refused(key_items.held.drain(..items), error);
                         self.give_up(error);
                     } else if learned.is_err() || batch.doubtful || batch.missing.is_some() {

@@ -13,15 +13,15 @@ use crate::{
     },
 };
 
-/// A buffered item.
+/// An item of a load that waits in the buffer.
 #[derive(Debug)]
 pub(crate) struct Held<T> {
-    /// Its position in the call.
+    /// The position of the item in the call.
     pub(crate) index: u64,
     pub(crate) item: T,
 }
 
-/// The items of one key, in the order of the call.
+/// The buffered items of one key, in the order of the call.
 #[derive(Debug)]
 pub(crate) struct KeyItems<T> {
     pub(crate) scope: IndexedScope,
@@ -29,7 +29,7 @@ pub(crate) struct KeyItems<T> {
     pub(crate) newest_bucket: NewestBucket,
 }
 
-/// All buffered items, by the prefixes of their ids.
+/// All buffered items, by the id prefix of their key.
 #[derive(Debug)]
 pub(crate) struct ItemsByKey<T> {
     keys: HashMap<String, Vec<Held<T>>>,

@@ -51,7 +51,7 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    /// The same call, for one part of it.
+    /// A handle for one of the call's parallel parts, which shares its state and reports its progress.
     pub(super) fn part(&self, reports: UnboundedSender<u64>) -> Self {
         Self {
             engine: self.engine.clone(),

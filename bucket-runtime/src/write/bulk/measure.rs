@@ -1,4 +1,4 @@
-//! Whole buckets as documents, and whether they stay within their bytes.
+//! Whole buckets as documents, and whether they stay within their size limit.
 
 use mongodb::bson::{RawBsonRef, RawDocument, RawDocumentBuf};
 
@@ -127,8 +127,8 @@ impl<T: Bucket> PlannedBucket<T> {
         is_shut && self.held.len() > 1 && is_named && !scope.spec.id.ordinal.counts() && all_fit()
     }
 
-    /// Splits the bucket into sealed ones that stay within their bytes, each named after its own first
-    /// item. If such an id is taken, the insert finds out and changes it.
+    /// Splits the bucket into sealed ones that stay within their size limit, each named after its own
+    /// first item. If such an id is taken, the insert finds out and changes it.
     fn cut(self, scope: &IndexedScope) -> Vec<Self> {
         let budget = Budget::of(scope);
         let mut parts: Vec<Self> = Vec::new();

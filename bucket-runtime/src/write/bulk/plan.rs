@@ -60,7 +60,7 @@ pub(crate) fn has_twins<T: Bucket>(held: &[Held<T>]) -> bool {
 }
 
 impl<T: Bucket> KeyItems<T> {
-    /// The next buckets, in the order in which they must be written; `None` if the items have to be
+    /// Plans the next buckets, in the order in which they must be written; `None` if the items must be
     /// written one by one. Items that remain are pushed afterwards.
     ///
     /// If `are_others`, another writer may open a bucket while these are written. With `{#}` it takes one of

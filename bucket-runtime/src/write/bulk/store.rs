@@ -55,7 +55,7 @@ impl<T: Bucket> Load<T> {
             if keys.is_empty() || self.over().is_some() {
                 break;
             }
-            // In a window a taken id is rare.
+            // Numbers are read beforehand; with times a taken id is rare, and a refusal shows it.
             let is_numbered = T::SPEC.id.ordinal == Ordinal::Number;
             if let Err(error) = look(&self.engine, &mut keys, is_numbered).await {
                 self.give_up(&error);
@@ -153,7 +153,7 @@ impl<T: Bucket> Load<T> {
             (Some("_id_" | OPEN_INDEX), _) => {
                 take_back(keys, at, chunk, chunks);
             }
-            // It must not be sent again.
+            // The bucket may be stored, so it must not be sent again.
             _ if maybe_stored(&error, self.engine.server.may_be_sharded()) => {
                 let error = self.failed(error).with_key(&keys[at].scope.label());
                 self.refused(chunk.held, &error);

@@ -169,7 +169,7 @@ async fn send_all(engine: &Engine, all: Vec<Group>) -> Vec<InFlight> {
             calls_of([&group]).doing(|| engine.note_outcome(&mut group.batch, carried, stored));
         match noted {
             Err(error) => done.push(group.refuse(&error)),
-            // This only answers that the item is stored.
+            // Nothing is left to send: this call only answers the waiting append.
             Ok(()) if group.batch.is_empty() => done.push(group.send(engine).await),
             Ok(()) => left.push(group),
         }

@@ -96,7 +96,7 @@ impl Queue {
 }
 
 impl QueueState {
-    /// Whether as many workers have enough to send.
+    /// Whether this many workers would have enough to send.
     fn is_worth(&self, workers: usize) -> bool {
         let least = if workers <= WORKERS { 1 } else { SHARED };
         workers <= MOST_WORKERS && self.ready.len() >= least
@@ -154,7 +154,7 @@ impl Worker {
     }
 }
 
-/// For a worker whose task was ended.
+/// Gives a worker's place back if its task was ended in the middle.
 impl Drop for Worker {
     fn drop(&mut self) {
         if self.at_work {

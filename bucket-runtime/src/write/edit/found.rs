@@ -31,7 +31,7 @@ pub(super) struct FoundItems<T: Bucket> {
 /// An item that cannot be read.
 pub(super) struct Unread {
     error: DriverError,
-    /// Its time, as it is stored.
+    /// The item's time, as it is stored.
     pub(super) time: Option<DateTime>,
 }
 
@@ -82,7 +82,7 @@ impl<T: Bucket> FoundItems<T> {
         self.places.at.len()
     }
 
-    /// The index of the nth match among the items.
+    /// The index of the nth match in `items`, which holds either the matches or all items of the bucket.
     fn index(&self, n: usize) -> usize {
         match &self.places.stored {
             StoredItems::Elements(_) => n,

@@ -155,7 +155,7 @@ pub struct EditManyError {
 }
 
 impl EditManyError {
-    /// How far it came.
+    /// The progress up to the error.
     pub fn so_far(&self) -> EditProgress {
         self.so_far
     }

@@ -68,8 +68,8 @@ impl<T: Bucket> Editor<T> {
         }
     }
 
-    /// Changes the matching items, and returns the values that the step to that produces, one for each
-    /// changed item.
+    /// Changes the matching items of one bucket by the step that `step` plans, and returns the values that
+    /// it gives, one for each changed item.
     pub(super) async fn change<O>(
         mut self,
         mut step: impl FnMut(&Self, FoundItems<T>) -> Result<Planned<O>>,

@@ -108,7 +108,7 @@ impl<T: Bucket> Editor<T> {
                     *item = new;
                 }
             })?;
-            // What was read back may have other types.
+            // Not the item that was read back: its fields may be written with other types.
             Ok(element.clone())
         })
     }
@@ -129,7 +129,7 @@ impl<T: Bucket> Editor<T> {
             items.push((self.read_back(found.key.clone(), &element)?, differs));
             elements.push(element);
         }
-        // The fields that the bucket keeps may be incomplete, and are written anew.
+        // The fields that the bucket computes may be incomplete, so they are written again.
         if !Self::KEEPS && items.iter().all(|(_, differs)| !differs) {
             return Ok((None, items));
         }

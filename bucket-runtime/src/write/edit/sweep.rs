@@ -89,7 +89,7 @@ impl<T: Bucket> Sweep<'_, T> {
         Ok(())
     }
 
-    /// Deletes the buckets of windows in which every item matches, if the filter says so much.
+    /// Deletes the buckets of windows in which every item matches, if the filter alone proves it.
     pub(super) async fn drop_whole_windows(&mut self) -> Result<()> {
         let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Self::SPEC) else {
             return Ok(());
@@ -182,7 +182,7 @@ impl<T: Bucket> Sweep<'_, T> {
         (self.progress)(self.so_far);
     }
 
-    /// The current call is about this key, or about all.
+    /// Names the key that the current call concerns, if it is one, for tracing.
     fn called(&self) {
         self.engine.server.called_for(self.scope.as_ref());
     }
@@ -192,12 +192,12 @@ impl<T: Bucket> Sweep<'_, T> {
     }
 }
 
-/// How far the buckets are listed.
+/// The progress of listing the buckets that a sweep visits, batch by batch.
 #[derive(Default)]
 struct Listing {
     /// A condition beside the query's.
     only: Option<Document>,
-    /// The last id.
+    /// The id of the last listed bucket.
     after: Option<Bson>,
     is_done: bool,
 }

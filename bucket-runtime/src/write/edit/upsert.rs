@@ -31,18 +31,18 @@ use crate::{
     },
 };
 
-/// What [`upsert_item`](crate::Buckets::upsert_item) did.
+/// The outcome of an [`upsert_item`](crate::Buckets::upsert_item).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Upserted {
     /// No item of the key had this identity: the item was appended.
     Appended,
-    /// The item was put in the place of the one with this identity. If the connection broke, from server 8.0
+    /// The item replaced the one with this identity. If the connection broke, from server 8.0
     /// on, that may be one that this call had appended before.
     Replaced,
 }
 
 impl<T: Bucket> Buckets<T> {
-    /// Puts the item in the place of the one of its key with the same identity (`#[bucket(unique)]`), or
+    /// Replaces the item of the key that has the same identity (`#[bucket(unique)]`) with this one, or
     /// appends it if there is none.
     ///
     /// ```no_run

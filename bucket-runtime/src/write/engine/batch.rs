@@ -42,14 +42,14 @@ pub(crate) struct Batch {
     pub(crate) done: Vec<(usize, Appended)>,
     /// Whether some of the first items may be stored already, so that the engine has to look them up.
     pub(crate) doubtful: bool,
-    /// What the engine knows of the key's newest bucket.
+    /// The engine's knowledge of the key's newest bucket.
     pub(crate) newest_bucket: NewestBucket,
     /// The refusal of the last command, if its index was missing.
     pub(crate) missing: Option<Error>,
     pub(super) index_deadline: IndexDeadline,
     /// How many tries failed since the batch last made progress.
     pub(super) tries: u32,
-    /// After an error: the entries that it concerns. The others were not sent.
+    /// The entries that the last error concerns. The others were not sent.
     pub(crate) in_doubt: Range<usize>,
     /// Whether the items are those of different calls, so that their order does not matter.
     pub(crate) is_unordered: bool,

@@ -1,4 +1,4 @@
-//! What the server's answers mean for a batch.
+//! Reads the server's answers to the statements of a batch.
 
 use mongodb::error::Error as DriverError;
 
@@ -46,7 +46,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What the answer to a statement means.
+    /// Reads the server's answer to a statement.
     pub(crate) fn answer(&self, result: &Result<bool, DriverError>) -> Answer {
         let error = match result {
             Ok(true) => return Answer::Stored,

@@ -1,4 +1,4 @@
-//! What follows the field of a time ordinal: a unit, or the length of a window.
+//! The suffix of a time ordinal's field: a unit, or a window length.
 
 use crate::{
     check::bucket::CheckedOrdinal,
@@ -32,7 +32,7 @@ pub(in crate::check::bucket) fn wrong_window(
         Err(Wrong::NoLength) => (
             match length {
                 "" => "a window needs a length".to_owned(),
-                _ => format!("`{length}` is not a length of a window"),
+                _ => format!("`{length}` is not a window length"),
             },
             format!(
                 "write a number and `s`, `m`, `h` or `d`: `{}`",
@@ -40,7 +40,7 @@ pub(in crate::check::bucket) fn wrong_window(
             ),
         ),
         Err(Wrong::Unit(unit)) => (
-            format!("`{unit}` is not a unit of a window's length"),
+            format!("`{unit}` is not a unit of a window length"),
             format!("write `s`, `m`, `h` or `d`: `{}`", written("1h")),
         ),
         Err(Wrong::Zero) => {

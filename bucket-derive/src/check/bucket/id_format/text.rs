@@ -17,7 +17,7 @@ pub(super) fn begins_well(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_punctuation() && c != '%')
 }
 
-/// What to put between a literal and an ordinal.
+/// The text to put between a literal and an ordinal: none if the literal ends in punctuation.
 pub(super) fn separator(text: &str) -> &'static str {
     if text.ends_with(|c: char| c.is_ascii_punctuation()) {
         ""

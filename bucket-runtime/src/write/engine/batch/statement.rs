@@ -22,25 +22,25 @@ const STATEMENTS: usize = 100;
 /// How a statement is sent, which decides whether it may open a bucket while nothing is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum SendMode {
-    /// In a session. It opens no bucket: a refusal would abort a transaction.
+    /// The statement is sent in a session, and opens no bucket: a refusal would abort a transaction.
     InSession,
-    /// Alone, or followed by statements of the same key.
+    /// The statement is sent alone, or followed by statements of the same key.
     Alone,
-    /// With statements of other keys. It is refused if it changes no document.
+    /// The statement is sent with those of other keys, and is refused if it changes no document.
     WithOthers,
 }
 
-/// What a statement stores, and the newest bucket after it.
+/// The items that a statement stores, and the newest bucket after it.
 #[derive(Debug)]
 pub(crate) struct Carried {
-    /// The first of its items, counted among those that are left when the statements before it succeed.
+    /// The index of the first item in the batch's entries, after the statements before it have succeeded.
     pub(super) begin: usize,
     pub(crate) items: usize,
     pub(super) after: NewestBucket,
 }
 
 impl Carried {
-    /// The first items that are left.
+    /// A statement that stores the first entries of the batch.
     pub(super) fn first(items: usize, after: NewestBucket) -> Self {
         Self {
             begin: 0,
@@ -49,7 +49,7 @@ impl Carried {
         }
     }
 
-    /// Its items among those that are left.
+    /// The indexes of the statement's items in the batch's entries.
     pub(in crate::write::engine) fn range(&self) -> Range<usize> {
         self.begin..self.begin + self.items
     }
@@ -238,7 +238,7 @@ impl Batch {
     }
 }
 
-/// The number after `last`; `Err` if that is no number, `Ok(None)` if the width is used up.
+/// The number after `last`; `Err` if that is not a number, `Ok(None)` if the width is used up.
 pub(crate) fn next_number(scope: &KeyScope, last: Option<&str>) -> Result<Option<String>, ()> {
     let next = match last {
         None => 0,
