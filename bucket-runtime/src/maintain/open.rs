@@ -72,7 +72,7 @@ impl<T: Bucket> OpenBuckets<T> {
     }
 
     /// Whether to read the bucket that was opened last, and to refuse the collection if the struct cannot read
-    /// some item of it. One more round trip.
+    /// some item of it; on a cluster, the last one of some shard. One more round trip.
     ///
     /// The key fields and the capacity are in the collection's index, so opening notices another struct with
     /// others. One that has the same key and capacity, and other fields, is noticed only here: otherwise both
