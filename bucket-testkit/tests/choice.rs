@@ -9,7 +9,8 @@ use std::env;
 use std::error::Error;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use bucket_testkit::{ReplicaSet, Server};
 use mongodb::Client;
@@ -56,9 +57,18 @@ fn start() -> Outcome<Command> {
     Ok(command)
 }
 
+/// Held while a script is written and while a process begins: a process that
+/// begins meanwhile inherits the open file for a moment, and Linux runs no file
+/// that somebody may still write ("Text file busy").
+static SCRIPTS: Mutex<()> = Mutex::new(());
+
 /// What the process prints.
 fn said(command: &mut Command) -> Outcome<String> {
-    Ok(String::from_utf8(command.output()?.stdout)?)
+    let begun = {
+        let _no_script_is_open = SCRIPTS.lock()?;
+        command.stdout(Stdio::piped()).spawn()?
+    };
+    Ok(String::from_utf8(begun.wait_with_output()?.stdout)?)
 }
 
 #[test]
@@ -87,6 +97,7 @@ fn a_server_of_the_users_comes_before_any_choice() -> Outcome {
 fn program(name: &str, script: &str) -> Outcome<TempDir> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join(name);
+    let _nothing_begins = SCRIPTS.lock()?;
     fs::write(&path, format!("#!/bin/sh\n{script}\n"))?;
     fs::set_permissions(&path, Permissions::from_mode(0o755))?;
     Ok(folder)
