@@ -1,7 +1,6 @@
 //! The only module that talks to the server.
 
 pub(crate) mod call;
-pub(crate) mod context;
 mod create;
 pub(crate) mod current_index;
 pub(crate) mod cursor;
@@ -12,8 +11,11 @@ mod index;
 mod last_buckets;
 mod many;
 mod pipeline;
+pub(crate) mod read;
 mod retryable;
 mod shard;
+pub(crate) mod target;
+
 pub(crate) mod transaction;
 pub(crate) mod watch;
 mod write;
@@ -126,13 +128,13 @@ impl Server {
     /// The kind of deployment, or an error in the context of a call whose first request this is.
     pub(crate) async fn known_deployment(&self) -> Result<Deployment, Error> {
         let known = self.deployment().await;
-        known.map_err(|error| self.context().read(error))
+        known.map_err(|error| self.target().read_error(error))
     }
 
     /// An error if this call cannot work because the server belongs to no replica set.
     pub(crate) async fn needs_replica_set(&self, call: &'static str) -> Result<(), Error> {
         match self.known_deployment().await?.is_standalone() {
-            true => Err(self.context().kind(Kind::Standalone(call))),
+            true => Err(self.target().error(Kind::Standalone(call))),
             false => Ok(()),
         }
     }

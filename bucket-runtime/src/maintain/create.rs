@@ -76,7 +76,7 @@ impl NewCollection {
             Sharding::Ranged => Ok(self.shard_key.clone()),
             Sharding::Hashed => Ok(hashed(self.shard_key.clone())),
             Sharding::ByWindow => (self.window_shard_key.clone())
-                .map_err(|why| self.server.context().kind(Kind::NoWindowShardKey(why))),
+                .map_err(|why| self.server.target().error(Kind::NoWindowShardKey(why))),
         }
     }
 }
@@ -185,7 +185,7 @@ async fn create(
     validator: Document,
     options: CreateCollectionOptions,
 ) -> Result<()> {
-    let fail = |error| server.context().write(error);
+    let fail = |error| server.target().write_error(error);
     let Err(error) = server.create(validator.clone(), options).await else {
         return Ok(());
     };
@@ -202,7 +202,7 @@ async fn create(
                 collection: server.collection().name().to_owned(),
                 validator: validator.to_string(),
             };
-            Err(server.context().kind(kind))
+            Err(server.target().error(kind))
         }
     }
 }
@@ -211,7 +211,7 @@ async fn create(
 async fn needs_mongos(server: &Server) -> Result<()> {
     match server.known_deployment().await?.is_sharded() {
         true => Ok(()),
-        false => Err(server.context().kind(Kind::NotSharded)),
+        false => Err(server.target().error(Kind::NotSharded)),
     }
 }
 
@@ -219,7 +219,7 @@ async fn shard(server: &Server, key: Document) -> Result<()> {
     let Err(error) = server.shard(key.clone()).await else {
         return Ok(());
     };
-    let error = server.context().write(error);
+    let error = server.target().write_error(error);
     Err(match server.shard_key().await {
         Some(found) if found != key => error.known_as(Kind::ShardKey {
             found: Some(found.to_string()),

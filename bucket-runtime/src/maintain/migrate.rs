@@ -151,7 +151,7 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
 async fn count<T: Bucket>(server: &Server) -> Result<u64> {
     let pipeline = Query::everything().count(&T::SPEC, None);
     let count = server.sum(pipeline, None).await;
-    count.map_err(|error| server.context().read(error))
+    count.map_err(|error| server.target().read_error(error))
 }
 
 /// A migration that runs.
@@ -242,15 +242,15 @@ impl<O: Bucket, T: Bucket> Migration<'_, O, T> {
         event: Result<Option<ChangeStreamEvent<Document>>, DriverError>,
         news: &mut Vec<Appended>,
     ) -> Result<()> {
-        let context = self.old.context();
-        let Some(event) = event.map_err(|error| context.read(error))? else {
+        let target = self.old.target();
+        let Some(event) = event.map_err(|error| target.read_error(error))? else {
             return match self.events.is_alive() {
                 true => Ok(()),
-                false => Err(context.kind(Kind::Dropped)),
+                false => Err(target.error(Kind::Dropped)),
             };
         };
         let token = WatchToken::after(&event.id);
-        let token = token.ok_or_else(|| context.kind(Kind::Driver))?;
+        let token = token.ok_or_else(|| target.error(Kind::Driver))?;
         let state = &mut self.place.state;
         match Happened::of(&O::SPEC, self.old.collection().name(), event) {
             Happened::Chunk(chunk) if chunk == state.chunk => state.is_drained = true,
@@ -264,9 +264,9 @@ impl<O: Bucket, T: Bucket> Migration<'_, O, T> {
                 }
             }
             Happened::Changed(bucket) if state.holds(&bucket) => {
-                return Err(context.kind(Kind::OldBucketChanged(bucket)));
+                return Err(target.error(Kind::OldBucketChanged(bucket)));
             }
-            Happened::Gone => return Err(context.kind(Kind::Dropped)),
+            Happened::Gone => return Err(target.error(Kind::Dropped)),
             _ => {}
         }
         self.place.state.token = token;
@@ -312,11 +312,11 @@ async fn chunk<O: Bucket>(old: &Server, state: &State) -> Result<(State, Vec<O>)
     let further = doc! { "_id": { "$gt": &next.upto } };
     let rows = old.find(further, range, None).await;
     let mut rows: DocumentCursor<'_, StoredBucket<O>> =
-        rows.map_err(|error| old.context().read(error))?;
+        rows.map_err(|error| old.target().read_error(error))?;
     let (mut items, mut bytes) = (Vec::new(), 0);
     while bytes < BYTES {
-        let context = old.context();
-        let row = next_bucket_and(context, &mut rows, None, |row| row.as_bytes().len());
+        let target = old.target();
+        let row = next_bucket_and(target, &mut rows, None, |row| row.as_bytes().len());
         let Some((bucket, size)) = row.await? else {
             break;
         };
@@ -332,7 +332,7 @@ async fn chunk<O: Bucket>(old: &Server, state: &State) -> Result<(State, Vec<O>)
 
 /// The items that were appended to some buckets.
 async fn items<O: Bucket>(old: &Server, news: Vec<Appended>) -> Result<Vec<O>> {
-    let context = old.context();
+    let target = old.target();
     // An event does not repeat the key of its bucket.
     let unknown = news.iter().filter(|appended| appended.inserted.is_none());
     let ids: BTreeSet<_> = unknown.map(|appended| &appended.bucket).collect();
@@ -342,8 +342,11 @@ async fn items<O: Bucket>(old: &Server, news: Vec<Appended>) -> Result<Vec<O>> {
     };
     let ids = doc! { "_id": { "$in": Vec::from_iter(ids) } };
     let found = old.find::<Document>(ids, range, None).await;
-    let found = found.map_err(|error| context.read(error))?.rest().await;
-    let found = found.map_err(|error| context.read(error))?.into_iter();
+    let found = found
+        .map_err(|error| target.read_error(error))?
+        .rest()
+        .await;
+    let found = found.map_err(|error| target.read_error(error))?.into_iter();
     let by_id = |bucket: Document| Some((bucket.get_str("_id").ok()?.to_owned(), bucket));
     let found: HashMap<_, _> = found.filter_map(by_id).collect();
     let mut items = Vec::new();
@@ -355,8 +358,8 @@ async fn items<O: Bucket>(old: &Server, news: Vec<Appended>) -> Result<Vec<O>> {
             ..
         } = appended;
         let bucket = inserted.or_else(|| found.get(&id).cloned());
-        let removed = || context.kind(Kind::OldBucketChanged(id.clone()));
-        let bucket = appended_to::<O>(context, bucket.ok_or_else(removed)?, elements)?;
+        let removed = || target.error(Kind::OldBucketChanged(id.clone()));
+        let bucket = appended_to::<O>(target, bucket.ok_or_else(removed)?, elements)?;
         items.extend(bucket.into_items());
     }
     Ok(items)

@@ -130,7 +130,7 @@ async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
     };
     let filled = doc! { T::SPEC.count: { "$gt": 0 } };
     let rows = server.find::<RawDocumentBuf>(filled, newest, None).await;
-    let fail = |error| server.context().read(error);
+    let fail = |error| server.target().read_error(error);
     for row in rows.map_err(fail)?.rest().await.map_err(fail)? {
         let read = bytes::read::<Attempted<T>>(row.as_bytes());
         let unreadable = read.map(|bucket| bucket.sifted().1.into_iter().next());
@@ -138,7 +138,7 @@ async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
             let id = row.get("_id").ok().flatten();
             let id = id.and_then(|id| Bson::try_from(id).ok());
             let kind = Kind::OtherItems(id.as_ref().map(shell).unwrap_or_default());
-            return Err(server.context().kind(kind).with_driver(error));
+            return Err(server.target().error(kind).with_driver(error));
         }
     }
     Ok(())
@@ -162,11 +162,11 @@ pub(crate) async fn open(
     mut indexes: Indexes,
     create_indexes: bool,
 ) -> Result<OpenIndex> {
-    let fail = |error| server.context().read(error);
+    let fail = |error| server.target().read_error(error);
     // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
     let mut needed = indexes.lacking.clone();
     if server.is_sharded() && create_indexes {
-        let guards = guards(&indexes, spec).map_err(|kind| server.context().kind(kind))?;
+        let guards = guards(&indexes, spec).map_err(|kind| server.target().error(kind))?;
         let is_new = |guard: &IndexModel| needed.iter().all(|index| index.keys != guard.keys);
         let guards = Vec::from_iter(guards.into_iter().filter(is_new));
         needed.extend(guards);
@@ -183,7 +183,7 @@ pub(crate) async fn open(
     {
         // The listed shard has lost the index, and another one still has it under the plain name.
         let dropped = server.drop_index(indexes.index.name).await;
-        dropped.map_err(|error| server.context().write(error))?;
+        dropped.map_err(|error| server.target().write_error(error))?;
         indexes.index = plain;
         needed[0] = indexes::open(spec, plain);
         made = create(server, needed).await;
@@ -237,7 +237,10 @@ pub(crate) async fn needed(server: &Server, spec: &BucketSpec) -> Result<Indexes
     }
     let id = doc! { "_id": 1 };
     let any = server.fields(Document::new(), id, true, None).await;
-    if any.map_err(|error| server.context().read(error))?.is_none() {
+    if any
+        .map_err(|error| server.target().read_error(error))?
+        .is_none()
+    {
         return Ok(indexes);
     }
     // Another program may have opened the collection meanwhile.
@@ -251,8 +254,8 @@ pub(crate) async fn needed(server: &Server, spec: &BucketSpec) -> Result<Indexes
 
 /// Checks the collection's indexes.
 pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
-    let fail = |kind| server.context().kind(kind);
-    let found = (server.indexes().await).map_err(|error| server.context().read(error))?;
+    let fail = |kind| server.target().error(kind);
+    let found = (server.indexes().await).map_err(|error| server.target().read_error(error))?;
     let stored = indexes::open_index(&found, spec).map_err(fail)?;
     if let Some(stored) = stored.filter(|stored| stored.capacity != spec.capacity) {
         return Err(fail(Kind::CapacityMismatch {
@@ -281,7 +284,7 @@ pub(crate) fn must_exist<'i>(
     let lacks = collections.iter().find(|(_, lacking)| !lacking.is_empty());
     match lacks {
         None => Ok(()),
-        Some((server, _)) => Err(server.context().kind(missing(collections.iter().copied()))),
+        Some((server, _)) => Err(server.target().error(missing(collections.iter().copied()))),
     }
 }
 
@@ -307,12 +310,12 @@ pub(crate) async fn create(server: &Server, models: Vec<IndexModel>) -> Result<(
             None if is_code(&error, Code::Unauthorized) => missing([(server, &models[..])]),
             None => Kind::Driver,
         };
-        server.context().write(error).known_as(kind)
+        server.target().write_error(error).known_as(kind)
     })
 }
 
 fn unsupported(server: &Server, what: &'static str) -> Error {
-    server.context().kind(Kind::Unsupported(what))
+    server.target().error(Kind::Unsupported(what))
 }
 
 /// Replaces the error if the shard key is the reason why an index could not be created.

@@ -32,7 +32,7 @@ impl Record {
         let db = collection.client().database(&collection.namespace().db);
         let server = target.beside(db.collection(RECORDS));
         let found = server.find_one(doc! { "_id": &id }, None).await;
-        let found = found.map_err(|error| server.context().write(error))?;
+        let found = found.map_err(|error| server.target().write_error(error))?;
         let step = found.as_ref().and_then(|found| whole(found.get("step")?));
         let record = Self {
             server,
@@ -54,7 +54,7 @@ impl Record {
         let begun = (self.server).update(begin(), || Some(begin()), None).await;
         begun
             .map(drop)
-            .map_err(|error| self.server.context().write(error))
+            .map_err(|error| self.server.target().write_error(error))
     }
 
     /// Records the next state, in the transaction that writes what the state says; an error if another
@@ -69,8 +69,8 @@ impl Record {
         let next = Update::new(unchanged, doc! { "$set": state });
         match self.server.update_once(next, Some(session)).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(self.server.context().kind(Kind::Overtaken)),
-            Err(error) => Err(self.server.context().read(error)),
+            Ok(false) => Err(self.server.target().error(Kind::Overtaken)),
+            Err(error) => Err(self.server.target().read_error(error)),
         }
     }
 
@@ -89,6 +89,6 @@ impl Record {
         let ended = self.server.delete_one(doc! { "_id": &self.id }, None).await;
         ended
             .map(drop)
-            .map_err(|error| self.server.context().write(error))
+            .map_err(|error| self.server.target().write_error(error))
     }
 }

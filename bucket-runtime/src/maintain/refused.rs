@@ -20,6 +20,6 @@ impl Refused {
     /// The error of a command in the transaction, which is not committed.
     pub(super) fn note(&self, error: DriverError, server: &Server) -> Error {
         self.0.fetch_or(duplicate_index(&error).is_some(), Relaxed);
-        server.context().write(error).not_sent()
+        server.target().write_error(error).not_sent()
     }
 }

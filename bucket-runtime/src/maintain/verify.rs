@@ -98,7 +98,7 @@ pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier 
 /// Whether the collection exists: then it has the index on `_id`.
 pub(crate) async fn exists(server: &Server) -> Result<bool> {
     let indexes = server.indexes().await;
-    let indexes = indexes.map_err(|error| server.context().read(error))?;
+    let indexes = indexes.map_err(|error| server.target().read_error(error))?;
     Ok(!indexes.is_empty())
 }
 

@@ -31,7 +31,7 @@ impl Advise {
             .server
             .aggregate::<Document>(lengths(self.array), None)
             .await;
-        let lengths = lengths.map_err(|error| self.server.context().read(error))?;
+        let lengths = lengths.map_err(|error| self.server.target().read_error(error))?;
         let number = |document: &Document, name| {
             let number = document.get(name).and_then(whole).unwrap_or(0);
             u64::try_from(number).unwrap_or(0)

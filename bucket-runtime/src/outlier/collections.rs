@@ -2,7 +2,7 @@
 
 use super::{command::ParentScope, known::Known};
 use crate::{
-    server::{Server, context::ErrorContext},
+    server::{Server, target::Target},
     write::engine::Engine,
 };
 
@@ -21,7 +21,7 @@ impl Collections {
     }
 
     /// The context of errors that concern one parent.
-    pub(crate) fn context_of<'c>(&'c self, scope: &'c ParentScope) -> ErrorContext<'c> {
-        self.parents.context_of(&scope.extras)
+    pub(crate) fn target_of<'c>(&'c self, scope: &'c ParentScope) -> Target<'c> {
+        self.parents.target_of(&scope.extras)
     }
 }

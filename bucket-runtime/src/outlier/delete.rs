@@ -51,8 +51,8 @@ impl<'s> Remove<'s> {
         Self {
             value: value.map_err(|error| {
                 collections
-                    .context_of(&scope)
-                    .kind(Kind::Serialize)
+                    .target_of(&scope)
+                    .error(Kind::Serialize)
                     .with_source(error)
             }),
             collections: collections.clone(),
@@ -133,13 +133,13 @@ impl Collections {
             .parents
             .update_many(filter, pipeline, session.as_deref_mut())
             .await;
-        let from_parent = pulled.map_err(|error| self.context_of(scope).write(error))? > 0;
+        let from_parent = pulled.map_err(|error| self.target_of(scope).write_error(error))? > 0;
         let (filter, pipeline) = scope.pull_extras(value);
         let pulled = (self.extras.server)
             .update_many(filter, pipeline, session)
             .await;
         let from_extras = pulled.map_err(|error| {
-            let error = self.context_of(scope).write_of_many(error);
+            let error = self.target_of(scope).write_of_many_error(error);
             after(from_parent, error)
         })?;
         Ok(from_parent || from_extras > 0)
@@ -156,13 +156,13 @@ impl Collections {
             .parents
             .delete_one(scope.parent(), session.as_deref_mut())
             .await;
-        let existed = parent.map_err(|error| self.context_of(scope).write(error))?;
+        let existed = parent.map_err(|error| self.target_of(scope).write_error(error))?;
         let extras = self
             .extras
             .server
             .delete_many(scope.all_extras(), session)
             .await;
-        extras.map_err(|error| after(existed, self.context_of(scope).write_of_many(error)))?;
+        extras.map_err(|error| after(existed, self.target_of(scope).write_of_many_error(error)))?;
         Ok(existed)
     }
 }

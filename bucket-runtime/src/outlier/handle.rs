@@ -85,7 +85,7 @@ impl<T: Outlier> Outliers<T> {
     pub(crate) fn scope_of(&self, id: &Bson) -> Result<ParentScope> {
         let read = T::Id::from_bson(id.clone()).map(|id| self.scope(id.borrowed()));
         let unreadable = || Kind::UnreadableParent(shell(id));
-        read.ok_or_else(|| self.collections.parents.context().kind(unreadable()))
+        read.ok_or_else(|| self.collections.parents.target().error(unreadable()))
     }
 
     pub(crate) fn scope(&self, id: IdRef<'_, T>) -> ParentScope {

@@ -59,12 +59,12 @@ impl<'s> Insert<'s> {
         parent: &T,
     ) -> Self {
         let parent = match (parent.too_long(), element(parent)) {
-            (Some(field), _) => Err(collections.context_of(&scope).kind(Kind::TooLong(field))),
+            (Some(field), _) => Err(collections.target_of(&scope).error(Kind::TooLong(field))),
             (None, Ok(Bson::Document(parent))) => Ok(parent),
-            (None, Ok(_)) => Err(collections.context_of(&scope).kind(Kind::Serialize)),
+            (None, Ok(_)) => Err(collections.target_of(&scope).error(Kind::Serialize)),
             (None, Err(error)) => Err(collections
-                .context_of(&scope)
-                .kind(Kind::Serialize)
+                .target_of(&scope)
+                .error(Kind::Serialize)
                 .with_source(error)),
         };
         Self {
@@ -118,7 +118,7 @@ impl Collections {
         }
         call::bytes(|| bytes + rest.iter().map(value_size).sum::<usize>());
         let inserted = self.parents.insert(parent, session.as_deref_mut()).await;
-        inserted.map_err(|error| self.context_of(scope).write(error))?;
+        inserted.map_err(|error| self.target_of(scope).write_error(error))?;
         let all = rest.len();
         let extended = self.extend(scope, &mut rest, session).await;
         extended.map_err(|error| match error.is(&Kind::NoParent) {

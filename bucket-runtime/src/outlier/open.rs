@@ -88,8 +88,8 @@ async fn missing_of_parents(parents: &Server, spec: &OutlierSpec) -> Result<Vec<
         return Ok(Vec::new());
     }
     let found = parents.indexes().await;
-    let found = found.map_err(|error| parents.context().read(error))?;
-    indexes::of_parents(&found, spec).map_err(|kind| parents.context().kind(kind))
+    let found = found.map_err(|error| parents.target().read_error(error))?;
+    indexes::of_parents(&found, spec).map_err(|kind| parents.target().error(kind))
 }
 
 /// Each shard sees only its own parents: unless `_id` is the shard key, two could have the same.
@@ -103,7 +103,7 @@ async fn check_shard_key(parents: &Server) -> Result<()> {
                 found: Some(found.to_string()),
                 wanted: doc! { "_id": 1 }.to_string(),
             };
-            Err(parents.context().kind(kind))
+            Err(parents.target().error(kind))
         }
         _ => Ok(()),
     }

@@ -185,11 +185,11 @@ impl Collections {
     /// An item in the form in which it is sent.
     fn element<T: Outlier>(&self, scope: &ParentScope, item: &T::Item) -> Result<Bson> {
         if let Some(item) = T::item_too_long(item) {
-            return Err(self.context_of(scope).kind(Kind::TooLong(item)));
+            return Err(self.target_of(scope).error(Kind::TooLong(item)));
         }
         element(item).map_err(|error| {
-            self.context_of(scope)
-                .kind(Kind::Serialize)
+            self.target_of(scope)
+                .error(Kind::Serialize)
                 .with_source(error)
         })
     }
@@ -240,7 +240,7 @@ impl Collections {
             let pushed = (self.parents)
                 .update(push(), || Some(push()), session.as_deref_mut())
                 .await;
-            if pushed.map_err(|error| self.context_of(scope).write(error))? {
+            if pushed.map_err(|error| self.target_of(scope).write_error(error))? {
                 elements.drain(..n);
                 state = State::default();
                 continue;
@@ -249,15 +249,15 @@ impl Collections {
             let flagged = (self.parents)
                 .update(flag(), || Some(flag()), session.as_deref_mut())
                 .await;
-            if flagged.map_err(|error| self.context_of(scope).read(error))? {
+            if flagged.map_err(|error| self.target_of(scope).read_error(error))? {
                 self.known.remember(&scope.extras.prefix);
                 return self.extend(scope, elements, session).await;
             }
             // The parent has room, but for fewer items; or it does not exist.
             let found = self.state(scope, true, session.as_deref_mut()).await?;
-            state = found.ok_or_else(|| self.context_of(scope).kind(Kind::NoParent))?;
+            state = found.ok_or_else(|| self.target_of(scope).error(Kind::NoParent))?;
         }
-        Err(self.context_of(scope).kind(Kind::Contended(TRIES)))
+        Err(self.target_of(scope).error(Kind::Contended(TRIES)))
     }
 
     /// Pushes the first element to the open extras page of a parent that is known to have one. The
@@ -299,7 +299,7 @@ impl Collections {
         let check = |element| budget.map_or(Ok(()), |budget| budget.check(value_size(element)));
         let misfit = |(n, element)| Some((n, check(element).err()?));
         match elements.iter().enumerate().find_map(misfit) {
-            Some((n, kind)) => (n, Some(self.context_of(scope).kind(kind))),
+            Some((n, kind)) => (n, Some(self.target_of(scope).error(kind))),
             None => (elements.len(), None),
         }
     }

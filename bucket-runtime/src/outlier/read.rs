@@ -141,13 +141,13 @@ pub(crate) async fn next_parent<R: DeserializeOwned, P>(
             has_extras,
         })),
         Err(CursorError::Decode(row, error)) => {
-            let fail = |error| collections.parents.context().unreadable_parent(&row, error);
+            let fail = |error| collections.parents.target().unreadable_parent(&row, error);
             Ok(Some(Parent {
                 document: (reading.sift)(&row, error, tell, &fail)?,
                 has_extras: flag(&row),
             }))
         }
-        Err(error) => Err(collections.parents.context().row(error)),
+        Err(error) => Err(collections.parents.target().row_error(error)),
     }
 }
 
@@ -167,7 +167,7 @@ pub(crate) async fn get<T: Outlier>(
         .parents
         .find(scope.parent(), range, session)
         .await;
-    let mut rows = rows.map_err(|error| collections.context_of(scope).read(error))?;
+    let mut rows = rows.map_err(|error| collections.target_of(scope).read_error(error))?;
     let parent = next_parent(collections, &mut rows, &Reading::WHOLE, tell).await;
     parent.map_err(|error| error.with_key(&scope.extras.label()))
 }
@@ -340,7 +340,8 @@ impl<'s> CountValues<'s> {
             .server
             .sum(scope.count_extras(), session)
             .await;
-        Ok(length as u64 + extras.map_err(|error| collections.context_of(&scope).read(error))?)
+        Ok(length as u64
+            + extras.map_err(|error| collections.target_of(&scope).read_error(error))?)
     }
 }
 

@@ -92,7 +92,7 @@ impl<'s, T: Outlier> SplitExisting<'s, T> {
             .parents
             .needs_replica_set("split_existing")
             .await?;
-        let fail = |error| collections.parents.context().read(error);
+        let fail = |error| collections.parents.target().read_error(error);
         let too_large = too_large(&T::SPEC);
         let found = collections
             .parents
@@ -148,7 +148,7 @@ impl Attempt for Split {
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<u64>> {
         Box::pin(async move {
             let Self { collections, scope } = self;
-            let fail = |error: DriverError| collections.context_of(scope).read(error);
+            let fail = |error: DriverError| collections.target_of(scope).read_error(error);
             let (kept, rest) = rest(collections, scope, session).await.map_err(fail)?;
             if rest.is_empty() {
                 return Ok(0);
@@ -174,7 +174,7 @@ async fn move_out(
     items: Array,
     session: &mut ClientSession,
 ) -> Result<()> {
-    let fail = |error: DriverError| collections.context_of(scope).read(error);
+    let fail = |error: DriverError| collections.target_of(scope).read_error(error);
     let server = &collections.extras.server;
     // Reads return the manual's extras documents first, so the first of these takes the items.
     let unnumbered = first_id(collections, scope.unnumbered_extras(), session).await;
@@ -194,7 +194,7 @@ async fn move_out(
         Some(id) => pages_before(scope, id.as_str().unwrap_or_default(), &items),
     };
     let foreign = || Kind::ForeignId(first.unwrap_or(Bson::Null).to_string());
-    let pages = pages.ok_or_else(|| collections.context_of(scope).kind(foreign()))?;
+    let pages = pages.ok_or_else(|| collections.target_of(scope).error(foreign()))?;
     server.insert_many(&pages, session).await.map_err(fail)
 }
 

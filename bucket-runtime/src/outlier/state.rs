@@ -43,7 +43,7 @@ impl Collections {
             .fields(scope.parent(), scope.state(), for_a_write, session);
         let fields = fields
             .await
-            .map_err(|error| self.context_of(scope).read(error))?;
+            .map_err(|error| self.target_of(scope).read_error(error))?;
         Ok(fields.as_ref().map(State::of))
     }
 }

@@ -22,7 +22,7 @@ use crate::{
     outlier::{IdRef, Outlier, Parent},
     protocol::range::Range,
     read::{reader::next_bucket, settings::read_settings},
-    server::{context::ErrorContext, cursor::DocumentCursor},
+    server::{cursor::DocumentCursor, target::Target},
     value::{stored_bucket::StoredBucket, unreadable::Tell},
 };
 
@@ -112,7 +112,7 @@ impl Reader {
     ) -> Result<DocumentCursor<'s, StoredBucket<Extra<T>>>> {
         let server = &self.collections.extras.server;
         let rows = server.find(filter, Range::oldest_first(), session).await;
-        rows.map_err(|error| self.context().read(error))
+        rows.map_err(|error| self.target().read_error(error))
     }
 
     async fn next<T: Outlier>(
@@ -120,7 +120,7 @@ impl Reader {
         rows: &mut DocumentCursor<'_, StoredBucket<Extra<T>>>,
         tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<ExtrasPage<T::Item>>> {
-        let Some(page) = next_bucket(self.context(), rows, tell).await? else {
+        let Some(page) = next_bucket(self.target(), rows, tell).await? else {
             return Ok(None);
         };
         rows.give(page.elements.len());
@@ -130,8 +130,8 @@ impl Reader {
         }))
     }
 
-    fn context(&self) -> ErrorContext<'_> {
-        (self.collections.extras).context_of(&self.scope.extras)
+    fn target(&self) -> Target<'_> {
+        (self.collections.extras).target_of(&self.scope.extras)
     }
 }
 

@@ -98,9 +98,10 @@ impl Attempt for Append {
             // The parent first: of two transactions, one fails before it has done any work.
             let count = scope.count_extra(total, self.elements.len() as i64);
             let counted = collections.parents.modify(count, Some(&mut *session)).await;
-            let counted = counted.map_err(|error| collections.context_of(scope).write(error))?;
+            let counted =
+                counted.map_err(|error| collections.target_of(scope).write_error(error))?;
             if !counted {
-                return Err(collections.context_of(scope).kind(Kind::NoParent));
+                return Err(collections.target_of(scope).error(Kind::NoParent));
             }
             let mut elements = self.elements.clone();
             (collections.append_extras(scope, &mut elements, Some(session))).await
@@ -126,7 +127,7 @@ impl Attempt for Remove {
                 total,
                 value,
             } = self;
-            let fail = |error: DriverError| collections.context_of(scope).write(error);
+            let fail = |error: DriverError| collections.target_of(scope).write_error(error);
             let extras = &collections.extras.server;
             let count = extras.sum(scope.count_equal(value), Some(&mut *session));
             let of_extras = count.await.map_err(fail)?;
@@ -162,7 +163,7 @@ impl Attempt for Recount {
                 total,
                 ..
             } = self;
-            let fail = |error: DriverError| collections.context_of(scope).write(error);
+            let fail = |error: DriverError| collections.target_of(scope).write_error(error);
             let parents = &collections.parents;
             let own = parents.aggregate::<Document>(scope.own_items(total), Some(&mut *session));
             let Some(mut parent) = own.await.map_err(fail)?.pop() else {

@@ -157,7 +157,7 @@ impl<T: Outlier> Unopened<T> {
         parents.called_for(None);
         // The parents' collection exists from its first parent on, that of the extras once it is opened.
         if !exists(&parents).await? && !exists(&server).await? {
-            return Err(parents.context().kind(Kind::NoCollection));
+            return Err(parents.target().error(Kind::NoCollection));
         }
         let index = self.extras.check_indexes().await;
         let index = index.map_err(Error::of_extras)?;

@@ -9,6 +9,8 @@ pub(crate) struct Range {
     pub(crate) projection: Option<Document>,
     pub(crate) skip: u64,
     pub(crate) limit: Option<i64>,
+    /// How many documents an answer holds at most, if not as many as the server likes.
+    pub(crate) batch_size: Option<u32>,
 }
 
 impl Range {
@@ -28,6 +30,14 @@ impl Range {
         }
     }
 
+    /// The documents with these fields alone.
+    pub(crate) fn project(self, projection: Document) -> Self {
+        Self {
+            projection: Some(projection),
+            ..self
+        }
+    }
+
     /// All documents, in no order.
     pub(crate) fn unordered() -> Self {
         Self {
@@ -35,6 +45,7 @@ impl Range {
             projection: None,
             skip: 0,
             limit: None,
+            batch_size: None,
         }
     }
 }

@@ -68,7 +68,7 @@ impl<'s> CountPages<'s> {
         let Reader { server, scope } = &self.reader;
         let pages = server.by_ids(scope, scope.ids());
         let count = server.count_documents(pages, self.session).await;
-        count.map_err(|error| self.reader.context().read(error))
+        count.map_err(|error| self.reader.target().read_error(error))
     }
 }
 
@@ -134,6 +134,6 @@ impl<'s, T: Bucket> Count<'s, T> {
         server.called_for(scope.as_ref());
         let pipeline = query.count(&T::SPEC, scope.as_ref());
         let count = server.sum(pipeline, session).await;
-        count.map_err(|error| server.context_of_any(scope.as_ref()).read(error))
+        count.map_err(|error| server.target_of_any(scope.as_ref()).read_error(error))
     }
 }

@@ -124,7 +124,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
             ..range
         };
         let rows = self.reader.server.find(filter, range, self.session).await;
-        let mut rows = rows.map_err(|error| self.reader.context().read(error))?;
+        let mut rows = rows.map_err(|error| self.reader.target().read_error(error))?;
         self.reader.next(&mut rows, self.tell.as_mut()).await
     }
 }

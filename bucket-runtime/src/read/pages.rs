@@ -70,7 +70,7 @@ impl<'s, T: Bucket> Pages<'s, T> {
             .server
             .find(reader.scope.all(), Range::oldest_first(), session)
             .await;
-        let rows = rows.map_err(|error| reader.context().read(error))?;
+        let rows = rows.map_err(|error| reader.target().read_error(error))?;
         let pages = try_unfold(
             (reader, rows, tell),
             async |(reader, mut rows, mut tell)| {

@@ -12,8 +12,8 @@ use crate::{
     read::page::Page,
     server::{
         Server,
-        context::ErrorContext,
         cursor::{CursorError, DocumentCursor},
+        target::Target,
     },
     value::{
         stored_bucket::StoredBucket,
@@ -35,11 +35,11 @@ impl Reader {
         rows: &mut DocumentCursor<'_, StoredBucket<T>>,
         tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<Page<T>>> {
-        let Some(bucket) = next_bucket(self.context(), rows, tell).await? else {
+        let Some(bucket) = next_bucket(self.target(), rows, tell).await? else {
             return Ok(None);
         };
         let page = Page::of(bucket, &self.scope);
-        let page = page.map_err(|id| self.context().kind(Kind::ForeignId(id)))?;
+        let page = page.map_err(|id| self.target().error(Kind::ForeignId(id)))?;
         rows.give(page.items.len());
         Ok(Some(page))
     }
@@ -49,35 +49,35 @@ impl Reader {
         self.server.called_for(Some(&self.scope));
     }
 
-    pub(crate) fn context(&self) -> ErrorContext<'_> {
-        self.server.context_of(&self.scope)
+    pub(crate) fn target(&self) -> Target<'_> {
+        self.server.target_of(&self.scope)
     }
 }
 
 /// The next bucket of a find. Unreadable elements are an error, unless a callback takes them.
 pub(crate) async fn next_bucket<T: Bucket, E: DeserializeOwned + Send + 'static>(
-    context: ErrorContext<'_>,
+    target: Target<'_>,
     rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
     tell: Option<&mut Tell<'_>>,
 ) -> Result<Option<StoredBucket<T, E>>> {
-    let next = next_bucket_and(context, rows, tell, |_| ()).await?;
+    let next = next_bucket_and(target, rows, tell, |_| ()).await?;
     Ok(next.map(|(bucket, ())| bucket))
 }
 
 /// The next bucket of a find, and what a function takes of its bytes. Unreadable elements are an error,
 /// unless a callback takes them.
 pub(crate) async fn next_bucket_and<T: Bucket, E: DeserializeOwned + Send + 'static, X>(
-    context: ErrorContext<'_>,
+    target: Target<'_>,
     rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
     tell: Option<&mut Tell<'_>>,
     take: impl Fn(Cow<'_, RawDocument>) -> X,
 ) -> Result<Option<(StoredBucket<T, E>, X)>> {
     match rows.next_and(&take).await {
         Err(CursorError::Decode(row, error)) => {
-            let fail = |error| context.unreadable(&row, error);
+            let fail = |error| target.unreadable(&row, error);
             let bucket = sift(&row, error, tell, fail)?;
             Ok(Some((bucket, take(Cow::Owned(row)))))
         }
-        found => found.map_err(|error| context.row(error)),
+        found => found.map_err(|error| target.row_error(error)),
     }
 }

@@ -147,14 +147,14 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
             ..
         } = self;
         server.called_for(scope.as_ref());
-        let context = server.context_of_any(scope.as_ref());
+        let target = server.target_of_any(scope.as_ref());
         let found = server.aggregate::<Document>(pipeline, session).await;
-        let found = found.map_err(|error| context.read(error))?;
+        let found = found.map_err(|error| target.read_error(error))?;
         let rollup = match found.first() {
             Some(row) => read(row),
             None => Rollup::empty(),
         };
-        rollup.ok_or_else(|| context.kind(Kind::IncompleteRollup))
+        rollup.ok_or_else(|| target.error(Kind::IncompleteRollup))
     }
 }
 
@@ -189,7 +189,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         } = self;
         server.called_for(scope.as_ref());
         let rows = server.stream(pipeline, None, session).await;
-        let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;
+        let rows = rows.map_err(|error| server.target_of_any(scope.as_ref()).read_error(error))?;
         Ok(Rows {
             rows,
             server,
@@ -207,17 +207,17 @@ struct Rows<'s> {
 
 impl Rows<'_> {
     async fn next(&mut self) -> Result<Option<Document>> {
-        let context = self.server.context_of_any(self.scope.as_ref());
+        let target = self.server.target_of_any(self.scope.as_ref());
         match self.rows.advance().await {
             Ok(true) => self.rows.decode().map(Some),
             Ok(false) => Ok(None),
             Err(error) => Err(error),
         }
-        .map_err(|error| context.read(error))
+        .map_err(|error| target.read_error(error))
     }
 
     fn fail(&self, kind: Kind) -> Error {
-        self.server.context_of_any(self.scope.as_ref()).kind(kind)
+        self.server.target_of_any(self.scope.as_ref()).error(kind)
     }
 }
 

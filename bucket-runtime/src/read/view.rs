@@ -124,17 +124,17 @@ impl<'s> CreateView<'s> {
             return Ok(());
         };
         if !is_code(&error, Code::NamespaceExists) {
-            return Err(server.context().write(error));
+            return Err(server.target().write_error(error));
         }
         let there = server.view_pipeline(&name, session).await;
-        match there.map_err(|error| server.context().read(error))? {
+        match there.map_err(|error| server.target().read_error(error))? {
             Some(there) if there == pipeline => Ok(()),
             there => {
                 let kind = Kind::NameTaken {
                     name,
                     view: there.is_some(),
                 };
-                Err(server.context().kind(kind).with_driver(error))
+                Err(server.target().error(kind).with_driver(error))
             }
         }
     }

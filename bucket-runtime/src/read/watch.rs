@@ -102,12 +102,12 @@ impl<T: Bucket> Watch<T> {
         server.needs_replica_set("watch").await?;
         let resume = after.as_ref().and_then(WatchToken::resume_token);
         let events = server.watch(scope.ids(), resume).await;
-        let mut events = events.map_err(|error| reader.context().read(error))?;
+        let mut events = events.map_err(|error| reader.target().read_error(error))?;
         let token = match after {
             Some(token) => token,
             None => {
                 let token = events.beginning().await;
-                let token = token.map_err(|error| reader.context().read(error))?;
+                let token = token.map_err(|error| reader.target().read_error(error))?;
                 place(&reader, token)?
             }
         };
@@ -126,7 +126,7 @@ impl<T: Bucket> Watch<T> {
 
 fn place(reader: &Reader, token: Option<ResumeToken>) -> Result<WatchToken> {
     let place = token.as_ref().and_then(WatchToken::after);
-    place.ok_or_else(|| reader.context().kind(Kind::Driver))
+    place.ok_or_else(|| reader.target().error(Kind::Driver))
 }
 
 /// The new items of an event, and the position after it.
@@ -137,7 +137,7 @@ struct News<T> {
 
 impl<T: Bucket> News<T> {
     async fn next(reader: &Reader, events: &mut Events) -> Result<Self> {
-        let fail = |error| reader.context().read(error);
+        let fail = |error| reader.target().read_error(error);
         let event = match events.next().await {
             // The driver resumes after the errors that the server labels so. From 9.0 on an election may
             // also end with this one.
@@ -151,7 +151,7 @@ impl<T: Bucket> News<T> {
         };
         let Some(event) = event.map_err(fail)? else {
             if !events.is_alive() {
-                return Err(reader.context().kind(Kind::Dropped));
+                return Err(reader.target().error(Kind::Dropped));
             }
             // The position advances with time even if nothing happens to the key. Otherwise it would
             // fall behind everything that the oplog holds.
@@ -161,7 +161,7 @@ impl<T: Bucket> News<T> {
             });
         };
         if event.operation_type == OperationType::Invalidate {
-            return Err(reader.context().kind(Kind::Dropped));
+            return Err(reader.target().error(Kind::Dropped));
         }
         Ok(Self {
             after: place(reader, Some(event.id.clone()))?,
@@ -190,9 +190,9 @@ impl<T: Bucket> News<T> {
             return Ok(Vec::new());
         }
         bucket.insert("_id", id);
-        let bucket = event::bucket::<T>(reader.context(), bucket, elements)?;
+        let bucket = event::bucket::<T>(reader.target(), bucket, elements)?;
         let page = Page::of(bucket, &reader.scope);
-        let page = page.map_err(|id| reader.context().kind(Kind::ForeignId(id)))?;
+        let page = page.map_err(|id| reader.target().error(Kind::ForeignId(id)))?;
         Ok(page.items)
     }
 }

@@ -97,9 +97,9 @@ impl CurrentIndex {
     async fn read(&self, spec: &BucketSpec) -> Result<bool> {
         let server = &self.server;
         let found = server.indexes().await;
-        let found = found.map_err(|error| server.context().read(error))?;
+        let found = found.map_err(|error| server.target().read_error(error))?;
         let open = indexes::open_index(&found, spec);
-        let open = open.map_err(|kind: Kind| server.context().kind(kind))?;
+        let open = open.map_err(|kind: Kind| server.target().error(kind))?;
         if let Some(open) = open {
             *self.last_read() = open;
         }

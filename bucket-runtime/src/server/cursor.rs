@@ -4,7 +4,7 @@ mod prefetch;
 
 use mongodb::{
     ClientSession, Cursor, SessionCursor,
-    bson::{Bson, RawDocument, RawDocumentBuf},
+    bson::{Bson, Document, RawDocument, RawDocumentBuf},
     error::Error as DriverError,
 };
 use serde::de::DeserializeOwned;
@@ -50,6 +50,22 @@ impl<'s, R> From<(SessionCursor<R>, &'s mut ClientSession)> for DocumentCursor<'
             cursor: AnyCursor::Session(cursor, session),
             prefetch: Prefetch::default(),
             calls: Calls::current(),
+        }
+    }
+}
+
+impl<'s> DocumentCursor<'s, Document> {
+    /// The cursor for rows of another type.
+    pub(super) fn with_type<R: DeserializeOwned>(self) -> DocumentCursor<'s, R> {
+        DocumentCursor {
+            cursor: match self.cursor {
+                AnyCursor::Plain(cursor) => AnyCursor::Plain(cursor.with_type()),
+                AnyCursor::Session(cursor, session) => {
+                    AnyCursor::Session(cursor.with_type(), session)
+                }
+            },
+            prefetch: Prefetch::default(),
+            calls: self.calls,
         }
     }
 }

@@ -3,15 +3,15 @@
 use mongodb::{
     ClientSession,
     bson::{Bson, Document, doc},
-    error::Error as DriverError,
-    options::{Hint, ReadConcern},
 };
 
-use super::{Server, cursor::DocumentCursor, primary, read_in_session};
+use super::Server;
 use crate::{
+    Result,
     protocol::{
         command::{IndexedScope, KeyScope, each_one},
         newest_bucket::{LastBucket, OpenBucket},
+        range::Range,
     },
     schema::{
         names::{OVERSIZE, SEALED},
@@ -21,40 +21,17 @@ use crate::{
 };
 
 impl Server {
-    /// Reads these fields of the last matching document, for a write that is about to take the next id:
-    /// the primary's latest state, whatever the handle prefers: an older state would only give an
-    /// id that is taken.
-    async fn last(
-        &self,
-        filter: Document,
-        fields: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Document>, DriverError> {
-        let action = || {
-            (self.collection.find_one(filter.clone()))
-                .projection(fields.clone())
-                .sort(doc! { "_id": -1 })
-                .selection_criteria(primary())
-        };
-        match session {
-            Some(session) => self.ask(action().session(session)).await,
-            // A transaction has its own read concern; elsewhere this one reads the latest state.
-            None => {
-                let latest = || action().read_concern(ReadConcern::local());
-                self.read(latest).await
-            }
-        }
-    }
-
-    /// The greatest of these ids of a key; see [`last`](Self::last).
+    /// The greatest of these ids of a key, for a write that is about to take the next one: in the primary's
+    /// latest state, since an older one would only give an id that is taken.
     pub(crate) async fn last_id(
         &self,
         scope: &KeyScope,
         ids: Document,
         session: Option<&mut ClientSession>,
-    ) -> Result<Option<String>, DriverError> {
-        let filter = self.by_ids(scope, ids);
-        let found = self.last(filter, doc! { "_id": 1 }, session).await?;
+    ) -> Result<Option<String>> {
+        let last = Range::newest_first().project(doc! { "_id": 1 });
+        let last = self.target_of(scope).find(self.by_ids(scope, ids), last);
+        let found = last.read_latest().first(session).await?;
         Ok(found.and_then(|document| document.get_str("_id").ok().map(str::to_owned)))
     }
 
@@ -63,14 +40,11 @@ impl Server {
         &self,
         scope: &IndexedScope,
         session: Option<&mut ClientSession>,
-    ) -> Result<Option<OpenBucket>, DriverError> {
-        let action = || {
-            (self.collection.find_one(scope.open_bucket_anywhere()))
-                .hint(Hint::Name(scope.open.name.to_owned()))
-                .projection(filling(scope.spec))
-                .selection_criteria(primary())
-        };
-        let found = read_in_session!(self, action, session)?;
+    ) -> Result<Option<OpenBucket>> {
+        let filling = Range::unordered().project(filling(scope.spec));
+        let open = (self.target_of(scope)).find(scope.open_bucket_anywhere(), filling);
+        let open = open.hint(scope.open.name).read_primary();
+        let found = open.first(session).await?;
         Ok(found.map(|mut bucket| {
             let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
             OpenBucket {
@@ -81,14 +55,15 @@ impl Server {
         }))
     }
 
-    /// A key's last bucket; see [`last`](Self::last).
+    /// A key's last bucket, for a write that may take the next id; see [`last_id`](Self::last_id).
     pub(crate) async fn last_bucket(
         &self,
         scope: &IndexedScope,
         session: Option<&mut ClientSession>,
-    ) -> Result<Option<LastBucket>, DriverError> {
-        let all = self.by_ids(scope, scope.ids());
-        let found = self.last(all, filling_of_last(scope.spec), session).await?;
+    ) -> Result<Option<LastBucket>> {
+        let last = Range::newest_first().project(filling_of_last(scope.spec));
+        let last = (self.target_of(scope)).find(self.by_ids(scope, scope.ids()), last);
+        let found = last.read_latest().first(session).await?;
         Ok(found.and_then(|bucket| last_bucket(&bucket, scope)))
     }
 
@@ -96,24 +71,19 @@ impl Server {
     pub(crate) async fn open_buckets(
         &self,
         scopes: &[&IndexedScope],
-    ) -> Result<Vec<(Vec<Bson>, OpenBucket)>, DriverError> {
-        let Some((spec, open)) = scopes.first().map(|scope| (scope.spec, scope.open)) else {
+    ) -> Result<Vec<(Vec<Bson>, OpenBucket)>> {
+        let Some((spec, open_index)) = scopes.first().map(|scope| (scope.spec, scope.open)) else {
             return Ok(Vec::new());
         };
         let names = Vec::from_iter(spec.key_names().chain(spec.window_name()));
         let mut projection = each_one(names.iter().copied());
         projection.extend(filling(spec));
-        let action = || {
-            (self
-                .collection
-                .find(IndexedScope::open_buckets_anywhere(scopes)))
-            .hint(Hint::Name(open.name.to_owned()))
-            .projection(projection.clone())
-            .selection_criteria(primary())
-        };
-        let buckets = DocumentCursor::from(self.read(action).await?)
-            .rest()
-            .await?;
+        let all = IndexedScope::open_buckets_anywhere(scopes);
+        let open = self
+            .target()
+            .find(all, Range::unordered().project(projection));
+        let open = open.hint(open_index.name).read_primary();
+        let buckets = open.rows(None).await?;
         let opened = |bucket: Document| {
             let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
             let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);

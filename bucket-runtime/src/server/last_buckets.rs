@@ -6,17 +6,15 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream};
-use mongodb::{
-    bson::{Document, doc},
-    error::Error as DriverError,
-    options::{Hint, ReadConcern},
-};
+use mongodb::bson::{Document, doc};
 
-use super::{Server, cursor::DocumentCursor, fill, primary};
+use super::{Server, fill};
 use crate::{
+    Result,
     protocol::{
         command::{IndexedScope, KeyScope},
         newest_bucket::LastBucket,
+        range::Range,
     },
     schema::spec::BucketSpec,
 };
@@ -41,7 +39,7 @@ impl Server {
     pub(crate) async fn last_buckets(
         &self,
         scopes: &[&IndexedScope],
-    ) -> Result<Vec<Option<LastBucket>>, DriverError> {
+    ) -> Result<Vec<Option<LastBucket>>> {
         let mut found = Vec::with_capacity(scopes.len());
         for scopes in scopes.chunks(KEYS) {
             found.extend(self.last_of_some(scopes).await?);
@@ -49,10 +47,7 @@ impl Server {
         Ok(found)
     }
 
-    async fn last_of_some(
-        &self,
-        scopes: &[&IndexedScope],
-    ) -> Result<Vec<Option<LastBucket>>, DriverError> {
+    async fn last_of_some(&self, scopes: &[&IndexedScope]) -> Result<Vec<Option<LastBucket>>> {
         let mut found: Vec<_> = scopes.iter().map(|_| None).collect();
         let places = scopes.iter().enumerate();
         let mut unread = Places(places.map(|(at, scope)| (&*scope.prefix, at)).collect());
@@ -93,25 +88,17 @@ impl Server {
     }
 
     /// The greatest ids of these keys, in descending order.
-    async fn greatest_ids(
-        &self,
-        scopes: &[&IndexedScope],
-        limit: usize,
-    ) -> Result<Vec<String>, DriverError> {
-        let action = || {
-            (self.collection.find(KeyScope::ids_of_any(scopes)))
-                // Without it the server would plan each key's range by itself, which takes twice the time.
-                .hint(Hint::Name("_id_".to_owned()))
-                .projection(doc! { "_id": 1 })
-                .sort(doc! { "_id": -1 })
-                .limit(limit as i64)
-                .batch_size(limit as u32)
-                .selection_criteria(primary())
-                .read_concern(ReadConcern::local())
+    async fn greatest_ids(&self, scopes: &[&IndexedScope], limit: usize) -> Result<Vec<String>> {
+        let greatest = Range {
+            limit: Some(limit as i64),
+            batch_size: Some(limit as u32),
+            ..Range::newest_first().project(doc! { "_id": 1 })
         };
-        let ids = DocumentCursor::from(self.read(action).await?)
-            .rest()
-            .await?;
+        let ids = (self.target().find(KeyScope::ids_of_any(scopes), greatest))
+            // Without it the server would plan each key's range by itself, which takes twice the time.
+            .hint("_id_")
+            .read_latest();
+        let ids = ids.rows(None).await?;
         let id = |document: Document| document.get_str("_id").unwrap_or_default().to_owned();
         Ok(ids.into_iter().map(id).collect())
     }
@@ -121,18 +108,15 @@ impl Server {
         &self,
         spec: &BucketSpec,
         ids: impl Iterator<Item = &String>,
-    ) -> Result<Vec<Document>, DriverError> {
+    ) -> Result<Vec<Document>> {
         let ids: Vec<_> = ids.collect();
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let action = || {
-            (self.collection.find(doc! { "_id": { "$in": ids.clone() } }))
-                .projection(fill::filling_of_last(spec))
-                .selection_criteria(primary())
-                .read_concern(ReadConcern::local())
-        };
-        DocumentCursor::from(self.read(action).await?).rest().await
+        let ids = doc! { "_id": { "$in": ids } };
+        let filling = Range::unordered().project(fill::filling_of_last(spec));
+        let found = self.target().find(ids, filling).read_latest();
+        found.rows(None).await
     }
 }
 

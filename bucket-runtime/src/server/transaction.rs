@@ -45,7 +45,7 @@ pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Ou
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
         // The tokio runtime is shutting down.
         Err(Err(cancelled)) => {
-            let error = server.context().kind(Kind::Driver).in_doubt();
+            let error = server.target().error(Kind::Driver).in_doubt();
             Err(error.with_source(Box::new(cancelled)))
         }
     }
@@ -70,7 +70,7 @@ pub(crate) async fn run_in<A: Attempt>(
 }
 
 async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A::Output> {
-    let fail = |error: DriverError| server.context().read(error);
+    let fail = |error: DriverError| server.target().read_error(error);
     let session = server.collection().client().start_session().await;
     let mut session = session.map_err(fail)?;
     session.start_transaction().await.map_err(fail)?;
@@ -89,7 +89,7 @@ async fn until_done<A: Attempt>(
         let error = match attempt.attempt(session).await {
             Ok(done) => match commit(server, session).await {
                 Ok(()) => return Ok(done),
-                Err(error) => server.context().write(error),
+                Err(error) => server.target().write_error(error),
             },
             Err(error) => error,
         };
@@ -107,7 +107,7 @@ async fn until_done<A: Attempt>(
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(PAUSE);
         let again = session.start_transaction().await;
-        again.map_err(|error| server.context().read(error))?;
+        again.map_err(|error| server.target().read_error(error))?;
     }
 }
 

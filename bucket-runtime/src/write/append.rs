@@ -87,7 +87,7 @@ impl<'s> Append<'s> {
         Self {
             writer: writer.clone(),
             entry: item::entry(item, &scope, |kind| {
-                writer.engine.context_of(&scope).kind(kind)
+                writer.engine.target_of(&scope).error(kind)
             }),
             scope,
             session: None,

@@ -197,11 +197,11 @@ async fn flush<T: Bucket>(load: &Load<T>, keys: &mut ItemsByKey<T>, progress: &m
 
 /// An error if no bucket can start at the item's time, or a value is too long.
 pub(crate) fn check<T: Bucket>(engine: &Engine, item: &T) -> Result<()> {
-    item::check_lengths(item).map_err(|kind| engine.context_of(&item::scope(item)).kind(kind))?;
+    item::check_lengths(item).map_err(|kind| engine.target_of(&item::scope(item)).error(kind))?;
     match item.time() {
         Some(time) if !id::fits(T::SPEC.id.ordinal, time.timestamp_millis()) => {
             let kind = Kind::TimeOutOfRange(time.to_string());
-            Err(engine.context_of(&item::scope(item)).kind(kind))
+            Err(engine.target_of(&item::scope(item)).error(kind))
         }
         _ => Ok(()),
     }

@@ -79,7 +79,7 @@ impl Combiner {
         }
         answered.await.unwrap_or_else(|_| {
             // The tokio runtime that was sending the command has ended.
-            let stopped = self.engine.context_of(&scope).kind(Kind::Stopped);
+            let stopped = self.engine.target_of(&scope).error(Kind::Stopped);
             Err(stopped.in_doubt())
         })
     }

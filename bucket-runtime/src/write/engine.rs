@@ -19,7 +19,7 @@ use crate::{
         command::{AppendedItems, IndexedScope, KeyScope},
     },
     schema::open_index::OpenIndex,
-    server::{Server, context::ErrorContext, current_index::CurrentIndex},
+    server::{Server, current_index::CurrentIndex, target::Target},
     value::element::value_size,
     write::appended::Appended,
 };
@@ -126,7 +126,7 @@ impl Engine {
         loop {
             batch.in_doubt = 0..batch.len();
             if batch.tries == TRIES {
-                return Err(self.context_of(&batch.scope).kind(Kind::Contended(TRIES)));
+                return Err(self.target_of(&batch.scope).error(Kind::Contended(TRIES)));
             }
             if let Some(error) = batch.missing.take() {
                 let spec = batch.scope.spec;
@@ -166,7 +166,7 @@ impl Engine {
         };
         let mut statements = batch
             .statements(sent)
-            .map_err(|kind| self.context_of(&batch.scope).kind(kind))?;
+            .map_err(|kind| self.target_of(&batch.scope).error(kind))?;
         if statements.len() > 1 {
             let (updates, carried): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
             let results = self
@@ -176,7 +176,7 @@ impl Engine {
                 .map_err(|error| {
                     // Any of them may be stored.
                     batch.in_doubt = 0..carried.iter().map(|carried| carried.items).sum();
-                    self.context_of(&batch.scope).write(error)
+                    self.target_of(&batch.scope).write_error(error)
                 })?;
             for (carried, result) in carried.into_iter().zip(results) {
                 let refused = result.is_err();
@@ -212,12 +212,12 @@ impl Engine {
         let stored = (self.server)
             .update(update(), || Some(update()), session)
             .await;
-        stored.map_err(|error| self.context_of(scope).write(error))
+        stored.map_err(|error| self.target_of(scope).write_error(error))
     }
 
     /// The context of errors that concern one key.
-    pub(crate) fn context_of<'c>(&'c self, scope: &'c KeyScope) -> ErrorContext<'c> {
-        self.server.context_of(scope)
+    pub(crate) fn target_of<'c>(&'c self, scope: &'c KeyScope) -> Target<'c> {
+        self.server.target_of(scope)
     }
 }
 

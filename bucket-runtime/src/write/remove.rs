@@ -57,6 +57,6 @@ impl<'s> RemoveKey<'s> {
         self.reader.called();
         let Reader { server, scope } = &self.reader;
         let removed = server.delete_many(scope.all(), self.session).await;
-        removed.map_err(|error| server.context_of(scope).write_of_many(error))
+        removed.map_err(|error| server.target_of(scope).write_of_many_error(error))
     }
 }

@@ -142,18 +142,18 @@ impl<'s, T: Bucket> Export<'s, T> {
         }
         let rows = server.find::<RawDocumentBuf>(filter, Range::oldest_first(), session);
         let rows = rows.await;
-        let rows = rows.map_err(|error| server.context_of_any(scope.as_ref()).read(error))?;
+        let rows = rows.map_err(|error| server.target_of_any(scope.as_ref()).read_error(error))?;
         let lines = try_unfold((server, scope, rows), async |(server, scope, mut rows)| {
-            let context = server.context_of_any(scope.as_ref());
+            let target = server.target_of_any(scope.as_ref());
             let bucket = match rows.advance().await {
                 Ok(false) => return Ok(None),
                 Ok(true) => rows.decode(),
                 Err(error) => Err(error),
             };
-            let bucket = bucket.map_err(|error| context.read(error))?;
+            let bucket = bucket.map_err(|error| target.read_error(error))?;
             let line = json::write(&bucket);
             let line =
-                line.map_err(|refusal| context.kind(Kind::Serialize).with_source(refusal))?;
+                line.map_err(|refusal| target.error(Kind::Serialize).with_source(refusal))?;
             Ok(Some((line, (server, scope, rows))))
         });
         Ok(ExportStream(lines.boxed()))

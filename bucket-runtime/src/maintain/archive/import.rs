@@ -165,23 +165,23 @@ impl<'l, T: Bucket> Import<'l, T> {
             let now = DateTime::now().timestamp_millis();
             DateTime::from_millis(now - i64::from(seconds) * 1000)
         });
-        let mut target = Target::<T>::new(engine, progress);
+        let mut importer = Importer::<T>::new(engine, progress);
         let mut number = 0;
         let mut before: Option<Archived> = None;
         while let Some(line) = lines.next().await {
             number += 1;
             let line = line.map_err(|refusal| {
-                let context = target.engine.server.context();
-                context.kind(Kind::Line(number)).with_source(refusal)
+                let target = importer.engine.server.target();
+                target.error(Kind::Line(number)).with_source(refusal)
             })?;
             if line.trim().is_empty() {
                 continue;
             }
-            let open = target.engine.index.get();
+            let open = importer.engine.index.get();
             let bucket = match Archived::read::<T>(number, &line, open, limit) {
                 Ok(bucket) => bucket,
                 Err(refused) => {
-                    target.done.note(Placed::Refused(refused));
+                    importer.done.note(Placed::Refused(refused));
                     continue;
                 }
             };
@@ -189,21 +189,21 @@ impl<'l, T: Bucket> Import<'l, T> {
                 if before.is_beside(&bucket) && before.has_room() {
                     rebuild::seal(&mut before.document);
                 }
-                target.push(before).await?;
+                importer.push(before).await?;
             }
             before = Some(bucket);
         }
         if let Some(last) = before {
-            target.push(last).await?;
+            importer.push(last).await?;
         }
-        target.flush().await?;
-        call::items((target.done.items + target.done.merged_items) as usize);
-        Ok(target.done)
+        importer.flush().await?;
+        call::items((importer.done.items + importer.done.merged_items) as usize);
+        Ok(importer.done)
     }
 }
 
 /// The collection that buckets are imported into.
-struct Target<'l, T> {
+struct Importer<'l, T> {
     engine: Engine,
     /// The buckets for the next command, and their bytes.
     buckets: Vec<Archived>,
@@ -215,7 +215,7 @@ struct Target<'l, T> {
 
 type Progress<'p> = Box<dyn FnMut(&Imported) + Send + 'p>;
 
-impl<'l, T: Bucket> Target<'l, T> {
+impl<'l, T: Bucket> Importer<'l, T> {
     fn new(engine: Engine, progress: Progress<'l>) -> Self {
         Self {
             engine,
@@ -254,7 +254,7 @@ impl<'l, T: Bucket> Target<'l, T> {
         }
         let server = &self.engine.server;
         let results = server.insert_all(&buckets, false).await;
-        let results = results.map_err(|error| server.context().write_of_many(error))?;
+        let results = results.map_err(|error| server.target().write_of_many_error(error))?;
         for (bucket, result) in buckets.into_iter().zip(results) {
             let placed = match result {
                 Ok(()) => Placed::Inserted(bucket.items),
@@ -269,7 +269,6 @@ impl<'l, T: Bucket> Target<'l, T> {
 
 async fn has_newer(engine: &Engine, bucket: &Archived) -> Result<bool> {
     let (server, scope) = (&engine.server, &bucket.scope);
-    let last = server.last_id(scope, scope.ids(), None).await;
-    let last = last.map_err(|error| server.context_of(scope).read(error))?;
+    let last = server.last_id(scope, scope.ids(), None).await?;
     Ok(last.is_some_and(|last| *bucket.id < *last))
 }

@@ -357,13 +357,16 @@ impl<T: Bucket> Place<T> {
         let items = rebuild::items::<T>(bucket);
         let time = items.iter().find_map(T::time).or(scope.window);
         let base = item::opening_id(scope, time);
-        let base = base.map_err(|kind| self.engine.context_of(scope).kind(kind))?;
+        let base = base.map_err(|kind| self.engine.target_of(scope).error(kind))?;
         let ids = match (&base, scope.window) {
             (Some(base), None) => KeyScope::ids_of_moment(base),
             _ => scope.ids(),
         };
-        let last = self.engine.server.last_id(scope, ids, Some(session)).await;
-        let last = last.map_err(|error| self.read(error))?;
+        let last = self
+            .engine
+            .server
+            .last_id(scope, ids, Some(session))
+            .await?;
         let next = match (scope.spec.id.ordinal, base) {
             (Ordinal::Number, _) => next_number(scope, last.as_deref()),
             (_, Some(base)) => id::next_suffix(&base, last.as_deref()),
@@ -371,7 +374,7 @@ impl<T: Bucket> Place<T> {
         };
         next.map_err(|()| {
             let last = last.unwrap_or_default();
-            self.engine.context_of(scope).kind(Kind::ForeignId(last))
+            self.engine.target_of(scope).error(Kind::ForeignId(last))
         })
     }
 
@@ -380,7 +383,10 @@ impl<T: Bucket> Place<T> {
         if let Some(OPEN_INDEX | UNIQUE_INDEX | "_id_") = duplicate_index(&error) {
             return Ok(Try::Lost);
         }
-        let error = self.engine.context_of(&self.archived.scope).write(error);
+        let error = self
+            .engine
+            .target_of(&self.archived.scope)
+            .write_error(error);
         Ok(Try::Done(self.by_server(error, missing)?))
     }
 
@@ -396,7 +402,10 @@ impl<T: Bucket> Place<T> {
 
     /// An error in a transaction that is not committed.
     fn aborted(&self, error: DriverError) -> Error {
-        let error = self.engine.context_of(&self.archived.scope).write(error);
+        let error = self
+            .engine
+            .target_of(&self.archived.scope)
+            .write_error(error);
         error.not_sent()
     }
 
@@ -409,7 +418,9 @@ impl<T: Bucket> Place<T> {
     }
 
     fn read(&self, error: DriverError) -> Error {
-        self.engine.context_of(&self.archived.scope).read(error)
+        self.engine
+            .target_of(&self.archived.scope)
+            .read_error(error)
     }
 }
 

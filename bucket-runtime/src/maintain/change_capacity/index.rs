@@ -32,13 +32,15 @@ const TAKEN_AWAY: u32 = 10;
 /// Gives the collection an index with the struct's capacity. An index cannot be changed: until the new
 /// one exists, the server refuses all appends, and handles wait for it.
 pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
-    let (spec, fail) = (const { &T::SPEC }, |error| server.context().write(error));
+    let (spec, fail) = (const { &T::SPEC }, |error| {
+        server.target().write_error(error)
+    });
     let end = Instant::now() + PATIENCE;
     let (mut is_built, mut taken_away) = (false, 0);
     loop {
         let found = server.indexes().await.map_err(fail)?;
         let stored = open_indexes(&found, spec);
-        let stored = stored.map_err(|kind| server.context().kind(kind))?;
+        let stored = stored.map_err(|kind| server.target().error(kind))?;
         let (ours, others): (Vec<_>, Vec<_>) =
             (stored.into_iter()).partition(|index| index.capacity == spec.capacity);
         let wanted = ours.first().copied();
@@ -54,7 +56,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             if taken_away > TAKEN_AWAY {
                 let (stored, derived) = (old.capacity.into(), spec.capacity);
                 let kind = Kind::CapacityMismatch { stored, derived };
-                return Err(server.context().kind(kind));
+                return Err(server.target().error(kind));
             }
             if old.capacity < spec.capacity {
                 change_validator::<T>(server).await?;
@@ -87,7 +89,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             } else {
                 Kind::Driver
             };
-            return Err(server.context().write(error).known_as(kind));
+            return Err(server.target().write_error(error).known_as(kind));
         }
     }
 }
@@ -105,12 +107,12 @@ async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result
     let sealed = server.update_many(full, seal(), None).await;
     sealed
         .map(drop)
-        .map_err(|error| server.context().write_of_many(error))
+        .map_err(|error| server.target().write_of_many_error(error))
 }
 
 /// Replaces the validator if it is the struct's at another capacity.
 async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
-    let fail = |error| server.context().write(error);
+    let fail = |error| server.target().write_error(error);
     let Some(found) = server.validator().await.map_err(fail)? else {
         return Ok(());
     };

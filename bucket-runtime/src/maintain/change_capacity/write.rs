@@ -23,7 +23,7 @@ use crate::{
         whole_bucket::{Summary, WholeBucket},
     },
     schema::{key::Key, names::SEALED, spec::Ordinal},
-    server::{Server, context::ErrorContext, cursor::CursorError, transaction::Attempt},
+    server::{Server, cursor::CursorError, target::Target, transaction::Attempt},
     value::{bytes, element::raw, exact, stored_bucket::StoredBucket},
     write::item,
 };
@@ -75,7 +75,7 @@ impl<T: Bucket> Rewrite<T> {
         // Found by this call's index: if another call has changed the capacity again, this one must not
         // write any more buckets.
         let open = (self.server).open_bucket(&self.run.scope, Some(&mut *session));
-        let open = open.await.map_err(|error| self.failed(error))?;
+        let open = open.await?;
         let found = self.read(session).await?;
         let mut done = Done {
             replaced: 0,
@@ -103,7 +103,7 @@ impl<T: Bucket> Rewrite<T> {
             |open: OpenBucket| found.ids.iter().any(|id| open.id.as_str() == Some(id));
         let may_be_open = found.next.is_none() && open.is_none_or(is_rewritten);
         let documents = self.documents(&found, &packs, may_be_open);
-        let documents = documents.map_err(|kind| self.context().kind(kind))?;
+        let documents = documents.map_err(|kind| self.target().error(kind))?;
         if let (Some(pack), Some(_)) = (packs.last(), &found.next)
             && pack.len < self.capacity()
         {
@@ -127,11 +127,8 @@ impl<T: Bucket> Rewrite<T> {
     /// unique index (`tests/live/server_claims/dropped_index.rs`).
     async fn hold(&self, session: &mut ClientSession) -> Result<()> {
         // Read outside the transaction, whose snapshot starts at its first command, the change.
-        let open = (self.server).open_bucket(&self.run.scope, None).await;
-        let Some(Bson::String(id)) = open
-            .map_err(|error| self.failed(error))?
-            .map(|open| open.id)
-        else {
+        let open = self.server.open_bucket(&self.run.scope, None).await?;
+        let Some(Bson::String(id)) = open.map(|open| open.id) else {
             return Ok(());
         };
         let seal = self.run.scope.seal(&id);
@@ -170,7 +167,7 @@ impl<T: Bucket> Rewrite<T> {
                 Ok(None) => return Ok(found),
                 Err(CursorError::Driver(error)) => return Err(self.failed(error)),
                 Err(CursorError::Decode(row, error)) => {
-                    return Err(self.context().unreadable(&row, error));
+                    return Err(self.target().unreadable(&row, error));
                 }
             };
             let id = stored.id.clone();
@@ -183,7 +180,7 @@ impl<T: Bucket> Rewrite<T> {
                 return Ok(found);
             }
             if T::Key::parts(stored.key.borrowed()) != self.run.scope.parts {
-                return Err(self.context().kind(Kind::ForeignId(id)));
+                return Err(self.target().error(Kind::ForeignId(id)));
             }
             bytes += size;
             found.ids.push(id);
@@ -192,7 +189,7 @@ impl<T: Bucket> Rewrite<T> {
                 .items
                 .extend(elements.into_iter().zip(stored.into_items()));
             let fits = self.run.check_size(found.ids.len(), bytes);
-            fits.map_err(|kind| self.context().kind(kind))?;
+            fits.map_err(|kind| self.target().error(kind))?;
         }
     }
 
@@ -270,13 +267,13 @@ impl<T: Bucket> Rewrite<T> {
         self.run.scope.open.capacity as usize
     }
 
-    fn context(&self) -> ErrorContext<'_> {
-        self.server.context_of(&self.run.scope)
+    fn target(&self) -> Target<'_> {
+        self.server.target_of(&self.run.scope)
     }
 
     /// An error in a transaction that is not committed.
     fn failed(&self, error: DriverError) -> Error {
-        self.context().write(error).not_sent()
+        self.target().write_error(error).not_sent()
     }
 }
 

@@ -63,7 +63,7 @@ impl<T: Bucket> Gather<T> {
         let found = flat.count_documents(Document::new(), None).await;
         Ok(Self {
             engine: engine.clone(),
-            found: found.map_err(|error| flat.context().read(error))?,
+            found: found.map_err(|error| flat.target().read_error(error))?,
             flat: flat.clone(),
             place,
             current: None,
@@ -80,7 +80,7 @@ impl<T: Bucket> Gather<T> {
         progress(self.progress());
         let stages = read::pipeline(&T::SPEC, order, self.place.at.as_deref());
         let rows = self.flat.scan::<Row<T::Element>>(stages).await;
-        let mut rows = rows.map_err(|error| self.flat.context().read(error))?;
+        let mut rows = rows.map_err(|error| self.flat.target().read_error(error))?;
         while let Some(row) = self.next(&mut rows).await? {
             self.take(row).await?;
             if self.ready.len() >= BUCKETS || self.ready.bytes >= BYTES {
@@ -100,10 +100,10 @@ impl<T: Bucket> Gather<T> {
         rows: &mut DocumentCursor<'_, Row<T::Element>>,
     ) -> Result<Option<Row<T::Element>>> {
         rows.next().await.map_err(|error| match error {
-            CursorError::Driver(error) => self.flat.context().read(error),
+            CursorError::Driver(error) => self.flat.target().read_error(error),
             CursorError::Decode(row, error) => {
                 let kind = Kind::FlatDocument(cursor::id(&row));
-                self.flat.context().kind(kind).with_driver(error)
+                self.flat.target().error(kind).with_driver(error)
             }
         })
     }
@@ -122,22 +122,22 @@ impl<T: Bucket> Gather<T> {
             let field = T::SPEC.key[field].name;
             let source = format!("the key field `{field}` is missing or of another type");
             self.flat
-                .context()
-                .kind(Kind::FlatDocument(id))
+                .target()
+                .error(Kind::FlatDocument(id))
                 .with_source(source.into())
         })?;
         let item = T::from_parts(key, element);
         bulk::check(&self.engine, &item)?;
         let element = item::element(&item).map_err(|refusal| {
             let failed = (self.engine)
-                .context_of(&item::scope(&item))
-                .kind(Kind::Serialize);
+                .target_of(&item::scope(&item))
+                .error(Kind::Serialize);
             failed.with_source(refusal)
         })?;
         let scope = item::scope(&item).by(self.engine.index.get());
         if let Some(budget) = Budget::of(&scope) {
             let fits = budget.check(element.value_size());
-            fits.map_err(|kind| self.engine.context_of(&scope).kind(kind))?;
+            fits.map_err(|kind| self.engine.target_of(&scope).error(kind))?;
         }
         let held = Held { index: 0, item };
         let current = self.current.as_ref();
@@ -174,8 +174,7 @@ impl<T: Bucket> Gather<T> {
                 let siblings = opening_id
                     .as_deref()
                     .map_or_else(|| scope.ids(), KeyScope::ids_of_moment);
-                let last = self.engine.server.last_id(&scope, siblings, None).await;
-                let last = last.map_err(|error| self.engine.server.context().read(error))?;
+                let last = self.engine.server.last_id(&scope, siblings, None).await?;
                 Ids::behind(opening_id, last)
             }
             Some(before) if before.starts_with(&key) => Ids::behind(None, None),

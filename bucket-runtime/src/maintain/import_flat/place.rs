@@ -84,7 +84,7 @@ impl Place {
 
 /// An error if the target holds a bucket of any key of the flat collection.
 async fn refuse_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
-    let failed = |error| engine.server.context().read(error);
+    let failed = |error| engine.server.target().read_error(error);
     let any = engine.server.find_one(Document::new(), None).await;
     if any.map_err(failed)?.is_none() {
         return Ok(());
@@ -108,7 +108,7 @@ async fn refuse_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
         if scopes.len() == KEYS || !more {
             let taken = taken(&engine.server, &scopes, None).await;
             if let Some((scope, id)) = taken.map_err(failed)? {
-                return Err(engine.context_of(scope).kind(Kind::KeyTaken(id)));
+                return Err(engine.target_of(scope).error(Kind::KeyTaken(id)));
             }
             scopes.clear();
         }

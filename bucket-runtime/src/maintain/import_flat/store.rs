@@ -100,8 +100,8 @@ impl<T: Bucket> Store<T> {
         let advanced = self.place.advance(self.items(), at, left_in, session);
         advanced.await?;
         let held_by = taken(server, &self.ready.begun, Some(&mut *session)).await;
-        if let Some((scope, id)) = held_by.map_err(|error| server.context().read(error))? {
-            return Err(self.engine.context_of(scope).kind(Kind::KeyTaken(id)));
+        if let Some((scope, id)) = held_by.map_err(|error| server.target().read_error(error))? {
+            return Err(self.engine.target_of(scope).error(Kind::KeyTaken(id)));
         }
         match self.documents() {
             Some(documents) => self.insert(&documents, session).await,

@@ -94,10 +94,10 @@ impl Place {
         let state = found.map(|found| read(&found));
         let state = state
             .transpose()
-            .map_err(|error| new.context().kind(Kind::Driver).with_driver(error))?;
+            .map_err(|error| new.target().error(Kind::Driver).with_driver(error))?;
         let any = new.find_one(Document::new(), None).await;
-        let any = any.map_err(|error| new.context().read(error))?;
-        let context = old.context();
+        let any = any.map_err(|error| new.target().read_error(error))?;
+        let target = old.target();
         let state = match (state, any) {
             // Somebody dropped the new collection, so the migration starts from the beginning.
             (Some(state), None) if state.items > 0 => {
@@ -107,20 +107,20 @@ impl Place {
             }
             (None, Some(bucket)) => {
                 let id = bucket.get("_id").map(ToString::to_string);
-                return Err(new.context().kind(Kind::KeyTaken(id.unwrap_or_default())));
+                return Err(new.target().error(Kind::KeyTaken(id.unwrap_or_default())));
             }
             (state, _) => state,
         };
         let after = state.as_ref().and_then(|state| state.token.resume_token());
         let events = old.watch_beside(RECORDS, &id, after).await;
-        let mut events = events.map_err(|error| context.read(error))?;
+        let mut events = events.map_err(|error| target.read_error(error))?;
         let state = match state {
             Some(state) => state,
             None => {
                 let token = events.beginning().await;
-                let token = token.map_err(|error| context.read(error))?;
+                let token = token.map_err(|error| target.read_error(error))?;
                 let token = token.as_ref().and_then(WatchToken::after);
-                let state = State::new(token.ok_or_else(|| context.kind(Kind::Driver))?);
+                let state = State::new(token.ok_or_else(|| target.error(Kind::Driver))?);
                 record.begin(document(&state, old)?).await?;
                 state
             }
@@ -156,7 +156,7 @@ fn document(state: &State, server: &Server) -> Result<Document> {
 }
 
 fn refusal(server: &Server) -> Error {
-    server.context().kind(Kind::Serialize)
+    server.target().error(Kind::Serialize)
 }
 
 fn read(document: &Document) -> Result<State, mongodb::error::Error> {

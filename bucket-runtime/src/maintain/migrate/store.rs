@@ -39,11 +39,11 @@ pub(super) fn by_key<T: Bucket>(
     for item in items {
         bulk::check(engine, &item)?;
         let scope = item::scope(&item).by(engine.index.get());
-        let entry = item::entry(&item, &scope, |kind| engine.context_of(&scope).kind(kind))?;
+        let entry = item::entry(&item, &scope, |kind| engine.target_of(&scope).error(kind))?;
         let key = id::prefix(&T::SPEC.id, &scope.parts);
         let print = fingerprint(&key, &entry.element);
         let print = print.map_err(|refusal| {
-            let error = engine.context_of(&scope).kind(Kind::Serialize);
+            let error = engine.target_of(&scope).error(Kind::Serialize);
             error.with_source(refusal)
         })?;
         next.items += 1;
@@ -116,7 +116,7 @@ impl Store {
             sent = server.insert_many(&commands.buckets, session).await;
         }
         sent.map_err(|error| match duplicate_index(&error) {
-            Some(UNIQUE_INDEX) => server.context().kind(Kind::NotUnique).with_driver(error),
+            Some(UNIQUE_INDEX) => server.target().error(Kind::NotUnique).with_driver(error),
             _ => self.refused.note(error, server),
         })
     }
@@ -129,7 +129,7 @@ impl Store {
             self.engine.append(&mut batch, Some(&mut *session)).await?;
             let is_there = |(_, appended): &(usize, Appended)| *appended == Appended::AlreadyThere;
             if batch.done.iter().any(is_there) {
-                return Err(self.engine.context_of(&batch.scope).kind(Kind::NotUnique));
+                return Err(self.engine.target_of(&batch.scope).error(Kind::NotUnique));
             }
         }
         Ok(())

@@ -21,15 +21,15 @@ pub(super) async fn verify<O: Bucket, T: Bucket>(
     new: &Server,
     state: &State,
 ) -> Result<()> {
-    let context = new.context();
+    let target = new.target();
     let rows = new.find(Document::new(), Range::oldest_first(), None).await;
-    let mut rows = rows.map_err(|error| context.read(error))?;
+    let mut rows = rows.map_err(|error| target.read_error(error))?;
     let (mut items, mut sum) = (0, 0_i64);
-    while let Some(bucket) = next_bucket::<T, Bson>(context, &mut rows, None).await? {
+    while let Some(bucket) = next_bucket::<T, Bson>(target, &mut rows, None).await? {
         let key = id::prefix(&T::SPEC.id, &T::Key::parts(bucket.key.borrowed()));
         for element in &bucket.elements {
             let print = fingerprint(&key, element);
-            let unreadable = || context.kind(Kind::Deserialize(format!("{:?}", bucket.id)));
+            let unreadable = || target.error(Kind::Deserialize(format!("{:?}", bucket.id)));
             let print = print.map_err(|refusal| unreadable().with_source(refusal))?;
             sum = sum.wrapping_add(print);
             items += 1;
@@ -38,7 +38,7 @@ pub(super) async fn verify<O: Bucket, T: Bucket>(
     let there = count::<O>(old).await?;
     match (there, items, sum) == (state.items, state.items, state.sum) {
         true => Ok(()),
-        false => Err(context.kind(Kind::Unverified {
+        false => Err(target.error(Kind::Unverified {
             old: there,
             migrated: state.items,
             new: items,

@@ -80,7 +80,7 @@ impl Verifier {
         let indexes = open::check_indexes(&self.server, self.spec).await?;
         // Each collection has the index on `_id`.
         if indexes.found.is_empty() {
-            return Err(self.server.context().kind(Kind::NoCollection));
+            return Err(self.server.target().error(Kind::NoCollection));
         }
         let name = self.server.collection().name();
         let lacking = indexes.lacking.into_iter();
@@ -306,7 +306,7 @@ impl Verifier {
             .server
             .survey([buckets].into_iter().chain(pipeline))
             .await;
-        rows.map_err(|error| self.server.context().read(error))
+        rows.map_err(|error| self.server.target().read_error(error))
     }
 
     pub(super) async fn next<R: serde::de::DeserializeOwned>(
@@ -318,7 +318,7 @@ impl Verifier {
             Ok(false) => Ok(None),
             Err(error) => Err(error),
         };
-        row.map_err(|error| self.server.context().read(error))
+        row.map_err(|error| self.server.target().read_error(error))
     }
 }
 

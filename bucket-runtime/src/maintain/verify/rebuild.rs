@@ -63,7 +63,7 @@ impl<'p> RebuildRollups<'p> {
         let verifier = &self.verifier;
         let server = &verifier.server;
         if !exists(server).await? {
-            return Err(server.context().kind(Kind::NoCollection));
+            return Err(server.target().error(Kind::NoCollection));
         }
         let mut so_far = RollupProgress::default();
         let mut at = String::new();
@@ -134,7 +134,7 @@ impl Verifier {
             pause(tries).await;
             let found = vec![doc! { "$match": { "_id": id } }, command::rows(self.spec)];
             let found = server.latest::<Row>(found, None).await;
-            let found = found.map_err(|error| server.context().read(error))?;
+            let found = found.map_err(|error| server.target().read_error(error))?;
             let Some(row) = found.first() else {
                 return Ok(Rebuilt::Before);
             };
@@ -160,7 +160,7 @@ impl Verifier {
             let update = command::with_rollup(self.spec, &totals);
             let fields = doc! { "_id": 1 };
             let changed = server.change(unchanged, update, None, fields, None).await;
-            let changed = changed.map_err(|error| server.context_of(&scope).write(error))?;
+            let changed = changed.map_err(|error| server.target_of(&scope).write_error(error))?;
             if changed.is_some() {
                 return Ok(Rebuilt::Now);
             }

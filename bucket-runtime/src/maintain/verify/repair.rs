@@ -73,6 +73,6 @@ impl Verifier {
     /// Updates the buckets that match, and returns how many changed.
     async fn update(&self, filter: Document, pipeline: Vec<Document>) -> Result<u64> {
         let updated = self.server.update_many(filter, pipeline, None).await;
-        updated.map_err(|error| self.server.context().write_of_many(error))
+        updated.map_err(|error| self.server.target().write_of_many_error(error))
     }
 }

@@ -77,7 +77,7 @@ fn lonely(spec: &OutlierSpec, parents: &str) -> [Document; 3] {
 
 /// The extras documents without a count that cannot be read, and their items that cannot.
 pub(super) async fn without_count<T: Outlier>(extras: &Server) -> Result<Vec<Problem>> {
-    let fail = |error| extras.context().read(error);
+    let fail = |error| extras.target().read_error(error);
     let uncounted = doc! { "$match": { "count": { "$exists": false } } };
     let rows = extras.survey::<RawDocumentBuf>([uncounted]).await;
     let mut rows = rows.map_err(fail)?;
@@ -120,7 +120,7 @@ pub(super) async fn rows(
     server: &Server,
     pipeline: impl IntoIterator<Item = Document>,
 ) -> Result<Vec<RawDocumentBuf>> {
-    let fail = |error| server.context().read(error);
+    let fail = |error| server.target().read_error(error);
     let rows = server.survey(pipeline).await.map_err(fail)?;
     rows.rest().await.map_err(fail)
 }

@@ -29,7 +29,7 @@ impl<T: Outlier> Checked<T> {
                     .parents
                     .update_once(scope.set_flag(), None)
                     .await;
-                flagged.map_err(|error| collections.context_of(&scope).write(error))
+                flagged.map_err(|error| collections.target_of(&scope).write_error(error))
             }
             _ => Ok(false),
         }
@@ -60,7 +60,7 @@ impl<T: Outlier> Checked<T> {
             unchanged.insert("_id", id_of(&row));
             unchanged.insert("$expr", doc! { "$eq": [&length, items as i64] });
             let gone = server.delete_one(unchanged, None).await;
-            if gone.map_err(|error| collections.context_of(&scope).write(error))? {
+            if gone.map_err(|error| collections.target_of(&scope).write_error(error))? {
                 *deleted.get_or_insert(0) += items;
             }
         }

@@ -17,7 +17,7 @@ pub(super) async fn read<T: Outlier>(
     verified: &mut VerifiedOutliers,
 ) -> Result<()> {
     let parents = &outliers.collections().parents;
-    let fail = |error| parents.context().read(error);
+    let fail = |error| parents.target().read_error(error);
     let mut rows = parents.survey::<RawDocumentBuf>([]).await.map_err(fail)?;
     while rows.advance().await.map_err(fail)? {
         let row = rows.decode().map_err(fail)?;

@@ -28,7 +28,7 @@ impl Source {
         mut session: Option<&'s mut ClientSession>,
     ) -> Result<(Rows<'s, E>, Option<Passed>)> {
         let query = &list.query;
-        let fail = |error| self.context().read(error);
+        let fail = |error| self.target().read_error(error);
         let mut tries = 0;
         loop {
             let start = position.start(query.newest_first);
@@ -79,7 +79,7 @@ impl Source {
         };
         let pipeline = query.pipeline(list.spec, self.scope(), Some(&start));
         let found = self.server().aggregate::<Document>(pipeline, session).await;
-        let found = found.map_err(|error| self.context().read(error))?;
+        let found = found.map_err(|error| self.target().read_error(error))?;
         // The rows of another bucket, which come first if the bucket is gone, do not count.
         let of_bucket = found
             .iter()

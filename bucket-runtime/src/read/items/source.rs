@@ -25,9 +25,9 @@ use crate::{
     schema::spec::BucketSpec,
     server::{
         Server,
-        context::ErrorContext,
         current_index::{CurrentIndex, IndexDeadline},
         cursor::DocumentCursor,
+        target::Target,
     },
     value::{stored_bucket::StoredBucket, unreadable::Tell},
 };
@@ -57,7 +57,7 @@ impl Source {
         let query = &list.query;
         let position = after.map(|token| {
             let position = list.position(&token);
-            position.ok_or_else(|| self.context().kind(Kind::TokenMismatch))
+            position.ok_or_else(|| self.target().error(Kind::TokenMismatch))
         });
         let position = position.transpose()?;
         self.server().called_for(self.scope());
@@ -87,7 +87,7 @@ impl Source {
             (true, _) => {
                 let filter = query.buckets(spec, self.scope(), start.as_ref());
                 let rows = self.server().find(filter, query.range(spec), session).await;
-                rows.map_err(|error| self.context().read(error))?
+                rows.map_err(|error| self.target().read_error(error))?
             }
             (false, Some(position)) => {
                 let resumed = self.resume::<E>(&list, position.clone(), session);
@@ -98,7 +98,7 @@ impl Source {
             (false, None) => {
                 let pipeline = query.pipeline(spec, self.scope(), start.as_ref());
                 let rows = self.server().stream(pipeline, None, session).await;
-                rows.map_err(|error| self.context().read(error))?
+                rows.map_err(|error| self.target().read_error(error))?
             }
         };
         let rest = Rest {
@@ -124,12 +124,12 @@ impl Source {
         rows: &mut Rows<'_, E>,
         tell: Option<&mut Tell<'_>>,
     ) -> Result<Option<Row<E::Item>>> {
-        let row = next_bucket_and(self.context(), rows, tell, |bytes| bytes.into_owned()).await?;
+        let row = next_bucket_and(self.target(), rows, tell, |bytes| bytes.into_owned()).await?;
         let Some((bucket, bytes)) = row else {
             return Ok(None);
         };
         if self.scope().is_some_and(|scope| !scope.holds(&bucket)) {
-            return Err(self.context().kind(Kind::ForeignId(bucket.id)));
+            return Err(self.target().error(Kind::ForeignId(bucket.id)));
         }
         let StoredBucket {
             key,
@@ -168,8 +168,8 @@ impl Source {
         }
     }
 
-    pub(super) fn context(&self) -> ErrorContext<'_> {
-        self.server().context_of_any(self.scope())
+    pub(super) fn target(&self) -> Target<'_> {
+        self.server().target_of_any(self.scope())
     }
 }
 
@@ -185,7 +185,7 @@ async fn seek_by(
         // Another handle may have changed the capacity since this read was created.
         reader.scope.open = index.get();
         let found = seek(&reader.server, &reader.scope, query, session.as_deref_mut()).await;
-        match found.map_err(|error| reader.context().read(error)) {
+        match found.map_err(|error| reader.target().read_error(error)) {
             Err(error) if error.is(&Kind::MissingIndex) => {
                 let spec = reader.scope.spec;
                 let is_in_session = session.is_some();

@@ -9,7 +9,7 @@ use crate::{
     Bucket, Result,
     error::Kind,
     schema::spec::BucketSpec,
-    server::context::ErrorContext,
+    server::target::Target,
     value::{bytes, shell::shell, stored_bucket::StoredBucket},
 };
 
@@ -51,14 +51,14 @@ pub(crate) fn appended(
 
 /// A bucket that holds just these elements; `bucket` has its other fields.
 pub(crate) fn bucket<T: Bucket>(
-    context: ErrorContext<'_>,
+    target: Target<'_>,
     mut bucket: Document,
     elements: Vec<Bson>,
 ) -> Result<StoredBucket<T>> {
     bucket.insert(T::SPEC.items, elements);
     let unreadable = || {
         let id = bucket.get("_id").unwrap_or(&Bson::Null);
-        context.kind(Kind::Deserialize(shell(id)))
+        target.error(Kind::Deserialize(shell(id)))
     };
     let bytes = bytes::write(&bucket).map_err(|error| unreadable().with_source(error))?;
     bytes::read(&bytes).map_err(|error| unreadable().with_driver(error))

@@ -65,7 +65,7 @@ impl<T: Bucket> Held<T> {
     /// The entry of the item.
     pub(crate) fn entry(&self, engine: &Engine, scope: &IndexedScope) -> Result<Entry> {
         item::entry(&self.item, scope, |kind| {
-            engine.context_of(scope).kind(kind)
+            engine.target_of(scope).error(kind)
         })
     }
 }

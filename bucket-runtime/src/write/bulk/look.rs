@@ -42,8 +42,7 @@ pub(super) async fn look<T: Bucket>(
         }
     }
     let scopes: Vec<_> = closed.iter().map(|at| &keys[*at].scope).collect();
-    let last = engine.server.last_buckets(&scopes).await;
-    let last = last.map_err(|error| failed(engine, error))?;
+    let last = engine.server.last_buckets(&scopes).await?;
     for (at, last) in closed.iter().zip(last) {
         keys[*at].newest_bucket = NewestBucket::by_last(last);
     }
@@ -62,8 +61,7 @@ async fn look_for_open<T: Bucket>(engine: &Engine, keys: &mut [KeyItems<T>]) -> 
         return Ok(());
     }
     let scopes: Vec<_> = unknown.values().map(|key_items| &key_items.scope).collect();
-    let open = engine.server.open_buckets(&scopes).await;
-    for (key, open) in open.map_err(|error| failed(engine, error))? {
+    for (key, open) in engine.server.open_buckets(&scopes).await? {
         let prefix = prefix::<T>(key).unwrap_or_default();
         let Some(key_items) = unknown.remove(&prefix) else {
             continue;
@@ -81,7 +79,7 @@ async fn look_for_open<T: Bucket>(engine: &Engine, keys: &mut [KeyItems<T>]) -> 
 
 /// The error of a read, before anything is written.
 fn failed(engine: &Engine, error: DriverError) -> Error {
-    engine.server.context().write(error).not_sent()
+    engine.server.target().write_error(error).not_sent()
 }
 
 /// The prefix of the ids of the key or window that these stored values name.

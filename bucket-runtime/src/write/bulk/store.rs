@@ -69,7 +69,7 @@ impl<T: Bucket> Load<T> {
     }
 
     pub(super) fn failed(&self, error: DriverError) -> Error {
-        self.engine.server.context().write(error)
+        self.engine.server.target().write_error(error)
     }
 
     /// Writes further buckets as a whole, for keys without an open bucket.
@@ -140,7 +140,7 @@ impl<T: Bucket> Load<T> {
                 take_back(keys, at, chunk, chunks);
                 match self.engine.server.last_bucket(&keys[at].scope, None).await {
                     Ok(last) => keys[at].newest_bucket = NewestBucket::by_last(last),
-                    Err(error) => self.give_up(&self.failed(error)),
+                    Err(error) => self.give_up(&error),
                 }
             }
             // Some item is already there. The append protocol looks up which ones.
@@ -203,7 +203,7 @@ impl<T: Bucket> Load<T> {
         {
             Ok(last) => last,
             Err(error) => {
-                return self.give_up(&self.engine.server.context().read(error));
+                return self.give_up(&error);
             }
         };
         let of_moment = (chunks.iter_mut())

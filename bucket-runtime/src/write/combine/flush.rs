@@ -138,7 +138,7 @@ async fn send_all(engine: &Engine, all: Vec<Group>) -> Vec<InFlight> {
                 }
             }
             Err(kind) => {
-                let error = engine.context_of(&group.taken.scope).kind(kind);
+                let error = engine.target_of(&group.taken.scope).error(kind);
                 done.push(group.refuse(&error));
             }
         }
@@ -153,7 +153,9 @@ async fn send_all(engine: &Engine, all: Vec<Group>) -> Vec<InFlight> {
         Ok(results) => results,
         Err(error) => {
             done.extend(groups.into_iter().map(|(group, _)| {
-                let error = engine.context_of(&group.taken.scope).write(error.clone());
+                let error = engine
+                    .target_of(&group.taken.scope)
+                    .write_error(error.clone());
                 group.refuse(&error)
             }));
             return done;

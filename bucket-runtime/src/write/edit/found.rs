@@ -40,9 +40,9 @@ impl<T: Bucket> FoundItems<T> {
     pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps: bool) -> Result<Self> {
         let bucket = row.get_str("_id").unwrap_or_default().to_owned();
         let read = bytes::read::<StoredBucket<T, RawBson>>(row.as_bytes())
-            .map_err(|error| reader.context().unreadable(row, error))?;
+            .map_err(|error| reader.target().unreadable(row, error))?;
         if !reader.scope.holds(&read) {
-            return Err(reader.context().kind(Kind::ForeignId(bucket)));
+            return Err(reader.target().error(Kind::ForeignId(bucket)));
         }
         let field = |name| row.get(name).ok()?.and_then(|it| Bson::try_from(it).ok());
         let at = match field(T::SPEC.count) {
@@ -153,5 +153,5 @@ fn time<T: Bucket>(element: &RawBson) -> Option<DateTime> {
 
 pub(super) fn unreadable(reader: &Reader, bucket: &str, error: DriverError) -> Error {
     let kind = Kind::Deserialize(format!("{bucket:?}"));
-    reader.context().kind(kind).with_driver(error)
+    reader.target().error(kind).with_driver(error)
 }

@@ -99,7 +99,7 @@ impl<T: Bucket> Editor<T> {
             let changed = server
                 .change(unchanged, pipeline, hint, fields, session.as_deref_mut())
                 .await
-                .map_err(|error| self.reader.context().write(error));
+                .map_err(|error| self.reader.target().write_error(error));
             let left = match changed {
                 Ok(Some(left)) => left,
                 Ok(None) => {
@@ -118,12 +118,12 @@ impl<T: Bucket> Editor<T> {
             if Self::is_to_be_deleted(&left) {
                 let deleted = server.delete_one(scope.emptied(&bucket), session).await;
                 // The items are gone all the same.
-                deleted.map_err(|error| self.reader.context().write(error).in_doubt())?;
+                deleted.map_err(|error| self.reader.target().write_error(error).in_doubt())?;
             }
             call::items(output.len());
             return Ok(output);
         }
-        Err(self.reader.context().kind(Kind::Contended(TRIES)))
+        Err(self.reader.target().error(Kind::Contended(TRIES)))
     }
 
     /// The server would refuse a larger command, with an error that says nothing of the items.
@@ -135,7 +135,7 @@ impl<T: Bucket> Editor<T> {
         }
         let most = MOST_BYTES;
         let too_large = Kind::EditTooLarge { bytes, most };
-        Err(self.reader.context().kind(too_large))
+        Err(self.reader.target().error(too_large))
     }
 
     async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<FoundItems<T>>> {
@@ -145,7 +145,7 @@ impl<T: Bucket> Editor<T> {
             Which::OfBucket(id) => query.places(Self::SPEC, scope, id, Self::KEEPS),
         };
         let found = server.latest::<RawDocumentBuf>(pipeline, session).await;
-        let found = found.map_err(|error| self.reader.context().read(error))?;
+        let found = found.map_err(|error| self.reader.target().read_error(error))?;
         let found = found.first();
         let found = found.map(|row| FoundItems::read(&self.reader, row, Self::KEEPS));
         found.transpose()

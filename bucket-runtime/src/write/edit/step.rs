@@ -92,7 +92,7 @@ impl<T: Bucket> Editor<T> {
             let before = self.element(item)?;
             let after = self.changed(item, change)?;
             // A `Bson` has lost what the item holds, and the closure does not say what to write.
-            let lost = || self.reader.context().kind(Kind::NamedTwice);
+            let lost = || self.reader.target().error(Kind::NamedTwice);
             let stored = stored.ok_or_else(lost)?;
             Ok(restored(stored, &before, after))
         })
@@ -141,7 +141,7 @@ impl<T: Bucket> Editor<T> {
             if grown > 0 {
                 if !budget.takes(found.oversize, grown) {
                     let largest = sizes.into_iter().max().unwrap_or_default();
-                    return Err(self.reader.context().kind(Kind::NoRoom(largest)));
+                    return Err(self.reader.target().error(Kind::NoRoom(largest)));
                 }
                 unchanged.insert(OVERSIZE, budget.leaves(grown));
             }
@@ -159,7 +159,7 @@ impl<T: Bucket> Editor<T> {
     fn element(&self, item: &T) -> Result<Bson> {
         let element = item::element(item).and_then(|it| Ok(Bson::try_from(it.value())?));
         element.map_err(|refusal| {
-            let error = self.reader.context().kind(Kind::Serialize);
+            let error = self.reader.target().error(Kind::Serialize);
             error.with_source(refusal)
         })
     }
@@ -167,7 +167,7 @@ impl<T: Bucket> Editor<T> {
     /// Changes the item, and returns its element, unless the change takes it out of its place.
     fn changed(&self, item: &mut T, change: &mut (impl FnMut(&mut T) + Send)) -> Result<Bson> {
         let Reader { scope, .. } = &self.reader;
-        let fail = |kind| self.reader.context().kind(kind);
+        let fail = |kind| self.reader.target().error(kind);
         let before = item::scope(item);
         let identity = |item: &T| item::identity(item, T::SPEC.unique?);
         let identity_before = identity(item);
@@ -206,7 +206,7 @@ impl<T: Bucket> Editor<T> {
 
     /// The item with this element, as it will be read.
     fn read_back(&self, key: T::Key, element: &Bson) -> Result<T> {
-        let unreadable = || self.reader.context().kind(Kind::Serialize);
+        let unreadable = || self.reader.target().error(Kind::Serialize);
         let element = bytes::write(element).map_err(|error| unreadable().with_source(error))?;
         let element = bytes::read(&element).map_err(|error| unreadable().with_driver(error))?;
         Ok(T::from_parts(key, element))
@@ -221,7 +221,7 @@ impl<T: Bucket> Editor<T> {
         };
         if !T::SPEC.rollups.is_empty() {
             let totals = Totals::of(Self::SPEC, items.iter().flatten().map(T::rollup_values));
-            let overflow = || self.reader.context().kind(Kind::SumOverflow);
+            let overflow = || self.reader.target().error(Kind::SumOverflow);
             kept.totals = Some(totals.ok_or_else(overflow)?);
         }
         if T::SPEC.expire_after.is_some() {

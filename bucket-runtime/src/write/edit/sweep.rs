@@ -25,7 +25,7 @@ use crate::{
     },
     read::reader::Reader,
     schema::{key::Key, spec::BucketSpec},
-    server::{call, context::ErrorContext},
+    server::{call, target::Target},
     value::{bytes, element::whole, stored_bucket::StoredBucket},
     write::engine::Engine,
 };
@@ -104,8 +104,8 @@ impl<T: Bucket> Sweep<'_, T> {
                 let fields = doc! { "_id": 0, T::SPEC.count: 1 };
                 let session = self.session.as_deref_mut();
                 let taken = self.engine.server.take(scope.bucket(&id), fields, session);
-                let context = self.engine.server.context_of(&scope);
-                let taken = taken.await.map_err(|error| context.write(error))?;
+                let target = self.engine.server.target_of(&scope);
+                let taken = taken.await.map_err(|error| target.write_error(error))?;
                 let count = taken.and_then(|taken| whole(taken.get(T::SPEC.count)?));
                 let items = count.and_then(|count| count.try_into().ok()).unwrap_or(0);
                 call::items(items as usize);
@@ -126,7 +126,7 @@ impl<T: Bucket> Sweep<'_, T> {
         let pipeline = query.next_buckets(Self::SPEC, scope, &further, LISTED);
         let server = &self.engine.server;
         let found = server.latest(pipeline, self.session.as_deref_mut()).await;
-        let found: Vec<RawDocumentBuf> = found.map_err(|error| self.context().read(error))?;
+        let found: Vec<RawDocumentBuf> = found.map_err(|error| self.target().read_error(error))?;
         listing.is_done = found.len() < LISTED;
         let last = found.last().and_then(|row| row.get("_id").ok()?);
         listing.after = last.and_then(|id| Bson::try_from(id).ok());
@@ -143,12 +143,12 @@ impl<T: Bucket> Sweep<'_, T> {
     /// The id of a listed bucket, and the key that it belongs to.
     fn listed(&self, row: &RawDocumentBuf) -> Result<(String, IndexedScope)> {
         let bucket = bytes::read::<StoredBucket<T, IgnoredAny>>(row.as_bytes());
-        let bucket = bucket.map_err(|error| self.context().unreadable(row, error))?;
+        let bucket = bucket.map_err(|error| self.target().unreadable(row, error))?;
         let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
         let asked = self.scope.as_ref().unwrap_or(&scope);
         match asked.holds(&bucket) {
             true => Ok((bucket.id, scope.by(self.engine.index.get()))),
-            false => Err(self.context().kind(Kind::ForeignId(bucket.id))),
+            false => Err(self.target().error(Kind::ForeignId(bucket.id))),
         }
     }
 
@@ -187,8 +187,8 @@ impl<T: Bucket> Sweep<'_, T> {
         self.engine.server.called_for(self.scope.as_ref());
     }
 
-    fn context(&self) -> ErrorContext<'_> {
-        self.engine.server.context_of_any(self.scope.as_ref())
+    fn target(&self) -> Target<'_> {
+        self.engine.server.target_of_any(self.scope.as_ref())
     }
 }
 

@@ -85,7 +85,7 @@ impl<T: Bucket> Buckets<T> {
         let scope = item::scope(item).by(engine.index.get());
         UpsertItem {
             reader: self.reader(item.key()),
-            entry: item::entry(item, &scope, |kind| engine.context_of(&scope).kind(kind)),
+            entry: item::entry(item, &scope, |kind| engine.target_of(&scope).error(kind)),
             engine,
             scope,
             session: None,
@@ -121,7 +121,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         });
         // Making the entry has checked that there is an identity.
         let Some((field, identity)) = by else {
-            return Err(self.reader.context().kind(Kind::Serialize));
+            return Err(self.reader.target().error(Kind::Serialize));
         };
         if let Some(updates) = self.at_once(field, &identity, &entry)
             && let Some(done) = self.send(updates).await?
@@ -148,7 +148,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
                 Appended::AlreadyThere => call::again(Again::LostRace),
             }
         }
-        Err(self.reader.context().kind(Kind::Contended(TRIES)))
+        Err(self.reader.target().error(Kind::Contended(TRIES)))
     }
 
     /// The statements of which one replaces the item if it is there, and the other one appends it if it is
@@ -170,13 +170,13 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
     /// Sends both; `None` if both were refused and the item may be stored in another way, or if it is not
     /// known what was stored.
     async fn send(&self, updates: Vec<Update>) -> Result<Option<Upserted>> {
-        let context = self.engine.context_of(&self.scope);
+        let target = self.engine.target_of(&self.scope);
         let mut results = match self.engine.server.update_all(updates, false).await {
             Ok(results) => results.into_iter().map(|result| result.map(|()| true)),
             // The driver repeats a broken `bulkWrite`, but gives up if one of its statements is refused, as
             // one of these always is. Whatever it has stored, the next steps find it.
             Err(error) if is_repeatable(&error) => return Ok(None),
-            Err(error) => return Err(context.write(error)),
+            Err(error) => return Err(target.write_error(error)),
         };
         let (Some(replaced), Some(appended)) = (results.next(), results.next()) else {
             return Ok(None);
@@ -185,7 +185,7 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
             // After a lost answer the command is sent again, and then the item is there to be replaced.
             (_, Answer::Stored, _) => Ok(Some(Upserted::Appended)),
             (Ok(_), _, _) => Ok(Some(Upserted::Replaced)),
-            (_, Answer::Refused, Err(error)) => Err(context.write(error)),
+            (_, Answer::Refused, Err(error)) => Err(target.write_error(error)),
             _ => Ok(None),
         }
     }

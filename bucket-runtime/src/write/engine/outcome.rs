@@ -31,11 +31,11 @@ impl Engine {
             (Next::GoOn, _) => batch.stored(carried),
             (Next::AwaitIndex, Err(error)) => {
                 batch.newest_bucket = NewestBucket::Unknown;
-                batch.missing = Some(self.context_of(&batch.scope).write(error).not_sent());
+                batch.missing = Some(self.target_of(&batch.scope).write_error(error).not_sent());
             }
             (Next::Stop, Err(error)) => {
                 batch.in_doubt = carried.range();
-                return Err(self.context_of(&batch.scope).write(error));
+                return Err(self.target_of(&batch.scope).write_error(error));
             }
             (Next::SendAgain, _) => batch.newest_bucket = NewestBucket::Unknown,
             (Next::ReadOpen, _) => batch.newest_bucket = NewestBucket::MustRead,

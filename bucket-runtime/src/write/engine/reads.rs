@@ -1,6 +1,6 @@
 //! Reads that the next statement needs.
 
-use mongodb::{ClientSession, bson::Bson, error::Error as DriverError};
+use mongodb::{ClientSession, bson::Bson};
 use tokio::sync::MutexGuard;
 
 use super::{Batch, Engine, NewestBucket};
@@ -20,7 +20,7 @@ impl Engine {
         let found = self.server.identities(identities, session);
         let found = found
             .await
-            .map_err(|error| self.context_of(&batch.scope).read(error))?;
+            .map_err(|error| self.target_of(&batch.scope).read_error(error))?;
         batch.found(found);
         Ok(())
     }
@@ -52,13 +52,12 @@ impl Engine {
         if batch.newest_bucket != NewestBucket::NoneOpen {
             return Ok(None);
         }
-        let turn = match session {
+        let lock = match session {
             None => Some(self.open_locks.wait(&batch.scope.prefix).await),
             Some(_) => None,
         };
-        let last = self.last(batch, session).await;
-        batch.newest_bucket = last.map_err(|error| self.context_of(&batch.scope).read(error))?;
-        Ok(turn)
+        batch.newest_bucket = self.last(batch, session).await?;
+        Ok(lock)
     }
 
     /// Reads the last bucket, when no bucket is open or the open one has no room. With numbered buckets the
@@ -67,7 +66,7 @@ impl Engine {
         &self,
         batch: &Batch,
         session: Option<&mut ClientSession>,
-    ) -> Result<NewestBucket, DriverError> {
+    ) -> Result<NewestBucket> {
         if batch.scope.spec.id.ordinal.counts() {
             let last = self.server.last_bucket(&batch.scope, session).await?;
             return Ok(NewestBucket::by_last(last));
@@ -88,8 +87,7 @@ impl Engine {
         scope: &IndexedScope,
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
-        let open = self.server.open_bucket(scope, session).await;
-        let Some(open) = open.map_err(|error| self.context_of(scope).read(error))? else {
+        let Some(open) = self.server.open_bucket(scope, session).await? else {
             return Ok(NewestBucket::NoneOpen);
         };
         NewestBucket::by_open(open, scope).map_err(|id| {
@@ -97,7 +95,7 @@ impl Engine {
                 Bson::String(id) => id,
                 other => other.to_string(),
             };
-            self.context_of(scope).kind(Kind::ForeignId(id))
+            self.target_of(scope).error(Kind::ForeignId(id))
         })
     }
 }
