@@ -54,6 +54,8 @@ macro_rules! bucketed {
 bucketed! {
     Trade: "{customer_id}_{date}", 10;
     Numbered: "{customer_id}_{#}", 10;
+    Hundred: "{customer_id}_{date}", 100;
+    HundredNumbered: "{customer_id}_{#}", 100;
     Large: "{customer_id}_{date}", 1000;
 }
 

@@ -3,7 +3,8 @@
 //! `cargo bench` runs all figures and writes `results/`, `cargo bench -- --quick` runs a short
 //! version that only prints, and `cargo bench -- NAME…` runs the figures whose name contains one of
 //! the words. With `--delay=5` each round trip takes five milliseconds longer, as over a network; the CPU
-//! time then includes that of the delaying line.
+//! time then includes that of the delaying line. With `--long` the figures run, too, that take six minutes each
+//! (`cargo bench -- append_steady --long`).
 //!
 //! # How a figure comes about
 //!

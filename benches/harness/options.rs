@@ -9,6 +9,8 @@ pub struct Options {
     pub quick: bool,
     /// How much longer each round trip is to take, and write nothing.
     pub delay: Option<Duration>,
+    /// Run figures that take minutes each, too.
+    pub long: bool,
     words: Vec<String>,
 }
 
@@ -22,12 +24,14 @@ impl Options {
         arguments.retain(|argument| argument != "--bench");
         let benched = arguments.len() < before;
         let quick = arguments.iter().any(|argument| argument == "--quick");
+        let long = arguments.iter().any(|argument| argument == "--long");
         let millis = (arguments.iter()).find_map(|argument| argument.strip_prefix("--delay="));
         let delay = millis.and_then(|millis| millis.parse().ok());
         arguments.retain(|argument| !argument.starts_with('-'));
         benched.then_some(Self {
             quick,
             delay: delay.map(Duration::from_millis),
+            long,
             words: arguments,
         })
     }
