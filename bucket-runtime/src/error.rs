@@ -7,6 +7,8 @@ mod code;
 mod doubt;
 mod driver;
 mod kind;
+#[cfg(test)]
+mod tests;
 
 use std::{error::Error as StdError, fmt, sync::Arc};
 

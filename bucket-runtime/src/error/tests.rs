@@ -1,0 +1,171 @@
+//! Each error as a user meets it: its predicates and its text, which `snapshots/` holds.
+
+use std::fmt::Write as _;
+
+use insta::assert_snapshot;
+
+use super::{Error, Kind, driver::first_word};
+use crate::schema::{
+    names::{EXPIRY_INDEX, OPEN_INDEX},
+    size::TooLong,
+};
+
+macro_rules! predicates {
+    ($($name:ident)+) => {
+        const PREDICATES: &[(&str, fn(&Error) -> bool)] = &[$((stringify!($name), Error::$name)),+];
+    };
+}
+
+predicates! {
+    is_not_found is_duplicate is_index_conflict is_collection_missing is_index_missing
+    is_unauthorized is_capacity_mismatch is_expiry_mismatch is_window_mismatch is_several_open
+    is_not_unique is_collation is_serialize is_deserialize is_out_of_range is_too_large is_too_long
+    is_sum_overflow is_incomplete_rollup is_item_moved is_key_too_large is_key_taken
+    is_migrated_item_changed is_unverified is_import_overtaken is_name_taken is_unsupported
+    is_shard_key_conflict is_validator_conflict is_collection_dropped is_history_lost
+    is_token_mismatch is_contended
+}
+
+/// An error of each kind, and several of those kinds whose text depends on more than a value.
+fn kinds() -> Vec<Kind> {
+    vec![
+        Kind::Driver,
+        Kind::Duplicate,
+        Kind::MissingIndex,
+        Kind::MissingIndexes(vec![
+            "db.a.createIndex(1)".into(),
+            "db.a.createIndex(2)".into(),
+        ]),
+        Kind::ForeignIndex {
+            name: OPEN_INDEX.into(),
+            is: "{ a: 1 }".into(),
+        },
+        Kind::ForeignIndex {
+            name: EXPIRY_INDEX.into(),
+            is: "{ a: 1 }".into(),
+        },
+        Kind::OtherStruct { by: "shop".into() },
+        Kind::OtherItems("\"1_2\"".into()),
+        Kind::NoCollection,
+        Kind::CapacityMismatch {
+            stored: 10,
+            derived: 20,
+        },
+        Kind::ExtrasCapacityMismatch {
+            stored: 10,
+            derived: 20,
+        },
+        Kind::ExpiryMismatch {
+            stored: 60,
+            derived: Some(90),
+        },
+        Kind::ExpiryMismatch {
+            stored: 60,
+            derived: None,
+        },
+        Kind::WindowMismatch {
+            stored: 60,
+            derived: 3600,
+        },
+        Kind::SeveralOpen,
+        Kind::NotUnique,
+        Kind::Collation,
+        Kind::Serialize,
+        Kind::Deserialize("\"1_2\"".into()),
+        Kind::UnreadableParent("2".into()),
+        Kind::NamedTwice,
+        Kind::TimeOutOfRange("+10000-01-01".into()),
+        Kind::IdsExhausted("1_2_999999".into()),
+        Kind::ForeignId("1_\"2".into()),
+        Kind::SumOverflow,
+        Kind::Moved("key"),
+        Kind::IncompleteRollup,
+        Kind::GroupValue("side", "\"buy\"".into()),
+        Kind::TooLarge,
+        Kind::ItemTooLarge {
+            bytes: 200,
+            most: 90,
+            max: 100,
+        },
+        Kind::NoRoom(200),
+        Kind::EditTooLarge {
+            bytes: 200,
+            most: 100,
+        },
+        Kind::TooLong(TooLong {
+            field: "ticker",
+            len: 9,
+            max: 8,
+        }),
+        Kind::NoParent,
+        Kind::ParentDeleted,
+        Kind::Contended(100),
+        Kind::Stopped,
+        Kind::Dropped,
+        Kind::HistoryLost,
+        Kind::TokenMismatch,
+        Kind::FlatDocument("7".into()),
+        Kind::Line(7),
+        Kind::KeyTaken("1_\"2".into()),
+        Kind::OldBucketChanged("1_\"2".into()),
+        Kind::Unverified {
+            old: 3,
+            migrated: 4,
+            new: 5,
+        },
+        Kind::KeyTooLarge,
+        Kind::Overtaken,
+        Kind::NameTaken {
+            name: "flat".into(),
+            view: true,
+        },
+        Kind::NameTaken {
+            name: "flat".into(),
+            view: false,
+        },
+        Kind::Standalone("repair"),
+        Kind::Unsupported("partial indexes"),
+        Kind::NotSharded,
+        Kind::ShardKey {
+            found: Some("{ _id: 1 }".into()),
+            wanted: "{ shop: 1 }".into(),
+        },
+        Kind::ShardKey {
+            found: None,
+            wanted: "{ shop: 1 }".into(),
+        },
+        Kind::NoWindowShardKey("the struct has none"),
+        Kind::OtherValidator {
+            collection: "trades".into(),
+            validator: "{ a: 1 }".into(),
+        },
+    ]
+}
+
+/// The names of an error's predicates.
+fn predicates(error: &Error) -> Vec<&'static str> {
+    let of_error = PREDICATES.iter().filter(|(_, holds)| holds(error));
+    of_error.map(|(name, _)| *name).collect()
+}
+
+#[test]
+fn of_each_kind() {
+    let mut shown = String::new();
+    for kind in kinds() {
+        let name = first_word(&kind);
+        let error = Error::new(kind, "shop.trades");
+        let predicates = predicates(&error).join(", ");
+        writeln!(shown, "{name} {{{predicates}}}\n    {error}").unwrap();
+    }
+    assert_snapshot!(shown);
+}
+
+#[test]
+fn in_doubt() {
+    let mut shown = String::new();
+    for kind in [Kind::Driver, Kind::Stopped, Kind::TooLarge] {
+        let error = Error::new(kind, "shop.trades").with_key("7").in_doubt();
+        writeln!(shown, "{error}\n{}", error.clone().with_stored(3)).unwrap();
+    }
+    assert_snapshot!(shown);
+}
