@@ -1,30 +1,14 @@
 //! Each error as a user meets it: its predicates and its text, which `snapshots/` holds.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use insta::assert_snapshot;
 
-use super::{Error, Kind, driver::first_word};
+use super::{Error, Kind, driver::first_word, kind::TABLE};
 use crate::schema::{
     names::{EXPIRY_INDEX, OPEN_INDEX},
     size::TooLong,
 };
-
-macro_rules! predicates {
-    ($($name:ident)+) => {
-        const PREDICATES: &[(&str, fn(&Error) -> bool)] = &[$((stringify!($name), Error::$name)),+];
-    };
-}
-
-predicates! {
-    is_not_found is_duplicate is_index_conflict is_collection_missing is_index_missing
-    is_unauthorized is_capacity_mismatch is_expiry_mismatch is_window_mismatch is_several_open
-    is_not_unique is_collation is_serialize is_deserialize is_out_of_range is_too_large is_too_long
-    is_sum_overflow is_incomplete_rollup is_item_moved is_key_too_large is_key_taken
-    is_migrated_item_changed is_unverified is_import_overtaken is_name_taken is_unsupported
-    is_shard_key_conflict is_validator_conflict is_collection_dropped is_history_lost
-    is_token_mismatch is_contended
-}
 
 /// An error of each kind, and several of those kinds whose text depends on more than a value.
 fn kinds() -> Vec<Kind> {
@@ -142,10 +126,11 @@ fn kinds() -> Vec<Kind> {
     ]
 }
 
-/// The names of an error's predicates.
+/// The names of an error's public predicates.
 fn predicates(error: &Error) -> Vec<&'static str> {
-    let of_error = PREDICATES.iter().filter(|(_, holds)| holds(error));
-    of_error.map(|(name, _)| *name).collect()
+    let of_error = TABLE.iter().filter(|(_, holds, _)| holds(error));
+    let names = of_error.map(|(name, ..)| *name);
+    names.filter(|name| name.starts_with("is_")).collect()
 }
 
 #[test]
@@ -158,6 +143,13 @@ fn of_each_kind() {
         writeln!(shown, "{name} {{{predicates}}}\n    {error}").unwrap();
     }
     assert_snapshot!(shown);
+}
+
+#[test]
+fn each_kind_of_the_table_is_shown() {
+    let shown: BTreeSet<_> = kinds().iter().map(|kind| first_word(kind)).collect();
+    let listed = TABLE.iter().flat_map(|(.., kinds)| *kinds);
+    assert_eq!(shown, listed.map(|kind| (*kind).to_owned()).collect());
 }
 
 #[test]
