@@ -161,3 +161,24 @@ fn in_doubt() {
     }
     assert_snapshot!(shown);
 }
+
+/// The names of the public predicates, which stand in the table of kinds and beside it.
+fn public() -> Vec<&'static str> {
+    let sources = [include_str!("kind.rs"), include_str!("../error.rs")];
+    let after = |source: &'static str| source.split("pub fn is_").skip(1);
+    let names = sources.into_iter().flat_map(after);
+    let mut names: Vec<_> = names
+        .map(|rest| rest.split([' ', '(']).next().unwrap())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn the_page_of_errors_has_a_row_for_each_predicate_and_no_other() {
+    let page = include_str!("../guide/errors.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| [`is_"));
+    let mut rows: Vec<_> = rows.map(|row| row.split('`').next().unwrap()).collect();
+    rows.sort_unstable();
+    assert_eq!(rows, public());
+}
