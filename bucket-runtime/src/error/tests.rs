@@ -12,6 +12,10 @@ use crate::schema::{
 
 /// An error of each kind, and several of those kinds whose text depends on more than a value.
 fn kinds() -> Vec<Kind> {
+    [of_collections(), of_items(), of_calls()].concat()
+}
+
+fn of_collections() -> Vec<Kind> {
     vec![
         Kind::Driver,
         Kind::Duplicate,
@@ -54,6 +58,11 @@ fn kinds() -> Vec<Kind> {
         Kind::SeveralOpen,
         Kind::NotUnique,
         Kind::Collation,
+    ]
+}
+
+fn of_items() -> Vec<Kind> {
+    vec![
         Kind::Serialize,
         Kind::Deserialize("\"1_2\"".into()),
         Kind::UnreadableParent("2".into()),
@@ -83,6 +92,11 @@ fn kinds() -> Vec<Kind> {
         }),
         Kind::NoParent,
         Kind::ParentDeleted,
+    ]
+}
+
+fn of_calls() -> Vec<Kind> {
+    vec![
         Kind::Contended(100),
         Kind::Stopped,
         Kind::Dropped,
