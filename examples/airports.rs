@@ -5,7 +5,7 @@
 //! cargo run --example airports
 //! ```
 //!
-//! It starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
+//! The example starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
 //! yours (a replica set, since splitting takes transactions), in `bucket_examples.airports` and
 //! `bucket_examples.extra_departures`, which it drops first and leaves there afterwards.
 

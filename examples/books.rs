@@ -5,7 +5,7 @@
 //! cargo run --example books
 //! ```
 //!
-//! It starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
+//! The example starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
 //! yours, in `bucket_examples.sales` and `bucket_examples.extra_sales`, which it drops first and
 //! leaves there afterwards.
 
@@ -35,7 +35,7 @@ struct Book {
     customers_purchased: Vec<String>,
 }
 
-/// What a list shows of a book.
+/// The fields of a book that a list shows.
 #[derive(Debug, OutlierPart)]
 #[part(of = Book)]
 struct Title {

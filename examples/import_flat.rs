@@ -5,7 +5,7 @@
 //! cargo run --example import_flat
 //! ```
 //!
-//! It starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
+//! The example starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
 //! yours, in `bucket_examples.flights_by_origin` and `bucket_examples.flat_flights`, which it drops
 //! first and leaves there afterwards.
 

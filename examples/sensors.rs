@@ -5,7 +5,7 @@
 //! cargo run --example sensors
 //! ```
 //!
-//! It starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
+//! The example starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
 //! yours, in `bucket_examples.departures`, which it drops first and leaves there afterwards.
 
 use std::{error::Error, fs, time::Duration};

@@ -5,7 +5,7 @@
 //! cargo run --example trades
 //! ```
 //!
-//! It starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
+//! The example starts a throw-away server. With `MONGODB_URI=mongodb://localhost` it runs on a server of
 //! yours, in `bucket_examples.trades`, which it drops first and leaves there afterwards.
 
 use std::error::Error;

@@ -105,7 +105,7 @@ async fn measure(bench: Bench) -> Result<()> {
     Ok(())
 }
 
-/// What is stored before the appends.
+/// The documents that are stored before the appends.
 #[derive(Clone, Copy)]
 struct History {
     length: usize,
@@ -191,7 +191,7 @@ impl History {
         range(before, calls).map(move |nth| trade(key as i64, nth))
     }
 
-    /// The same trades, each with the id of its bucket.
+    /// The stored trades, each with the id of its bucket.
     fn with_ids(self, round: usize) -> Vec<(String, Flat)> {
         let block: Vec<Flat> = self.block(round, CALLS).collect();
         let buckets = block.chunks(CAPACITY).flat_map(|bucket| {

@@ -1,4 +1,4 @@
-//! What all themes share.
+//! Types and functions that all themes share.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! What is stored on disk, indexes and all.
+//! Bytes on disk, indexes and all.
 
 use bucket_benches::{Bars, Chart, Figure, Result, Samples, Unit};
 use bucket_runtime::{

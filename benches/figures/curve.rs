@@ -87,7 +87,7 @@ points! {
     "new" 1_000_000_000_000 512;
 }
 
-/// What a contestant returns for each round: items per second, the 99th percentile in microseconds, and
+/// The figures of a contestant for each round: items per second, the 99th percentile in microseconds, and
 /// the CPU time for each item in microseconds.
 const MEASURES: usize = 3;
 

@@ -126,7 +126,7 @@ fn compiler(folder: &Path) -> Result<Vec<String>> {
     fs::create_dir_all(folder.join("src"))?;
     fs::write(folder.join("Cargo.toml"), manifest)?;
     fs::write(&source, "")?;
-    // The same versions as here, so that cargo fetches nothing.
+    // The versions of this workspace, so that cargo fetches nothing.
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     let output = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
         .args(["check", "--verbose", "--offline"])

@@ -32,7 +32,7 @@ static MEMORY: Figure = Figure::new(
 /// A tenth of what the items take, so that the load sends many times.
 const BUFFER: usize = 16 << 20;
 
-/// What the buffer holds and what may come on top of it, in megabytes.
+/// The size of the buffer, and of what may come on top of it, in megabytes.
 const BOUND: f64 = BUFFER as f64 / 1e6 + 50.0;
 
 const ITEMS_PER_KEY: usize = 10;

@@ -225,7 +225,7 @@ impl Order {
     }
 }
 
-/// What a writing process does: it reports that it is ready, waits for the start signal, writes,
+/// The work of a writing process: it reports that it is ready, waits for the start signal, writes,
 /// and reports that it is done.
 pub(crate) async fn carry_out(order: Order) -> Result<()> {
     let db = Client::with_uri_str(&order.uri)

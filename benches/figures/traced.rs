@@ -1,4 +1,4 @@
-//! What spans cost an append.
+//! The cost of spans for an append.
 
 use std::{
     fmt::Debug,

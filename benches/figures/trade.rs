@@ -26,7 +26,7 @@ pub(crate) struct Flat {
     pub(crate) quantity: i32,
 }
 
-/// The same trade in buckets; the id format and the capacity are part of the type.
+/// A trade in buckets; the id format and the capacity are part of the type.
 macro_rules! bucketed {
     ($($name:ident: $id:literal, $capacity:literal;)+) => {$(
         #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -97,7 +97,7 @@ pub(crate) fn trade(customer_id: i64, nth: usize) -> Flat {
     trade_after(customer_id, nth, APART)
 }
 
-/// The same with `apart` seconds between two trades, on average.
+/// Trades with `apart` seconds between two trades, on average.
 fn trade_after(customer_id: i64, nth: usize, apart: usize) -> Flat {
     let mixed = mix(customer_id as u64 ^ mix(nth as u64));
     let millis = 1000 * apart * nth + (mixed >> 40) as usize % (1000 * apart);

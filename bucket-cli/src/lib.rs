@@ -1,14 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 mod arguments;
-mod buckets;
 mod command;
-mod outliers;
+mod dispatch;
 mod problem;
 mod progress;
 mod report;
-mod stats;
 mod target;
+mod verb;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -16,6 +15,7 @@ use std::io::Write;
 use clap::Parser;
 
 use self::arguments::Arguments;
+use self::target::Target;
 
 /// Carries out the command of the process's arguments on the collections of
 /// these structs, and gives the [`ExitCode`](std::process::ExitCode) for
@@ -50,13 +50,14 @@ macro_rules! target {
 /// The functions and types that the macros' code names.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::target::{Of, OfBucket, OfOutlier, Target};
+    pub use crate::dispatch::{Of, OfBucket, OfOutlier};
+    pub use crate::target::Target;
     pub use crate::{main, run};
 }
 
 /// Carries out the command of the process.
 #[doc(hidden)]
-pub async fn main(uri: &str, targets: Vec<Box<dyn target::Target>>) -> u8 {
+pub async fn main(uri: &str, targets: Vec<Target>) -> u8 {
     run(uri, &targets, std::env::args_os(), &mut std::io::stdout()).await
 }
 
@@ -64,7 +65,7 @@ pub async fn main(uri: &str, targets: Vec<Box<dyn target::Target>>) -> u8 {
 #[doc(hidden)]
 pub async fn run(
     uri: &str,
-    targets: &[Box<dyn target::Target>],
+    targets: &[Target],
     arguments: impl IntoIterator<Item = OsString>,
     out: &mut (dyn Write + Send),
 ) -> u8 {

@@ -1,6 +1,7 @@
 //! A problem, as both patterns have it.
 
 use bucket_runtime::bson::Bson;
+use bucket_runtime::{BucketProblem, OutlierProblem};
 use serde_json::{Value, json};
 
 /// A problem, as both patterns have it.
@@ -16,6 +17,28 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
+    pub(crate) fn of_buckets(problem: &BucketProblem) -> Self {
+        Self {
+            kind: problem.kind(),
+            ids: ids(problem.ids()),
+            key: problem.key().map(str::to_owned),
+            is_repairable: problem.is_repairable(),
+            remedy: problem.remedy(),
+            text: problem.to_string(),
+        }
+    }
+
+    pub(crate) fn of_outliers(problem: &OutlierProblem) -> Self {
+        Self {
+            kind: problem.kind(),
+            ids: ids(problem.ids()),
+            key: problem.key(),
+            is_repairable: problem.is_repairable(),
+            remedy: problem.remedy(),
+            text: problem.to_string(),
+        }
+    }
+
     pub(crate) fn value(&self) -> Value {
         json!({
             "kind": self.kind,
@@ -29,7 +52,7 @@ impl Problem {
 }
 
 /// Ids as extended JSON.
-pub(crate) fn ids(ids: &[Bson]) -> Vec<Value> {
+fn ids(ids: &[Bson]) -> Vec<Value> {
     let as_json = |id| serde_json::to_value(id).unwrap_or(Value::Null);
     ids.iter().map(as_json).collect()
 }

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 
 /// The report of a command about one struct, for people and for programs.
 #[derive(Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// The text for people.
     pub(crate) lines: Vec<String>,
     /// The JSON for programs.
@@ -33,6 +33,13 @@ impl Report {
         }
     }
 
+    /// Adds what is left or refused, and whether that is bad.
+    pub(crate) fn with_bad(mut self, is_bad: bool, lines: Vec<String>) -> Self {
+        self.is_bad = is_bad;
+        self.lines.extend(lines);
+        self
+    }
+
     /// The commands that create missing indexes, or none.
     pub(crate) fn of_missing(commands: &[String]) -> Self {
         let missing = commands
@@ -41,9 +48,10 @@ impl Report {
         Self {
             value: json!({ "missing": commands }),
             is_bad: !commands.is_empty(),
-            lines: match commands.is_empty() {
-                true => vec!["all indexes are there".to_owned()],
-                false => missing.collect(),
+            lines: if commands.is_empty() {
+                vec!["all indexes are there".to_owned()]
+            } else {
+                missing.collect()
             },
         }
     }
@@ -69,9 +77,10 @@ impl Report {
     pub(crate) fn of_repaired(repaired: &BTreeMap<&str, u64>, left: Vec<Problem>) -> Self {
         let done = repaired.iter().map(|(kind, n)| format!("{n} {kind}"));
         let done = done.collect::<Vec<_>>().join(", ");
-        let done = match done.is_empty() {
-            true => "nothing was repaired".to_owned(),
-            false => format!("repaired: {done}"),
+        let done = if done.is_empty() {
+            "nothing was repaired".to_owned()
+        } else {
+            format!("repaired: {done}")
         };
         let summary = match left.len() {
             0 => "no problems are left".to_owned(),
@@ -116,13 +125,11 @@ impl Report {
             return writeln!(out, "{value}");
         }
         writeln!(out, "{name} ({collection})")?;
-        let lines = self.lines.iter().flat_map(|text| text.lines());
-        lines
-            .into_iter()
-            .try_for_each(|line| match line.is_empty() {
-                true => writeln!(out),
-                false => writeln!(out, "  {line}"),
-            })
+        for line in self.lines.iter().flat_map(|text| text.lines()) {
+            let indent = if line.is_empty() { "" } else { "  " };
+            writeln!(out, "{indent}{line}")?;
+        }
+        Ok(())
     }
 }
 

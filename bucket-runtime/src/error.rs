@@ -1,14 +1,16 @@
 //! The one error of this crate.
 
 mod advice;
-mod cases;
 mod cause;
 mod code;
 mod doubt;
 mod driver;
 mod kind;
+#[cfg(test)]
+mod tests;
+mod text;
 
-use std::{error::Error as StdError, fmt, sync::Arc};
+use std::{error::Error as StdError, sync::Arc};
 
 use mongodb::error::Error as DriverError;
 
@@ -210,6 +212,21 @@ impl Error {
         }
     }
 
+    /// The commands of MongoDB's shell that create the indexes that the collection lacks, if that is the
+    /// error.
+    pub fn missing_indexes(&self) -> &[String] {
+        match &self.0.kind {
+            Kind::MissingIndexes(commands) => commands,
+            _ => &[],
+        }
+    }
+
+    /// Whether the user lacks a privilege that the call needs; the text names it. The server carried out
+    /// nothing of the refused command.
+    pub fn is_unauthorized(&self) -> bool {
+        (self.driver()).is_some_and(|error| is_code(error, Code::Unauthorized))
+    }
+
     /// Whether the item of the failed call may have been stored anyway; for several items, whether any
     /// beyond those that [`stored`](Self::stored) counts may have been.
     ///
@@ -233,48 +250,6 @@ impl Error {
 impl AsRef<Self> for Error {
     fn as_ref(&self) -> &Self {
         self
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner {
-            kind,
-            collection,
-            key,
-            source,
-            maybe_stored,
-            stored,
-        } = &*self.0;
-        write!(f, "{collection}")?;
-        if let Some(key) = key {
-            write!(f, ", key {key}")?;
-        }
-        f.write_str(": ")?;
-        match (kind, source) {
-            (Kind::Driver, Some(Source::Driver(error))) if !maybe_stored => {
-                f.write_str(&advice::of(error))?;
-            }
-            _ => kind.explain(f, collection, *maybe_stored)?,
-        }
-        if *maybe_stored && !matches!(kind, Kind::Driver | Kind::Stopped) {
-            f.write_str(" (it may have been carried out; check before you repeat it)")?;
-        }
-        if *stored > 0 {
-            write!(f, " (the first {stored} items are stored)")?;
-        }
-        match source {
-            Some(Source::Driver(error)) => write!(f, ": {}", cause::of_driver(error)),
-            Some(Source::Other(error)) => write!(f, ": {}", cause::line(&error.to_string())),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Equal to [`Display`](fmt::Display), since `main` and `unwrap` print it.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
     }
 }
 

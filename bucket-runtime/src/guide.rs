@@ -8,6 +8,7 @@
 //! | [`queries`] | typed conditions, flat views, pipelines of your own |
 //! | [`windows_and_rollups`] | a bucket per hour, with sums, minima and maxima |
 //! | [`safe_to_repeat`] | what a failed call says, and items with an identity |
+//! | [`errors`] | what each error means, and what to do about it |
 //! | [`edits`] | change or remove an item, remove a key, let buckets expire |
 //! | [`loading`] | write many items in whole buckets |
 //! | [`importing`] | move a flat collection into buckets |
@@ -50,6 +51,9 @@ pub mod windows_and_rollups {}
 
 #[doc = include_str!("guide/safe_to_repeat.md")]
 pub mod safe_to_repeat {}
+
+#[doc = include_str!("guide/errors.md")]
+pub mod errors {}
 
 #[doc = include_str!("guide/edits.md")]
 pub mod edits {}

@@ -14,7 +14,7 @@ pub(crate) struct Binary {
     pub(crate) path: PathBuf,
     /// The folder of the shared libraries that were fetched with it.
     pub(crate) libraries: Option<PathBuf>,
-    /// What to do when it does not run; completes "do this, or …".
+    /// The remedy when the program does not run; completes "do this, or …".
     pub(crate) ways_out: &'static str,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Choice {
     pub(crate) shape: Shape,
 }
 
-/// What a [`Server`](crate::Server) is.
+/// The kinds of deployment that a [`Server`](crate::Server) can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A replica set of one member.

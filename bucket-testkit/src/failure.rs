@@ -9,7 +9,7 @@ use crate::error::Error;
 /// How many of the log's last lines an error holds.
 const LOG_LINES: usize = 12;
 
-/// What the dynamic linker prints before the name of a library.
+/// The text that the dynamic linker prints before the name of a library.
 const LINKER: &str = "error while loading shared libraries: ";
 
 /// The status of a process that ended with SIGILL, as a shell gives it.

@@ -131,7 +131,7 @@ pub use test::{Fixture, Test};
 /// | `worker_threads = 4` | so many threads |
 pub use bucket_testkit_macros::test;
 
-/// What the attribute's code calls.
+/// The functions and types that the attribute's code names.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::test::{Outcome, TestFunction, run};

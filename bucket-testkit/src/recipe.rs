@@ -7,11 +7,11 @@ const CACHE_OPTION: &str = "--wiredTigerCacheSizeGB";
 /// The purpose of a replica set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// It is not part of a cluster.
+    /// A server that is not part of a cluster.
     Alone,
-    /// It knows which shard of a cluster holds what.
+    /// A config server: it knows which shard of a cluster holds which data.
     ConfigServer,
-    /// It holds a share of a cluster's data.
+    /// A shard: it holds a share of a cluster's data.
     Shard,
 }
 
@@ -34,7 +34,7 @@ impl Purpose {
     }
 }
 
-/// What the members of one replica set have in common, or the mongos of one
+/// The options that the members of one replica set have in common, or the mongos of one
 /// cluster.
 #[derive(Clone)]
 pub(crate) struct Recipe {

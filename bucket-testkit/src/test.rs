@@ -1,4 +1,4 @@
-//! What the attribute `test` gives to a test.
+//! The attribute `test`: the server and the database that it gives to a test.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -55,7 +55,7 @@ impl Test {
     }
 }
 
-/// What a test with [`test`](macro@crate::test) can take as a parameter: a
+/// A value that a test with [`test`](macro@crate::test) can take as a parameter: a
 /// [`Database`], a [`Client`], the `&'static` [`Server`], or a type of your own
 /// that sets up what your tests need.
 ///
@@ -115,7 +115,7 @@ impl Fixture for Database {
     }
 }
 
-/// What a test returns.
+/// The value that a test returns.
 pub trait Outcome {
     /// Why the test failed.
     fn failure(self) -> Option<String>;

@@ -108,7 +108,7 @@ impl Watchdog {
         self.line("exit")?.parse().ok()
     }
 
-    /// What the program has printed, which is little besides its log.
+    /// The program's output, which is little besides its log.
     pub(crate) fn output(&self) -> String {
         fs::read(self.folder.join("output"))
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())

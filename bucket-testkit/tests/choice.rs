@@ -62,7 +62,7 @@ fn start() -> Outcome<Command> {
 /// that somebody may still write ("Text file busy").
 static SCRIPTS: Mutex<()> = Mutex::new(());
 
-/// What the process prints.
+/// The output of the process.
 fn said(command: &mut Command) -> Outcome<String> {
     let begun = {
         let _no_script_is_open = SCRIPTS.lock()?;
@@ -103,7 +103,7 @@ fn program(name: &str, script: &str) -> Outcome<TempDir> {
     Ok(folder)
 }
 
-/// What the process prints when `MONGOD` is this shell script.
+/// The output of the process when `MONGOD` is this shell script.
 fn error_with_mongod(script: &str) -> Outcome<String> {
     let folder = program("mongod", script)?;
     said(start()?.env("MONGOD", folder.path().join("mongod")))

@@ -1,4 +1,4 @@
-//! What a started server can do.
+//! A started server: what it can do, and how it ends.
 
 use std::error::Error;
 

@@ -77,11 +77,11 @@ impl Story {
         Self::begin_with(title, vec![T::SPEC.collection]).await
     }
 
-    /// The same for a struct with outliers, which uses two collections.
+    /// Like [`begin`](Self::begin), for a struct with outliers, which uses two collections.
     ///
     /// # Errors
     ///
-    /// The same as those of [`begin`](Self::begin).
+    /// Those of [`begin`](Self::begin).
     pub async fn begin_outliers<T: Outlier>(title: &str) -> Result<Self, Box<dyn Error>> {
         Self::begin_with(title, vec![T::SPEC.collection, T::SPEC.extras]).await
     }
@@ -138,7 +138,7 @@ impl Story {
         self.database.clone()
     }
 
-    /// The same database through a client without a listener, for a load that is timed: for a
+    /// The story's database through a client without a listener, for a load that is timed: for a
     /// listener the driver writes out each command, which costs more than sending it.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ fn named(collections: &[&str]) -> String {
 /// The size of a document in bytes.
 fn size(document: &Document) -> u64 {
     let mut bytes = Vec::new();
-    // What was read can always be written again.
+    // A document that was read can always be written again.
     let _ = document.to_writer(&mut bytes);
     bytes.len() as u64
 }

@@ -5,7 +5,7 @@
 //! cargo run --example web
 //! ```
 //!
-//! It starts a throw-away server, loads the flights, and prints the URL to open. With
+//! The example starts a throw-away server, loads the flights, and prints the URL to open. With
 //! `MONGODB_URI=mongodb://localhost` it runs on a server of yours, in `bucket_examples.flights_web`,
 //! which it drops first and leaves there afterwards. Its console shows each call of the library: the
 //! items, the round trips and the bytes of every page that is visited.

@@ -14,7 +14,7 @@ const STYLE: &str = include_str!("style.css");
 #[derive(Default)]
 pub(crate) struct Listing {
     pub(crate) flights: Vec<Flight>,
-    /// What the queries of the previous and the next page have besides the filter.
+    /// The parameters of the links to the previous and the next page, besides the filter.
     pub(crate) previous: Option<String>,
     pub(crate) next: Option<String>,
 }

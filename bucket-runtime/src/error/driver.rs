@@ -28,7 +28,7 @@ pub(crate) fn code_of(error: &DriverError) -> Option<i32> {
 }
 
 /// The name of a variant.
-#[cfg(feature = "tracing")]
+#[cfg(any(test, feature = "tracing"))]
 pub(super) fn first_word(variant: &dyn std::fmt::Debug) -> String {
     let text = format!("{variant:?}");
     let end = text.find(|letter: char| !letter.is_alphanumeric());

@@ -276,9 +276,10 @@ fn check(index: &IndexModel, name: &str, spec: &BucketSpec) -> Result<OpenIndex,
         .and_then(|bound| u32::try_from(bound).ok());
     let open = OpenIndex::found(name, capacity.ok_or_else(other)?);
     let open = open.ok_or_else(|| foreign(index))?;
-    match filter.len() == command::open_index_filter(spec, open).len() {
-        true => Ok(open),
-        false => Err(other()),
+    if filter.len() == command::open_index_filter(spec, open).len() {
+        Ok(open)
+    } else {
+        Err(other())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
 /// The validator that every bucket of this library satisfies. `key` holds the stored types of the key fields,
 /// in order; a missing entry or `None` means that the type is unknown.
 pub(crate) fn of_bucket(spec: &BucketSpec, key: &[Option<&str>]) -> Document {
-    let mut fields = Fields::default();
+    let mut fields = SchemaFields::default();
     fields.require("_id", of_type("string"));
     let types = key.iter().copied().chain(std::iter::repeat(None));
     for (name, kind) in spec.key.iter().zip(types) {
@@ -59,7 +59,7 @@ fn equations(spec: &BucketSpec) -> Vec<Document> {
 
 /// The validator that every parent satisfies. An empty array may be left out (`skip_serializing_if`).
 pub(crate) fn of_parent(spec: &OutlierSpec, id: Option<&str>) -> Document {
-    let mut fields = Fields::default();
+    let mut fields = SchemaFields::default();
     fields.require("_id", id.map(of_type).unwrap_or_default());
     let array = array_of_at_most(spec.threshold);
     fields.properties.insert(spec.items, array);
@@ -67,12 +67,12 @@ pub(crate) fn of_parent(spec: &OutlierSpec, id: Option<&str>) -> Document {
 }
 
 #[derive(Default)]
-struct Fields {
+struct SchemaFields {
     required: Vec<Bson>,
     properties: Document,
 }
 
-impl Fields {
+impl SchemaFields {
     fn require(&mut self, name: &str, is: Document) {
         self.required.push(name.into());
         self.properties.insert(name, is);

@@ -29,6 +29,18 @@ pub const DEFAULT_MAX_BYTES: u32 = 4 << 20;
 /// The smallest allowed `max_bytes`: an id, a key and some items have to fit.
 const MIN_BYTES: u32 = 1 << 10;
 
+/// Setters with the names of their fields.
+macro_rules! setters {
+    ($($(#[$doc:meta])+ $field:ident($value:ident: $type:ty) = $stored:expr;)+) => {$(
+        $(#[$doc])+
+        #[must_use]
+        pub const fn $field(mut self, $value: $type) -> Self {
+            self.$field = $stored;
+            self
+        }
+    )+};
+}
+
 /// How one struct is stored: everything that the runtime needs to know except the values.
 ///
 /// `#[derive(Bucket)]` writes it; by hand it is built with [`BucketSpec::new`].
@@ -134,67 +146,25 @@ impl BucketSpec {
         self
     }
 
-    /// Names the array of elements.
-    #[must_use]
-    pub const fn items(mut self, name: &'static str) -> Self {
-        self.items = name;
-        self
-    }
-
-    /// Names the field of an item that holds its time.
-    #[must_use]
-    pub const fn time(mut self, name: &'static str) -> Self {
-        self.time = Some(name);
-        self
-    }
-
-    /// Names the field that holds the start of a bucket's window.
-    #[must_use]
-    pub const fn window(mut self, name: &'static str) -> Self {
-        self.window = name;
-        self
-    }
-
-    /// Names the field that holds the array's length.
-    #[must_use]
-    pub const fn count(mut self, name: &'static str) -> Self {
-        self.count = name;
-        self
-    }
-
-    /// Names the fields whose sums, minima and maxima each bucket keeps.
-    #[must_use]
-    pub const fn rollups(mut self, fields: &'static [RollupName]) -> Self {
-        self.rollups = fields;
-        self
-    }
-
-    /// Names the rollup field.
-    #[must_use]
-    pub const fn rollup(mut self, name: &'static str) -> Self {
-        self.rollup = name;
-        self
-    }
-
-    /// Names all fields of elements, so that [`unwind`](crate::Bucket::unwind) can name them.
-    #[must_use]
-    pub const fn fields(mut self, names: &'static [&'static str]) -> Self {
-        self.fields = Some(names);
-        self
-    }
-
-    /// Names the indexed fields, of the key or of the items.
-    #[must_use]
-    pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
-        self.indexes = names;
-        self
-    }
-
-    /// Names the field that identifies an item within its key, so that each item is stored once.
-    #[must_use]
-    pub const fn unique(mut self, name: &'static str) -> Self {
-        self.unique = Some(name);
-        self
+    setters! {
+        /// Names the array of elements.
+        items(name: &'static str) = name;
+        /// Names the field of an item that holds its time.
+        time(name: &'static str) = Some(name);
+        /// Names the field that holds the start of a bucket's window.
+        window(name: &'static str) = name;
+        /// Names the field that holds the array's length.
+        count(name: &'static str) = name;
+        /// Names the fields whose sums, minima and maxima each bucket keeps.
+        rollups(fields: &'static [RollupName]) = fields;
+        /// Names the rollup field.
+        rollup(name: &'static str) = name;
+        /// Names all fields of elements, so that [`unwind`](crate::Bucket::unwind) can name them.
+        fields(names: &'static [&'static str]) = Some(names);
+        /// Names the indexed fields, of the key or of the items.
+        indexes(names: &'static [&'static str]) = names;
+        /// Names the field that identifies an item within its key, so that each item is stored once.
+        unique(name: &'static str) = Some(name);
     }
 
     /// Makes the server remove a bucket this many seconds after the time of its newest item. Only items
@@ -346,25 +316,13 @@ impl OutlierSpec {
         self
     }
 
-    /// Names the flag.
-    #[must_use]
-    pub const fn flag(mut self, name: &'static str) -> Self {
-        self.flag = name;
-        self
-    }
-
-    /// Names the field that keeps the number of all items of a parent.
-    #[must_use]
-    pub const fn total(mut self, name: &'static str) -> Self {
-        self.total = Some(name);
-        self
-    }
-
-    /// Names the parents' indexed fields.
-    #[must_use]
-    pub const fn indexes(mut self, names: &'static [&'static str]) -> Self {
-        self.indexes = names;
-        self
+    setters! {
+        /// Names the flag.
+        flag(name: &'static str) = name;
+        /// Names the field that keeps the number of all items of a parent.
+        total(name: &'static str) = Some(name);
+        /// Names the parents' indexed fields.
+        indexes(names: &'static [&'static str]) = names;
     }
 
     /// Sets the maximum number of items in an extras document.

@@ -17,7 +17,7 @@ const BYTES: &str = "bson";
 /// line holds the document's bytes: a name such as `$oid` inside a value stands for a value of another type,
 /// readers of JSON limit the nesting, and no reader keeps a name that is there twice.
 pub(crate) fn write(raw: &RawDocument) -> Result<String, Refusal> {
-    let line = serde_json::to_string(&Fields(&Document::try_from(raw)?))?;
+    let line = serde_json::to_string(&ExtendedJson(&Document::try_from(raw)?))?;
     let is_read_back = |line: &str| {
         let back = read(line).and_then(|back| bytes::write(&back));
         back.is_ok_and(|back| back == raw.as_bytes())
@@ -32,7 +32,7 @@ pub(crate) fn write(raw: &RawDocument) -> Result<String, Refusal> {
     let bytes = raw.as_bytes().to_vec();
     let subtype = BinarySubtype::Generic;
     whole.insert(BYTES, Binary { subtype, bytes });
-    Ok(serde_json::to_string(&Fields(&whole))?)
+    Ok(serde_json::to_string(&ExtendedJson(&whole))?)
 }
 
 /// Reads a document from a line.
@@ -52,9 +52,9 @@ pub(crate) fn read(line: &str) -> Result<Document, Refusal> {
     }
 }
 
-struct Fields<'d>(&'d Document);
+struct ExtendedJson<'d>(&'d Document);
 
-impl Serialize for Fields<'_> {
+impl Serialize for ExtendedJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, Canonical(value))))
     }
@@ -82,7 +82,7 @@ impl Serialize for Canonical<'_> {
                 let value = value.into_iter().collect::<BTreeMap<_, _>>();
                 serializer.collect_map([("$binary", value)])
             }
-            Bson::Document(fields) => Fields(fields).serialize(serializer),
+            Bson::Document(fields) => ExtendedJson(fields).serialize(serializer),
             Bson::Array(elements) => serializer.collect_seq(elements.iter().map(Canonical)),
             other => other.serialize(serializer),
         }

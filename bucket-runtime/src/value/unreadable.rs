@@ -36,11 +36,11 @@ impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
 pub(crate) fn read_value<V: DeserializeOwned>(value: impl Serialize) -> Result<V, DriverError> {
     /// A document with one value, since only documents can be read.
     #[derive(Serialize, Deserialize)]
-    struct Only<V> {
+    struct OneValue<V> {
         value: V,
     }
-    let only = bytes::write(&Only { value }).map_err(DriverError::custom)?;
-    Ok(bytes::read::<Only<V>>(&only)?.value)
+    let only = bytes::write(&OneValue { value }).map_err(DriverError::custom)?;
+    Ok(bytes::read::<OneValue<V>>(&only)?.value)
 }
 
 /// A bucket whose elements are read one by one.

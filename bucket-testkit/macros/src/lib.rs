@@ -39,7 +39,7 @@ fn expand(arguments: TokenStream, function: TokenStream) -> syn::Result<TokenStr
     })
 }
 
-/// What the attribute says.
+/// The settings in the attribute.
 #[derive(Default)]
 struct Arguments {
     server: Option<LitStr>,

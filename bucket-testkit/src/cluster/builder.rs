@@ -13,7 +13,7 @@ use crate::process::Process;
 use crate::recipe::{self, Purpose, Recipe};
 use crate::replica_set::{self, ReplicaSet};
 
-/// What a [`Cluster`] consists of: by default two shards of one member each
+/// The processes of a [`Cluster`]: by default two shards of one member each
 /// and two mongos; always a config server.
 ///
 /// ```no_run

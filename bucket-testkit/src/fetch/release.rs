@@ -14,7 +14,7 @@ pub(crate) struct Release {
     pub(crate) version: &'static str,
     /// The size of the download.
     pub(crate) megabytes: u32,
-    /// What to do when it cannot be fetched; completes "do this, or …".
+    /// The remedy when the release cannot be fetched; completes "do this, or …".
     pub(crate) ways_out: &'static str,
     pub(super) packages: &'static [Package],
 }

@@ -1,20 +1,39 @@
-//! How many buckets and parents there are, how full, and which are the
-//! largest.
+//! `stats` shows how many buckets and parents there are, how full, and which
+//! are the largest.
 
 use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::mongodb::{Collection, Database};
-use bucket_runtime::{BucketSpec, OutlierSpec};
+use bucket_runtime::{Bucket, BucketSpec, Outlier, OutlierSpec};
+use clap::Args;
 use futures_util::TryStreamExt;
 use serde_json::json;
 
+use super::{Failure, Outcome, Site, Verb};
+use crate::arguments::Structs;
 use crate::report::{Report, counted};
-use crate::target::Failure;
 
 /// How many of the largest keys or parents are shown.
 const LARGEST: i32 = 5;
 
+/// Show how many buckets or parents there are, how full, and which are the largest
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    #[command(flatten)]
+    pub(super) structs: Structs,
+}
+
+impl Verb for Stats {
+    async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
+        of_buckets(site.db, const { &T::SPEC }).await
+    }
+
+    async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
+        of_outliers(site.db, const { &T::SPEC }).await
+    }
+}
+
 /// The buckets of a struct. The server reads all of them, and sends a summary.
-pub(crate) async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Report, Failure> {
+async fn of_buckets(db: &Database, spec: &BucketSpec) -> Outcome {
     let collection = db.collection::<Document>(spec.collection);
     let items = format!("${}", spec.count);
     let has_room = doc! { "$lt": [&items, spec.capacity] };
@@ -74,7 +93,7 @@ pub(crate) async fn of_buckets(db: &Database, spec: &BucketSpec) -> Result<Repor
 }
 
 /// The parents of an outlier, and their extras.
-pub(crate) async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Result<Report, Failure> {
+async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Outcome {
     let parents = db.collection::<Document>(spec.collection);
     let length = |name: &str| {
         let array = format!("${name}");

@@ -1,0 +1,59 @@
+//! `repair` repairs what needs no guessing.
+
+use bucket_runtime::mongodb::Database;
+use bucket_runtime::{Bucket, Outlier, Result};
+use clap::Args;
+use serde_json::json;
+
+use super::{Outcome, Site, Verb, verify};
+use crate::arguments::{Dry, Structs};
+use crate::problem::Problem;
+use crate::report::{Report, counted};
+
+/// Repair what needs no guessing, and list what is left
+#[derive(Debug, Args)]
+pub(crate) struct Repair {
+    #[command(flatten)]
+    pub(super) structs: Structs,
+    /// Delete the extras of parents that do not exist, with their items
+    #[arg(long)]
+    delete_orphans: bool,
+    #[command(flatten)]
+    dry: Dry,
+}
+
+impl Verb for Repair {
+    async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
+        verify::known(if self.dry.dry_run {
+            verify::buckets::<T>(site.db).await
+        } else {
+            buckets::<T>(site.db).await
+        })
+    }
+
+    async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
+        verify::known(if self.dry.dry_run {
+            verify::outliers::<T>(site.db).await
+        } else {
+            outliers::<T>(site.db, self.delete_orphans).await
+        })
+    }
+}
+
+async fn buckets<T: Bucket>(db: &Database) -> Result<Report> {
+    let done = T::repair(db).await?;
+    let left = done.left.iter().map(Problem::of_buckets);
+    Ok(Report::of_repaired(&done.repaired, left.collect()))
+}
+
+async fn outliers<T: Outlier>(db: &Database, delete_orphans: bool) -> Result<Report> {
+    let done = T::repair(db).delete_orphans(delete_orphans).await?;
+    let left = done.left.iter().map(Problem::of_outliers);
+    let mut report = Report::of_repaired(&done.repaired, left.collect());
+    if delete_orphans {
+        report.value["deleted_items"] = json!(done.deleted_items);
+        let deleted = format!("deleted: {}", counted(done.deleted_items, "item"));
+        report.lines.push(deleted);
+    }
+    Ok(report)
+}

@@ -1,0 +1,53 @@
+//! `verify` lists problems.
+
+use bucket_runtime::mongodb::Database;
+use bucket_runtime::{Bucket, Outlier, Result};
+use clap::Args;
+
+use super::{Outcome, Site, Verb};
+use crate::arguments::Structs;
+use crate::problem::Problem;
+use crate::report::Report;
+
+/// List what breaks a guarantee, and what cannot be read
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(super) structs: Structs,
+}
+
+impl Verb for Verify {
+    async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
+        known(buckets::<T>(site.db).await)
+    }
+
+    async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
+        known(outliers::<T>(site.db).await)
+    }
+}
+
+pub(super) async fn buckets<T: Bucket>(db: &Database) -> Result<Report> {
+    let found = T::verify(db).await?;
+    let read = [("bucket", found.buckets), ("item", found.items)];
+    let problems = found.problems.iter().map(Problem::of_buckets);
+    Ok(Report::of_problems(&read, problems.collect()))
+}
+
+pub(super) async fn outliers<T: Outlier>(db: &Database) -> Result<Report> {
+    let found = T::verify(db).await?;
+    let read = [
+        ("parent", found.parents),
+        ("extras document", found.extras),
+        ("item", found.items),
+    ];
+    let problems = found.problems.iter().map(Problem::of_outliers);
+    Ok(Report::of_problems(&read, problems.collect()))
+}
+
+/// The report; that a collection does not exist is a problem, too.
+pub(super) fn known(report: Result<Report>) -> Outcome {
+    match report {
+        Err(error) if error.is_collection_missing() => Ok(Report::of_nothing(&error.to_string())),
+        report => Ok(report?),
+    }
+}

@@ -1,0 +1,94 @@
+//! An error as text: the place, the kind's text or advice, what is stored, and the cause.
+
+use std::fmt;
+
+use super::{Error, Inner, Kind, Source, advice, cause};
+use crate::schema::{names::EXPIRY_INDEX, open_index::is_open_index};
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner {
+            kind,
+            collection,
+            key,
+            source,
+            maybe_stored,
+            stored,
+        } = &*self.0;
+        write!(f, "{collection}")?;
+        if let Some(key) = key {
+            write!(f, ", key {key}")?;
+        }
+        let text = match (kind, source) {
+            (Kind::Driver, _) if *maybe_stored => {
+                "the write failed but may have been carried out; check before you repeat it".into()
+            }
+            (Kind::Driver, Some(Source::Driver(error))) => advice::of(error),
+            _ => kind.text(collection),
+        };
+        write!(f, ": {text}")?;
+        if *maybe_stored && !self.has_doubt_in_text() {
+            f.write_str(" (it may have been carried out; check before you repeat it)")?;
+        }
+        if *stored > 0 {
+            write!(f, " (the first {stored} items are stored)")?;
+        }
+        match source {
+            Some(Source::Driver(error)) => write!(f, ": {}", cause::of_driver(error)),
+            Some(Source::Other(error)) => write!(f, ": {}", cause::line(&error.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Equal to [`Display`](fmt::Display), since `main` and `unwrap` print it.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// The text about an index that has one of our names.
+pub(super) fn foreign_index(name: &str, is: &str) -> String {
+    let remedy = if is_open_index(name) {
+        ", and may guard the buckets of another struct; give this struct a collection of its own, or, if \
+         somebody has changed the struct's own index, create it again as `indexes()` lists it"
+    } else {
+        "; if nothing else uses it, drop it and open the collection again"
+    };
+    format!("the index `{name}` ({is}) is not the one that this struct needs{remedy}")
+}
+
+/// The text about buckets that expire after another time than the struct's, in seconds.
+pub(super) fn expiry_mismatch(stored: u64, derived: Option<u64>, collection: &str) -> String {
+    let keep = format!("write `expire_after = \"{stored}s\"`");
+    let differs = match derived {
+        Some(derived) => {
+            let name = collection.split_once('.').map_or("", |(_, name)| name);
+            format!(
+                "the struct says {derived}; {keep}, or change the collection with \
+                 db.runCommand({{collMod: {name:?}, index: {{name: \"{EXPIRY_INDEX}\", \
+                 expireAfterSeconds: {derived}}}}})"
+            )
+        }
+        None => format!("the struct sets no expiry; {keep}, or drop the index `{EXPIRY_INDEX}`"),
+    };
+    format!(
+        "the collection's buckets expire {stored} seconds after their newest item, but {differs}"
+    )
+}
+
+/// The text about the name of a view that another view of the collection has, or something else.
+pub(super) fn name_taken(name: &str, by_view: bool) -> String {
+    if by_view {
+        format!(
+            "the view `{name}` exists with another definition; if nothing needs it, drop it and \
+             create the view again"
+        )
+    } else {
+        format!(
+            "the name `{name}` is taken by something other than a view of this collection; choose \
+             another name for the view"
+        )
+    }
+}
