@@ -5,7 +5,7 @@ mod position;
 
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::position::{NEIGHBOURS, Position, Side};
+pub(crate) use self::position::{ItemPosition, NEIGHBOURS, NeighbourSide};
 use crate::{
     protocol::{
         command::{KeyScope, each_one},
@@ -33,7 +33,7 @@ pub(crate) struct Query {
 
 /// The place of a query's first item, which another read found.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Start {
+pub(crate) struct QueryStart {
     /// The bucket that holds the first item.
     pub(crate) id: String,
     /// The number of items before the first one in this bucket.
@@ -44,7 +44,7 @@ pub(crate) struct Start {
     pub(crate) at: Option<u64>,
 }
 
-impl Start {
+impl QueryStart {
     /// A start at the first of a bucket's items, in the order of the query.
     pub(crate) fn of_bucket(id: String) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Query {
         &self,
         spec: &BucketSpec,
         scope: Option<&KeyScope>,
-        start: Option<&Start>,
+        start: Option<&QueryStart>,
     ) -> Vec<Document> {
         let mut stages = vec![
             doc! { "$match": self.buckets(spec, scope, start) },
@@ -188,7 +188,7 @@ impl Query {
     ///
     /// Without this limit the server, which reads ahead, fetches up to 4 MB of buckets whatever is
     /// requested (seen with the profiler on 6.0.5).
-    fn most_buckets(&self, start: Option<&Start>) -> Option<u64> {
+    fn most_buckets(&self, start: Option<&QueryStart>) -> Option<u64> {
         // The first bucket may hold items only on the other side of the position.
         let first = u64::from(start.is_some_and(|start| start.at.is_some()));
         let items = self.limit?.saturating_add(self.skip);
@@ -245,7 +245,7 @@ impl Query {
         &self,
         spec: &BucketSpec,
         scope: Option<&KeyScope>,
-        start: Option<&Start>,
+        start: Option<&QueryStart>,
     ) -> Document {
         let span = TimeBounds::of(&self.filter, spec);
         let mut all = Vec::new();
@@ -272,7 +272,7 @@ impl Query {
     }
 
     /// The bucket of the start and those after it in the order of the query.
-    fn from(&self, start: &Start) -> Document {
+    fn from(&self, start: &QueryStart) -> Document {
         let bound = match (self.newest_first, start.at) {
             (false, _) => "$gte",
             (true, Some(0)) => "$lt",

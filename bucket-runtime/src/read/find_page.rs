@@ -16,7 +16,7 @@ use crate::{
         settings::read_settings,
     },
     schema::id,
-    value::unreadable::Tell,
+    value::unreadable::OnUnreadable,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -37,7 +37,7 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn page(&self, key: KeyRef<'_, T>, n: u64) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = nth(&reader, n);
+        let at = nth_page(&reader, n);
         FindPage::new(reader, at)
     }
 
@@ -84,7 +84,7 @@ pub struct FindPage<'s, T> {
     /// Where to look; `None` if there cannot be such a page.
     at: Option<(Document, Range)>,
     session: Option<&'s mut ClientSession>,
-    tell: Option<Tell<'s>>,
+    on_unreadable: Option<OnUnreadable<'s>>,
     item: PhantomData<fn() -> T>,
 }
 
@@ -94,7 +94,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
             reader,
             at,
             session: None,
-            tell: None,
+            on_unreadable: None,
             item: PhantomData,
         }
     }
@@ -110,7 +110,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     /// Skips the items that cannot be read and calls the closure for each, as
     /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
     pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
-        self.tell = Some(Box::new(tell));
+        self.on_unreadable = Some(Box::new(tell));
         self
     }
 
@@ -123,15 +123,15 @@ impl<'s, T: Bucket> FindPage<'s, T> {
             limit: Some(1),
             ..range
         };
-        let rows = self.reader.server.find(filter, range, self.session).await;
-        let mut rows = rows.map_err(|error| self.reader.target().read_error(error))?;
-        self.reader.next(&mut rows, self.tell.as_mut()).await
+        let page = self.reader.target().find(filter, range);
+        let mut rows = page.cursor(self.session).await?;
+        Page::next(&mut rows, &self.reader.scope, self.on_unreadable.as_mut()).await
     }
 }
 
 /// Where page `n` of a key is, counted from 1: at its own id if buckets are numbered, else `n - 1` ids
 /// after the first.
-pub(crate) fn nth(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
+fn nth_page(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
     let before = n.checked_sub(1)?;
     // The server counts in signed numbers.
     i64::try_from(before).ok()?;

@@ -119,23 +119,19 @@ impl<'s> CreateView<'s> {
             pipeline,
             mut session,
         } = self;
-        let made = server.create_view(&name, pipeline.clone(), session.as_deref_mut());
-        let Err(error) = made.await else {
+        let created = server.create_view(&name, pipeline.clone(), session.as_deref_mut());
+        let Err(error) = created.await else {
             return Ok(());
         };
         if !is_code(&error, Code::NamespaceExists) {
             return Err(server.target().write_error(error));
         }
-        let there = server.view_pipeline(&name, session).await;
-        match there.map_err(|error| server.target().read_error(error))? {
-            Some(there) if there == pipeline => Ok(()),
-            there => {
-                let kind = Kind::NameTaken {
-                    name,
-                    view: there.is_some(),
-                };
-                Err(server.target().error(kind).with_driver(error))
-            }
+        let existing = server.view_pipeline(&name, session).await?;
+        if existing.as_ref() == Some(&pipeline) {
+            return Ok(());
         }
+        let view = existing.is_some();
+        let taken = server.target().error(Kind::NameTaken { name, view });
+        Err(taken.with_driver(error))
     }
 }

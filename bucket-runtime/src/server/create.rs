@@ -32,7 +32,8 @@ impl Server {
         let database = self.database();
         let named = doc! { "name": self.collection.name() };
         let found = self.ask(database.list_collections().filter(named)).await?;
-        let found = DocumentCursor::from(found).rest().await?.pop();
+        let found = DocumentCursor::new(self.target(), found);
+        let found = found.rest().await?.pop();
         Ok(found
             .filter(|found| matches!(found.collection_type, CollectionType::Collection))
             .map(|found| found.options.validator.unwrap_or_default()))

@@ -15,7 +15,7 @@ impl Server {
     /// exist.
     pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
         match self.ask(self.collection.list_indexes()).await {
-            Ok(cursor) => DocumentCursor::from(cursor).rest().await,
+            Ok(cursor) => DocumentCursor::new(self.target(), cursor).rest().await,
             Err(error) if is_code(&error, Code::NamespaceNotFound) => Ok(Vec::new()),
             Err(error) => Err(error),
         }

@@ -2,17 +2,21 @@
 
 use mongodb::{
     ClientSession,
-    bson::Document,
+    bson::{Bson, Document},
     error::Error as DriverError,
-    options::{Hint, ReadConcern},
+    options::{AggregateOptions, FindOptions, Hint, ReadConcern},
 };
 use serde::de::DeserializeOwned;
 
-use super::{cursor::DocumentCursor, primary, target::Target};
-use crate::{Result, protocol::range::Range};
+use super::{
+    cursor::{AnyCursor, DocumentCursor},
+    primary,
+    target::Target,
+};
+use crate::{Result, protocol::range::Range, schema::names::UNIQUE_INDEX, value::element::whole};
 
-/// A read of a collection, to be sent once by [`cursor`](Self::cursor), [`rows`](Self::rows) or
-/// [`first`](Self::first).
+/// A read of a collection, to be sent once by [`cursor`](Self::cursor), [`rows`](Self::rows),
+/// [`first`](Self::first) or [`sum`](Self::sum).
 #[must_use]
 pub(crate) struct Read<'t> {
     target: Target<'t>,
@@ -22,7 +26,7 @@ pub(crate) struct Read<'t> {
     allow_disk_use: bool,
 }
 
-pub(super) enum Request {
+enum Request {
     Find(Document, Range),
     Pipeline(Vec<Document>),
 }
@@ -39,46 +43,49 @@ enum ReadState {
     Latest,
 }
 
-/// The action of the driver with the settings that finds and pipelines share.
-macro_rules! with_settings {
-    ($read:expr, $action:expr) => {{
-        let mut action = $action;
-        if let Some(hint) = $read.hint {
-            action = action.hint(Hint::Name(hint.to_owned()));
-        }
-        if $read.state != ReadState::Preferred {
-            action = action.selection_criteria(primary());
-        }
-        action
-    }};
+impl<'t> Target<'t> {
+    /// Documents that match a filter.
+    pub(crate) fn find(self, filter: Document, range: Range) -> Read<'t> {
+        Read::new(self, Request::Find(filter, range))
+    }
+
+    /// The results of a pipeline.
+    pub(crate) fn pipeline(self, pipeline: impl IntoIterator<Item = Document>) -> Read<'t> {
+        Read::new(self, Request::Pipeline(Vec::from_iter(pipeline)))
+    }
+
+    /// The number of matching documents, counted on the index alone if the filter is a range of ids.
+    pub(crate) async fn count_documents(
+        self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<u64> {
+        let action = || self.server.collection.count_documents(filter.clone());
+        let count = match session {
+            Some(session) => self.server.ask(action().session(session)).await,
+            None => self.server.read(action).await,
+        };
+        count.map_err(|error| self.read_error(error))
+    }
 }
 
-/// Sends the action that this closure builds, in the session if there is one.
+/// Sends the read that this expression builds, in the session if there is one; without, as often as the
+/// server ends its plan.
 macro_rules! open {
-    ($read:expr, $action:expr, $session:expr) => {
+    ($read:expr, $action:expr, $session:expr) => {{
+        let server = $read.target.server;
         match $session {
             Some(session) => {
-                let cursor = $read.target.server.ask($action().session(&mut *session));
-                DocumentCursor::from((cursor.await?, session))
+                let cursor = server.ask($action.session(&mut *session)).await?;
+                AnyCursor::Session(cursor, session)
             }
-            None => DocumentCursor::from(send_alone!($read, $action)?),
+            None => AnyCursor::Plain(server.read(|| $action).await?),
         }
-    };
-}
-
-/// Sends the action that this closure builds, without a session.
-macro_rules! send_alone {
-    ($read:expr, $action:expr) => {{
-        let action = || match $read.state {
-            ReadState::Latest => $action().read_concern(ReadConcern::local()),
-            ReadState::Preferred | ReadState::Primary => $action(),
-        };
-        $read.target.server.read(action).await
     }};
 }
 
 impl<'t> Read<'t> {
-    pub(super) fn new(target: Target<'t>, request: Request) -> Self {
+    fn new(target: Target<'t>, request: Request) -> Self {
         Self {
             target,
             request,
@@ -142,12 +149,25 @@ impl<'t> Read<'t> {
         first.map_err(|error| target.read_error(error))
     }
 
+    /// The field `items` of a pipeline's only result; 0 if there is no result.
+    pub(crate) async fn sum(self, session: Option<&mut ClientSession>) -> Result<u64> {
+        let sum = self.first(session).await?;
+        Ok(items_of(sum.as_ref()))
+    }
+
+    /// The values of the array `identities` in all results, found by the unique index as the primary has it.
+    pub(crate) async fn identities(self, session: Option<&mut ClientSession>) -> Result<Vec<Bson>> {
+        let rows = self.hint(UNIQUE_INDEX).read_primary().rows(session).await?;
+        Ok(identities_of(rows))
+    }
+
     /// Like [`cursor`](Self::cursor), with the driver's error.
     pub(super) async fn send<'s, R: DeserializeOwned>(
         self,
         session: Option<&'s mut ClientSession>,
     ) -> Result<DocumentCursor<'s, R>, DriverError> {
-        Ok(self.open(session).await?.with_type())
+        let cursor = self.open(session).await?.with_type();
+        Ok(DocumentCursor::new(self.target, cursor))
     }
 
     /// Like [`rows`](Self::rows), with the driver's error.
@@ -160,26 +180,18 @@ impl<'t> Read<'t> {
 
     /// Like [`first`](Self::first), with the driver's error.
     pub(super) async fn send_for_first(
-        self,
+        mut self,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>, DriverError> {
-        let collection = self.target.server.collection();
-        let Request::Find(filter, range) = &self.request else {
+        let Request::Find(_, range) = &mut self.request else {
             return Ok(self.send_for_rows(session).await?.into_iter().next());
         };
-        let action = || {
-            let mut action = collection.find_one(filter.clone());
-            if let Some(sort) = &range.sort {
-                action = action.sort(sort.clone());
-            }
-            if let Some(projection) = &range.projection {
-                action = action.projection(projection.clone());
-            }
-            with_settings!(self, action)
-        };
-        match session {
-            Some(session) => self.target.server.ask(action().session(session)).await,
-            None => send_alone!(self, action),
+        // The server sends one document, and keeps no cursor.
+        range.limit = Some(-1);
+        let mut cursor = self.open(session).await?;
+        match cursor.advance().await? {
+            true => cursor.decode().map(Some),
+            false => Ok(None),
         }
     }
 
@@ -187,42 +199,57 @@ impl<'t> Read<'t> {
     async fn open<'s>(
         &self,
         session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, Document>, DriverError> {
+    ) -> Result<AnyCursor<'s, Document>, DriverError> {
         let collection = self.target.server.collection();
+        let is_latest = self.state == ReadState::Latest && session.is_none();
+        let hint = self.hint.map(|index| Hint::Name(index.to_owned()));
+        let criteria = (self.state != ReadState::Preferred).then(primary);
+        let concern = is_latest.then(ReadConcern::local);
         Ok(match &self.request {
             Request::Find(filter, range) => {
-                let action = || {
-                    let mut action = collection.find(filter.clone());
-                    if let Some(sort) = &range.sort {
-                        action = action.sort(sort.clone());
-                    }
-                    if let Some(projection) = &range.projection {
-                        action = action.projection(projection.clone());
-                    }
-                    if range.skip > 0 {
-                        action = action.skip(range.skip);
-                    }
-                    if let Some(size) = range.batch_size {
-                        action = action.batch_size(size);
-                    }
-                    if let Some(limit) = range.limit {
-                        action = action.limit(limit);
-                    }
-                    with_settings!(self, action)
+                let mut options = FindOptions::default();
+                options.sort.clone_from(&range.sort);
+                options.projection.clone_from(&range.projection);
+                options.skip = (range.skip > 0).then_some(range.skip);
+                options.limit = range.limit;
+                options.batch_size = range.batch_size;
+                options.hint = hint;
+                options.selection_criteria = criteria;
+                options.read_concern = concern;
+                let find = || {
+                    collection
+                        .find(filter.clone())
+                        .with_options(options.clone())
                 };
-                open!(self, action, session)
+                open!(self, find(), session)
             }
             Request::Pipeline(pipeline) => {
-                let action = || {
-                    let action = collection.aggregate(pipeline.clone());
-                    let action = match self.allow_disk_use {
-                        true => action.allow_disk_use(true),
-                        false => action,
-                    };
-                    with_settings!(self, action)
-                };
-                open!(self, action, session)
+                let mut options = AggregateOptions::default();
+                options.allow_disk_use = self.allow_disk_use.then_some(true);
+                options.hint = hint;
+                options.selection_criteria = criteria;
+                options.read_concern = concern;
+                let aggregate =
+                    || (collection.aggregate(pipeline.clone())).with_options(options.clone());
+                open!(self, aggregate(), session)
             }
         })
     }
+}
+
+/// The whole number in the field `items`; 0 if there is none.
+pub(super) fn items_of(row: Option<&Document>) -> u64 {
+    let items = row.and_then(|row| whole(row.get("items")?));
+    items.and_then(|items| items.try_into().ok()).unwrap_or(0)
+}
+
+/// The values of the arrays `identities`.
+pub(super) fn identities_of(rows: Vec<Document>) -> Vec<Bson> {
+    let identities = rows
+        .into_iter()
+        .filter_map(|mut row| match row.remove("identities") {
+            Some(Bson::Array(identities)) => Some(identities),
+            _ => None,
+        });
+    identities.flatten().collect()
 }

@@ -9,11 +9,12 @@ use std::{
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::{ReadRollup, Rows, read};
+use super::{ReadRollup, read_rollup};
 use crate::{
     Bucket, Result, Windowed,
     error::Kind,
     schema::spec::{BucketSpec, Ordinal},
+    server::cursor::DocumentCursor,
     value::rollup::Rollup,
 };
 
@@ -86,7 +87,7 @@ impl<T: Bucket> WindowRollup<T> {
     fn of(row: &Document) -> Option<Self> {
         Some(Self {
             start: *row.get_datetime("_id").ok()?,
-            rollup: read(row)?,
+            rollup: read_rollup(row)?,
         })
     }
 }
@@ -128,11 +129,11 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
         };
         let series = try_unfold(state, async |mut state| {
             if state.found.is_none() {
-                let Some(row) = state.rows.next().await? else {
+                let Some(row) = state.rows.next_row().await? else {
                     return Ok(None);
                 };
                 let found = WindowRollup::of(&row);
-                let incomplete = || state.rows.fail(Kind::IncompleteRollup);
+                let incomplete = || state.rows.target().error(Kind::IncompleteRollup);
                 state.found = Some(found.ok_or_else(incomplete)?);
             }
             Ok(state.next_rollup().map(|next| (next, state)))
@@ -166,7 +167,7 @@ fn group(spec: &BucketSpec, windows: u32) -> Bson {
 
 /// A series on its way.
 struct Series<'s, T: Bucket> {
-    rows: Rows<'s>,
+    rows: DocumentCursor<'s, Document>,
     /// A rollup that was read and not given yet.
     found: Option<WindowRollup<T>>,
     /// The start of the group after the last one that was given.
