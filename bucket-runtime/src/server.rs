@@ -48,8 +48,8 @@ macro_rules! with_session {
 }
 use with_session;
 
-/// How often a read is sent again at most, because the server ended its plan.
-const PLANS_KILLED: u32 = 3;
+/// The maximum number of times that a read is sent again because the server ended its plan.
+const MAX_KILLED_PLANS: u32 = 3;
 
 /// A collection, and the requests that the runtime sends to it.
 #[derive(Debug, Clone)]
@@ -167,7 +167,7 @@ impl Server {
     where
         A: IntoFuture<Output = Result<T, DriverError>>,
     {
-        for _ in 0..PLANS_KILLED {
+        for _ in 0..MAX_KILLED_PLANS {
             match self.ask(action()).await {
                 Err(error) if is_killed(&error) => {
                     call::again(Again::Interrupted);

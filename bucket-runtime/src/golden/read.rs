@@ -28,7 +28,7 @@ fn read_of_parts() {
         names: Some(vec!["date", "ticker"]),
         ..query
     };
-    let range = parts(Query::everything()).range(&Trade::SPEC);
+    let range = parts(Query::everything()).bucket_range(&Trade::SPEC);
     let projection = range.projection.expect("a projection");
     shown.document("the projection of whole buckets", &projection);
     let found = parts(query(Trade::FIELDS.ticker.eq("MDB"), false));

@@ -95,8 +95,8 @@ impl Query {
         }
     }
 
-    /// How whole buckets are read.
-    pub(crate) fn range(&self, spec: &BucketSpec) -> Range {
+    /// The options of a read of whole buckets.
+    pub(crate) fn bucket_range(&self, spec: &BucketSpec) -> Range {
         let projection = self.names.as_ref().map(|names| {
             let paths = names.iter().map(|name| format!("{}.{name}", spec.items));
             let mut projection = key_projection(spec);
@@ -168,7 +168,7 @@ impl Query {
         if self.newest_first {
             let taken = match cut {
                 None => Bson::String(items),
-                Some((id, at)) => first_of(id, at, &items),
+                Some((id, at)) => first_elements(id, at, &items),
             };
             let reverse = doc! { "$set": {
                 spec.count: { "$size": { "$ifNull": [taken.clone(), []] } },
@@ -183,7 +183,7 @@ impl Query {
         std::iter::once(unwind).chain(rest).collect()
     }
 
-    /// How many buckets hold all requested items at most, if each one that satisfies
+    /// The maximum number of buckets that hold all requested items, if each one that satisfies
     /// [`buckets`](Self::buckets) holds an item.
     ///
     /// Without this limit the server, which reads ahead, fetches up to 4 MB of buckets whatever is
@@ -217,7 +217,7 @@ impl Query {
         (!self.filter.is_everything()).then(|| doc! { "$match": filter })
     }
 
-    /// How many items match, as a document with the field `items`.
+    /// A pipeline that counts the matching items, as a document with the field `items`.
     ///
     /// A condition on key fields holds for all items of a bucket or for none, so the counts of buckets are
     /// added up.
@@ -247,16 +247,16 @@ impl Query {
         scope: Option<&KeyScope>,
         start: Option<&QueryStart>,
     ) -> Document {
-        let span = TimeBounds::of(&self.filter, spec);
+        let bounds = TimeBounds::of(&self.filter, spec);
         let mut all = Vec::new();
         match scope {
-            Some(scope) => all.push(scope.within(span)),
+            Some(scope) => all.push(scope.within(bounds)),
             None => {
-                all.extend(self.filter.id_prefix(spec).map(|prefix| range(&prefix)));
-                all.extend(span.windows(spec));
+                all.extend(self.filter.id_prefix(spec).map(|prefix| id_range(&prefix)));
+                all.extend(bounds.windows(spec));
             }
         }
-        all.extend(start.map(|start| self.from(start)));
+        all.extend(start.map(|start| self.buckets_from(start)));
         if !self.filter.is_everything() {
             all.push(self.filter.of_bucket(spec.items));
         }
@@ -272,7 +272,7 @@ impl Query {
     }
 
     /// The bucket of the start and those after it in the order of the query.
-    fn from(&self, start: &QueryStart) -> Document {
+    fn buckets_from(&self, start: &QueryStart) -> Document {
         let bound = match (self.newest_first, start.at) {
             (false, _) => "$gte",
             (true, Some(0)) => "$lt",
@@ -283,13 +283,13 @@ impl Query {
 }
 
 /// The first elements of one bucket, and all elements of the others.
-fn first_of(id: &str, elements: u64, items: &str) -> Bson {
+fn first_elements(id: &str, elements: u64, items: &str) -> Bson {
     let is_it = doc! { "$eq": ["$_id", id] };
     let elements = i32::try_from(elements).unwrap_or(i32::MAX);
     doc! { "$cond": [is_it, { "$slice": [items, elements] }, items] }.into()
 }
 
-fn range(prefix: &str) -> Document {
+fn id_range(prefix: &str) -> Document {
     doc! { "_id": { "$gte": prefix, "$lt": id::successor(prefix) } }
 }
 

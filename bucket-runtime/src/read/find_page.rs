@@ -15,7 +15,7 @@ use crate::{
         reader::Reader,
         settings::read_settings,
     },
-    schema::id,
+    schema::{id, spec::Ordinal},
     value::unreadable::OnUnreadable,
 };
 
@@ -37,8 +37,8 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn page(&self, key: KeyRef<'_, T>, n: u64) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = nth_page(&reader, n);
-        FindPage::new(reader, at)
+        let find = find_page(&reader, n);
+        FindPage::new(reader, find)
     }
 
     /// Reads the last page of a key in the order of ids: with a time ordinal the one with the latest
@@ -46,8 +46,8 @@ impl<T: Bucket> Buckets<T> {
     /// the key has no pages. One round trip.
     pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = Some((reader.scope.all(), Range::newest_first()));
-        FindPage::new(reader, at)
+        let find = Some((reader.scope.all(), Range::newest_first()));
+        FindPage::new(reader, find)
     }
 
     /// Reads the page after the one with this token; `None` after the last one.
@@ -64,16 +64,16 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn after(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = Some((reader.scope.after(token.as_str()), Range::oldest_first()));
-        FindPage::new(reader, at)
+        let find = Some((reader.scope.after(token.as_str()), Range::oldest_first()));
+        FindPage::new(reader, find)
     }
 
     /// Reads the page before the one with this token; `None` before the first one. Otherwise like
     /// [`after`](Self::after).
     pub fn before(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = Some((reader.scope.before(token.as_str()), Range::newest_first()));
-        FindPage::new(reader, at)
+        let find = Some((reader.scope.before(token.as_str()), Range::newest_first()));
+        FindPage::new(reader, find)
     }
 }
 
@@ -81,18 +81,18 @@ impl<T: Bucket> Buckets<T> {
 #[must_use = "a page is read when this is awaited"]
 pub struct FindPage<'s, T> {
     reader: Reader,
-    /// Where to look; `None` if there cannot be such a page.
-    at: Option<(Document, Range)>,
+    /// The filter and the order that find the page; `None` if there cannot be such a page.
+    find: Option<(Document, Range)>,
     session: Option<&'s mut ClientSession>,
     on_unreadable: Option<OnUnreadable<'s>>,
     item: PhantomData<fn() -> T>,
 }
 
 impl<'s, T: Bucket> FindPage<'s, T> {
-    pub(crate) fn new(reader: Reader, at: Option<(Document, Range)>) -> Self {
+    pub(crate) fn new(reader: Reader, find: Option<(Document, Range)>) -> Self {
         Self {
             reader,
-            at,
+            find,
             session: None,
             on_unreadable: None,
             item: PhantomData,
@@ -116,7 +116,7 @@ impl<'s, T: Bucket> FindPage<'s, T> {
 
     pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {
         self.reader.called();
-        let Some((filter, range)) = self.at else {
+        let Some((filter, range)) = self.find else {
             return Ok(None);
         };
         let range = Range {
@@ -129,13 +129,13 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     }
 }
 
-/// Where page `n` of a key is, counted from 1: at its own id if buckets are numbered, else `n - 1` ids
+/// The find of page `n` of a key, counted from 1: by its own id if buckets are numbered, else `n - 1` ids
 /// after the first.
-fn nth_page(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
+fn find_page(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
     let before = n.checked_sub(1)?;
     // The server counts in signed numbers.
     i64::try_from(before).ok()?;
-    if scope.spec.id.ordinal == crate::schema::spec::Ordinal::Number {
+    if scope.spec.id.ordinal == Ordinal::Number {
         let number = id::number(before)?;
         // The server makes no plan for a filter on `_id` alone.
         let id = doc! { "_id": scope.id(&number) };

@@ -148,9 +148,9 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     }
 
     /// Reads the rollups one by one, in the order of the grouping values.
-    async fn rows(self, by: Bson, is_on_items: bool) -> Result<DocumentCursor<'s, Document>> {
+    async fn rows(self, group: Bson, is_on_items: bool) -> Result<DocumentCursor<'s, Document>> {
         self.target.name_call();
-        let mut pipeline = self.pipeline(by, is_on_items);
+        let mut pipeline = self.pipeline(group, is_on_items);
         pipeline.push(doc! { "$sort": { "_id": 1 } });
         let target = self.target.borrow();
         target.pipeline(pipeline).cursor(self.session).await
@@ -158,8 +158,8 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
 }
 
 impl<T: Bucket> ReadRollup<'_, T> {
-    /// The stages that add up what is asked for, for each value of an expression, which may be on `items`.
-    fn pipeline(&self, by: Bson, is_on_items: bool) -> Vec<Document> {
+    /// The stages that add up the rollups for each value of the expression `group`, which may be on `items`.
+    fn pipeline(&self, group: Bson, is_on_items: bool) -> Vec<Document> {
         let (spec, scope) = (&T::SPEC, self.target.scope.as_ref());
         let mut buckets = self.windows.buckets(spec, scope);
         if !self.query.filter.is_everything() {
@@ -170,7 +170,7 @@ impl<T: Bucket> ReadRollup<'_, T> {
             stages.extend(self.query.unwound(spec));
             stages.push(totals::of_item(spec));
         }
-        stages.extend(totals::added_up(spec, by));
+        stages.extend(totals::added_up(spec, group));
         stages
     }
 }

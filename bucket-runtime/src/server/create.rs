@@ -11,7 +11,7 @@ use super::{Server, cursor::DocumentCursor, index::once_built};
 
 /// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
 /// an earlier version of the struct accepts further items.
-const LEVEL: ValidationLevel = ValidationLevel::Moderate;
+const VALIDATION_LEVEL: ValidationLevel = ValidationLevel::Moderate;
 
 impl Server {
     /// Creates the collection, with this validator.
@@ -21,7 +21,7 @@ impl Server {
         mut options: CreateCollectionOptions,
     ) -> Result<(), DriverError> {
         options.validator = Some(validator);
-        options.validation_level = Some(LEVEL);
+        options.validation_level = Some(VALIDATION_LEVEL);
         let database = self.database();
         let action = database.create_collection(self.collection.name());
         self.ask(action.with_options(options)).await

@@ -153,7 +153,7 @@ impl<R: DeserializeOwned> DocumentCursor<'_, R> {
         match &advanced {
             Ok(true) => self.calls.bytes(|| self.raw().as_bytes().len()),
             Ok(false) => {}
-            Err(error) => self.calls.failed(error),
+            Err(error) => self.calls.note_failure(error),
         }
         advanced
     }

@@ -8,7 +8,7 @@ use super::{Server, cursor::DocumentCursor};
 use crate::error::{Code, is_code};
 
 /// The pause between two checks of whether an index is built.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE_BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 
 impl Server {
     /// The indexes of the collection, including those being built; none if the collection does not
@@ -57,7 +57,7 @@ where
     loop {
         match change().await {
             Err(error) if is_code(&error, Code::BackgroundOperationInProgressForNamespace) => {
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(PAUSE_BETWEEN_CHECKS).await;
             }
             done => return done,
         }

@@ -54,7 +54,7 @@ impl<'s, T: Send + 'static> BucketRows<'s, T> {
     ) -> Result<Self> {
         let (spec, scope, query) = (list.spec, list.target.scope.as_ref(), &list.query);
         let buckets = query.buckets(spec, scope, start.bucket.as_ref());
-        let buckets = list.target.borrow().find(buckets, query.range(spec));
+        let buckets = list.target.borrow().find(buckets, query.bucket_range(spec));
         let reader: BucketReader<'s, E> = BucketReader {
             cursor: buckets.cursor(session).await?,
             on_unreadable,

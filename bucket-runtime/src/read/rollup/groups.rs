@@ -132,9 +132,9 @@ impl<'s, T: Bucket, V: Send + 'static> RollupGroups<'s, T, V> {
             false => format!("${}.{}", T::SPEC.items, self.name),
         };
         // A missing field and a null are one group.
-        let by = doc! { "$ifNull": [path, Bson::Null] };
+        let group = doc! { "$ifNull": [path, Bson::Null] };
         let state = (
-            self.rollup.rows(by.into(), !self.is_key).await?,
+            self.rollup.rows(group.into(), !self.is_key).await?,
             self.name,
             self.read,
         );

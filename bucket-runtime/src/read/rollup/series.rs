@@ -120,9 +120,9 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<RollupStream<'s, T>> {
         let step = step(&T::SPEC, self.windows);
-        let by = group(&T::SPEC, self.windows);
-        let state = Series {
-            rows: self.rollup.rows(by, false).await?,
+        let group = group(&T::SPEC, self.windows);
+        let state = SeriesRows {
+            rows: self.rollup.rows(group, false).await?,
             found: None,
             next: None,
             step: self.gaps.then_some(step),
@@ -165,8 +165,8 @@ fn group(spec: &BucketSpec, windows: u32) -> Bson {
     doc! { "$subtract": [window, remainder] }.into()
 }
 
-/// A series on its way.
-struct Series<'s, T: Bucket> {
+/// The rows of a series, and what was read or given of them.
+struct SeriesRows<'s, T: Bucket> {
     rows: DocumentCursor<'s, Document>,
     /// A rollup that was read and not given yet.
     found: Option<WindowRollup<T>>,
@@ -176,7 +176,7 @@ struct Series<'s, T: Bucket> {
     step: Option<i64>,
 }
 
-impl<T: Bucket> Series<'_, T> {
+impl<T: Bucket> SeriesRows<'_, T> {
     /// The found rollup, or an empty one if there is a gap before it.
     fn next_rollup(&mut self) -> Option<WindowRollup<T>> {
         let found = self.found.as_ref()?;
