@@ -72,7 +72,7 @@ impl Server {
     }
 
     /// Another collection of the same deployment, which is not asked for its kind again.
-    pub(crate) fn beside(&self, collection: Collection<Document>) -> Self {
+    pub(crate) fn with_collection(&self, collection: Collection<Document>) -> Self {
         Self {
             deployment: Arc::clone(&self.deployment),
             traces_keys: self.traces_keys,
@@ -81,17 +81,17 @@ impl Server {
     }
 
     /// Reads from the members of the replica set that this preference allows.
-    pub(crate) fn prefer(&mut self, preference: ReadPreference) {
-        self.set(|options| options.selection_criteria = Some(preference.into()));
+    pub(crate) fn set_read_preference(&mut self, preference: ReadPreference) {
+        self.change_options(|options| options.selection_criteria = Some(preference.into()));
     }
 
     /// Uses this read concern.
-    pub(crate) fn read_by(&mut self, concern: ReadConcern) {
-        self.set(|options| options.read_concern = Some(concern));
+    pub(crate) fn set_read_concern(&mut self, concern: ReadConcern) {
+        self.change_options(|options| options.read_concern = Some(concern));
     }
 
     /// The driver sets these options only for a new handle of the collection.
-    fn set(&mut self, change: impl FnOnce(&mut CollectionOptions)) {
+    fn change_options(&mut self, change: impl FnOnce(&mut CollectionOptions)) {
         let mut options = CollectionOptions::default();
         options.selection_criteria = self.collection.selection_criteria().cloned();
         options.read_concern = self.collection.read_concern().cloned();

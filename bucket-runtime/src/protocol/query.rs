@@ -5,7 +5,7 @@ mod position;
 
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::position::{ItemPosition, NEIGHBOURS, NeighbourSide};
+pub(crate) use self::position::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide};
 use crate::{
     protocol::{
         command::{KeyScope, each_one},

@@ -44,7 +44,7 @@ pub(super) enum AnyCursor<'s, R> {
 pub(crate) enum CursorError {
     /// The server failed.
     Driver(DriverError),
-    /// This row could not be decoded.
+    /// A row could not be decoded.
     Decode(RawDocumentBuf, DriverError),
 }
 
@@ -99,7 +99,7 @@ impl<'s, R> DocumentCursor<'s, R> {
         }
     }
 
-    /// What the read went to.
+    /// The target of the read.
     pub(crate) fn target(&self) -> Target<'_> {
         self.target.borrow()
     }

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Server,
-    read::{identities_of, items_of},
+    read::{Read, identities_of, items_of},
 };
 use crate::{protocol::range::Range, schema::names::UNIQUE_INDEX, server::cursor::DocumentCursor};
 
@@ -41,7 +41,7 @@ impl Server {
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>, DriverError> {
         let read = self.target().find(filter, Range::unordered());
-        read.read_primary().send_for_first(session).await
+        read.read_primary().find_one(session).await
     }
 
     pub(crate) async fn fields(
@@ -56,7 +56,7 @@ impl Server {
             true => read.read_primary(),
             false => read,
         };
-        read.send_for_first(session).await
+        read.find_one(session).await
     }
 
     pub(crate) async fn scan<R: DeserializeOwned>(
@@ -112,5 +112,22 @@ impl Server {
         let read = self.target().pipeline(pipeline).hint(UNIQUE_INDEX);
         let rows = read.read_primary().send_for_rows(session).await?;
         Ok(identities_of(rows))
+    }
+}
+
+impl Read<'_> {
+    async fn send<'s, R: DeserializeOwned>(
+        self,
+        session: Option<&'s mut ClientSession>,
+    ) -> Result<DocumentCursor<'s, R>, DriverError> {
+        let cursor = self.open(session).await?.with_type();
+        Ok(DocumentCursor::new(self.target, cursor))
+    }
+
+    async fn send_for_rows<R: DeserializeOwned>(
+        self,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Vec<R>, DriverError> {
+        self.send(session).await?.rest().await
     }
 }

@@ -19,7 +19,7 @@ use crate::{Result, protocol::range::Range, schema::names::UNIQUE_INDEX, value::
 /// [`first`](Self::first) or [`sum`](Self::sum).
 #[must_use]
 pub(crate) struct Read<'t> {
-    target: Target<'t>,
+    pub(super) target: Target<'t>,
     request: Request,
     hint: Option<&'static str>,
     state: ReadState,
@@ -124,9 +124,9 @@ impl<'t> Read<'t> {
         self,
         session: Option<&'s mut ClientSession>,
     ) -> Result<DocumentCursor<'s, R>> {
-        let target = self.target;
-        let cursor = self.send(session).await;
-        cursor.map_err(|error| target.read_error(error))
+        let cursor = self.open(session).await;
+        let cursor = cursor.map_err(|error| self.target.read_error(error))?;
+        Ok(DocumentCursor::new(self.target, cursor.with_type()))
     }
 
     /// All documents, for reads of few.
@@ -135,7 +135,7 @@ impl<'t> Read<'t> {
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<R>> {
         let target = self.target;
-        let rows = self.send_for_rows(session).await;
+        let rows = self.cursor(session).await?.rest().await;
         rows.map_err(|error| target.read_error(error))
     }
 
@@ -144,8 +144,11 @@ impl<'t> Read<'t> {
         self,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>> {
+        if let Request::Pipeline(_) = self.request {
+            return Ok(self.rows(session).await?.into_iter().next());
+        }
         let target = self.target;
-        let first = self.send_for_first(session).await;
+        let first = self.find_one(session).await;
         first.map_err(|error| target.read_error(error))
     }
 
@@ -161,33 +164,14 @@ impl<'t> Read<'t> {
         Ok(identities_of(rows))
     }
 
-    /// Like [`cursor`](Self::cursor), with the driver's error.
-    pub(super) async fn send<'s, R: DeserializeOwned>(
-        self,
-        session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, R>, DriverError> {
-        let cursor = self.open(session).await?.with_type();
-        Ok(DocumentCursor::new(self.target, cursor))
-    }
-
-    /// Like [`rows`](Self::rows), with the driver's error.
-    pub(super) async fn send_for_rows<R: DeserializeOwned>(
-        self,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Vec<R>, DriverError> {
-        self.send(session).await?.rest().await
-    }
-
-    /// Like [`first`](Self::first), with the driver's error.
-    pub(super) async fn send_for_first(
+    pub(super) async fn find_one(
         mut self,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>, DriverError> {
-        let Request::Find(_, range) = &mut self.request else {
-            return Ok(self.send_for_rows(session).await?.into_iter().next());
-        };
-        // The server sends one document, and keeps no cursor.
-        range.limit = Some(-1);
+        if let Request::Find(_, range) = &mut self.request {
+            // The server sends one document, and keeps no cursor.
+            range.limit = Some(-1);
+        }
         let mut cursor = self.open(session).await?;
         match cursor.advance().await? {
             true => cursor.decode().map(Some),
@@ -196,7 +180,7 @@ impl<'t> Read<'t> {
     }
 
     /// Opens the cursor: once for all types of rows, since it is most of the code.
-    async fn open<'s>(
+    pub(super) async fn open<'s>(
         &self,
         session: Option<&'s mut ClientSession>,
     ) -> Result<AnyCursor<'s, Document>, DriverError> {

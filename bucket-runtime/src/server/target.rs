@@ -1,4 +1,4 @@
-//! What requests go to: the collection, or one of its keys. Errors name it.
+//! The targets of requests: a collection, or one of its keys. Errors name them.
 //!
 //! The requests of [`Target`] fail with our [`Error`]. Those of [`Server`] return the driver's, for callers
 //! that judge which statements may have been carried out.
@@ -21,7 +21,7 @@ use crate::{
     value::stored_bucket::StoredBucket,
 };
 
-/// A collection, and maybe one of its keys: what requests go to, and what their errors name.
+/// The target of requests, which their errors name: a collection, and maybe one of its keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'t> {
     pub(super) server: &'t Server,

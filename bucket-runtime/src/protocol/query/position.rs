@@ -5,8 +5,8 @@
 
 use super::{Query, QueryStart};
 
-/// How many neighbours a position remembers: it is found again unless all of them are gone.
-pub(crate) const NEIGHBOURS: usize = 8;
+/// The maximum number of neighbours that a position remembers: it is found again unless all of them are gone.
+pub(crate) const MAX_NEIGHBOURS: usize = 8;
 
 /// A position between the items of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -88,7 +88,7 @@ impl ItemPosition {
             && self.neighbours.last() == earlier.neighbours.first()
         {
             self.neighbours.extend(earlier.neighbours.iter().skip(1));
-            self.neighbours.truncate(NEIGHBOURS);
+            self.neighbours.truncate(MAX_NEIGHBOURS);
         }
         self
     }
@@ -147,7 +147,7 @@ mod tests {
             bucket: "1_0000000000".to_owned(),
             before: before as u32,
             side,
-            neighbours: neighbours.into_iter().take(NEIGHBOURS).collect(),
+            neighbours: neighbours.into_iter().take(MAX_NEIGHBOURS).collect(),
         }
     }
 

@@ -161,7 +161,7 @@ struct BucketReader<'s, E: Element> {
     list: Arc<ItemList>,
     /// The position at which the first bucket is cut, if the read goes on from a token.
     cut: Option<ItemPosition>,
-    /// How many items are still to be skipped.
+    /// The number of items that are still to be skipped.
     skip: u64,
 }
 
@@ -191,13 +191,13 @@ impl<E: Element> BucketReader<'_, E> {
             readable,
             left_out,
         };
-        let passed = self.passed(&row);
-        row.items.by_ref().take(passed).for_each(drop);
+        let left_out = self.take_left_out(&row);
+        row.items.by_ref().take(left_out).for_each(drop);
         Ok(Some(row))
     }
 
-    /// How many readable items of a bucket are before the cut or skipped.
-    fn passed<T>(&mut self, row: &BucketRow<T>) -> usize {
+    /// The number of a bucket's readable items that the read leaves out: those before the cut, and skipped ones.
+    fn take_left_out<T>(&mut self, row: &BucketRow<T>) -> usize {
         let cut = self.cut.take().map_or(0, |cut| self.before_cut(&cut, row));
         let left = (row.readable - cut) as u64;
         let skipped = self.skip.min(left);
@@ -205,7 +205,7 @@ impl<E: Element> BucketReader<'_, E> {
         cut + skipped as usize
     }
 
-    /// How many readable items of the first bucket were given before the cut; none if it is another bucket.
+    /// The number of the first bucket's readable items before the cut; 0 if the cut is in another bucket.
     fn before_cut<T>(&self, cut: &ItemPosition, row: &BucketRow<T>) -> usize {
         if row.bytes.get_str("_id") != Ok(&cut.bucket) {
             return 0;

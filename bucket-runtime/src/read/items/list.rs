@@ -1,4 +1,4 @@
-//! What is read: the list of items that a token belongs to.
+//! The list of items that a read goes through. A token belongs to one list.
 
 use mongodb::bson::{Bson, Document, RawDocument, doc};
 
@@ -6,7 +6,7 @@ use super::token::ItemToken;
 use crate::{
     Result,
     error::Kind,
-    protocol::query::{ItemPosition, NEIGHBOURS, Query, QueryStart},
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
     schema::spec::BucketSpec,
     server::target::OwnedTarget,
     value::{
@@ -112,9 +112,9 @@ impl ItemList {
     /// nearest first.
     pub(super) fn neighbours(&self, bucket: &RawDocument, before: usize) -> Vec<u32> {
         if self.query.newest_first {
-            return self.fingerprints(bucket, before, NEIGHBOURS);
+            return self.fingerprints(bucket, before, MAX_NEIGHBOURS);
         }
-        let known = before.min(NEIGHBOURS);
+        let known = before.min(MAX_NEIGHBOURS);
         let mut neighbours = self.fingerprints(bucket, before - known, known);
         neighbours.reverse();
         neighbours

@@ -19,13 +19,13 @@ use super::{
 };
 use crate::{
     Result,
-    protocol::query::{ItemPosition, NEIGHBOURS, NeighbourSide, Query, QueryStart},
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, Query, QueryStart},
     server::call::Calls,
     value::{bytes, unreadable::OnUnreadable},
 };
 
-/// How often a read looks for its position again when others change that bucket meanwhile. After that it
-/// takes the place that it found last.
+/// The maximum number of times that a read looks for its position again when others change that bucket
+/// meanwhile. After that it takes the place that it found last.
 const MAX_SEARCHES: u32 = 10;
 
 /// The rows of a read, each of them a bucket with one item.
@@ -104,7 +104,7 @@ impl<T> ItemRows<'_, T> {
 
     /// Notes that this row was given.
     pub(super) fn note_given(&mut self, row: RawDocumentBuf) {
-        if self.given.len() == NEIGHBOURS {
+        if self.given.len() == MAX_NEIGHBOURS {
             self.given.pop_front();
         }
         self.given.push_back(row);
@@ -143,7 +143,7 @@ impl<T> ItemRows<'_, T> {
 struct ItemReader<'s, E: Element> {
     cursor: BucketCursor<'s, E>,
     on_unreadable: Option<OnUnreadable<'s>>,
-    /// How many rows are still to be skipped.
+    /// The number of rows that are still to be skipped.
     skip: u64,
 }
 

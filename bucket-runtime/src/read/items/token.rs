@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use crate::{
-    protocol::query::{ItemPosition, NEIGHBOURS, NeighbourSide},
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide},
     read::token::{InvalidToken, serde_as_text},
 };
 
@@ -56,7 +56,7 @@ impl ItemToken {
         let mut bytes = vec![side];
         bytes.extend(self.list.to_be_bytes());
         bytes.extend(position.before.to_be_bytes());
-        let neighbours = position.neighbours.iter().take(NEIGHBOURS);
+        let neighbours = position.neighbours.iter().take(MAX_NEIGHBOURS);
         bytes.push(neighbours.len() as u8);
         neighbours.for_each(|neighbour| bytes.extend(neighbour.to_be_bytes()));
         bytes.extend(position.bucket.as_bytes());
@@ -71,7 +71,7 @@ impl ItemToken {
         let size = usize::from(*neighbours);
         let (neighbours, bucket) = bytes.split_at_checked(size * 4)?;
         let neighbours = neighbours.as_chunks().0.iter();
-        (size <= NEIGHBOURS).then_some(())?;
+        (size <= MAX_NEIGHBOURS).then_some(())?;
         Some(Self {
             list: u64::from_be_bytes(*list),
             position: ItemPosition {
@@ -120,7 +120,7 @@ mod tests {
             list: u64,
             before: u32,
             is_after: bool,
-            neighbours in proptest::collection::vec(any::<u32>(), 0..=NEIGHBOURS),
+            neighbours in proptest::collection::vec(any::<u32>(), 0..=MAX_NEIGHBOURS),
             bucket in ".{0,40}",
         ) {
             let side = if is_after { NeighbourSide::After } else { NeighbourSide::Before };
