@@ -26,16 +26,12 @@ use mongodb::{
     Collection, Database,
     bson::Document,
     error::Error as DriverError,
-    options::{CollectionOptions, ReadConcern, ReadPreference, SelectionCriteria},
+    options::{CollectionOptions, ReadConcern, ReadPreference},
 };
 use tokio::sync::OnceCell;
 
-use self::{call::Again, deployment::Deployment, retryable::RetryableSessions};
-use crate::{
-    Error,
-    error::{Kind, is_killed},
-    protocol::command::KeyScope,
-};
+use self::{deployment::Deployment, retryable::RetryableSessions};
+use crate::{Error, error::Kind, protocol::command::KeyScope};
 
 /// Carries out an action of the driver, in the session if there is one.
 macro_rules! with_session {
@@ -47,9 +43,6 @@ macro_rules! with_session {
     };
 }
 use with_session;
-
-/// The maximum number of times that a read is sent again because the server ended its plan.
-const MAX_KILLED_PLANS: u32 = 3;
 
 /// A collection, and the requests that the runtime sends to it.
 #[derive(Debug, Clone)]
@@ -160,26 +153,4 @@ impl Server {
     pub(crate) fn name(&self) -> String {
         self.collection.namespace().to_string()
     }
-
-    /// Sends the read that this closure builds; again, if the server ends its plan because an index was
-    /// dropped, or changed by the first array in it (QueryPlanKilled).
-    async fn read<T, A>(&self, action: impl Fn() -> A) -> Result<T, DriverError>
-    where
-        A: IntoFuture<Output = Result<T, DriverError>>,
-    {
-        for _ in 0..MAX_KILLED_PLANS {
-            match self.ask(action()).await {
-                Err(error) if is_killed(&error) => {
-                    call::again(Again::Interrupted);
-                }
-                answer => return answer,
-            }
-        }
-        self.ask(action()).await
-    }
-}
-
-/// The primary, for reads that belong to a write, whatever the handle's read preference.
-fn primary() -> SelectionCriteria {
-    SelectionCriteria::ReadPreference(ReadPreference::Primary)
 }

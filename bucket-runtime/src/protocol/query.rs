@@ -5,7 +5,7 @@ mod position;
 
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::position::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide};
+pub(crate) use self::position::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, QueryStart};
 use crate::{
     protocol::{
         command::{KeyScope, each_one},
@@ -29,31 +29,6 @@ pub(crate) struct Query {
     pub(crate) limit: Option<u64>,
     /// The stored names of the fields to read, if not all.
     pub(crate) names: Option<Vec<&'static str>>,
-}
-
-/// The place of a query's first item, which another read found.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct QueryStart {
-    /// The bucket that holds the first item.
-    pub(crate) id: String,
-    /// The number of items before the first one in this bucket.
-    pub(crate) skip: u64,
-    /// The number of buckets that hold all requested items, if known.
-    pub(crate) buckets: Option<u64>,
-    /// The position in this bucket to start from, as the number of elements before it, matching or not.
-    pub(crate) at: Option<u64>,
-}
-
-impl QueryStart {
-    /// A start at the first of a bucket's items, in the order of the query.
-    pub(crate) fn of_bucket(id: String) -> Self {
-        Self {
-            id,
-            skip: 0,
-            buckets: None,
-            at: None,
-        }
-    }
 }
 
 impl Query {
@@ -247,19 +222,20 @@ impl Query {
         scope: Option<&KeyScope>,
         start: Option<&QueryStart>,
     ) -> Document {
-        let bounds = TimeBounds::of(&self.filter, spec);
+        let filter = (!self.filter.is_everything()).then_some(&self.filter);
+        let bounds = filter.map(|filter| TimeBounds::of(filter, spec));
         let mut all = Vec::new();
-        match scope {
-            Some(scope) => all.push(scope.within(bounds)),
-            None => {
+        match (scope, bounds) {
+            (Some(scope), Some(bounds)) => all.push(scope.within(bounds)),
+            (Some(scope), None) => all.push(scope.all()),
+            (None, Some(bounds)) => {
                 all.extend(self.filter.id_prefix(spec).map(|prefix| id_range(&prefix)));
                 all.extend(bounds.windows(spec));
             }
+            (None, None) => {}
         }
         all.extend(start.map(|start| self.buckets_from(start)));
-        if !self.filter.is_everything() {
-            all.push(self.filter.of_bucket(spec.items));
-        }
+        all.extend(filter.map(|filter| filter.of_bucket(spec.items)));
         if self.limit.is_some() && !self.filter.is_on_items() {
             // Removals may have left buckets without items.
             all.push(doc! { format!("{}.0", spec.items): { "$exists": true } });

@@ -4,16 +4,25 @@ use mongodb::{
     ClientSession,
     bson::{Bson, Document},
     error::Error as DriverError,
-    options::{AggregateOptions, FindOptions, Hint, ReadConcern},
+    options::{
+        AggregateOptions, FindOptions, Hint, ReadConcern, ReadPreference, SelectionCriteria,
+    },
 };
 use serde::de::DeserializeOwned;
 
 use super::{
+    Server,
+    call::{self, Again},
     cursor::{AnyCursor, DocumentCursor},
-    primary,
     target::Target,
 };
-use crate::{Result, protocol::range::Range, schema::names::UNIQUE_INDEX, value::element::whole};
+use crate::{
+    Result, error::is_killed, protocol::range::Range, schema::names::UNIQUE_INDEX,
+    value::element::whole,
+};
+
+/// The maximum number of times that a read is sent again because the server ended its plan.
+const MAX_KILLED_PLANS: u32 = 3;
 
 /// A read of a collection, to be sent once by [`cursor`](Self::cursor), [`rows`](Self::rows),
 /// [`first`](Self::first) or [`sum`](Self::sum).
@@ -219,6 +228,30 @@ impl<'t> Read<'t> {
             }
         })
     }
+}
+
+impl Server {
+    /// Sends the read that this closure builds; again, if the server ends its plan because an index was
+    /// dropped, or changed by the first array in it (QueryPlanKilled).
+    pub(super) async fn read<T, A>(&self, action: impl Fn() -> A) -> Result<T, DriverError>
+    where
+        A: IntoFuture<Output = Result<T, DriverError>>,
+    {
+        for _ in 0..MAX_KILLED_PLANS {
+            match self.ask(action()).await {
+                Err(error) if is_killed(&error) => {
+                    call::again(Again::Interrupted);
+                }
+                answer => return answer,
+            }
+        }
+        self.ask(action()).await
+    }
+}
+
+/// The primary, for reads that belong to a write, whatever the handle's read preference.
+fn primary() -> SelectionCriteria {
+    SelectionCriteria::ReadPreference(ReadPreference::Primary)
 }
 
 /// The whole number in the field `items`; 0 if there is none.

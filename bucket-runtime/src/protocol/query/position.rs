@@ -3,7 +3,7 @@
 //! An append adds behind all items, and nothing else adds any. So wherever an item next to the position
 //! still stands, the position is beside it, however many items before it are gone.
 
-use super::{Query, QueryStart};
+use super::Query;
 
 /// The maximum number of neighbours that a position remembers: it is found again unless all of them are gone.
 pub(crate) const MAX_NEIGHBOURS: usize = 8;
@@ -20,6 +20,31 @@ pub(crate) struct ItemPosition {
     /// The fingerprints of the elements next to it that the read gave, or would have given, the nearest
     /// first.
     pub(crate) neighbours: Vec<u32>,
+}
+
+/// The place of a query's first item, which another read found.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct QueryStart {
+    /// The bucket that holds the first item.
+    pub(crate) id: String,
+    /// The number of items before the first one in this bucket.
+    pub(crate) skip: u64,
+    /// The number of buckets that hold all requested items, if known.
+    pub(crate) buckets: Option<u64>,
+    /// The position in this bucket to start from, as the number of elements before it, matching or not.
+    pub(crate) at: Option<u64>,
+}
+
+impl QueryStart {
+    /// A start at the first of a bucket's items, in the order of the query.
+    pub(crate) fn of_bucket(id: String) -> Self {
+        Self {
+            id,
+            skip: 0,
+            buckets: None,
+            at: None,
+        }
+    }
 }
 
 /// A side of a position.
