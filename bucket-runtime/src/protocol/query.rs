@@ -181,7 +181,7 @@ impl Query {
     }
 
     /// The stages that make a bucket of each matching item.
-    pub(crate) fn unwound(&self, spec: &BucketSpec) -> impl Iterator<Item = Document> {
+    pub(crate) fn unwound_items(&self, spec: &BucketSpec) -> impl Iterator<Item = Document> {
         let unwind = doc! { "$unwind": format!("${}", spec.items) };
         std::iter::once(unwind).chain(self.matching_items(spec))
     }
@@ -207,7 +207,7 @@ impl Query {
                 doc! { "$ifNull": [format!("${}", spec.count), { "$size": items }] }.into()
             }
             true => {
-                stages.extend(self.unwound(spec));
+                stages.extend(self.unwound_items(spec));
                 Bson::Int32(1)
             }
         };

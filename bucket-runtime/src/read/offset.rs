@@ -65,15 +65,20 @@ async fn seek(
     mut session: Option<&mut ClientSession>,
 ) -> Result<Option<QueryStart>> {
     let target = server.target_of(scope);
-    let not_full = target.pipeline(not_full(scope, query.direction()));
-    let not_full = not_full.hint(scope.open.name).rows(session.as_deref_mut());
-    let not_full: Vec<Document> = not_full.await?;
-    let not_full = Vec::from_iter(not_full.iter().filter_map(|bucket| read(scope, bucket)));
+    let buckets = target.pipeline(not_full(scope, query.direction()));
+    let buckets = buckets.hint(scope.open.name).rows(session.as_deref_mut());
+    let buckets: Vec<Document> = buckets.await?;
+    let not_full = buckets
+        .iter()
+        .filter_map(|bucket| NotFull::of_document(bucket, scope));
+    let not_full = Vec::from_iter(not_full);
     let candidates = candidates(scope, query, &not_full);
     let all = server.by_ids(scope, scope.ids());
-    let ids = target.find(all, ids(query, &candidates));
-    let ids: Vec<Document> = ids.rows(session).await?;
-    let ids = ids.iter().filter_map(|bucket| bucket.get_str("_id").ok());
+    let buckets = target.find(all, ids(query, &candidates));
+    let buckets: Vec<Document> = buckets.rows(session).await?;
+    let ids = buckets
+        .iter()
+        .filter_map(|bucket| bucket.get_str("_id").ok());
     let ids = Vec::from_iter(ids);
     Ok(start(scope, query, &not_full, candidates.first, &ids))
 }
@@ -91,13 +96,15 @@ fn not_full(scope: &IndexedScope, direction: i32) -> [Document; 3] {
     ]
 }
 
-fn read(scope: &IndexedScope, bucket: &Document) -> Option<NotFull> {
-    let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
-    let capacity = u64::from(scope.open.capacity);
-    Some(NotFull {
-        id: bucket.get_str("_id").ok()?.to_owned(),
-        room: capacity.saturating_sub(u64::try_from(count).unwrap_or(0)),
-    })
+impl NotFull {
+    fn of_document(bucket: &Document, scope: &IndexedScope) -> Option<Self> {
+        let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
+        let capacity = u64::from(scope.open.capacity);
+        Some(Self {
+            id: bucket.get_str("_id").ok()?.to_owned(),
+            room: capacity.saturating_sub(u64::try_from(count).unwrap_or(0)),
+        })
+    }
 }
 
 /// The positions, from 0, that the first item's bucket can have among the key's ids.

@@ -167,7 +167,7 @@ impl<T: Bucket> ReadRollup<'_, T> {
         }
         let mut stages = vec![doc! { "$match": buckets }];
         if is_on_items || self.query.filter.is_on_items() {
-            stages.extend(self.query.unwound(spec));
+            stages.extend(self.query.unwound_items(spec));
             stages.push(totals::of_item(spec));
         }
         stages.extend(totals::added_up(spec, group));
