@@ -36,7 +36,7 @@ pub(crate) struct Read<'t> {
 }
 
 enum Request {
-    Find(Document, Range),
+    Find(Document, Box<Range>),
     Pipeline(Vec<Document>),
 }
 
@@ -55,7 +55,7 @@ enum ReadState {
 impl<'t> Target<'t> {
     /// Documents that match a filter.
     pub(crate) fn find(self, filter: Document, range: Range) -> Read<'t> {
-        Read::new(self, Request::Find(filter, range))
+        Read::new(self, Request::Find(filter, Box::new(range)))
     }
 
     /// The results of a pipeline.
