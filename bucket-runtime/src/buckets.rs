@@ -9,6 +9,7 @@ use crate::{
     protocol::command::{IndexedScope, KeyScope},
     read::reader::Reader,
     schema::{key::Key, spec::BucketSpec},
+    server::target::OwnedTarget,
     write::{append::Writer, engine::Engine},
 };
 
@@ -68,6 +69,22 @@ impl<T: Bucket> Buckets<T> {
     /// The driver's handle of the collection, for everything else.
     pub fn collection(&self) -> &Collection<Document> {
         self.writer.engine.server.collection()
+    }
+
+    /// One key, for requests that do not depend on the open index.
+    pub(crate) fn target(&self, key: KeyRef<'_, T>) -> OwnedTarget {
+        OwnedTarget {
+            scope: Some(KeyScope::new(Self::SPEC, T::Key::parts(key))),
+            ..self.target_of_all()
+        }
+    }
+
+    /// All keys.
+    pub(crate) fn target_of_all(&self) -> OwnedTarget {
+        OwnedTarget {
+            server: self.writer.engine.server.clone(),
+            scope: None,
+        }
     }
 
     pub(crate) fn reader(&self, key: KeyRef<'_, T>) -> Reader {

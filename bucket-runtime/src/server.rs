@@ -15,30 +15,23 @@ pub(crate) mod read;
 mod retryable;
 mod shard;
 pub(crate) mod target;
-
 pub(crate) mod transaction;
+mod view;
 pub(crate) mod watch;
 mod write;
 
 use std::sync::Arc;
 
 use mongodb::{
-    ClientSession, Collection,
+    Collection, Database,
     bson::Document,
     error::Error as DriverError,
-    options::{CollectionOptions, ReadConcern, ReadPreference, SelectionCriteria},
+    options::{CollectionOptions, ReadConcern, ReadPreference},
 };
-use serde::de::DeserializeOwned;
 use tokio::sync::OnceCell;
 
-use self::{call::Again, deployment::Deployment, retryable::RetryableSessions};
-use crate::{
-    Error,
-    error::{Kind, is_killed},
-    protocol::{command::KeyScope, range::Range},
-    server::cursor::DocumentCursor,
-    value::element::whole,
-};
+use self::{deployment::Deployment, retryable::RetryableSessions};
+use crate::{Error, error::Kind, protocol::command::KeyScope};
 
 /// Carries out an action of the driver, in the session if there is one.
 macro_rules! with_session {
@@ -50,20 +43,6 @@ macro_rules! with_session {
     };
 }
 use with_session;
-
-/// Carries out a read of the driver, which this closure builds, in the session if there is one.
-macro_rules! read_in_session {
-    ($server:expr, $action:expr, $session:expr) => {
-        match $session {
-            Some(session) => $server.ask($action().session(session)).await,
-            None => $server.read($action).await,
-        }
-    };
-}
-use read_in_session;
-
-/// How often a read is sent again at most, because the server ended its plan.
-const PLANS_KILLED: u32 = 3;
 
 /// A collection, and the requests that the runtime sends to it.
 #[derive(Debug, Clone)]
@@ -86,7 +65,7 @@ impl Server {
     }
 
     /// Another collection of the same deployment, which is not asked for its kind again.
-    pub(crate) fn beside(&self, collection: Collection<Document>) -> Self {
+    pub(crate) fn with_collection(&self, collection: Collection<Document>) -> Self {
         Self {
             deployment: Arc::clone(&self.deployment),
             traces_keys: self.traces_keys,
@@ -95,17 +74,17 @@ impl Server {
     }
 
     /// Reads from the members of the replica set that this preference allows.
-    pub(crate) fn prefer(&mut self, preference: ReadPreference) {
-        self.set(|options| options.selection_criteria = Some(preference.into()));
+    pub(crate) fn set_read_preference(&mut self, preference: ReadPreference) {
+        self.change_options(|options| options.selection_criteria = Some(preference.into()));
     }
 
     /// Uses this read concern.
-    pub(crate) fn read_by(&mut self, concern: ReadConcern) {
-        self.set(|options| options.read_concern = Some(concern));
+    pub(crate) fn set_read_concern(&mut self, concern: ReadConcern) {
+        self.change_options(|options| options.read_concern = Some(concern));
     }
 
     /// The driver sets these options only for a new handle of the collection.
-    fn set(&mut self, change: impl FnOnce(&mut CollectionOptions)) {
+    fn change_options(&mut self, change: impl FnOnce(&mut CollectionOptions)) {
         let mut options = CollectionOptions::default();
         options.selection_criteria = self.collection.selection_criteria().cloned();
         options.read_concern = self.collection.read_concern().cloned();
@@ -165,134 +144,13 @@ impl Server {
         }
     }
 
+    fn database(&self) -> Database {
+        let namespace = self.collection.namespace();
+        self.collection.client().database(&namespace.db)
+    }
+
     /// The collection as `database.collection`.
     pub(crate) fn name(&self) -> String {
         self.collection.namespace().to_string()
     }
-
-    /// Sends the read that this closure builds; again, if the server ends its plan because an index was
-    /// dropped, or changed by the first array in it (QueryPlanKilled).
-    async fn read<T, A>(&self, action: impl Fn() -> A) -> Result<T, DriverError>
-    where
-        A: IntoFuture<Output = Result<T, DriverError>>,
-    {
-        for _ in 0..PLANS_KILLED {
-            match self.ask(action()).await {
-                Err(error) if is_killed(&error) => {
-                    call::again(Again::Interrupted);
-                }
-                answer => return answer,
-            }
-        }
-        self.ask(action()).await
-    }
-
-    /// Finds documents.
-    pub(crate) async fn find<'s, R>(
-        &self,
-        filter: Document,
-        range: Range,
-        session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, R>, DriverError>
-    where
-        R: DeserializeOwned,
-    {
-        let action = || {
-            let mut action = self.collection.find(filter.clone());
-            if let Some(sort) = &range.sort {
-                action = action.sort(sort.clone());
-            }
-            if let Some(projection) = &range.projection {
-                action = action.projection(projection.clone());
-            }
-            if range.skip > 0 {
-                action = action.skip(range.skip);
-            }
-            if let Some(limit) = range.limit {
-                action = action.limit(limit);
-            }
-            action
-        };
-        Ok(match session {
-            None => DocumentCursor::from(self.read(action).await?.with_type()),
-            Some(session) => {
-                let cursor = self.ask(action().session(&mut *session)).await?;
-                DocumentCursor::from((cursor.with_type(), session))
-            }
-        })
-    }
-
-    /// The number of matching documents, counted on the index alone if the filter is a range of ids.
-    pub(crate) async fn count_documents(
-        &self,
-        filter: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<u64, DriverError> {
-        let action = || self.collection.count_documents(filter.clone());
-        read_in_session!(self, action, session)
-    }
-
-    /// The field `items` of a pipeline's only result; 0 if there is no result.
-    pub(crate) async fn sum(
-        &self,
-        pipeline: impl IntoIterator<Item = Document>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<u64, DriverError> {
-        let found = self.aggregate::<Document>(pipeline, session).await?;
-        let sum = found.first().and_then(|sum| sum.get("items"));
-        Ok(sum
-            .and_then(whole)
-            .and_then(|sum| u64::try_from(sum).ok())
-            .unwrap_or(0))
-    }
-
-    /// One matching document.
-    pub(crate) async fn find_one(
-        &self,
-        filter: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Document>, DriverError> {
-        let action = || {
-            let action = self.collection.find_one(filter.clone());
-            action.selection_criteria(primary())
-        };
-        read_in_session!(self, action, session)
-    }
-
-    /// Reads these fields of one matching document; for a write, as the primary has it.
-    pub(crate) async fn fields(
-        &self,
-        filter: Document,
-        fields: Document,
-        for_a_write: bool,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Document>, DriverError> {
-        let action = || {
-            let action = self.collection.find_one(filter.clone());
-            let action = action.projection(fields.clone());
-            match for_a_write {
-                true => action.selection_criteria(primary()),
-                false => action,
-            }
-        };
-        read_in_session!(self, action, session)
-    }
-
-    /// All results of a pipeline, which may sort on disk.
-    pub(crate) async fn scan<R: DeserializeOwned>(
-        &self,
-        pipeline: impl IntoIterator<Item = Document>,
-    ) -> Result<DocumentCursor<'static, R>, DriverError> {
-        let pipeline = Vec::from_iter(pipeline);
-        let action = || {
-            let action = self.collection.aggregate(pipeline.clone());
-            action.allow_disk_use(true)
-        };
-        Ok(DocumentCursor::from(self.read(action).await?.with_type()))
-    }
-}
-
-/// The primary, for reads that belong to a write, whatever the handle's read preference.
-fn primary() -> SelectionCriteria {
-    SelectionCriteria::ReadPreference(ReadPreference::Primary)
 }

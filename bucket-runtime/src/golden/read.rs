@@ -7,7 +7,7 @@ use super::{AT, Bucket, Golden, Reading, Trade, entry, reading, trade};
 use crate::protocol::{
     command::KeyScope,
     filter::Filter,
-    query::{Query, Start},
+    query::{Query, QueryStart},
 };
 
 fn query<T>(filter: Filter<T>, newest_first: bool) -> Query {
@@ -28,7 +28,7 @@ fn read_of_parts() {
         names: Some(vec!["date", "ticker"]),
         ..query
     };
-    let range = parts(Query::everything()).range(&Trade::SPEC);
+    let range = parts(Query::everything()).bucket_range(&Trade::SPEC);
     let projection = range.projection.expect("a projection");
     shown.document("the projection of whole buckets", &projection);
     let found = parts(query(Trade::FIELDS.ticker.eq("MDB"), false));
@@ -47,8 +47,8 @@ fn read_with_a_filter() {
     let both = ticker().and(Trade::FIELDS.customer_id.eq(123));
     let of_all = query(both, false).pipeline(&Trade::SPEC, None, None);
     shown.pipeline("all keys' items, on a key field as well", &of_all);
-    let bucket = || Start::of_bucket("123_1714979289".to_owned());
-    let start = Start {
+    let bucket = || QueryStart::of_bucket("123_1714979289".to_owned());
+    let start = QueryStart {
         skip: 4,
         buckets: Some(3),
         ..bucket()
@@ -56,7 +56,7 @@ fn read_with_a_filter() {
     let later = query(Filter::<Trade>::default(), false);
     let later = later.pipeline(&Trade::SPEC, Some(&scope), Some(&start));
     shown.pipeline("from a place on, after a skip", &later);
-    let position = Start {
+    let position = QueryStart {
         at: Some(7),
         ..bucket()
     };

@@ -115,10 +115,10 @@ impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
         engine.server.called_for(None);
         engine.server.needs_replica_set("migrate_from").await?;
         let old = self.db.collection(O::SPEC.collection);
-        let mut old = engine.server.beside(old);
+        let mut old = engine.server.with_collection(old);
         // A change stream shows only what a majority has, so the copy reads only that, too.
-        old.prefer(ReadPreference::Primary);
-        old.read_by(ReadConcern::majority());
+        old.set_read_preference(ReadPreference::Primary);
+        old.set_read_concern(ReadConcern::majority());
         let (place, events) = Place::begin(&engine.server, &old).await?;
         let found = count::<O>(&old).await?;
         let mut migration = Migration {

@@ -30,7 +30,7 @@ impl Record {
     pub(super) async fn find(target: &Server, id: Document) -> Result<(Self, Option<Document>)> {
         let collection = target.collection();
         let db = collection.client().database(&collection.namespace().db);
-        let server = target.beside(db.collection(RECORDS));
+        let server = target.with_collection(db.collection(RECORDS));
         let found = server.find_one(doc! { "_id": &id }, None).await;
         let found = found.map_err(|error| server.target().write_error(error))?;
         let step = found.as_ref().and_then(|found| whole(found.get("step")?));

@@ -58,7 +58,7 @@ impl<T: Outlier> OpenOutliers<T> {
     pub(crate) async fn execute(self) -> Result<Outliers<T>> {
         let parents = Server::new(self.parents).tracing_keys(self.trace_keys);
         parents.known_deployment().await?;
-        let extras = parents.beside(self.extras);
+        let extras = parents.with_collection(self.extras);
         check_shard_key(&parents).await?;
         if T::SPEC.total.is_some() {
             parents.needs_replica_set("#[outlier(total)]").await?;

@@ -153,7 +153,7 @@ impl<T: Outlier> Unopened<T> {
     /// An error if neither collection exists, or if an index of the extras differs from the struct.
     async fn check(self) -> Result<Checked<T>> {
         let server = self.extras.server.clone();
-        let parents = server.beside(self.parents);
+        let parents = server.with_collection(self.parents);
         parents.called_for(None);
         // The parents' collection exists from its first parent on, that of the extras once it is opened.
         if !exists(&parents).await? && !exists(&server).await? {

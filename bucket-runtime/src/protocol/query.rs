@@ -5,7 +5,7 @@ mod position;
 
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::position::{NEIGHBOURS, Position, Side};
+pub(crate) use self::position::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, QueryStart};
 use crate::{
     protocol::{
         command::{KeyScope, each_one},
@@ -29,31 +29,6 @@ pub(crate) struct Query {
     pub(crate) limit: Option<u64>,
     /// The stored names of the fields to read, if not all.
     pub(crate) names: Option<Vec<&'static str>>,
-}
-
-/// The place of a query's first item, which another read found.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Start {
-    /// The bucket that holds the first item.
-    pub(crate) id: String,
-    /// The number of items before the first one in this bucket.
-    pub(crate) skip: u64,
-    /// The number of buckets that hold all requested items, if known.
-    pub(crate) buckets: Option<u64>,
-    /// The position in this bucket to start from, as the number of elements before it, matching or not.
-    pub(crate) at: Option<u64>,
-}
-
-impl Start {
-    /// A start at the first of a bucket's items, in the order of the query.
-    pub(crate) fn of_bucket(id: String) -> Self {
-        Self {
-            id,
-            skip: 0,
-            buckets: None,
-            at: None,
-        }
-    }
 }
 
 impl Query {
@@ -95,8 +70,8 @@ impl Query {
         }
     }
 
-    /// How whole buckets are read.
-    pub(crate) fn range(&self, spec: &BucketSpec) -> Range {
+    /// The options of a read of whole buckets.
+    pub(crate) fn bucket_range(&self, spec: &BucketSpec) -> Range {
         let projection = self.names.as_ref().map(|names| {
             let paths = names.iter().map(|name| format!("{}.{name}", spec.items));
             let mut projection = key_projection(spec);
@@ -123,7 +98,7 @@ impl Query {
         &self,
         spec: &BucketSpec,
         scope: Option<&KeyScope>,
-        start: Option<&Start>,
+        start: Option<&QueryStart>,
     ) -> Vec<Document> {
         let mut stages = vec![
             doc! { "$match": self.buckets(spec, scope, start) },
@@ -168,7 +143,7 @@ impl Query {
         if self.newest_first {
             let taken = match cut {
                 None => Bson::String(items),
-                Some((id, at)) => first_of(id, at, &items),
+                Some((id, at)) => first_elements(id, at, &items),
             };
             let reverse = doc! { "$set": {
                 spec.count: { "$size": { "$ifNull": [taken.clone(), []] } },
@@ -183,12 +158,12 @@ impl Query {
         std::iter::once(unwind).chain(rest).collect()
     }
 
-    /// How many buckets hold all requested items at most, if each one that satisfies
+    /// The maximum number of buckets that hold all requested items, if each one that satisfies
     /// [`buckets`](Self::buckets) holds an item.
     ///
     /// Without this limit the server, which reads ahead, fetches up to 4 MB of buckets whatever is
     /// requested (seen with the profiler on 6.0.5).
-    fn most_buckets(&self, start: Option<&Start>) -> Option<u64> {
+    fn most_buckets(&self, start: Option<&QueryStart>) -> Option<u64> {
         // The first bucket may hold items only on the other side of the position.
         let first = u64::from(start.is_some_and(|start| start.at.is_some()));
         let items = self.limit?.saturating_add(self.skip);
@@ -206,7 +181,7 @@ impl Query {
     }
 
     /// The stages that make a bucket of each matching item.
-    pub(crate) fn unwound(&self, spec: &BucketSpec) -> impl Iterator<Item = Document> {
+    pub(crate) fn unwound_items(&self, spec: &BucketSpec) -> impl Iterator<Item = Document> {
         let unwind = doc! { "$unwind": format!("${}", spec.items) };
         std::iter::once(unwind).chain(self.matching_items(spec))
     }
@@ -217,7 +192,7 @@ impl Query {
         (!self.filter.is_everything()).then(|| doc! { "$match": filter })
     }
 
-    /// How many items match, as a document with the field `items`.
+    /// A pipeline that counts the matching items, as a document with the field `items`.
     ///
     /// A condition on key fields holds for all items of a bucket or for none, so the counts of buckets are
     /// added up.
@@ -232,7 +207,7 @@ impl Query {
                 doc! { "$ifNull": [format!("${}", spec.count), { "$size": items }] }.into()
             }
             true => {
-                stages.extend(self.unwound(spec));
+                stages.extend(self.unwound_items(spec));
                 Bson::Int32(1)
             }
         };
@@ -245,21 +220,22 @@ impl Query {
         &self,
         spec: &BucketSpec,
         scope: Option<&KeyScope>,
-        start: Option<&Start>,
+        start: Option<&QueryStart>,
     ) -> Document {
-        let span = TimeBounds::of(&self.filter, spec);
+        let filter = (!self.filter.is_everything()).then_some(&self.filter);
+        let bounds = filter.map(|filter| TimeBounds::of(filter, spec));
         let mut all = Vec::new();
-        match scope {
-            Some(scope) => all.push(scope.within(span)),
-            None => {
-                all.extend(self.filter.id_prefix(spec).map(|prefix| range(&prefix)));
-                all.extend(span.windows(spec));
+        match (scope, bounds) {
+            (Some(scope), Some(bounds)) => all.push(scope.within(bounds)),
+            (Some(scope), None) => all.push(scope.all()),
+            (None, Some(bounds)) => {
+                all.extend(self.filter.id_prefix(spec).map(|prefix| id_range(&prefix)));
+                all.extend(bounds.windows(spec));
             }
+            (None, None) => {}
         }
-        all.extend(start.map(|start| self.from(start)));
-        if !self.filter.is_everything() {
-            all.push(self.filter.of_bucket(spec.items));
-        }
+        all.extend(start.map(|start| self.buckets_from(start)));
+        all.extend(filter.map(|filter| filter.of_bucket(spec.items)));
         if self.limit.is_some() && !self.filter.is_on_items() {
             // Removals may have left buckets without items.
             all.push(doc! { format!("{}.0", spec.items): { "$exists": true } });
@@ -272,7 +248,7 @@ impl Query {
     }
 
     /// The bucket of the start and those after it in the order of the query.
-    fn from(&self, start: &Start) -> Document {
+    fn buckets_from(&self, start: &QueryStart) -> Document {
         let bound = match (self.newest_first, start.at) {
             (false, _) => "$gte",
             (true, Some(0)) => "$lt",
@@ -283,13 +259,13 @@ impl Query {
 }
 
 /// The first elements of one bucket, and all elements of the others.
-fn first_of(id: &str, elements: u64, items: &str) -> Bson {
+fn first_elements(id: &str, elements: u64, items: &str) -> Bson {
     let is_it = doc! { "$eq": ["$_id", id] };
     let elements = i32::try_from(elements).unwrap_or(i32::MAX);
     doc! { "$cond": [is_it, { "$slice": [items, elements] }, items] }.into()
 }
 
-fn range(prefix: &str) -> Document {
+fn id_range(prefix: &str) -> Document {
     doc! { "_id": { "$gte": prefix, "$lt": id::successor(prefix) } }
 }
 

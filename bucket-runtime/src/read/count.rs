@@ -6,9 +6,9 @@ use mongodb::ClientSession;
 
 use crate::{
     Bucket, Buckets, KeyRef, Result,
-    protocol::{command::KeyScope, filter::Filter, query::Query},
+    protocol::{filter::Filter, query::Query},
     read::{reader::Reader, settings::read_settings},
-    server::Server,
+    server::target::OwnedTarget,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -24,7 +24,7 @@ impl<T: Bucket> Buckets<T> {
     /// that has none. One round trip.
     /// [`Count::filter`](crate::action::Count::filter) counts only those that match a condition.
     pub fn count(&self, key: KeyRef<'_, T>) -> Count<'static, T> {
-        Count::new(&self.writer.engine.server, Some(self.scope(key).key))
+        Count::new(self.target(key))
     }
 
     /// Counts the items of all keys. One round trip, in which the server reads all buckets, or with a
@@ -43,7 +43,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn count_all(&self) -> Count<'static, T> {
-        Count::new(&self.writer.engine.server, None)
+        Count::new(self.target_of_all())
     }
 }
 
@@ -67,8 +67,8 @@ impl<'s> CountPages<'s> {
         self.reader.called();
         let Reader { server, scope } = &self.reader;
         let pages = server.by_ids(scope, scope.ids());
-        let count = server.count_documents(pages, self.session).await;
-        count.map_err(|error| self.reader.target().read_error(error))
+        let target = self.reader.target();
+        target.count_documents(pages, self.session).await
     }
 }
 
@@ -76,18 +76,16 @@ impl<'s> CountPages<'s> {
 /// [`Buckets::count_all`](crate::Buckets::count_all).
 #[must_use = "nothing is counted until this is awaited"]
 pub struct Count<'s, T> {
-    server: Server,
-    scope: Option<KeyScope>,
+    target: OwnedTarget,
     query: Query,
     session: Option<&'s mut ClientSession>,
     item: PhantomData<fn() -> T>,
 }
 
 impl<'s, T: Bucket> Count<'s, T> {
-    fn new(server: &Server, scope: Option<KeyScope>) -> Self {
+    fn new(target: OwnedTarget) -> Self {
         Self {
-            server: server.clone(),
-            scope,
+            target,
             query: Query::everything(),
             session: None,
             item: PhantomData,
@@ -115,7 +113,7 @@ impl<'s, T: Bucket> Count<'s, T> {
         self
     }
 
-    read_settings!(|reads| reads.server);
+    read_settings!(|reads| reads.target.server);
 
     /// Counts in this session.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
@@ -124,16 +122,9 @@ impl<'s, T: Bucket> Count<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {
-        let Self {
-            server,
-            scope,
-            query,
-            session,
-            ..
-        } = self;
-        server.called_for(scope.as_ref());
-        let pipeline = query.count(&T::SPEC, scope.as_ref());
-        let count = server.sum(pipeline, session).await;
-        count.map_err(|error| server.target_of_any(scope.as_ref()).read_error(error))
+        self.target.name_call();
+        let target = self.target.borrow();
+        let count = self.query.count(&T::SPEC, self.target.scope.as_ref());
+        target.pipeline(count).sum(self.session).await
     }
 }

@@ -15,8 +15,8 @@ use crate::{
         reader::Reader,
         settings::read_settings,
     },
-    schema::id,
-    value::unreadable::Tell,
+    schema::{id, spec::Ordinal},
+    value::unreadable::OnUnreadable,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -37,8 +37,8 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn page(&self, key: KeyRef<'_, T>, n: u64) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = nth(&reader, n);
-        FindPage::new(reader, at)
+        let find = find_page(&reader, n);
+        FindPage::new(reader, find)
     }
 
     /// Reads the last page of a key in the order of ids: with a time ordinal the one with the latest
@@ -46,8 +46,8 @@ impl<T: Bucket> Buckets<T> {
     /// the key has no pages. One round trip.
     pub fn latest(&self, key: KeyRef<'_, T>) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = Some((reader.scope.all(), Range::newest_first()));
-        FindPage::new(reader, at)
+        let find = Some((reader.scope.all(), Range::newest_first()));
+        FindPage::new(reader, find)
     }
 
     /// Reads the page after the one with this token; `None` after the last one.
@@ -64,16 +64,16 @@ impl<T: Bucket> Buckets<T> {
     /// ```
     pub fn after(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = Some((reader.scope.after(token.as_str()), Range::oldest_first()));
-        FindPage::new(reader, at)
+        let find = Some((reader.scope.after(token.as_str()), Range::oldest_first()));
+        FindPage::new(reader, find)
     }
 
     /// Reads the page before the one with this token; `None` before the first one. Otherwise like
     /// [`after`](Self::after).
     pub fn before(&self, key: KeyRef<'_, T>, token: &PageToken) -> FindPage<'static, T> {
         let reader = self.reader(key);
-        let at = Some((reader.scope.before(token.as_str()), Range::newest_first()));
-        FindPage::new(reader, at)
+        let find = Some((reader.scope.before(token.as_str()), Range::newest_first()));
+        FindPage::new(reader, find)
     }
 }
 
@@ -81,20 +81,20 @@ impl<T: Bucket> Buckets<T> {
 #[must_use = "a page is read when this is awaited"]
 pub struct FindPage<'s, T> {
     reader: Reader,
-    /// Where to look; `None` if there cannot be such a page.
-    at: Option<(Document, Range)>,
+    /// The filter and the order that find the page; `None` if there cannot be such a page.
+    find: Option<(Document, Range)>,
     session: Option<&'s mut ClientSession>,
-    tell: Option<Tell<'s>>,
+    on_unreadable: Option<OnUnreadable<'s>>,
     item: PhantomData<fn() -> T>,
 }
 
 impl<'s, T: Bucket> FindPage<'s, T> {
-    pub(crate) fn new(reader: Reader, at: Option<(Document, Range)>) -> Self {
+    pub(crate) fn new(reader: Reader, find: Option<(Document, Range)>) -> Self {
         Self {
             reader,
-            at,
+            find,
             session: None,
-            tell: None,
+            on_unreadable: None,
             item: PhantomData,
         }
     }
@@ -110,32 +110,32 @@ impl<'s, T: Bucket> FindPage<'s, T> {
     /// Skips the items that cannot be read and calls the closure for each, as
     /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
     pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
-        self.tell = Some(Box::new(tell));
+        self.on_unreadable = Some(Box::new(tell));
         self
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {
         self.reader.called();
-        let Some((filter, range)) = self.at else {
+        let Some((filter, range)) = self.find else {
             return Ok(None);
         };
         let range = Range {
             limit: Some(1),
             ..range
         };
-        let rows = self.reader.server.find(filter, range, self.session).await;
-        let mut rows = rows.map_err(|error| self.reader.target().read_error(error))?;
-        self.reader.next(&mut rows, self.tell.as_mut()).await
+        let page = self.reader.target().find(filter, range);
+        let mut rows = page.cursor(self.session).await?;
+        Page::next(&mut rows, &self.reader.scope, self.on_unreadable.as_mut()).await
     }
 }
 
-/// Where page `n` of a key is, counted from 1: at its own id if buckets are numbered, else `n - 1` ids
+/// The find of page `n` of a key, counted from 1: by its own id if buckets are numbered, else `n - 1` ids
 /// after the first.
-pub(crate) fn nth(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
+fn find_page(Reader { server, scope }: &Reader, n: u64) -> Option<(Document, Range)> {
     let before = n.checked_sub(1)?;
     // The server counts in signed numbers.
     i64::try_from(before).ok()?;
-    if scope.spec.id.ordinal == crate::schema::spec::Ordinal::Number {
+    if scope.spec.id.ordinal == Ordinal::Number {
         let number = id::number(before)?;
         // The server makes no plan for a filter on `_id` alone.
         let id = doc! { "_id": scope.id(&number) };

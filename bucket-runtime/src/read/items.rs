@@ -1,35 +1,35 @@
 //! Streams of the items of one key or of all keys, with or without a condition.
 
+mod buckets;
+mod list;
 mod page;
 mod parts;
-mod resume;
+mod rows;
 mod settings;
-mod source;
 mod stream;
 mod token;
-mod trail;
 
 use std::marker::PhantomData;
 
 use mongodb::ClientSession;
 
+use self::{
+    list::{ItemList, ReadStart},
+    stream::{Element, WholeItem},
+};
 pub use self::{
     page::{ItemPage, PageOfItems, PageOfParts},
     parts::Parts,
     stream::ItemStream,
     token::ItemToken,
 };
-use self::{
-    parts::{Element, Whole},
-    source::Source,
-};
 use crate::{
     Bucket, BucketPart, Buckets, Error, KeyRef, Result,
     protocol::{filter::Filter, query::Query},
-    read::{reader::Reader, settings::read_settings},
+    read::{offset, settings::read_settings},
     schema::spec::BucketSpec,
-    server::{Server, current_index::CurrentIndex},
-    value::unreadable::Tell,
+    server::{current_index::CurrentIndex, target::OwnedTarget},
+    value::unreadable::OnUnreadable,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -49,7 +49,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn items(&self, key: KeyRef<'_, T>) -> Items<'static, T> {
-        Items::of_key(self.reader(key), self.engine().index)
+        Items::new(self.target(key), Some(self.engine().index))
     }
 
     /// Streams the items of all keys, or those that match a filter, in the order of their buckets' ids:
@@ -71,7 +71,7 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn all_items(&self) -> Items<'static, T> {
-        Items::of_all_keys(self.writer.engine.server.clone())
+        Items::new(self.target_of_all(), None)
     }
 }
 
@@ -99,30 +99,28 @@ impl<T: Bucket> Buckets<T> {
 /// ```
 #[must_use = "nothing is read until this is awaited"]
 pub struct Items<'s, T> {
-    source: Source,
-    query: Query,
+    list: ItemList,
+    /// The open index, for a read of one key.
+    index: Option<CurrentIndex>,
     after: Option<ItemToken>,
     session: Option<&'s mut ClientSession>,
-    tell: Option<Tell<'s>>,
+    on_unreadable: Option<OnUnreadable<'s>>,
     item: PhantomData<fn() -> T>,
 }
 
 impl<'s, T: Bucket> Items<'s, T> {
-    pub(crate) fn of_key(reader: Reader, index: CurrentIndex) -> Self {
-        Self::new(Source::Key(reader, index))
-    }
-
-    pub(crate) fn of_all_keys(server: Server) -> Self {
-        Self::new(Source::All(server))
-    }
-
-    fn new(source: Source) -> Self {
-        Self {
-            source,
+    fn new(target: OwnedTarget, index: Option<CurrentIndex>) -> Self {
+        let list = ItemList {
+            spec: Self::SPEC,
+            target,
             query: Query::everything(),
+        };
+        Self {
+            list,
+            index,
             after: None,
             session: None,
-            tell: None,
+            on_unreadable: None,
             item: PhantomData,
         }
     }
@@ -142,13 +140,13 @@ impl<'s, T: Bucket> Items<'s, T> {
     /// bucket's id is the time of its first item, and the others may be earlier or later, so a range of
     /// times excludes no bucket.
     pub fn filter(mut self, filter: Filter<T>) -> Self {
-        self.query.filter = self.query.filter.and(filter.node);
+        self.list.query.filter = self.list.query.filter.and(filter.node);
         self
     }
 
     /// Returns the items in reverse order: the last bucket first, and its last item first.
     pub fn newest_first(mut self) -> Self {
-        self.query.newest_first = true;
+        self.list.query.newest_first = true;
         self
     }
 
@@ -162,7 +160,7 @@ impl<'s, T: Bucket> Items<'s, T> {
     /// was lowered. If another program appends between these round trips, a read from the newest may
     /// start a few items off.
     pub fn skip(mut self, items: u64) -> Self {
-        self.query.skip = items;
+        self.list.query.skip = items;
         self
     }
 
@@ -187,11 +185,11 @@ impl<'s, T: Bucket> Items<'s, T> {
 
     /// Ends after this many items.
     pub fn limit(mut self, items: u64) -> Self {
-        self.query.limit = Some(items);
+        self.list.query.limit = Some(items);
         self
     }
 
-    read_settings!(|reads| reads.source.server_mut());
+    read_settings!(|reads| reads.list.target.server);
 
     /// Reads in this session, which the stream borrows.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
@@ -220,7 +218,7 @@ impl<'s, T: Bucket> Items<'s, T> {
     /// # }
     /// ```
     pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
-        self.tell = Some(Box::new(tell));
+        self.on_unreadable = Some(Box::new(tell));
         self
     }
 
@@ -261,20 +259,29 @@ impl<'s, T: Bucket> Items<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<ItemStream<'s, T>> {
-        self.read::<Whole<T>>().await
+        ItemStream::open::<WholeItem<T>>(self).await
     }
 
-    async fn read<E: Element<Of = T>>(mut self) -> Result<ItemStream<'s, E::Item>> {
-        self.query.names = E::names();
-        let Self {
-            source,
-            query,
-            after,
-            session,
-            tell,
-            ..
-        } = self;
-        let read = source.read::<E>(Self::SPEC, query, after, session, tell);
-        read.await
+    /// Finds the place where the read starts; `None` if it skips all items.
+    async fn find_start<E: Element<Of = T>>(&mut self) -> Result<Option<ReadStart>> {
+        self.list.query.names = E::names();
+        let list = &self.list;
+        list.target.name_call();
+        if let Some(token) = &self.after {
+            return list.start_at(token).map(Some);
+        }
+        let (Some(index), Some(scope)) = (&self.index, &list.target.scope) else {
+            return Ok(Some(ReadStart::default()));
+        };
+        if !list.query.skips_whole_buckets(list.spec) || list.query.limit == Some(0) {
+            return Ok(Some(ReadStart::default()));
+        }
+        let (server, session) = (&list.target.server, self.session.as_deref_mut());
+        let bucket = offset::find_start(server, scope, index, &list.query, session);
+        let start = |bucket| ReadStart {
+            bucket: Some(bucket),
+            position: None,
+        };
+        Ok(bucket.await?.map(start))
     }
 }

@@ -1,15 +1,16 @@
 //! A page: one bucket, read.
 
-use std::{fmt, str::FromStr};
+mod token;
 
+pub use self::token::PageToken;
 use crate::{
-    Bucket,
+    Bucket, Result,
     protocol::command::IndexedScope,
-    read::token::{InvalidToken, serde_as_text},
-    schema::id,
+    server::cursor::DocumentCursor,
     value::{
         rollup::{Rollup, Totals},
         stored_bucket::StoredBucket,
+        unreadable::OnUnreadable,
     },
 };
 
@@ -73,12 +74,22 @@ impl<'p, T> IntoIterator for &'p Page<T> {
 }
 
 impl<T: Bucket> Page<T> {
-    /// Makes a page of a stored bucket for a reader of this key. If the bucket has another key, which
-    /// only a program that does not know the format can cause, the error is the bucket's id.
-    pub(crate) fn of(bucket: StoredBucket<T>, scope: &IndexedScope) -> Result<Self, String> {
-        if !scope.holds(&bucket) {
-            return Err(bucket.id);
-        }
+    /// The next page of a find. Unreadable elements are an error, unless a callback takes them.
+    pub(crate) async fn next(
+        rows: &mut DocumentCursor<'_, StoredBucket<T>>,
+        scope: &IndexedScope,
+        on_unreadable: Option<&mut OnUnreadable<'_>>,
+    ) -> Result<Option<Self>> {
+        let Some(bucket) = rows.next_bucket(on_unreadable).await? else {
+            return Ok(None);
+        };
+        let page = Self::new(rows.target().expect_key(bucket)?, scope);
+        rows.give(page.items.len());
+        Ok(Some(page))
+    }
+
+    /// The page that shows a bucket of this key.
+    pub(crate) fn new(bucket: StoredBucket<T>, scope: &IndexedScope) -> Self {
         let StoredBucket {
             id,
             key,
@@ -87,7 +98,7 @@ impl<T: Bucket> Page<T> {
             sealed,
             totals,
         } = bucket;
-        Ok(Self {
+        Self {
             open: !sealed && elements.len() + left_out.len() < scope.open.capacity as usize,
             left_out: left_out.len(),
             items: (elements.into_iter())
@@ -96,7 +107,7 @@ impl<T: Bucket> Page<T> {
             ordinal_at: scope.prefix.len(),
             id,
             totals,
-        })
+        }
     }
 
     /// The bucket's rollup (`#[bucket(sum, min, max)]`); `None` if it does not cover all items, because
@@ -109,46 +120,3 @@ impl<T: Bucket> Page<T> {
         Rollup::read((self.items.len() + self.left_out) as u64, totals?)
     }
 }
-
-/// A position among the pages of a key, as text that is safe in a URL: only digits, `_` and `-`.
-///
-/// It holds no key: a changed token gives another page of the same key, never another key's data. Tokens
-/// stay valid as long as the collection keeps its id format, even if their page no longer exists.
-///
-/// ```
-/// use bucket_runtime::PageToken;
-///
-/// let token: PageToken = "1698335223_000001".parse()?;
-/// assert_eq!(token.to_string(), "1698335223_000001");
-/// assert!("1698335223' || '1'=='1".parse::<PageToken>().is_err());
-/// # Ok::<(), bucket_runtime::InvalidToken>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PageToken(String);
-
-impl PageToken {
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for PageToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl FromStr for PageToken {
-    type Err = InvalidToken;
-
-    fn from_str(text: &str) -> Result<Self, InvalidToken> {
-        let is_ordinal = id::is_ordinal(text);
-        is_ordinal
-            .then(|| Self(text.to_owned()))
-            .ok_or(InvalidToken {
-                source: "`Page::token`",
-            })
-    }
-}
-
-serde_as_text!(PageToken);

@@ -13,7 +13,7 @@ use crate::{
     Bucket, Buckets, Error, KeyRef, Result,
     protocol::range::Range,
     read::{page::Page, reader::Reader, settings::read_settings},
-    value::unreadable::Tell,
+    value::unreadable::OnUnreadable,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -28,7 +28,7 @@ impl<T: Bucket> Buckets<T> {
 pub struct Pages<'s, T> {
     reader: Reader,
     session: Option<&'s mut ClientSession>,
-    tell: Option<Tell<'s>>,
+    on_unreadable: Option<OnUnreadable<'s>>,
     item: PhantomData<fn() -> T>,
 }
 
@@ -37,7 +37,7 @@ impl<'s, T: Bucket> Pages<'s, T> {
         Self {
             reader,
             session: None,
-            tell: None,
+            on_unreadable: None,
             item: PhantomData,
         }
     }
@@ -54,7 +54,7 @@ impl<'s, T: Bucket> Pages<'s, T> {
     /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream borrows the
     /// closure's borrows.
     pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
-        self.tell = Some(Box::new(tell));
+        self.on_unreadable = Some(Box::new(tell));
         self
     }
 
@@ -62,22 +62,16 @@ impl<'s, T: Bucket> Pages<'s, T> {
         let Self {
             reader,
             session,
-            tell,
+            on_unreadable,
             ..
         } = self;
         reader.called();
-        let rows = reader
-            .server
-            .find(reader.scope.all(), Range::oldest_first(), session)
-            .await;
-        let rows = rows.map_err(|error| reader.target().read_error(error))?;
-        let pages = try_unfold(
-            (reader, rows, tell),
-            async |(reader, mut rows, mut tell)| {
-                let page = reader.next(&mut rows, tell.as_mut()).await?;
-                Ok(page.map(|page| (page, (reader, rows, tell))))
-            },
-        );
+        let all = (reader.target()).find(reader.scope.all(), Range::oldest_first());
+        let state = (all.cursor(session).await?, reader.scope, on_unreadable);
+        let pages = try_unfold(state, async |(mut rows, scope, mut on_unreadable)| {
+            let page = Page::next(&mut rows, &scope, on_unreadable.as_mut()).await?;
+            Ok(page.map(|page| (page, (rows, scope, on_unreadable))))
+        });
         Ok(PageStream(pages.boxed()))
     }
 }

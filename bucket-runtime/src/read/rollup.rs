@@ -15,11 +15,11 @@ pub use self::{
     series::{RollupSeries, RollupStream, WindowRollup},
 };
 use crate::{
-    Bucket, Buckets, Error, KeyRef, Result, Windowed,
+    Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
-    protocol::{command::KeyScope, filter::Filter, query::Query, window_range::WindowRange},
+    protocol::{filter::Filter, query::Query, window_range::WindowRange},
     read::settings::read_settings,
-    server::{Server, cursor::DocumentCursor},
+    server::{cursor::DocumentCursor, target::OwnedTarget},
     value::{
         element::whole,
         rollup::{Rollup, Totals, totals},
@@ -54,21 +54,20 @@ impl<T: Bucket> Buckets<T> {
     /// # }
     /// ```
     pub fn rollup(&self, key: KeyRef<'_, T>) -> ReadRollup<'static, T> {
-        ReadRollup::new(&self.writer.engine.server, Some(self.scope(key).key))
+        ReadRollup::new(self.target(key))
     }
 
     /// Adds up the rollups of all keys' buckets on the server. It reads all buckets; otherwise it is
     /// like [`rollup`](Self::rollup).
     pub fn rollup_all(&self) -> ReadRollup<'static, T> {
-        ReadRollup::new(&self.writer.engine.server, None)
+        ReadRollup::new(self.target_of_all())
     }
 }
 
 /// Builder of a read of rollups: await it; see [`Buckets::rollup`](crate::Buckets::rollup).
 #[must_use = "nothing is added up until this is awaited"]
 pub struct ReadRollup<'s, T> {
-    server: Server,
-    scope: Option<KeyScope>,
+    target: OwnedTarget,
     windows: WindowRange,
     query: Query,
     session: Option<&'s mut ClientSession>,
@@ -76,10 +75,9 @@ pub struct ReadRollup<'s, T> {
 }
 
 impl<'s, T: Bucket> ReadRollup<'s, T> {
-    pub(crate) fn new(server: &Server, scope: Option<KeyScope>) -> Self {
+    fn new(target: OwnedTarget) -> Self {
         Self {
-            server: server.clone(),
-            scope,
+            target,
             windows: WindowRange::default(),
             query: Query::everything(),
             session: None,
@@ -130,7 +128,7 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
         self
     }
 
-    read_settings!(|reads| reads.server);
+    read_settings!(|reads| reads.target.server);
 
     /// Reads in this session.
     pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
@@ -139,90 +137,46 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<Rollup<T>> {
-        let pipeline = self.pipeline(Bson::Null, false);
-        let Self {
-            server,
-            scope,
-            session,
-            ..
-        } = self;
-        server.called_for(scope.as_ref());
-        let target = server.target_of_any(scope.as_ref());
-        let found = server.aggregate::<Document>(pipeline, session).await;
-        let found = found.map_err(|error| target.read_error(error))?;
-        let rollup = match found.first() {
-            Some(row) => read(row),
+        self.target.name_call();
+        let target = self.target.borrow();
+        let added_up = target.pipeline(self.pipeline(Bson::Null, false));
+        let rollup = match added_up.first(self.session).await? {
+            Some(row) => read_rollup(&row),
             None => Rollup::empty(),
         };
         rollup.ok_or_else(|| target.error(Kind::IncompleteRollup))
     }
+
+    /// Reads the rollups one by one, in the order of the grouping values.
+    async fn rows(self, group: Bson, is_on_items: bool) -> Result<DocumentCursor<'s, Document>> {
+        self.target.name_call();
+        let mut pipeline = self.pipeline(group, is_on_items);
+        pipeline.push(doc! { "$sort": { "_id": 1 } });
+        let target = self.target.borrow();
+        target.pipeline(pipeline).cursor(self.session).await
+    }
 }
 
 impl<T: Bucket> ReadRollup<'_, T> {
-    /// The stages that add up what is asked for, for each value of an expression, which may be on `items`.
-    fn pipeline(&self, by: Bson, is_on_items: bool) -> Vec<Document> {
-        let (spec, scope) = (&T::SPEC, self.scope.as_ref());
+    /// The stages that add up the rollups for each value of the expression `group`, which may be on `items`.
+    fn pipeline(&self, group: Bson, is_on_items: bool) -> Vec<Document> {
+        let (spec, scope) = (&T::SPEC, self.target.scope.as_ref());
         let mut buckets = self.windows.buckets(spec, scope);
         if !self.query.filter.is_everything() {
             buckets = doc! { "$and": [buckets, self.query.buckets(spec, scope, None)] };
         }
         let mut stages = vec![doc! { "$match": buckets }];
         if is_on_items || self.query.filter.is_on_items() {
-            stages.extend(self.query.unwound(spec));
+            stages.extend(self.query.unwound_items(spec));
             stages.push(totals::of_item(spec));
         }
-        stages.extend(totals::added_up(spec, by));
+        stages.extend(totals::added_up(spec, group));
         stages
     }
 }
 
-impl<'s, T: Bucket> ReadRollup<'s, T> {
-    /// Reads the rollups one by one, in the order of the grouping values.
-    async fn rows(self, by: Bson, is_on_items: bool) -> Result<Rows<'s>> {
-        let mut pipeline = self.pipeline(by, is_on_items);
-        pipeline.push(doc! { "$sort": { "_id": 1 } });
-        let Self {
-            server,
-            scope,
-            session,
-            ..
-        } = self;
-        server.called_for(scope.as_ref());
-        let rows = server.stream(pipeline, None, session).await;
-        let rows = rows.map_err(|error| server.target_of_any(scope.as_ref()).read_error(error))?;
-        Ok(Rows {
-            rows,
-            server,
-            scope,
-        })
-    }
-}
-
-/// Rollups on their way, each with the value that it is for.
-struct Rows<'s> {
-    rows: DocumentCursor<'s, Document>,
-    server: Server,
-    scope: Option<KeyScope>,
-}
-
-impl Rows<'_> {
-    async fn next(&mut self) -> Result<Option<Document>> {
-        let target = self.server.target_of_any(self.scope.as_ref());
-        match self.rows.advance().await {
-            Ok(true) => self.rows.decode().map(Some),
-            Ok(false) => Ok(None),
-            Err(error) => Err(error),
-        }
-        .map_err(|error| target.read_error(error))
-    }
-
-    fn fail(&self, kind: Kind) -> Error {
-        self.server.target_of_any(self.scope.as_ref()).error(kind)
-    }
-}
-
 /// The rollup in a row; `None` if it does not cover all items.
-fn read<T: Bucket>(row: &Document) -> Option<Rollup<T>> {
+fn read_rollup<T: Bucket>(row: &Document) -> Option<Rollup<T>> {
     let number = |name| row.get(name).and_then(whole).unwrap_or(0);
     if number("incomplete") > 0 {
         return None;

@@ -12,7 +12,7 @@ macro_rules! read_settings {
         /// transaction its own setting counts.
         pub fn read_preference(mut self, preference: mongodb::options::ReadPreference) -> Self {
             let $reads = &mut self;
-            $($server.prefer(preference.clone());)+
+            $($server.set_read_preference(preference.clone());)+
             self
         }
 
@@ -21,7 +21,7 @@ macro_rules! read_settings {
         /// In a transaction its own setting counts.
         pub fn read_concern(mut self, concern: mongodb::options::ReadConcern) -> Self {
             let $reads = &mut self;
-            $($server.read_by(concern.clone());)+
+            $($server.set_read_concern(concern.clone());)+
             self
         }
     };

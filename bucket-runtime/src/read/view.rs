@@ -50,17 +50,17 @@ impl<T: Bucket> Buckets<T> {
 /// look at every document.
 pub(crate) fn unwind(spec: &BucketSpec) -> Vec<Document> {
     let items = format!("${}", spec.items);
-    let whole = match spec.fields {
-        Some(fields) => doc! { "$project": renamed(spec, fields) },
-        None => doc! { "$replaceWith": { "$mergeObjects": merged(spec, &items) } },
+    let flatten = match spec.fields {
+        Some(fields) => doc! { "$project": flat_projection(spec, fields) },
+        None => doc! { "$replaceWith": { "$mergeObjects": flat_parts(spec, &items) } },
     };
-    vec![doc! { "$unwind": items }, whole]
+    vec![doc! { "$unwind": items }, flatten]
 }
 
-fn renamed(spec: &BucketSpec, fields: &[&str]) -> Document {
+fn flat_projection(spec: &BucketSpec, fields: &[&str]) -> Document {
     // A bucket's `_id` does not identify an item.
     let mut flat = doc! { "_id": 0 };
-    flat.extend(key(spec));
+    flat.extend(key_fields(spec));
     for field in fields {
         flat.insert(*field, format!("${}.{field}", spec.items));
     }
@@ -68,11 +68,15 @@ fn renamed(spec: &BucketSpec, fields: &[&str]) -> Document {
 }
 
 /// The key comes first for its position, and last to win: a flattened map may hold any field.
-fn merged(spec: &BucketSpec, items: &str) -> Vec<Bson> {
-    vec![key(spec).into(), items.into(), key(spec).into()]
+fn flat_parts(spec: &BucketSpec, items: &str) -> Vec<Bson> {
+    vec![
+        key_fields(spec).into(),
+        items.into(),
+        key_fields(spec).into(),
+    ]
 }
 
-fn key(spec: &BucketSpec) -> Document {
+fn key_fields(spec: &BucketSpec) -> Document {
     let value = |key: &KeyName| -> Bson {
         let mut names = std::iter::once(&key.name).chain(key.aliases);
         let mut names = Vec::from_iter(names.by_ref().map(|name| format!("${name}")));
@@ -119,23 +123,19 @@ impl<'s> CreateView<'s> {
             pipeline,
             mut session,
         } = self;
-        let made = server.create_view(&name, pipeline.clone(), session.as_deref_mut());
-        let Err(error) = made.await else {
+        let created = server.create_view(&name, pipeline.clone(), session.as_deref_mut());
+        let Err(error) = created.await else {
             return Ok(());
         };
         if !is_code(&error, Code::NamespaceExists) {
             return Err(server.target().write_error(error));
         }
-        let there = server.view_pipeline(&name, session).await;
-        match there.map_err(|error| server.target().read_error(error))? {
-            Some(there) if there == pipeline => Ok(()),
-            there => {
-                let kind = Kind::NameTaken {
-                    name,
-                    view: there.is_some(),
-                };
-                Err(server.target().error(kind).with_driver(error))
-            }
+        let existing = server.view_pipeline(&name, session).await?;
+        if existing.as_ref() == Some(&pipeline) {
+            return Ok(());
         }
+        let view = existing.is_some();
+        let taken = server.target().error(Kind::NameTaken { name, view });
+        Err(taken.with_driver(error))
     }
 }

@@ -14,13 +14,14 @@ use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
     bson::{Bson, Document},
     change_stream::event::{ChangeStreamEvent, OperationType, ResumeToken},
+    error::Error as DriverError,
 };
 
 pub use self::token::WatchToken;
 use crate::{
     Bucket, Buckets, KeyRef, Result,
     error::{Code, Kind, is_code},
-    read::{page::Page, reader::Reader},
+    read::reader::Reader,
     server::watch::Events,
 };
 
@@ -98,18 +99,13 @@ impl<T: Bucket> Watch<T> {
     pub(crate) async fn execute(self) -> Result<WatchStream<T>> {
         let Self { reader, after, .. } = self;
         reader.called();
-        let Reader { server, scope } = &reader;
-        server.needs_replica_set("watch").await?;
+        reader.server.needs_replica_set("watch").await?;
         let resume = after.as_ref().and_then(WatchToken::resume_token);
-        let events = server.watch(scope.ids(), resume).await;
-        let mut events = events.map_err(|error| reader.target().read_error(error))?;
+        let watched = reader.target().watch(reader.scope.ids(), resume);
+        let mut events = watched.await?;
         let token = match after {
             Some(token) => token,
-            None => {
-                let token = events.beginning().await;
-                let token = token.map_err(|error| reader.target().read_error(error))?;
-                place(&reader, token)?
-            }
+            None => known_token(&reader, events.first_token().await?)?,
         };
         let events = try_unfold((reader, events), async |(reader, mut events)| {
             let news = News::next(&reader, &mut events).await?;
@@ -124,9 +120,10 @@ impl<T: Bucket> Watch<T> {
     }
 }
 
-fn place(reader: &Reader, token: Option<ResumeToken>) -> Result<WatchToken> {
-    let place = token.as_ref().and_then(WatchToken::after);
-    place.ok_or_else(|| reader.target().error(Kind::Driver))
+/// The server's token as ours; an error if this library does not know its form.
+fn known_token(reader: &Reader, token: Option<ResumeToken>) -> Result<WatchToken> {
+    let token = token.as_ref().and_then(WatchToken::after);
+    token.ok_or_else(|| reader.target().error(Kind::Driver))
 }
 
 /// The new items of an event, and the position after it.
@@ -137,19 +134,17 @@ struct News<T> {
 
 impl<T: Bucket> News<T> {
     async fn next(reader: &Reader, events: &mut Events) -> Result<Self> {
-        let fail = |error| reader.target().read_error(error);
-        let event = match events.next().await {
+        let event = match events.next_event().await {
             // The driver resumes after the errors that the server labels so. From 9.0 on an election may
             // also end with this one.
-            Err(error) if is_code(&error, Code::InterruptedDueToReplStateChange) => {
-                let Reader { server, scope } = reader;
-                let resumed = server.watch(scope.ids(), events.token()).await;
-                *events = resumed.map_err(fail)?;
-                events.next().await
+            Err(error) if error.driver().is_some_and(is_election) => {
+                let resumed = reader.target().watch(reader.scope.ids(), events.token());
+                *events = resumed.await?;
+                events.next_event().await?
             }
-            event => event,
+            event => event?,
         };
-        let Some(event) = event.map_err(fail)? else {
+        let Some(event) = event else {
             if !events.is_alive() {
                 return Err(reader.target().error(Kind::Dropped));
             }
@@ -157,14 +152,14 @@ impl<T: Bucket> News<T> {
             // fall behind everything that the oplog holds.
             return Ok(Self {
                 items: Vec::new(),
-                after: place(reader, events.token())?,
+                after: known_token(reader, events.token())?,
             });
         };
         if event.operation_type == OperationType::Invalidate {
             return Err(reader.target().error(Kind::Dropped));
         }
         Ok(Self {
-            after: place(reader, Some(event.id.clone()))?,
+            after: known_token(reader, Some(event.id.clone()))?,
             items: Self::items(reader, event)?,
         })
     }
@@ -191,10 +186,12 @@ impl<T: Bucket> News<T> {
         }
         bucket.insert("_id", id);
         let bucket = event::bucket::<T>(reader.target(), bucket, elements)?;
-        let page = Page::of(bucket, &reader.scope);
-        let page = page.map_err(|id| reader.target().error(Kind::ForeignId(id)))?;
-        Ok(page.items)
+        Ok(reader.target().expect_key(bucket)?.into_items())
     }
+}
+
+fn is_election(error: &DriverError) -> bool {
+    is_code(error, Code::InterruptedDueToReplStateChange)
 }
 
 /// The items that are appended to a key, as [`Buckets::watch`] gives them. It does not end by itself: it

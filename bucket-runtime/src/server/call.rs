@@ -58,6 +58,6 @@ impl Server {
 
     /// Names the collection and, if given, the key that the current call concerns.
     pub(crate) fn called_for(&self, scope: Option<&KeyScope>) {
-        Calls::current().are_about(&self.collection, scope.filter(|_| self.traces_keys));
+        Calls::current().name_target(&self.collection, scope.filter(|_| self.traces_keys));
     }
 }

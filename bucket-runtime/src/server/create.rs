@@ -11,7 +11,7 @@ use super::{Server, cursor::DocumentCursor, index::once_built};
 
 /// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
 /// an earlier version of the struct accepts further items.
-const LEVEL: ValidationLevel = ValidationLevel::Moderate;
+const VALIDATION_LEVEL: ValidationLevel = ValidationLevel::Moderate;
 
 impl Server {
     /// Creates the collection, with this validator.
@@ -21,7 +21,7 @@ impl Server {
         mut options: CreateCollectionOptions,
     ) -> Result<(), DriverError> {
         options.validator = Some(validator);
-        options.validation_level = Some(LEVEL);
+        options.validation_level = Some(VALIDATION_LEVEL);
         let database = self.database();
         let action = database.create_collection(self.collection.name());
         self.ask(action.with_options(options)).await
@@ -32,7 +32,8 @@ impl Server {
         let database = self.database();
         let named = doc! { "name": self.collection.name() };
         let found = self.ask(database.list_collections().filter(named)).await?;
-        let found = DocumentCursor::from(found).rest().await?.pop();
+        let found = DocumentCursor::new(self.target(), found);
+        let found = found.rest().await?.pop();
         Ok(found
             .filter(|found| matches!(found.collection_type, CollectionType::Collection))
             .map(|found| found.options.validator.unwrap_or_default()))

@@ -21,10 +21,10 @@ use crate::{
 
 /// How long a call waits for a missing index: a change of the capacity drops it before it creates the
 /// next one.
-const LONGEST_WAIT: Duration = Duration::from_secs(3);
+const MAX_WAIT_FOR_INDEX: Duration = Duration::from_secs(3);
 
 /// The pause before the next look for the index.
-const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE_BETWEEN_READS: Duration = Duration::from_millis(20);
 
 /// A collection's open index, as it was last read. All clones of a handle share it.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ pub(crate) struct IndexDeadline(Option<Instant>);
 impl IndexDeadline {
     fn is_over(&mut self) -> bool {
         let now = Instant::now();
-        now >= *self.0.get_or_insert(now + LONGEST_WAIT)
+        now >= *self.0.get_or_insert(now + MAX_WAIT_FOR_INDEX)
     }
 }
 
@@ -73,7 +73,7 @@ impl CurrentIndex {
             if self.read(spec).await? {
                 return Ok(());
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(PAUSE_BETWEEN_READS).await;
         }
     }
 

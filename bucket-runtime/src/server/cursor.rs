@@ -2,6 +2,8 @@
 
 mod prefetch;
 
+use std::borrow::Cow;
+
 use mongodb::{
     ClientSession, Cursor, SessionCursor,
     bson::{Bson, Document, RawDocument, RawDocumentBuf},
@@ -10,18 +12,30 @@ use mongodb::{
 use serde::de::DeserializeOwned;
 
 use self::prefetch::Prefetch;
-use super::call::Calls;
-use crate::value::shell::shell;
+use super::{
+    call::Calls,
+    target::{OwnedTarget, Target},
+};
+use crate::{
+    Bucket, Result,
+    value::{
+        shell::shell,
+        stored_bucket::StoredBucket,
+        unreadable::{OnUnreadable, sift},
+    },
+};
 
-/// A cursor, with or without a session.
+/// A cursor, with or without a session. It knows the target of its read, which its errors name.
 pub(crate) struct DocumentCursor<'s, R> {
     cursor: AnyCursor<'s, R>,
     prefetch: Prefetch<R>,
+    target: OwnedTarget,
     /// The calls that read, for which all further batches count.
     calls: Calls,
 }
 
-enum AnyCursor<'s, R> {
+/// A cursor of the driver.
+pub(super) enum AnyCursor<'s, R> {
     Plain(Cursor<R>),
     Session(SessionCursor<R>, &'s mut ClientSession),
 }
@@ -30,47 +44,86 @@ enum AnyCursor<'s, R> {
 pub(crate) enum CursorError {
     /// The server failed.
     Driver(DriverError),
-    /// This row could not be decoded.
+    /// A row could not be decoded.
     Decode(RawDocumentBuf, DriverError),
 }
 
-impl<R> From<Cursor<R>> for DocumentCursor<'_, R> {
+impl<R> From<Cursor<R>> for AnyCursor<'_, R> {
     fn from(cursor: Cursor<R>) -> Self {
-        Self {
-            cursor: AnyCursor::Plain(cursor),
-            prefetch: Prefetch::default(),
-            calls: Calls::current(),
-        }
+        Self::Plain(cursor)
     }
 }
 
-impl<'s, R> From<(SessionCursor<R>, &'s mut ClientSession)> for DocumentCursor<'s, R> {
-    fn from((cursor, session): (SessionCursor<R>, &'s mut ClientSession)) -> Self {
-        Self {
-            cursor: AnyCursor::Session(cursor, session),
-            prefetch: Prefetch::default(),
-            calls: Calls::current(),
-        }
-    }
-}
-
-impl<'s> DocumentCursor<'s, Document> {
+impl<'s> AnyCursor<'s, Document> {
     /// The cursor for rows of another type.
-    pub(super) fn with_type<R: DeserializeOwned>(self) -> DocumentCursor<'s, R> {
-        DocumentCursor {
-            cursor: match self.cursor {
-                AnyCursor::Plain(cursor) => AnyCursor::Plain(cursor.with_type()),
-                AnyCursor::Session(cursor, session) => {
-                    AnyCursor::Session(cursor.with_type(), session)
-                }
-            },
-            prefetch: Prefetch::default(),
-            calls: self.calls,
+    pub(super) fn with_type<R: DeserializeOwned>(self) -> AnyCursor<'s, R> {
+        match self {
+            Self::Plain(cursor) => AnyCursor::Plain(cursor.with_type()),
+            Self::Session(cursor, session) => AnyCursor::Session(cursor.with_type(), session),
         }
     }
 }
 
-impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
+impl<R: DeserializeOwned> AnyCursor<'_, R> {
+    /// Moves to the next row, if there is one.
+    pub(super) async fn advance(&mut self) -> Result<bool, DriverError> {
+        match self {
+            Self::Plain(cursor) => cursor.advance().await,
+            Self::Session(cursor, session) => cursor.advance(session).await,
+        }
+    }
+
+    /// Decodes the row that [`advance`](Self::advance) moved to.
+    pub(super) fn decode(&self) -> Result<R, DriverError> {
+        match self {
+            Self::Plain(cursor) => cursor.deserialize_current(),
+            Self::Session(cursor, _) => cursor.deserialize_current(),
+        }
+    }
+
+    fn raw(&self) -> &RawDocument {
+        match self {
+            Self::Plain(cursor) => cursor.current(),
+            Self::Session(cursor, _) => cursor.current(),
+        }
+    }
+}
+
+impl<'s, R> DocumentCursor<'s, R> {
+    pub(super) fn new(target: Target<'_>, cursor: impl Into<AnyCursor<'s, R>>) -> Self {
+        Self {
+            cursor: cursor.into(),
+            prefetch: Prefetch::default(),
+            target: target.into_owned(),
+            calls: Calls::current(),
+        }
+    }
+
+    /// The target of the read.
+    pub(crate) fn target(&self) -> Target<'_> {
+        self.target.borrow()
+    }
+
+    /// The calls that read.
+    pub(crate) fn calls(&self) -> &Calls {
+        &self.calls
+    }
+
+    /// Counts items that this cursor handed out, for tracing.
+    pub(crate) fn give(&self, items: usize) {
+        self.calls.items(items as u64);
+    }
+
+    /// Gives the session back, for another read.
+    pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
+        match self.cursor {
+            AnyCursor::Plain(_) => None,
+            AnyCursor::Session(_, session) => Some(session),
+        }
+    }
+}
+
+impl<R: DeserializeOwned> DocumentCursor<'_, R> {
     /// The next row, and what a function sees in its bytes.
     pub(crate) async fn next_with<X>(
         &mut self,
@@ -96,50 +149,49 @@ impl<'s, R: DeserializeOwned> DocumentCursor<'s, R> {
 
     /// Moves to the next row, if there is one.
     pub(crate) async fn advance(&mut self) -> Result<bool, DriverError> {
-        let advanced = match &mut self.cursor {
-            AnyCursor::Plain(cursor) => self.calls.next_row(cursor.advance()).await,
-            AnyCursor::Session(cursor, session) => {
-                self.calls.next_row(cursor.advance(session)).await
-            }
-        };
+        let advanced = self.calls.next_row(self.cursor.advance()).await;
         match &advanced {
             Ok(true) => self.calls.bytes(|| self.raw().as_bytes().len()),
             Ok(false) => {}
-            Err(error) => self.calls.failed(error),
+            Err(error) => self.calls.note_failure(error),
         }
         advanced
     }
 
-    /// Counts items that this cursor handed out, for tracing.
-    pub(crate) fn give(&self, items: usize) {
-        self.calls.items(items as u64);
-    }
-
     /// Decodes the row that [`advance`](Self::advance) moved to.
     pub(crate) fn decode(&self) -> Result<R, DriverError> {
-        match &self.cursor {
-            AnyCursor::Plain(cursor) => cursor.deserialize_current(),
-            AnyCursor::Session(cursor, _) => cursor.deserialize_current(),
-        }
-    }
-
-    /// The calls that read.
-    pub(crate) fn calls(&self) -> &Calls {
-        &self.calls
-    }
-
-    /// Gives the session back, for another read.
-    pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
-        match self.cursor {
-            AnyCursor::Plain(_) => None,
-            AnyCursor::Session(_, session) => Some(session),
-        }
+        self.cursor.decode()
     }
 
     fn raw(&self) -> &RawDocument {
-        match &self.cursor {
-            AnyCursor::Plain(cursor) => cursor.current(),
-            AnyCursor::Session(cursor, _) => cursor.current(),
+        self.cursor.raw()
+    }
+}
+
+impl<T: Bucket, E: DeserializeOwned + Send + 'static> DocumentCursor<'_, StoredBucket<T, E>> {
+    /// The next bucket. Unreadable elements are an error, unless a callback takes them.
+    pub(crate) async fn next_bucket(
+        &mut self,
+        on_unreadable: Option<&mut OnUnreadable<'_>>,
+    ) -> Result<Option<StoredBucket<T, E>>> {
+        let next = self.next_bucket_and(on_unreadable, |_| ()).await?;
+        Ok(next.map(|(bucket, ())| bucket))
+    }
+
+    /// The next bucket, and what a function takes of its bytes. Unreadable elements are an error, unless a
+    /// callback takes them.
+    pub(crate) async fn next_bucket_and<X>(
+        &mut self,
+        on_unreadable: Option<&mut OnUnreadable<'_>>,
+        take: impl Fn(Cow<'_, RawDocument>) -> X,
+    ) -> Result<Option<(StoredBucket<T, E>, X)>> {
+        match self.next_and(&take).await {
+            Err(CursorError::Decode(row, error)) => {
+                let fail = |error| self.target().unreadable(&row, error);
+                let bucket = sift(&row, error, on_unreadable, fail)?;
+                Ok(Some((bucket, take(Cow::Owned(row)))))
+            }
+            found => found.map_err(|error| self.target().row_error(error)),
         }
     }
 }

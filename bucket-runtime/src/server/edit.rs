@@ -4,42 +4,12 @@ use mongodb::{
     ClientSession,
     bson::Document,
     error::Error as DriverError,
-    options::{Hint, ReadConcern, ReturnDocument},
+    options::{Hint, ReturnDocument},
 };
 
-use serde::de::DeserializeOwned;
-
-use super::{Server, primary, with_session};
-use crate::server::cursor::DocumentCursor;
+use super::{Server, with_session};
 
 impl Server {
-    /// All results of a pipeline, which are few, as the primary has them, for a write that is about to
-    /// change what they say.
-    pub(crate) async fn latest<R: DeserializeOwned>(
-        &self,
-        pipeline: Vec<Document>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Vec<R>, DriverError> {
-        let action = || {
-            let action = self.collection.aggregate(pipeline.clone());
-            action.selection_criteria(primary())
-        };
-        match session {
-            // A transaction has its own read concern; elsewhere this one reads the latest state.
-            None => {
-                let latest = || action().read_concern(ReadConcern::local());
-                let rows = self.read(latest).await?;
-                DocumentCursor::from(rows.with_type()).rest().await
-            }
-            Some(session) => {
-                let rows = self.ask(action().session(&mut *session)).await?;
-                DocumentCursor::from((rows.with_type(), session))
-                    .rest()
-                    .await
-            }
-        }
-    }
-
     /// Deletes the matching document, if there is one, and returns these fields of it. One round trip,
     /// which the driver retries like a deletion.
     pub(crate) async fn take(

@@ -8,14 +8,14 @@ use super::{Server, cursor::DocumentCursor};
 use crate::error::{Code, is_code};
 
 /// The pause between two checks of whether an index is built.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE_BETWEEN_CHECKS: Duration = Duration::from_millis(50);
 
 impl Server {
     /// The indexes of the collection, including those being built; none if the collection does not
     /// exist.
     pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
         match self.ask(self.collection.list_indexes()).await {
-            Ok(cursor) => DocumentCursor::from(cursor).rest().await,
+            Ok(cursor) => DocumentCursor::new(self.target(), cursor).rest().await,
             Err(error) if is_code(&error, Code::NamespaceNotFound) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
@@ -57,7 +57,7 @@ where
     loop {
         match change().await {
             Err(error) if is_code(&error, Code::BackgroundOperationInProgressForNamespace) => {
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(PAUSE_BETWEEN_CHECKS).await;
             }
             done => return done,
         }

@@ -1,138 +1,133 @@
-//! Pipelines, and views made of them.
+//! Reads with the driver's error, until each caller asks a [`Target`](super::target::Target).
 
 use mongodb::{
-    ClientSession, Database,
-    bson::{Bson, Document, doc},
+    ClientSession,
+    bson::{Bson, Document},
     error::Error as DriverError,
-    options::Hint,
 };
 use serde::de::DeserializeOwned;
 
-use super::{Server, primary, with_session};
-use crate::{schema::names::UNIQUE_INDEX, server::cursor::DocumentCursor};
+use super::{
+    Server,
+    read::{Read, identities_of, items_of},
+};
+use crate::{protocol::range::Range, schema::names::UNIQUE_INDEX, server::cursor::DocumentCursor};
 
 impl Server {
-    /// The results of a pipeline, as they arrive.
-    pub(crate) async fn stream<'s, R: DeserializeOwned>(
+    pub(crate) async fn find<'s, R: DeserializeOwned>(
         &self,
-        pipeline: impl IntoIterator<Item = Document>,
-        hint: Option<&'static str>,
+        filter: Document,
+        range: Range,
         session: Option<&'s mut ClientSession>,
     ) -> Result<DocumentCursor<'s, R>, DriverError> {
-        let pipeline = Vec::from_iter(pipeline);
-        let action = || {
-            let action = self.collection.aggregate(pipeline.clone());
-            match hint {
-                Some(hint) => action.hint(Hint::Name(hint.to_owned())),
-                None => action,
-            }
-        };
-        Ok(match session {
-            None => DocumentCursor::from(self.read(action).await?.with_type()),
-            Some(session) => {
-                let cursor = self.ask(action().session(&mut *session)).await?;
-                DocumentCursor::from((cursor.with_type(), session))
-            }
-        })
+        self.target().find(filter, range).send(session).await
     }
 
-    /// The results of a pipeline, as the primary has them. It may sort on disk.
+    pub(crate) async fn count_documents(
+        &self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<u64, DriverError> {
+        let action = || self.collection.count_documents(filter.clone());
+        match session {
+            Some(session) => self.ask(action().session(session)).await,
+            None => self.read(action).await,
+        }
+    }
+
+    pub(crate) async fn find_one(
+        &self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Document>, DriverError> {
+        let read = self.target().find(filter, Range::unordered());
+        read.read_primary().find_one(session).await
+    }
+
+    pub(crate) async fn fields(
+        &self,
+        filter: Document,
+        fields: Document,
+        for_a_write: bool,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<Document>, DriverError> {
+        let read = (self.target()).find(filter, Range::unordered().project(fields));
+        let read = match for_a_write {
+            true => read.read_primary(),
+            false => read,
+        };
+        read.find_one(session).await
+    }
+
+    pub(crate) async fn scan<R: DeserializeOwned>(
+        &self,
+        pipeline: impl IntoIterator<Item = Document>,
+    ) -> Result<DocumentCursor<'static, R>, DriverError> {
+        let read = self.target().pipeline(pipeline);
+        read.allow_disk_use().send(None).await
+    }
+
     pub(crate) async fn survey<R: DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
     ) -> Result<DocumentCursor<'static, R>, DriverError> {
-        let pipeline = Vec::from_iter(pipeline);
-        let action = || {
-            let action = self.collection.aggregate(pipeline.clone());
-            (action.allow_disk_use(true)).selection_criteria(primary())
-        };
-        Ok(DocumentCursor::from(self.read(action).await?.with_type()))
+        let read = self.target().pipeline(pipeline).read_primary();
+        read.allow_disk_use().send(None).await
     }
 
-    /// All results of a pipeline, for pipelines with few results.
     pub(crate) async fn aggregate<R: DeserializeOwned>(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<R>, DriverError> {
-        self.collect(pipeline, None, session).await
+        self.target()
+            .pipeline(pipeline)
+            .send_for_rows(session)
+            .await
     }
 
-    /// Like [`aggregate`](Self::aggregate), with the index of this name as a hint.
-    pub(crate) async fn collect<R: DeserializeOwned>(
+    pub(crate) async fn sum(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
-        hint: Option<&'static str>,
         session: Option<&mut ClientSession>,
-    ) -> Result<Vec<R>, DriverError> {
-        self.stream(pipeline, hint, session).await?.rest().await
+    ) -> Result<u64, DriverError> {
+        let found = self.aggregate::<Document>(pipeline, session).await?;
+        Ok(items_of(found.first()))
     }
 
-    /// The values of the array `identities` in all results of a pipeline, found by the unique index as
-    /// the primary has it.
+    pub(crate) async fn latest<R: DeserializeOwned>(
+        &self,
+        pipeline: Vec<Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Vec<R>, DriverError> {
+        let read = self.target().pipeline(pipeline).read_latest();
+        read.send_for_rows(session).await
+    }
+
     pub(crate) async fn identities(
         &self,
         pipeline: [Document; 2],
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<Bson>, DriverError> {
-        let action = || {
-            (self.collection.aggregate(pipeline.clone()))
-                .hint(Hint::Name(UNIQUE_INDEX.to_owned()))
-                .selection_criteria(primary())
-        };
-        let rows = match session {
-            None => DocumentCursor::<Document>::from(self.read(action).await?),
-            Some(session) => {
-                let cursor = self.ask(action().session(&mut *session)).await?;
-                DocumentCursor::from((cursor, session))
-            }
-        };
-        let rows = rows.rest().await?.into_iter();
-        let identities = rows.filter_map(|mut row| match row.remove("identities") {
-            Some(Bson::Array(identities)) => Some(identities),
-            _ => None,
-        });
-        Ok(identities.flatten().collect())
+        let read = self.target().pipeline(pipeline).hint(UNIQUE_INDEX);
+        let rows = read.read_primary().send_for_rows(session).await?;
+        Ok(identities_of(rows))
+    }
+}
+
+impl Read<'_> {
+    async fn send<'s, R: DeserializeOwned>(
+        self,
+        session: Option<&'s mut ClientSession>,
+    ) -> Result<DocumentCursor<'s, R>, DriverError> {
+        let cursor = self.open(session).await?.with_type();
+        Ok(DocumentCursor::new(self.target, cursor))
     }
 
-    /// Creates a view of the collection.
-    pub(crate) async fn create_view(
-        &self,
-        name: &str,
-        pipeline: Vec<Document>,
+    async fn send_for_rows<R: DeserializeOwned>(
+        self,
         session: Option<&mut ClientSession>,
-    ) -> Result<(), DriverError> {
-        let database = self.database();
-        let action = database
-            .create_collection(name)
-            .view_on(self.collection.name().to_owned())
-            .pipeline(pipeline);
-        with_session!(self, action, session)
-    }
-
-    /// The pipeline of the view with this name, if it is a view of the collection.
-    pub(crate) async fn view_pipeline(
-        &self,
-        name: &str,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Vec<Document>>, DriverError> {
-        let database = self.database();
-        let action = database.list_collections().filter(doc! { "name": name });
-        let found = match session {
-            None => DocumentCursor::from(self.ask(action).await?).rest().await?,
-            Some(session) => {
-                let cursor = self.ask(action.session(&mut *session)).await?;
-                DocumentCursor::from((cursor, session)).rest().await?
-            }
-        };
-        let options = found.into_iter().next().map(|found| found.options);
-        Ok(options
-            .filter(|options| options.view_on.as_deref() == Some(self.collection.name()))
-            .map(|options| options.pipeline.unwrap_or_default()))
-    }
-
-    pub(super) fn database(&self) -> Database {
-        let namespace = self.collection.namespace();
-        self.collection.client().database(&namespace.db)
+    ) -> Result<Vec<R>, DriverError> {
+        self.send(session).await?.rest().await
     }
 }

@@ -2,28 +2,41 @@
 
 use mongodb::{
     ClientSession,
-    bson::Document,
+    bson::{Bson, Document},
     error::Error as DriverError,
-    options::{Hint, ReadConcern},
+    options::{
+        AggregateOptions, FindOptions, Hint, ReadConcern, ReadPreference, SelectionCriteria,
+    },
 };
 use serde::de::DeserializeOwned;
 
-use super::{cursor::DocumentCursor, primary, target::Target};
-use crate::{Result, protocol::range::Range};
+use super::{
+    Server,
+    call::{self, Again},
+    cursor::{AnyCursor, DocumentCursor},
+    target::Target,
+};
+use crate::{
+    Result, error::is_killed, protocol::range::Range, schema::names::UNIQUE_INDEX,
+    value::element::whole,
+};
 
-/// A read of a collection, to be sent once by [`cursor`](Self::cursor), [`rows`](Self::rows) or
-/// [`first`](Self::first).
+/// The maximum number of times that a read is sent again because the server ended its plan.
+const MAX_KILLED_PLANS: u32 = 3;
+
+/// A read of a collection, to be sent once by [`cursor`](Self::cursor), [`rows`](Self::rows),
+/// [`first`](Self::first) or [`sum`](Self::sum).
 #[must_use]
 pub(crate) struct Read<'t> {
-    target: Target<'t>,
+    pub(super) target: Target<'t>,
     request: Request,
     hint: Option<&'static str>,
     state: ReadState,
     allow_disk_use: bool,
 }
 
-pub(super) enum Request {
-    Find(Document, Range),
+enum Request {
+    Find(Document, Box<Range>),
     Pipeline(Vec<Document>),
 }
 
@@ -39,46 +52,49 @@ enum ReadState {
     Latest,
 }
 
-/// The action of the driver with the settings that finds and pipelines share.
-macro_rules! with_settings {
-    ($read:expr, $action:expr) => {{
-        let mut action = $action;
-        if let Some(hint) = $read.hint {
-            action = action.hint(Hint::Name(hint.to_owned()));
-        }
-        if $read.state != ReadState::Preferred {
-            action = action.selection_criteria(primary());
-        }
-        action
-    }};
+impl<'t> Target<'t> {
+    /// Documents that match a filter.
+    pub(crate) fn find(self, filter: Document, range: Range) -> Read<'t> {
+        Read::new(self, Request::Find(filter, Box::new(range)))
+    }
+
+    /// The results of a pipeline.
+    pub(crate) fn pipeline(self, pipeline: impl IntoIterator<Item = Document>) -> Read<'t> {
+        Read::new(self, Request::Pipeline(Vec::from_iter(pipeline)))
+    }
+
+    /// The number of matching documents, counted on the index alone if the filter is a range of ids.
+    pub(crate) async fn count_documents(
+        self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> Result<u64> {
+        let action = || self.server.collection.count_documents(filter.clone());
+        let count = match session {
+            Some(session) => self.server.ask(action().session(session)).await,
+            None => self.server.read(action).await,
+        };
+        count.map_err(|error| self.read_error(error))
+    }
 }
 
-/// Sends the action that this closure builds, in the session if there is one.
+/// Sends the read that this expression builds, in the session if there is one; without, as often as the
+/// server ends its plan.
 macro_rules! open {
-    ($read:expr, $action:expr, $session:expr) => {
+    ($read:expr, $action:expr, $session:expr) => {{
+        let server = $read.target.server;
         match $session {
             Some(session) => {
-                let cursor = $read.target.server.ask($action().session(&mut *session));
-                DocumentCursor::from((cursor.await?, session))
+                let cursor = server.ask($action.session(&mut *session)).await?;
+                AnyCursor::Session(cursor, session)
             }
-            None => DocumentCursor::from(send_alone!($read, $action)?),
+            None => AnyCursor::Plain(server.read(|| $action).await?),
         }
-    };
-}
-
-/// Sends the action that this closure builds, without a session.
-macro_rules! send_alone {
-    ($read:expr, $action:expr) => {{
-        let action = || match $read.state {
-            ReadState::Latest => $action().read_concern(ReadConcern::local()),
-            ReadState::Preferred | ReadState::Primary => $action(),
-        };
-        $read.target.server.read(action).await
     }};
 }
 
 impl<'t> Read<'t> {
-    pub(super) fn new(target: Target<'t>, request: Request) -> Self {
+    fn new(target: Target<'t>, request: Request) -> Self {
         Self {
             target,
             request,
@@ -117,9 +133,9 @@ impl<'t> Read<'t> {
         self,
         session: Option<&'s mut ClientSession>,
     ) -> Result<DocumentCursor<'s, R>> {
-        let target = self.target;
-        let cursor = self.send(session).await;
-        cursor.map_err(|error| target.read_error(error))
+        let cursor = self.open(session).await;
+        let cursor = cursor.map_err(|error| self.target.read_error(error))?;
+        Ok(DocumentCursor::new(self.target, cursor.with_type()))
     }
 
     /// All documents, for reads of few.
@@ -128,7 +144,7 @@ impl<'t> Read<'t> {
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<R>> {
         let target = self.target;
-        let rows = self.send_for_rows(session).await;
+        let rows = self.cursor(session).await?.rest().await;
         rows.map_err(|error| target.read_error(error))
     }
 
@@ -137,92 +153,120 @@ impl<'t> Read<'t> {
         self,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>> {
+        if let Request::Pipeline(_) = self.request {
+            return Ok(self.rows(session).await?.into_iter().next());
+        }
         let target = self.target;
-        let first = self.send_for_first(session).await;
+        let first = self.find_one(session).await;
         first.map_err(|error| target.read_error(error))
     }
 
-    /// Like [`cursor`](Self::cursor), with the driver's error.
-    pub(super) async fn send<'s, R: DeserializeOwned>(
-        self,
-        session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, R>, DriverError> {
-        Ok(self.open(session).await?.with_type())
+    /// The field `items` of a pipeline's only result; 0 if there is no result.
+    pub(crate) async fn sum(self, session: Option<&mut ClientSession>) -> Result<u64> {
+        let sum = self.first(session).await?;
+        Ok(items_of(sum.as_ref()))
     }
 
-    /// Like [`rows`](Self::rows), with the driver's error.
-    pub(super) async fn send_for_rows<R: DeserializeOwned>(
-        self,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Vec<R>, DriverError> {
-        self.send(session).await?.rest().await
+    /// The values of the array `identities` in all results, found by the unique index as the primary has it.
+    pub(crate) async fn identities(self, session: Option<&mut ClientSession>) -> Result<Vec<Bson>> {
+        let rows = self.hint(UNIQUE_INDEX).read_primary().rows(session).await?;
+        Ok(identities_of(rows))
     }
 
-    /// Like [`first`](Self::first), with the driver's error.
-    pub(super) async fn send_for_first(
-        self,
+    pub(super) async fn find_one(
+        mut self,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>, DriverError> {
-        let collection = self.target.server.collection();
-        let Request::Find(filter, range) = &self.request else {
-            return Ok(self.send_for_rows(session).await?.into_iter().next());
-        };
-        let action = || {
-            let mut action = collection.find_one(filter.clone());
-            if let Some(sort) = &range.sort {
-                action = action.sort(sort.clone());
-            }
-            if let Some(projection) = &range.projection {
-                action = action.projection(projection.clone());
-            }
-            with_settings!(self, action)
-        };
-        match session {
-            Some(session) => self.target.server.ask(action().session(session)).await,
-            None => send_alone!(self, action),
+        if let Request::Find(_, range) = &mut self.request {
+            // The server sends one document, and keeps no cursor.
+            range.limit = Some(-1);
+        }
+        let mut cursor = self.open(session).await?;
+        match cursor.advance().await? {
+            true => cursor.decode().map(Some),
+            false => Ok(None),
         }
     }
 
     /// Opens the cursor: once for all types of rows, since it is most of the code.
-    async fn open<'s>(
+    pub(super) async fn open<'s>(
         &self,
         session: Option<&'s mut ClientSession>,
-    ) -> Result<DocumentCursor<'s, Document>, DriverError> {
+    ) -> Result<AnyCursor<'s, Document>, DriverError> {
         let collection = self.target.server.collection();
+        let is_latest = self.state == ReadState::Latest && session.is_none();
+        let hint = self.hint.map(|index| Hint::Name(index.to_owned()));
+        let criteria = (self.state != ReadState::Preferred).then(primary);
+        let concern = is_latest.then(ReadConcern::local);
         Ok(match &self.request {
             Request::Find(filter, range) => {
-                let action = || {
-                    let mut action = collection.find(filter.clone());
-                    if let Some(sort) = &range.sort {
-                        action = action.sort(sort.clone());
-                    }
-                    if let Some(projection) = &range.projection {
-                        action = action.projection(projection.clone());
-                    }
-                    if range.skip > 0 {
-                        action = action.skip(range.skip);
-                    }
-                    if let Some(size) = range.batch_size {
-                        action = action.batch_size(size);
-                    }
-                    if let Some(limit) = range.limit {
-                        action = action.limit(limit);
-                    }
-                    with_settings!(self, action)
+                let mut options = FindOptions::default();
+                options.sort.clone_from(&range.sort);
+                options.projection.clone_from(&range.projection);
+                options.skip = (range.skip > 0).then_some(range.skip);
+                options.limit = range.limit;
+                options.batch_size = range.batch_size;
+                options.hint = hint;
+                options.selection_criteria = criteria;
+                options.read_concern = concern;
+                let find = || {
+                    collection
+                        .find(filter.clone())
+                        .with_options(options.clone())
                 };
-                open!(self, action, session)
+                open!(self, find(), session)
             }
             Request::Pipeline(pipeline) => {
-                let action = || {
-                    let action = collection.aggregate(pipeline.clone());
-                    let action = match self.allow_disk_use {
-                        true => action.allow_disk_use(true),
-                        false => action,
-                    };
-                    with_settings!(self, action)
-                };
-                open!(self, action, session)
+                let mut options = AggregateOptions::default();
+                options.allow_disk_use = self.allow_disk_use.then_some(true);
+                options.hint = hint;
+                options.selection_criteria = criteria;
+                options.read_concern = concern;
+                let aggregate =
+                    || (collection.aggregate(pipeline.clone())).with_options(options.clone());
+                open!(self, aggregate(), session)
             }
         })
     }
+}
+
+impl Server {
+    /// Sends the read that this closure builds; again, if the server ends its plan because an index was
+    /// dropped, or changed by the first array in it (QueryPlanKilled).
+    pub(super) async fn read<T, A>(&self, action: impl Fn() -> A) -> Result<T, DriverError>
+    where
+        A: IntoFuture<Output = Result<T, DriverError>>,
+    {
+        for _ in 0..MAX_KILLED_PLANS {
+            match self.ask(action()).await {
+                Err(error) if is_killed(&error) => {
+                    call::again(Again::Interrupted);
+                }
+                answer => return answer,
+            }
+        }
+        self.ask(action()).await
+    }
+}
+
+/// The primary, for reads that belong to a write, whatever the handle's read preference.
+fn primary() -> SelectionCriteria {
+    SelectionCriteria::ReadPreference(ReadPreference::Primary)
+}
+
+/// The whole number in the field `items`; 0 if there is none.
+pub(super) fn items_of(row: Option<&Document>) -> u64 {
+    let items = row.and_then(|row| whole(row.get("items")?));
+    items.and_then(|items| items.try_into().ok()).unwrap_or(0)
+}
+
+/// The values of the arrays `identities`.
+pub(super) fn identities_of(rows: Vec<Document>) -> Vec<Bson> {
+    let identities = rows
+        .into_iter()
+        .filter_map(|mut row| match row.remove("identities") {
+            Some(Bson::Array(identities)) => Some(identities),
+            _ => None,
+        });
+    identities.flatten().collect()
 }

@@ -1,4 +1,4 @@
-//! What requests go to: the collection, or one of its keys. Errors name it.
+//! The targets of requests: a collection, or one of its keys. Errors name them.
 //!
 //! The requests of [`Target`] fail with our [`Error`]. Those of [`Server`] return the driver's, for callers
 //! that judge which statements may have been carried out.
@@ -13,18 +13,15 @@ use serde::Serialize;
 use super::{
     Server,
     cursor::{self, CursorError},
-    read::{Read, Request},
 };
 use crate::{
-    Error, Result,
+    Bucket, Error, Result,
     error::Kind,
-    protocol::{
-        command::{KeyScope, Update},
-        range::Range,
-    },
+    protocol::command::{KeyScope, Update},
+    value::stored_bucket::StoredBucket,
 };
 
-/// A collection, and maybe one of its keys: what requests go to, and what their errors name.
+/// The target of requests, which their errors name: a collection, and maybe one of its keys.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'t> {
     pub(super) server: &'t Server,
@@ -51,26 +48,31 @@ impl Server {
     }
 }
 
-/// Reads.
-impl<'t> Target<'t> {
-    /// Documents that match a filter.
-    pub(crate) fn find(self, filter: Document, range: Range) -> Read<'t> {
-        Read::new(self, Request::Find(filter, range))
+/// A target of its own, for builders, cursors and streams.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnedTarget {
+    pub(crate) server: Server,
+    pub(crate) scope: Option<KeyScope>,
+}
+
+impl OwnedTarget {
+    /// A target for requests.
+    pub(crate) fn borrow(&self) -> Target<'_> {
+        self.server.target_of_any(self.scope.as_ref())
     }
 
-    /// The results of a pipeline.
-    pub(crate) fn pipeline(self, pipeline: impl IntoIterator<Item = Document>) -> Read<'t> {
-        Read::new(self, Request::Pipeline(Vec::from_iter(pipeline)))
+    /// Names this target as the one that the current call concerns.
+    pub(crate) fn name_call(&self) {
+        self.server.called_for(self.scope.as_ref());
     }
+}
 
-    /// The number of matching documents, counted on the index alone if the filter is a range of ids.
-    pub(crate) async fn count_documents(
-        self,
-        filter: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<u64> {
-        let count = self.server.count_documents(filter, session).await;
-        count.map_err(|error| self.read_error(error))
+impl Target<'_> {
+    pub(crate) fn into_owned(self) -> OwnedTarget {
+        OwnedTarget {
+            server: self.server.clone(),
+            scope: self.scope.cloned(),
+        }
     }
 }
 
@@ -186,6 +188,18 @@ impl Target<'_> {
 
 /// Errors.
 impl Target<'_> {
+    /// The bucket, if it has the key of the target. Another one among the key's ids was stored by a program
+    /// that does not know the format.
+    pub(crate) fn expect_key<T: Bucket, E>(
+        self,
+        bucket: StoredBucket<T, E>,
+    ) -> Result<StoredBucket<T, E>> {
+        match self.scope {
+            Some(scope) if !scope.holds(&bucket) => Err(self.error(Kind::ForeignId(bucket.id))),
+            _ => Ok(bucket),
+        }
+    }
+
     /// An error of this crate.
     pub(crate) fn error(self, kind: Kind) -> Error {
         self.name_key(Error::new(kind, self.server.name()))

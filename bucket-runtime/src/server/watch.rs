@@ -11,11 +11,17 @@ use mongodb::{
     options::ReadConcern,
 };
 
-use super::{Server, call::Calls};
+use super::{
+    Server,
+    call::Calls,
+    target::{OwnedTarget, Target},
+};
+use crate::Result;
 
-/// Events of a change stream.
+/// Events of a change stream. It knows the target of its watch, which its errors name.
 pub(crate) struct Events {
     stream: ChangeStream<ChangeStreamEvent<Document>>,
+    target: OwnedTarget,
     /// The call that watches, for which all further batches count.
     calls: Calls,
 }
@@ -23,6 +29,12 @@ pub(crate) struct Events {
 impl Events {
     /// The next event; `None` if there is none at the moment. At most one round trip, in which the server
     /// waits for up to a second.
+    pub(crate) async fn next_event(&mut self) -> Result<Option<ChangeStreamEvent<Document>>> {
+        let next = self.next().await;
+        next.map_err(|error| self.target.borrow().read_error(error))
+    }
+
+    /// Like [`next_event`](Self::next_event), with the driver's error.
     pub(crate) async fn next(
         &mut self,
     ) -> Result<Option<ChangeStreamEvent<Document>>, DriverError> {
@@ -35,6 +47,12 @@ impl Events {
     }
 
     /// The position at which the stream begins.
+    pub(crate) async fn first_token(&mut self) -> Result<Option<ResumeToken>> {
+        let first = self.beginning().await;
+        first.map_err(|error| self.target.borrow().read_error(error))
+    }
+
+    /// Like [`first_token`](Self::first_token), with the driver's error.
     pub(crate) async fn beginning(&mut self) -> Result<Option<ResumeToken>, DriverError> {
         match self.token() {
             Some(token) => Ok(Some(token)),
@@ -50,30 +68,46 @@ impl Events {
     }
 }
 
-impl From<ChangeStream<ChangeStreamEvent<Document>>> for Events {
-    fn from(stream: ChangeStream<ChangeStreamEvent<Document>>) -> Self {
-        Self {
-            stream,
-            calls: Calls::current(),
-        }
-    }
-}
-
-impl Server {
+impl Target<'_> {
     /// Events from now on, or after a token, about the documents whose `_id` matches. The removal of the
     /// collection is an event, too, and ends the stream.
     pub(crate) async fn watch(
-        &self,
+        self,
         filter: Document,
         after: Option<ResumeToken>,
-    ) -> Result<Events, DriverError> {
+    ) -> Result<Events> {
         let of_documents = filter.into_iter();
         let of_documents = of_documents.map(|(name, test)| (format!("documentKey.{name}"), test));
         let of_documents = Document::from_iter(of_documents);
         let wanted = vec![of_documents, doc! { "operationType": "invalidate" }];
-        self.events(self.collection.watch(), wanted, after).await
+        self.watch_all(self.server.collection.watch(), wanted, after)
+            .await
+            .map_err(|error| self.read_error(error))
     }
 
+    /// The events that match one of these conditions.
+    async fn watch_all(
+        self,
+        action: Watch<'_>,
+        wanted: Vec<Document>,
+        after: Option<ResumeToken>,
+    ) -> Result<Events, DriverError> {
+        let mut action = action
+            .pipeline([doc! { "$match": { "$or": wanted } }])
+            // Change streams allow no other read concern, whatever the handle has.
+            .read_concern(ReadConcern::majority());
+        if let Some(after) = after {
+            action = action.resume_after(after);
+        }
+        Ok(Events {
+            stream: self.server.ask(action).await?,
+            target: self.into_owned(),
+            calls: Calls::current(),
+        })
+    }
+}
+
+impl Server {
     /// Events from now on, or after a token, about all documents of the collection, and about the document
     /// with this `_id` of another collection of the database, in the order in which they happened.
     pub(crate) async fn watch_beside(
@@ -87,23 +121,8 @@ impl Server {
             doc! { "ns.coll": other, "documentKey._id": id },
             doc! { "operationType": { "$in": ["dropDatabase", "invalidate"] } },
         ];
-        self.events(self.database().watch(), wanted, after).await
-    }
-
-    /// The events that match one of these conditions.
-    async fn events(
-        &self,
-        action: Watch<'_>,
-        wanted: Vec<Document>,
-        after: Option<ResumeToken>,
-    ) -> Result<Events, DriverError> {
-        let mut action = action
-            .pipeline([doc! { "$match": { "$or": wanted } }])
-            // Change streams allow no other read concern, whatever the handle has.
-            .read_concern(ReadConcern::majority());
-        if let Some(after) = after {
-            action = action.resume_after(after);
-        }
-        self.ask(action).await.map(Events::from)
+        let action = self.database();
+        let events = self.target().watch_all(action.watch(), wanted, after);
+        events.await
     }
 }

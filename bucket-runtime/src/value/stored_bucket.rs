@@ -81,8 +81,8 @@ impl<'de, T: Bucket, E: Deserialize<'de>> Visitor<'de> for BucketVisitor<T, E> {
     // bson has a dozen kinds of maps, and the compiler makes this function for each of them and each struct.
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StoredBucket<T, E>, A::Error> {
         let mut elements = None;
-        let fields = FieldsBesideItems::of_map(&T::SPEC, map, &mut |map| {
-            elements = Some(map.next_value_seed(ElementsSeed(T::SPEC.items, PhantomData))?);
+        let fields = BucketFields::of_map(&T::SPEC, map, &mut |map| {
+            elements = Some(map.next_value_seed(ElementArray(T::SPEC.items, PhantomData))?);
             Ok(())
         })?;
         StoredBucket::of(fields, elements)
@@ -91,7 +91,7 @@ impl<'de, T: Bucket, E: Deserialize<'de>> Visitor<'de> for BucketVisitor<T, E> {
 
 impl<T: Bucket, E> StoredBucket<T, E> {
     fn of<Error: serde::de::Error>(
-        mut fields: FieldsBesideItems,
+        mut fields: BucketFields,
         elements: Option<Vec<E>>,
     ) -> Result<Self, Error> {
         let elements = elements.ok_or_else(|| Error::missing_field(T::SPEC.items))?;
@@ -117,14 +117,14 @@ impl<T: Bucket, E> StoredBucket<T, E> {
 }
 
 /// The fields of a bucket except its items; the same code for all structs.
-struct FieldsBesideItems {
+struct BucketFields {
     id: Option<String>,
     key: Vec<Option<Bson>>,
     sealed: bool,
     rollup: Option<Document>,
 }
 
-impl FieldsBesideItems {
+impl BucketFields {
     /// Reads all fields; `read_items` takes the value of the items.
     fn of_map<'de, A: MapAccess<'de>>(
         spec: &BucketSpec,
@@ -222,9 +222,9 @@ impl<'de> Visitor<'de> for FieldName {
 }
 
 /// The items array under this name; its errors say which element they are about.
-struct ElementsSeed<E>(&'static str, PhantomData<E>);
+struct ElementArray<E>(&'static str, PhantomData<E>);
 
-impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for ElementsSeed<E> {
+impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for ElementArray<E> {
     type Value = Vec<E>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<E>, D::Error> {
@@ -232,7 +232,7 @@ impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for ElementsSeed<E> {
     }
 }
 
-impl<'de, E: Deserialize<'de>> Visitor<'de> for ElementsSeed<E> {
+impl<'de, E: Deserialize<'de>> Visitor<'de> for ElementArray<E> {
     type Value = Vec<E>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

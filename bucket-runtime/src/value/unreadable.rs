@@ -12,7 +12,9 @@ use crate::{
 };
 
 /// The callback that gets an error for each skipped element.
-pub(crate) type Tell<'s> = Box<dyn FnMut(Error) + Send + 's>;
+pub(crate) type OnUnreadable<'s> = Box<dyn FnMut(Error) + Send + 's>;
+
+pub(crate) use OnUnreadable as Tell;
 
 /// An element, or why it cannot be read.
 pub(crate) struct Attempt<E>(pub(crate) Result<E, DriverError>);
@@ -36,11 +38,11 @@ impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
 pub(crate) fn read_value<V: DeserializeOwned>(value: impl Serialize) -> Result<V, DriverError> {
     /// A document with one value, since only documents can be read.
     #[derive(Serialize, Deserialize)]
-    struct OneValue<V> {
+    struct ValueDocument<V> {
         value: V,
     }
-    let only = bytes::write(&OneValue { value }).map_err(DriverError::custom)?;
-    Ok(bytes::read::<OneValue<V>>(&only)?.value)
+    let bytes = bytes::write(&ValueDocument { value }).map_err(DriverError::custom)?;
+    Ok(bytes::read::<ValueDocument<V>>(&bytes)?.value)
 }
 
 /// A bucket whose elements are read one by one.
@@ -51,14 +53,15 @@ pub(crate) type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, Attem
 pub(crate) fn sift<T: Bucket, E: DeserializeOwned>(
     row: &RawDocument,
     error: DriverError,
-    tell: Option<&mut Tell<'_>>,
+    on_unreadable: Option<&mut OnUnreadable<'_>>,
     fail: impl Fn(DriverError) -> Error,
 ) -> Result<StoredBucket<T, E>> {
-    let (Some(tell), Ok(bucket)) = (tell, bytes::read::<Attempted<T, E>>(row.as_bytes())) else {
+    let bucket = bytes::read::<Attempted<T, E>>(row.as_bytes());
+    let (Some(on_unreadable), Ok(bucket)) = (on_unreadable, bucket) else {
         return Err(fail(error));
     };
     let (bucket, unreadable) = bucket.sifted();
-    report(T::SPEC.items, unreadable, tell, fail);
+    report(T::SPEC.items, unreadable, on_unreadable, fail);
     Ok(bucket)
 }
 
@@ -66,11 +69,11 @@ pub(crate) fn sift<T: Bucket, E: DeserializeOwned>(
 pub(crate) fn report(
     items: &str,
     unreadable: Vec<Unreadable>,
-    tell: &mut Tell<'_>,
+    on_unreadable: &mut OnUnreadable<'_>,
     fail: impl Fn(DriverError) -> Error,
 ) {
     for Unreadable { place, error } in unreadable {
-        tell(fail(DriverError::custom(format!(
+        on_unreadable(fail(DriverError::custom(format!(
             "{items}.{place}: {error}"
         ))));
     }

@@ -3,35 +3,60 @@
 //! An append adds behind all items, and nothing else adds any. So wherever an item next to the position
 //! still stands, the position is beside it, however many items before it are gone.
 
-use super::{Query, Start};
+use super::Query;
 
-/// How many neighbours a position remembers: it is found again unless all of them are gone.
-pub(crate) const NEIGHBOURS: usize = 8;
+/// The maximum number of neighbours that a position remembers: it is found again unless all of them are gone.
+pub(crate) const MAX_NEIGHBOURS: usize = 8;
 
 /// A position between the items of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Position {
+pub(crate) struct ItemPosition {
     /// The bucket's id.
     pub(crate) bucket: String,
     /// The number of elements before it.
     pub(crate) before: u32,
     /// On which side the neighbours are.
-    pub(crate) side: Side,
+    pub(crate) side: NeighbourSide,
     /// The fingerprints of the elements next to it that the read gave, or would have given, the nearest
     /// first.
     pub(crate) neighbours: Vec<u32>,
 }
 
+/// The place of a query's first item, which another read found.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct QueryStart {
+    /// The bucket that holds the first item.
+    pub(crate) id: String,
+    /// The number of items before the first one in this bucket.
+    pub(crate) skip: u64,
+    /// The number of buckets that hold all requested items, if known.
+    pub(crate) buckets: Option<u64>,
+    /// The position in this bucket to start from, as the number of elements before it, matching or not.
+    pub(crate) at: Option<u64>,
+}
+
+impl QueryStart {
+    /// A start at the first of a bucket's items, in the order of the query.
+    pub(crate) fn of_bucket(id: String) -> Self {
+        Self {
+            id,
+            skip: 0,
+            buckets: None,
+            at: None,
+        }
+    }
+}
+
 /// A side of a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
+pub(crate) enum NeighbourSide {
     Before,
     After,
 }
 
-impl Side {
+impl NeighbourSide {
     /// The side of the items that a read has given.
-    pub(crate) fn given(newest_first: bool) -> Self {
+    pub(crate) fn of_given(newest_first: bool) -> Self {
         match newest_first {
             true => Self::After,
             false => Self::Before,
@@ -39,12 +64,12 @@ impl Side {
     }
 }
 
-impl Position {
+impl ItemPosition {
     /// The nearest neighbour: how many elements were before it, and its fingerprint.
     pub(crate) fn neighbour(&self) -> Option<(u32, u32)> {
         let number = match self.side {
-            Side::Before => self.before.checked_sub(1)?,
-            Side::After => self.before,
+            NeighbourSide::Before => self.before.checked_sub(1)?,
+            NeighbourSide::After => self.before,
         };
         Some((number, *self.neighbours.first()?))
     }
@@ -55,7 +80,7 @@ impl Position {
     /// Of equal elements it takes the one whose number is nearest. If no neighbour is left, a read in
     /// the order of ids starts with the bucket's first element, and may give some again; a read in
     /// reverse starts where the position was, since removals only move items towards the front.
-    pub(crate) fn among(&self, elements: &[(u32, u32)], newest_first: bool) -> Self {
+    pub(crate) fn find_among(&self, elements: &[(u32, u32)], newest_first: bool) -> Self {
         let Some((number, _)) = self.neighbour() else {
             return self.clone();
         };
@@ -65,8 +90,8 @@ impl Position {
             if let Some(now) = numbers.min_by_key(|now| (now.abs_diff(number), *now)) {
                 return Self {
                     before: match self.side {
-                        Side::Before => now + 1,
-                        Side::After => now,
+                        NeighbourSide::Before => now + 1,
+                        NeighbourSide::After => now,
                     },
                     neighbours: self.neighbours[nearer..].to_vec(),
                     ..self.clone()
@@ -80,32 +105,45 @@ impl Position {
         }
     }
 
+    /// Adds the farther neighbours of an earlier position, if its nearest one is this position's farthest.
+    pub(crate) fn with_farther_of(mut self, earlier: Option<&Self>) -> Self {
+        if let Some(earlier) = earlier
+            && earlier.bucket == self.bucket
+            && earlier.side == self.side
+            && self.neighbours.last() == earlier.neighbours.first()
+        {
+            self.neighbours.extend(earlier.neighbours.iter().skip(1));
+            self.neighbours.truncate(MAX_NEIGHBOURS);
+        }
+        self
+    }
+
     /// Where a query for single items starts, so that the nearest neighbour comes first; without a
     /// neighbour, right at the position.
-    pub(crate) fn start(&self, newest_first: bool) -> Start {
+    pub(crate) fn start(&self, newest_first: bool) -> QueryStart {
         let at = match self.neighbour() {
             None => self.before,
             Some((number, _)) if newest_first => number.saturating_add(1),
             Some((number, _)) => number,
         };
-        Start {
+        QueryStart {
             at: Some(at.into()),
-            ..Start::of_bucket(self.bucket.clone())
+            ..QueryStart::of_bucket(self.bucket.clone())
         }
     }
 
-    /// Whether the nearest neighbour is one of the items that the read has passed.
-    pub(crate) fn is_passed(&self, newest_first: bool) -> bool {
-        self.neighbour().is_some() && self.side == Side::given(newest_first)
+    /// Whether the nearest neighbour is one of the items that the read before gave.
+    pub(crate) fn is_given(&self, newest_first: bool) -> bool {
+        self.neighbour().is_some() && self.side == NeighbourSide::of_given(newest_first)
     }
 }
 
 impl Query {
-    /// The query for the server that goes on at a position: the server also sends the passed neighbour and
+    /// The query for the server that goes on at a position: the server also sends the given neighbour and
     /// the skipped items.
-    pub(crate) fn resumed_at(&self, position: &Position) -> Self {
-        let passed = u64::from(position.is_passed(self.newest_first));
-        let more = passed.saturating_add(self.skip);
+    pub(crate) fn resumed_at(&self, position: &ItemPosition) -> Self {
+        let given = u64::from(position.is_given(self.newest_first));
+        let more = given.saturating_add(self.skip);
         Self {
             skip: 0,
             limit: self.limit.map(|limit| limit.saturating_add(more)),
@@ -125,16 +163,16 @@ mod tests {
         (0..).zip(elements.iter().copied()).collect()
     }
 
-    fn position(elements: &[u32], before: usize, side: Side) -> Position {
+    fn position(elements: &[u32], before: usize, side: NeighbourSide) -> ItemPosition {
         let neighbours = match side {
-            Side::Before => Vec::from_iter(elements[..before].iter().rev().copied()),
-            Side::After => elements[before..].to_vec(),
+            NeighbourSide::Before => Vec::from_iter(elements[..before].iter().rev().copied()),
+            NeighbourSide::After => elements[before..].to_vec(),
         };
-        Position {
+        ItemPosition {
             bucket: "1_0000000000".to_owned(),
             before: before as u32,
             side,
-            neighbours: neighbours.into_iter().take(NEIGHBOURS).collect(),
+            neighbours: neighbours.into_iter().take(MAX_NEIGHBOURS).collect(),
         }
     }
 
@@ -150,13 +188,13 @@ mod tests {
             is_after: bool,
             newest_first: bool,
         ) {
-            let side = if is_after { Side::After } else { Side::Before };
+            let side = if is_after { NeighbourSide::After } else { NeighbourSide::Before };
             let position = position(&elements, before, side);
             let left = |part: &[u32]| Vec::from_iter(
                 part.iter().copied().filter(|element| !gone[*element as usize]));
             let mut now = left(&elements);
             now.extend((0..appended).map(|n| 1000 + n));
-            let found = position.among(&numbered(&now), newest_first);
+            let found = position.find_among(&numbered(&now), newest_first);
             let survives = position.neighbours.iter().any(|neighbour| now.contains(neighbour));
             let exact = left(&elements[..before]).len();
             if survives {
@@ -178,9 +216,9 @@ mod tests {
             before in 0..40_usize,
             is_after: bool,
         ) {
-            let side = if is_after { Side::After } else { Side::Before };
+            let side = if is_after { NeighbourSide::After } else { NeighbourSide::Before };
             let position = position(&elements, before.min(elements.len()), side);
-            prop_assert_eq!(&position.among(&numbered(&elements), false), &position);
+            prop_assert_eq!(&position.find_among(&numbered(&elements), false), &position);
         }
     }
 }

@@ -1,11 +1,13 @@
 //! One page of a list of items, filtered or not, with tokens for the pages beside it.
 
-use futures_util::StreamExt;
+use std::sync::Arc;
 
 use super::{
     ItemToken, Items,
-    parts::{Element, Part, Whole},
+    parts::ItemPart,
+    rows::{ItemRow, ItemRows},
     settings::item_settings,
+    stream::{Element, WholeItem},
 };
 use crate::{Bucket, BucketPart, Result, server::call};
 
@@ -23,14 +25,14 @@ pub struct ItemPage<T> {
     pub previous: Option<ItemToken>,
 }
 
-/// A page that is about to be read.
-struct Wanted<'s, T> {
+/// A read of one page.
+struct ItemPageRead<'s, T> {
     items: Items<'s, T>,
     limit: u64,
     backwards: bool,
 }
 
-impl<'s, T: Bucket> Wanted<'s, T> {
+impl<'s, T: Bucket> ItemPageRead<'s, T> {
     fn new(items: Items<'s, T>, limit: u64) -> Self {
         Self {
             items,
@@ -44,7 +46,7 @@ impl<'s, T: Bucket> Wanted<'s, T> {
         self
     }
 
-    fn at(&mut self, token: &ItemToken, backwards: bool) {
+    fn start_at(&mut self, token: &ItemToken, backwards: bool) {
         self.items.after = Some(token.clone());
         self.backwards = backwards;
     }
@@ -56,27 +58,12 @@ impl<'s, T: Bucket> Wanted<'s, T> {
             backwards,
         } = self;
         let given = items.after.clone();
-        items.query.newest_first ^= backwards;
+        items.list.query.newest_first ^= backwards;
         // One more tells whether there are others.
-        items.query.limit = Some(limit.saturating_add(1));
+        items.list.query.limit = Some(limit.saturating_add(1));
         // From a token on, skipped items are rows, too.
-        let skipped = if given.is_some() { items.query.skip } else { 0 };
-        let mut stream = items.read::<E>().await?;
-        let mut found = Vec::new();
-        let mut more = false;
-        let mut rows: u64 = 0;
-        while let Some(row) = stream.rows.next().await {
-            if rows == limit.saturating_add(skipped) {
-                // If it cannot be read, that is an error of the next page.
-                more = true;
-                break;
-            }
-            let row = row?;
-            rows += 1;
-            found.extend(row.items);
-            stream.trail.push(row.passed);
-        }
-        let beyond = stream.trail.token(0).filter(|_| more);
+        let skipped = given.as_ref().map_or(0, |_| items.list.query.skip);
+        let (mut found, beyond) = items.read_rows::<E>(limit.saturating_add(skipped)).await?;
         if backwards {
             found.reverse();
         }
@@ -93,19 +80,45 @@ impl<'s, T: Bucket> Wanted<'s, T> {
     }
 }
 
+impl<'s, T: Bucket> Items<'s, T> {
+    /// The items of the first rows, and the token of the position after them if there are further rows.
+    async fn read_rows<E: Element<Of = T>>(
+        mut self,
+        most: u64,
+    ) -> Result<(Vec<E::Item>, Option<ItemToken>)> {
+        let mut found = Vec::new();
+        let Some(start) = self.find_start::<E>().await? else {
+            return Ok((found, None));
+        };
+        let list = Arc::new(self.list);
+        let rows = ItemRows::open::<E>(list, start, self.session, self.on_unreadable);
+        let mut rows = rows.await?;
+        for _ in 0..most {
+            let Some(ItemRow { item, bytes }) = rows.next_row().await? else {
+                return Ok((found, None));
+            };
+            found.extend(item);
+            rows.note_given(bytes);
+        }
+        // If the next row cannot be read, that is an error of the next page.
+        let has_more = !matches!(rows.next_row().await, Ok(None));
+        Ok((found, has_more.then(|| rows.token()).flatten()))
+    }
+}
+
 /// Builder of a read of one page of items: await it; see [`Items::page_of_items`]. The output is an
 /// [`ItemPage`].
 ///
 /// One round trip, or as many as [`Items::after`] says.
 #[must_use = "a page is read when this is awaited"]
-pub struct PageOfItems<'s, T>(Wanted<'s, T>);
+pub struct PageOfItems<'s, T>(ItemPageRead<'s, T>);
 
 /// Builder of a read of one page of parts of items: await it; see [`Parts::page_of_items`]. The output is
 /// an [`ItemPage`].
 ///
 /// [`Parts::page_of_items`]: crate::action::Parts::page_of_items
 #[must_use = "a page is read when this is awaited"]
-pub struct PageOfParts<'s, P: BucketPart>(Wanted<'s, P::Of>);
+pub struct PageOfParts<'s, P: BucketPart>(ItemPageRead<'s, P::Of>);
 
 /// The methods that both builders have.
 macro_rules! directions {
@@ -113,14 +126,14 @@ macro_rules! directions {
         /// Reads the page that begins at the position of a token: the [`next`](ItemPage::next) of the
         /// page before it.
         pub fn after(mut self, token: &ItemToken) -> Self {
-            self.0.at(token, false);
+            self.0.start_at(token, false);
             self
         }
 
         /// Reads the page that ends at the position of a token: the [`previous`](ItemPage::previous) of
         /// the page after it. Its items are in the order of the read, too.
         pub fn before(mut self, token: &ItemToken) -> Self {
-            self.0.at(token, true);
+            self.0.start_at(token, true);
             self
         }
     };
@@ -128,7 +141,7 @@ macro_rules! directions {
 
 impl<'s, T: Bucket> PageOfItems<'s, T> {
     pub(super) fn new(items: Items<'s, T>, limit: u64) -> Self {
-        Self(Wanted::new(items, limit))
+        Self(ItemPageRead::new(items, limit))
     }
 
     directions!();
@@ -145,13 +158,13 @@ impl<'s, T: Bucket> PageOfItems<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<ItemPage<T>> {
-        self.0.read::<Whole<T>>().await
+        self.0.read::<WholeItem<T>>().await
     }
 }
 
 impl<'s, P: BucketPart> PageOfParts<'s, P> {
     pub(super) fn new(items: Items<'s, P::Of>, limit: u64) -> Self {
-        Self(Wanted::new(items, limit))
+        Self(ItemPageRead::new(items, limit))
     }
 
     directions!();
@@ -163,6 +176,6 @@ impl<'s, P: BucketPart> PageOfParts<'s, P> {
     }
 
     pub(crate) async fn execute(self) -> Result<ItemPage<P>> {
-        self.0.read::<Part<P>>().await
+        self.0.read::<ItemPart<P>>().await
     }
 }

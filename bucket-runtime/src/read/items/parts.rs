@@ -1,55 +1,20 @@
-//! The output of a read for each element: the whole item, or a part of it.
+//! Parts of items, in place of whole ones.
 
 use std::marker::PhantomData;
 
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeOwned, MapAccess},
-};
+use serde::{Deserialize, Deserializer, de::MapAccess};
 
-use super::{ItemStream, ItemToken, Items, PageOfParts, settings::item_settings};
+use super::{ItemStream, ItemToken, Items, PageOfParts, settings::item_settings, stream::Element};
 use crate::{
     Bucket, BucketPart, Result,
     read::part::{PartReader, ReadPart, read_part},
     schema::spec::KeyName,
 };
 
-/// The form in which a read gives each element: as a whole item or a part.
-pub(super) trait Element: 'static {
-    type Of: Bucket;
-
-    /// The type that a stored element is deserialized into, before the key is added.
-    type Stored: DeserializeOwned + Send + 'static;
-
-    type Item: Send + 'static;
-
-    /// The stored names of the fields to read, if not all.
-    fn names() -> Option<Vec<&'static str>>;
-
-    fn item(key: &<Self::Of as Bucket>::Key, stored: Self::Stored) -> Self::Item;
-}
-
-/// Whole items.
-pub(super) struct Whole<T>(PhantomData<T>);
-
-impl<T: Bucket> Element for Whole<T> {
-    type Of = T;
-    type Stored = T::Element;
-    type Item = T;
-
-    fn names() -> Option<Vec<&'static str>> {
-        None
-    }
-
-    fn item(key: &T::Key, stored: T::Element) -> T {
-        T::from_parts(key.clone(), stored)
-    }
-}
-
 /// Parts of items.
-pub(super) struct Part<P>(PhantomData<P>);
+pub(super) struct ItemPart<P>(PhantomData<P>);
 
-impl<P: BucketPart> Element for Part<P> {
+impl<P: BucketPart> Element for ItemPart<P> {
     type Of = P::Of;
     type Stored = ElementPart<P>;
     type Item = P;
@@ -113,6 +78,6 @@ impl<'s, P: BucketPart> Parts<'s, P> {
     }
 
     pub(crate) async fn execute(self) -> Result<ItemStream<'s, P>> {
-        self.0.read::<Part<P>>().await
+        ItemStream::open::<ItemPart<P>>(self.0).await
     }
 }

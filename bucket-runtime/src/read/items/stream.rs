@@ -1,47 +1,102 @@
-//! The items of a read, one by one.
+//! The items of a read, one by one, each as a whole item or as a part of it.
 
 use std::{
+    marker::PhantomData,
     pin::Pin,
-    task::{Context, Poll, ready},
+    sync::Arc,
+    task::{Context, Poll},
 };
 
-use futures_util::stream::{BoxStream, Stream, StreamExt};
+use futures_util::stream::Stream;
+use serde::de::DeserializeOwned;
 
-use super::{
-    token::ItemToken,
-    trail::{Passed, Trail},
-};
-use crate::{Result, server::call::Calls};
+use super::{Items, buckets::BucketRows, rows::ItemRows, token::ItemToken};
+use crate::{Bucket, Result, server::cursor::DocumentCursor, value::stored_bucket::StoredBucket};
+
+/// The form in which a read gives each element: as a whole item or a part.
+pub(super) trait Element: 'static {
+    type Of: Bucket;
+
+    /// The type that a stored element is deserialized into, before the key is added.
+    type Stored: DeserializeOwned + Send + 'static;
+
+    type Item: Send + 'static;
+
+    /// The stored names of the fields to read, if not all.
+    fn names() -> Option<Vec<&'static str>>;
+
+    fn item(key: &<Self::Of as Bucket>::Key, stored: Self::Stored) -> Self::Item;
+}
+
+/// Whole items.
+pub(super) struct WholeItem<T>(PhantomData<T>);
+
+impl<T: Bucket> Element for WholeItem<T> {
+    type Of = T;
+    type Stored = T::Element;
+    type Item = T;
+
+    fn names() -> Option<Vec<&'static str>> {
+        None
+    }
+
+    fn item(key: &T::Key, stored: T::Element) -> T {
+        T::from_parts(key.clone(), stored)
+    }
+}
+
+/// A cursor over buckets, or over items that look like buckets.
+pub(super) type BucketCursor<'s, E> =
+    DocumentCursor<'s, StoredBucket<<E as Element>::Of, <E as Element>::Stored>>;
 
 /// Items, in the order of their buckets' ids, and within a bucket in the order in which they were
 /// appended; or all of them in reverse.
 ///
 /// It holds one batch of the driver and one bucket at a time. Dropping it closes the server's cursor.
-pub struct ItemStream<'s, T> {
-    pub(super) rows: BoxStream<'s, Result<Row<T>>>,
-    items: std::vec::IntoIter<T>,
-    pub(super) trail: Trail,
-    /// The call that reads.
-    calls: Calls,
+pub struct ItemStream<'s, T>(StreamRows<'s, T>);
+
+enum StreamRows<'s, T> {
+    Buckets(BucketRows<'s, T>),
+    Items(ItemRows<'s, T>),
 }
 
-/// The items of one row of a read, and the positions that they leave behind.
-pub(super) struct Row<T> {
-    /// The items in the order of the read.
-    pub(super) items: std::vec::IntoIter<T>,
-    pub(super) passed: Passed,
-}
-
-impl<'s, T> ItemStream<'s, T> {
-    pub(super) fn new(rows: impl Stream<Item = Result<Row<T>>> + Send + 's, trail: Trail) -> Self {
-        Self {
-            rows: rows.boxed(),
-            items: Vec::new().into_iter(),
-            trail,
-            calls: Calls::current(),
-        }
+impl<'s, T: Send + 'static> ItemStream<'s, T> {
+    pub(super) async fn open<E: Element<Item = T>>(mut items: Items<'s, E::Of>) -> Result<Self> {
+        let start = items.find_start::<E>().await?;
+        let Items {
+            list,
+            session,
+            on_unreadable,
+            ..
+        } = items;
+        let list = Arc::new(list);
+        let query = &list.query;
+        let start = match start {
+            Some(start) if query.limit != Some(0) => start,
+            start => {
+                let started = start.and_then(|start| start.position);
+                return Ok(Self(StreamRows::Buckets(BucketRows::none(list, started))));
+            }
+        };
+        let skip = start
+            .bucket
+            .as_ref()
+            .map_or(query.skip, |bucket| bucket.skip);
+        // After unreadable items are left out, the first items could no longer be counted.
+        let is_countable = skip == 0 || on_unreadable.is_none();
+        Ok(Self(
+            if is_countable && query.takes_whole_buckets(list.spec, skip) {
+                let rows = BucketRows::open::<E>(list, start, skip, session, on_unreadable);
+                StreamRows::Buckets(rows.await?)
+            } else {
+                let rows = ItemRows::open::<E>(list, start, session, on_unreadable);
+                StreamRows::Items(rows.await?)
+            },
+        ))
     }
+}
 
+impl<T> ItemStream<'_, T> {
     /// The position after the last item that was given, for [`after`](crate::action::Items::after);
     /// before the first one, the token that the read started with.
     ///
@@ -64,7 +119,10 @@ impl<'s, T> ItemStream<'s, T> {
     /// # }
     /// ```
     pub fn token(&self) -> Option<ItemToken> {
-        self.trail.token(self.items.len())
+        match &self.0 {
+            StreamRows::Buckets(rows) => rows.token(),
+            StreamRows::Items(rows) => rows.token(),
+        }
     }
 }
 
@@ -75,19 +133,9 @@ impl<T> Stream for ItemStream<'_, T> {
     type Item = Result<T>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            if let Some(item) = self.items.next() {
-                return Poll::Ready(Some(Ok(item)));
-            }
-            match ready!(self.rows.poll_next_unpin(cx)) {
-                Some(Ok(row)) => {
-                    self.calls.items(row.items.len() as u64);
-                    self.items = row.items;
-                    self.trail.push(row.passed);
-                }
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => return Poll::Ready(None),
-            }
+        match &mut self.0 {
+            StreamRows::Buckets(rows) => rows.poll_next(cx),
+            StreamRows::Items(rows) => rows.poll_next(cx),
         }
     }
 }

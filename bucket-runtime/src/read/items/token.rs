@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
 use crate::{
-    protocol::query::{NEIGHBOURS, Position, Side},
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide},
     read::token::{InvalidToken, serde_as_text},
 };
 
@@ -39,7 +39,7 @@ pub struct ItemToken {
     /// The fingerprint of the list.
     pub(super) list: u64,
     /// The position; its bucket's id is without what all ids of the list begin with.
-    pub(super) position: Position,
+    pub(super) position: ItemPosition,
 }
 
 /// The first byte: the version of the format, and the side of the neighbours.
@@ -50,13 +50,13 @@ impl ItemToken {
     fn bytes(&self) -> Vec<u8> {
         let position = &self.position;
         let side = match position.side {
-            Side::Before => BEFORE,
-            Side::After => AFTER,
+            NeighbourSide::Before => BEFORE,
+            NeighbourSide::After => AFTER,
         };
         let mut bytes = vec![side];
         bytes.extend(self.list.to_be_bytes());
         bytes.extend(position.before.to_be_bytes());
-        let neighbours = position.neighbours.iter().take(NEIGHBOURS);
+        let neighbours = position.neighbours.iter().take(MAX_NEIGHBOURS);
         bytes.push(neighbours.len() as u8);
         neighbours.for_each(|neighbour| bytes.extend(neighbour.to_be_bytes()));
         bytes.extend(position.bucket.as_bytes());
@@ -71,15 +71,15 @@ impl ItemToken {
         let size = usize::from(*neighbours);
         let (neighbours, bucket) = bytes.split_at_checked(size * 4)?;
         let neighbours = neighbours.as_chunks().0.iter();
-        (size <= NEIGHBOURS).then_some(())?;
+        (size <= MAX_NEIGHBOURS).then_some(())?;
         Some(Self {
             list: u64::from_be_bytes(*list),
-            position: Position {
+            position: ItemPosition {
                 bucket: str::from_utf8(bucket).ok()?.to_owned(),
                 before: u32::from_be_bytes(*before),
                 side: match *side {
-                    BEFORE => Side::Before,
-                    AFTER => Side::After,
+                    BEFORE => NeighbourSide::Before,
+                    AFTER => NeighbourSide::After,
                     _ => return None,
                 },
                 neighbours: neighbours.copied().map(u32::from_be_bytes).collect(),
@@ -120,11 +120,11 @@ mod tests {
             list: u64,
             before: u32,
             is_after: bool,
-            neighbours in proptest::collection::vec(any::<u32>(), 0..=NEIGHBOURS),
+            neighbours in proptest::collection::vec(any::<u32>(), 0..=MAX_NEIGHBOURS),
             bucket in ".{0,40}",
         ) {
-            let side = if is_after { Side::After } else { Side::Before };
-            let position = Position { bucket, before, side, neighbours };
+            let side = if is_after { NeighbourSide::After } else { NeighbourSide::Before };
+            let position = ItemPosition { bucket, before, side, neighbours };
             let token = ItemToken { list, position };
             let text = token.to_string();
             prop_assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'));

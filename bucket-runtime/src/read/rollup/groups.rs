@@ -10,7 +10,7 @@ use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::bson::{Bson, doc};
 use serde::de::DeserializeOwned;
 
-use super::{ReadRollup, read};
+use super::{ReadRollup, read_rollup};
 use crate::{
     Bucket, Result,
     error::Kind,
@@ -132,20 +132,21 @@ impl<'s, T: Bucket, V: Send + 'static> RollupGroups<'s, T, V> {
             false => format!("${}.{}", T::SPEC.items, self.name),
         };
         // A missing field and a null are one group.
-        let by = doc! { "$ifNull": [path, Bson::Null] };
+        let group = doc! { "$ifNull": [path, Bson::Null] };
         let state = (
-            self.rollup.rows(by.into(), !self.is_key).await?,
+            self.rollup.rows(group.into(), !self.is_key).await?,
             self.name,
             self.read,
         );
         let groups = try_unfold(state, async |(mut rows, name, of_stored)| {
-            let Some(mut row) = rows.next().await? else {
+            let Some(mut row) = rows.next_row().await? else {
                 return Ok(None);
             };
             let stored = row.remove("_id").unwrap_or(Bson::Null);
             let unreadable = Kind::GroupValue(name, stored.to_string());
-            let value = of_stored(stored).ok_or_else(|| rows.fail(unreadable))?;
-            let rollup = read(&row).ok_or_else(|| rows.fail(Kind::IncompleteRollup))?;
+            let fail = |kind| rows.target().error(kind);
+            let value = of_stored(stored).ok_or_else(|| fail(unreadable))?;
+            let rollup = read_rollup(&row).ok_or_else(|| fail(Kind::IncompleteRollup))?;
             Ok(Some((
                 GroupRollup { value, rollup },
                 (rows, name, of_stored),

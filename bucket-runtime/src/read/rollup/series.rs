@@ -9,11 +9,12 @@ use std::{
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::bson::{Bson, DateTime, Document, doc};
 
-use super::{ReadRollup, Rows, read};
+use super::{ReadRollup, read_rollup};
 use crate::{
     Bucket, Result, Windowed,
     error::Kind,
     schema::spec::{BucketSpec, Ordinal},
+    server::cursor::DocumentCursor,
     value::rollup::Rollup,
 };
 
@@ -86,7 +87,7 @@ impl<T: Bucket> WindowRollup<T> {
     fn of(row: &Document) -> Option<Self> {
         Some(Self {
             start: *row.get_datetime("_id").ok()?,
-            rollup: read(row)?,
+            rollup: read_rollup(row)?,
         })
     }
 }
@@ -119,20 +120,20 @@ impl<'s, T: Bucket> RollupSeries<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<RollupStream<'s, T>> {
         let step = step(&T::SPEC, self.windows);
-        let by = group(&T::SPEC, self.windows);
-        let state = Series {
-            rows: self.rollup.rows(by, false).await?,
+        let group = group(&T::SPEC, self.windows);
+        let state = SeriesRows {
+            rows: self.rollup.rows(group, false).await?,
             found: None,
             next: None,
             step: self.gaps.then_some(step),
         };
         let series = try_unfold(state, async |mut state| {
             if state.found.is_none() {
-                let Some(row) = state.rows.next().await? else {
+                let Some(row) = state.rows.next_row().await? else {
                     return Ok(None);
                 };
                 let found = WindowRollup::of(&row);
-                let incomplete = || state.rows.fail(Kind::IncompleteRollup);
+                let incomplete = || state.rows.target().error(Kind::IncompleteRollup);
                 state.found = Some(found.ok_or_else(incomplete)?);
             }
             Ok(state.next_rollup().map(|next| (next, state)))
@@ -164,9 +165,9 @@ fn group(spec: &BucketSpec, windows: u32) -> Bson {
     doc! { "$subtract": [window, remainder] }.into()
 }
 
-/// A series on its way.
-struct Series<'s, T: Bucket> {
-    rows: Rows<'s>,
+/// The rows of a series, and what was read or given of them.
+struct SeriesRows<'s, T: Bucket> {
+    rows: DocumentCursor<'s, Document>,
     /// A rollup that was read and not given yet.
     found: Option<WindowRollup<T>>,
     /// The start of the group after the last one that was given.
@@ -175,7 +176,7 @@ struct Series<'s, T: Bucket> {
     step: Option<i64>,
 }
 
-impl<T: Bucket> Series<'_, T> {
+impl<T: Bucket> SeriesRows<'_, T> {
     /// The found rollup, or an empty one if there is a gap before it.
     fn next_rollup(&mut self) -> Option<WindowRollup<T>> {
         let found = self.found.as_ref()?;

@@ -13,7 +13,7 @@ use crate::{
     value::{bytes, shell::shell, stored_bucket::StoredBucket},
 };
 
-/// The items that an event appended to a bucket, in order, and the place of the first of them in the
+/// The items that an event appended to a bucket, in order, and the index of the first of them in the
 /// array; none if it did something else.
 ///
 /// An append is either an insert, or an update that changes the count and sets elements of the array. An
@@ -28,7 +28,7 @@ pub(crate) fn appended(
     match event.operation_type {
         OperationType::Insert => {
             let bucket = event.full_document.unwrap_or_default();
-            (0, array(bucket, spec.items))
+            (0, take_array(bucket, spec.items))
         }
         OperationType::Update => {
             let Some(update) = event.update_description else {
@@ -40,9 +40,9 @@ pub(crate) fn appended(
                 None => (0, Vec::new()),
                 Some(_) if is_cut => (0, Vec::new()),
                 Some(Bson::Int64(_)) if updated.contains_key(spec.items) => {
-                    (0, array(updated, spec.items))
+                    (0, take_array(updated, spec.items))
                 }
-                Some(_) => places(updated, spec.items),
+                Some(_) => set_elements(updated, spec.items),
             }
         }
         _ => (0, Vec::new()),
@@ -64,22 +64,22 @@ pub(crate) fn bucket<T: Bucket>(
     bytes::read(&bytes).map_err(|error| unreadable().with_driver(error))
 }
 
-fn array(mut document: Document, name: &str) -> Vec<Bson> {
+fn take_array(mut document: Document, name: &str) -> Vec<Bson> {
     match document.remove(name) {
         Some(Bson::Array(items)) => items,
         _ => Vec::new(),
     }
 }
 
-/// The values that were set at `items.7`, `items.8` …
-fn places(updated: Document, name: &str) -> (usize, Vec<Bson>) {
-    let place = |path: &str| -> Option<usize> {
-        let place = path.strip_prefix(name)?.strip_prefix('.')?;
-        place.parse().ok()
+/// The values that an update set at `items.7`, `items.8` …, and the index of the first.
+fn set_elements(updated: Document, name: &str) -> (usize, Vec<Bson>) {
+    let index = |path: &str| -> Option<usize> {
+        let index = path.strip_prefix(name)?.strip_prefix('.')?;
+        index.parse().ok()
     };
     let updated = updated.into_iter();
-    let mut places = Vec::from_iter(updated.filter_map(|(path, item)| Some((place(&path)?, item))));
-    places.sort_unstable_by_key(|(place, _)| *place);
-    let first = places.first().map_or(0, |(place, _)| *place);
-    (first, places.into_iter().map(|(_, item)| item).collect())
+    let mut set = Vec::from_iter(updated.filter_map(|(path, item)| Some((index(&path)?, item))));
+    set.sort_unstable_by_key(|(index, _)| *index);
+    let first = set.first().map_or(0, |(index, _)| *index);
+    (first, set.into_iter().map(|(_, item)| item).collect())
 }

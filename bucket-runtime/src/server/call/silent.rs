@@ -13,7 +13,7 @@ macro_rules! span {
 }
 pub(crate) use span;
 
-/// Nothing to tell.
+/// A span that records nothing.
 pub(crate) struct Span;
 
 pub(crate) fn run<F: Future>(_: Span, call: F) -> F {
@@ -51,7 +51,7 @@ impl Calls {
         row
     }
 
-    pub(crate) fn are_about(&self, _: &Collection<Document>, _: Option<&KeyScope>) {}
+    pub(crate) fn name_target(&self, _: &Collection<Document>, _: Option<&KeyScope>) {}
 
     pub(crate) fn items(&self, _: u64) {}
 
@@ -59,7 +59,7 @@ impl Calls {
 
     pub(crate) fn again(&self, _: Again) {}
 
-    pub(crate) fn failed(&self, _: &DriverError) {}
+    pub(crate) fn note_failure(&self, _: &DriverError) {}
 
     pub(crate) fn are_answered(&self) {}
 }

@@ -60,7 +60,7 @@ where
         return call.await;
     }
     let ends = Ends(Calls::one(&span));
-    ends.0.within(span, call).await
+    ends.0.run_in(span, call).await
 }
 
 /// Runs a call whose output is a stream. The span ends with the stream, whose cursor holds the call.
@@ -72,7 +72,7 @@ where
     if span.is_disabled() {
         return call.await;
     }
-    Calls::one(&span).within(span, call).await
+    Calls::one(&span).run_in(span, call).await
 }
 
 /// Ends the span of a call, also if its future is dropped.
@@ -96,14 +96,14 @@ impl Calls {
     }
 
     /// Does the work of a call, in its span.
-    async fn within<F, T, E>(&self, span: Span, call: F) -> Result<T, E>
+    async fn run_in<F, T, E>(&self, span: Span, call: F) -> Result<T, E>
     where
         F: Future<Output = Result<T, E>>,
         E: AsRef<Error>,
     {
         let output = CURRENT.scope(self.clone(), call.instrument(span)).await;
         if let Err(error) = &output {
-            self.refused(error.as_ref());
+            self.note_error(error.as_ref());
         }
         output
     }
@@ -137,7 +137,7 @@ impl Calls {
     /// Counts a round trip for these calls.
     pub(crate) fn request(&self, collection: &Collection<Document>) {
         for call in &*self.0 {
-            call.work_on(collection, None);
+            call.name_target(collection, None);
             call.add(&call.round_trips, 1);
         }
     }
@@ -158,9 +158,9 @@ impl Calls {
     }
 
     /// Names the collection and key that these calls concern.
-    pub(crate) fn are_about(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
+    pub(crate) fn name_target(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
         for call in &*self.0 {
-            call.work_on(collection, scope);
+            call.name_target(collection, scope);
         }
     }
 
@@ -201,17 +201,17 @@ impl Calls {
         }
     }
 
-    /// The server failed while they read a stream.
-    pub(crate) fn failed(&self, error: &DriverError) {
+    /// Notes an error of the server while these calls read a stream.
+    pub(crate) fn note_failure(&self, error: &DriverError) {
         for call in &*self.0 {
-            call.failed(&type_of(error), code_of(error));
+            call.note_failure(&type_of(error), code_of(error));
         }
     }
 
     /// Notes the error that these calls return, and warns if the write may be stored.
-    fn refused(&self, error: &Error) {
+    fn note_error(&self, error: &Error) {
         for call in &*self.0 {
-            call.failed(&error.type_name(), error.driver().and_then(code_of));
+            call.note_failure(&error.type_name(), error.driver().and_then(code_of));
             if let (true, Some(parent)) = (error.is_maybe_stored(), &*call.span()) {
                 tracing::warn!(target: "bucket_runtime", parent: parent, "may have been stored");
             }
@@ -263,7 +263,7 @@ impl Call {
     }
 
     /// Records the collection and the key in the span, unless the call has named others before.
-    fn work_on(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
+    fn name_target(&self, collection: &Collection<Document>, scope: Option<&KeyScope>) {
         if !self.is_named.swap(true, Relaxed)
             && let Some(span) = &*self.span()
         {
@@ -275,7 +275,7 @@ impl Call {
         }
     }
 
-    fn failed(&self, name: &str, code: Option<i32>) {
+    fn note_failure(&self, name: &str, code: Option<i32>) {
         if let Some(span) = &*self.span() {
             span.record("error.type", name);
             if let Some(code) = code {

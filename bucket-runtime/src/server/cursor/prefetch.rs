@@ -4,10 +4,7 @@
 
 use std::{borrow::Cow, collections::VecDeque};
 
-use mongodb::{
-    bson::{RawDocument, RawDocumentBuf},
-    error::Error as DriverError,
-};
+use mongodb::bson::{RawDocument, RawDocumentBuf};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
@@ -15,26 +12,26 @@ use super::{CursorError, DocumentCursor};
 use crate::value::bytes;
 
 /// The smallest row, in bytes, that is worth a task.
-const LARGE: usize = 16 << 10;
+const MIN_LARGE_ROW: usize = 16 << 10;
 
-/// How many rows are decoded at the same time at most.
-const ROWS: usize = 4;
+/// The maximum number of rows that are decoded at the same time.
+const MAX_PREFETCHED: usize = 4;
 
 /// The rows taken from the cursor and not yet returned.
 pub(super) struct Prefetch<R> {
-    rows: VecDeque<Row<R>>,
+    rows: VecDeque<PrefetchedRow<R>>,
     /// Whether the cursor has no more rows.
     is_last: bool,
 }
 
-enum Row<R> {
+enum PrefetchedRow<R> {
     Raw(RawDocumentBuf),
-    Task(Task<R>),
+    Task(DecodingTask<R>),
     Failed(CursorError),
 }
 
 /// A row that is being decoded; dropping it stops the decoding.
-struct Task<R>(JoinHandle<Result<(R, RawDocumentBuf), CursorError>>);
+struct DecodingTask<R>(JoinHandle<Result<(R, RawDocumentBuf), CursorError>>);
 
 impl<R> Default for Prefetch<R> {
     fn default() -> Self {
@@ -47,6 +44,12 @@ impl<R> Default for Prefetch<R> {
 
 impl<R: DeserializeOwned + Send + 'static> DocumentCursor<'_, R> {
     /// The next row, decoded straight from the bytes that the server sent.
+    pub(crate) async fn next_row(&mut self) -> crate::Result<Option<R>> {
+        let next = self.next().await;
+        next.map_err(|error| self.target().row_error(error))
+    }
+
+    /// Like [`next_row`](Self::next_row), with the reason apart from the target.
     pub(crate) async fn next(&mut self) -> Result<Option<R>, CursorError> {
         Ok(self.next_and(|_| ()).await?.map(|(row, ())| row))
     }
@@ -58,8 +61,8 @@ impl<R: DeserializeOwned + Send + 'static> DocumentCursor<'_, R> {
     ) -> Result<Option<(R, X)>, CursorError> {
         // A small row that was peeked at needs no others beside it.
         let first = self.prefetch.rows.front();
-        let is_small = matches!(first, Some(Row::Raw(row)) if !is_large(row));
-        while !is_small && !self.prefetch.is_last && self.prefetch.rows.len() < ROWS {
+        let is_small = matches!(first, Some(PrefetchedRow::Raw(row)) if !is_large(row));
+        while !is_small && !self.prefetch.is_last && self.prefetch.rows.len() < MAX_PREFETCHED {
             match self.advance().await {
                 Ok(true) if self.prefetch.rows.is_empty() && !is_large(self.raw()) => {
                     let row = self.raw();
@@ -72,23 +75,24 @@ impl<R: DeserializeOwned + Send + 'static> DocumentCursor<'_, R> {
                 Ok(false) => self.prefetch.is_last = true,
                 Err(error) => {
                     self.prefetch.is_last = true;
-                    let failed = Row::Failed(CursorError::Driver(error));
+                    let failed = PrefetchedRow::Failed(CursorError::Driver(error));
                     self.prefetch.rows.push_back(failed);
                 }
             }
         }
         let (row, bytes) = match self.prefetch.rows.pop_front() {
-            Some(Row::Raw(row)) => (decode(&row)?, row),
-            Some(Row::Task(task)) => task.decoded().await?,
-            Some(Row::Failed(error)) => return Err(error),
+            Some(PrefetchedRow::Raw(row)) => (decode(&row)?, row),
+            Some(PrefetchedRow::Task(task)) => task.decoded().await?,
+            Some(PrefetchedRow::Failed(error)) => return Err(error),
             None => return Ok(None),
         };
         Ok(Some((row, take(Cow::Owned(bytes)))))
     }
 
     /// The bytes of the first row, which stays the next one.
-    pub(crate) async fn peek(&mut self) -> Result<Option<&RawDocument>, DriverError> {
-        if !self.advance().await? {
+    pub(crate) async fn peek(&mut self) -> crate::Result<Option<&RawDocument>> {
+        let advanced = self.advance().await;
+        if !advanced.map_err(|error| self.target().read_error(error))? {
             self.prefetch.is_last = true;
             return Ok(None);
         }
@@ -100,7 +104,7 @@ impl<R: DeserializeOwned + Send + 'static> DocumentCursor<'_, R> {
     /// Takes the row that was [peeked](Self::peek) at.
     pub(crate) fn take_peeked(&mut self) -> Option<RawDocumentBuf> {
         match self.prefetch.rows.pop_front() {
-            Some(Row::Raw(row)) => Some(row),
+            Some(PrefetchedRow::Raw(row)) => Some(row),
             _ => None,
         }
     }
@@ -110,13 +114,15 @@ impl<R: DeserializeOwned + Send + 'static> Prefetch<R> {
     /// The caller decodes the first row itself, which is all there is to do for a single row.
     fn push(&mut self, row: RawDocumentBuf) {
         self.rows.push_back(match self.rows.is_empty() {
-            true => Row::Raw(row),
-            false => Row::Task(Task(tokio::spawn(async move { Ok((decode(&row)?, row)) }))),
+            true => PrefetchedRow::Raw(row),
+            false => PrefetchedRow::Task(DecodingTask(tokio::spawn(async move {
+                Ok((decode(&row)?, row))
+            }))),
         });
     }
 }
 
-impl<R> Task<R> {
+impl<R> DecodingTask<R> {
     async fn decoded(mut self) -> Result<(R, RawDocumentBuf), CursorError> {
         match (&mut self.0).await {
             Ok(decoded) => decoded,
@@ -132,14 +138,14 @@ impl<R> Task<R> {
     }
 }
 
-impl<R> Drop for Task<R> {
+impl<R> Drop for DecodingTask<R> {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
 fn is_large(row: &RawDocument) -> bool {
-    row.as_bytes().len() >= LARGE
+    row.as_bytes().len() >= MIN_LARGE_ROW
 }
 
 fn decode<R: DeserializeOwned>(row: &RawDocument) -> Result<R, CursorError> {

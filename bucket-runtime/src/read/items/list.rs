@@ -1,0 +1,135 @@
+//! The list of items that a read goes through. A token belongs to one list.
+
+use mongodb::bson::{Bson, Document, RawDocument, doc};
+
+use super::token::ItemToken;
+use crate::{
+    Result,
+    error::Kind,
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
+    schema::spec::BucketSpec,
+    server::target::OwnedTarget,
+    value::{
+        element::whole,
+        fingerprint::{fingerprint, of_element},
+    },
+};
+
+/// The list of items that a read goes through: those of one key, or of all keys, that match a query.
+#[derive(Clone)]
+pub(super) struct ItemList {
+    pub(super) spec: &'static BucketSpec,
+    pub(super) target: OwnedTarget,
+    pub(super) query: Query,
+}
+
+/// The place where a read starts, unless it starts with the first bucket.
+#[derive(Default)]
+pub(super) struct ReadStart {
+    pub(super) bucket: Option<QueryStart>,
+    /// The position of the token from which the read goes on.
+    pub(super) position: Option<ItemPosition>,
+}
+
+impl ItemList {
+    /// The place of a token, if the token belongs to this list.
+    pub(super) fn start_at(&self, token: &ItemToken) -> Result<ReadStart> {
+        if token.list != self.fingerprint() {
+            return Err(self.target.borrow().error(Kind::TokenMismatch));
+        }
+        let bucket = format!("{}{}", self.prefix(), token.position.bucket);
+        Ok(ReadStart {
+            bucket: Some(QueryStart {
+                skip: self.query.skip,
+                ..QueryStart::of_bucket(bucket.clone())
+            }),
+            position: Some(ItemPosition {
+                bucket,
+                ..token.position.clone()
+            }),
+        })
+    }
+
+    /// The token of a position; `None` if the position's bucket is not one of the list.
+    pub(super) fn token(&self, position: ItemPosition) -> Option<ItemToken> {
+        Some(ItemToken {
+            list: self.fingerprint(),
+            position: ItemPosition {
+                bucket: position.bucket.strip_prefix(self.prefix())?.to_owned(),
+                ..position
+            },
+        })
+    }
+
+    /// The pipeline that answers this query for the list's key, or for all keys.
+    pub(super) fn pipeline(&self, query: &Query, start: Option<&QueryStart>) -> Vec<Document> {
+        query.pipeline(self.spec, self.target.scope.as_ref(), start)
+    }
+
+    /// Identifies this list. Only a token needs the value, which takes hashing the filter.
+    fn fingerprint(&self) -> u64 {
+        let prefix = self.target.scope.as_ref().map(|scope| &scope.prefix);
+        fingerprint(&doc! {
+            "collection": self.target.server.name(),
+            "items": self.spec.items,
+            "key": prefix,
+            "filter": self.query.filter.flat(""),
+            "names": self.query.names.clone(),
+        })
+    }
+
+    /// The beginning of all bucket ids in the list.
+    fn prefix(&self) -> &str {
+        let scope = self.target.scope.as_ref();
+        scope.map_or("", |scope| &scope.prefix)
+    }
+
+    /// The fingerprint of an element: of its `unique` field, if that is read, else of all fields that are.
+    fn element_fingerprint(&self) -> impl Fn(&Bson) -> u32 {
+        let (unique, read) = (self.spec.unique.as_slice(), &self.query.names);
+        let is_read = |name| read.as_ref().is_none_or(|read| read.contains(name));
+        let names = match !unique.is_empty() && unique.iter().all(is_read) {
+            true => Some(unique.to_vec()),
+            false => read.clone(),
+        };
+        move |element| of_element(element, names.as_deref())
+    }
+
+    /// The only element of a single item's row: the number of elements before it, and its fingerprint.
+    pub(super) fn numbered_element(&self, row: &Document) -> Option<(u32, u32)> {
+        let number = u32::try_from(whole(row.get(self.spec.count)?)?).ok()?;
+        let element = row.get_array(self.spec.items).ok()?.first()?;
+        Some((number, self.element_fingerprint()(element)))
+    }
+
+    /// The elements of a whole bucket: the number of elements before each, and its fingerprint.
+    pub(super) fn numbered_elements(&self, bucket: &RawDocument) -> Vec<(u32, u32)> {
+        let elements = self.fingerprints(bucket, 0, usize::MAX);
+        (0..).zip(elements).collect()
+    }
+
+    /// The fingerprints of the elements next to a position in a whole bucket that the read has given, the
+    /// nearest first.
+    pub(super) fn neighbours(&self, bucket: &RawDocument, before: usize) -> Vec<u32> {
+        if self.query.newest_first {
+            return self.fingerprints(bucket, before, MAX_NEIGHBOURS);
+        }
+        let known = before.min(MAX_NEIGHBOURS);
+        let mut neighbours = self.fingerprints(bucket, before - known, known);
+        neighbours.reverse();
+        neighbours
+    }
+
+    /// The fingerprints of some elements of a whole bucket.
+    fn fingerprints(&self, bucket: &RawDocument, skip: usize, take: usize) -> Vec<u32> {
+        let Ok(array) = bucket.get_array(self.spec.items) else {
+            return Vec::new();
+        };
+        let elements = array.into_iter().skip(skip).take(take);
+        let elements = elements.map(|element| Bson::try_from(element.ok()?).ok());
+        let fingerprint = self.element_fingerprint();
+        elements
+            .map(|element| fingerprint(&element.unwrap_or(Bson::Null)))
+            .collect()
+    }
+}

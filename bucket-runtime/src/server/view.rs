@@ -1,0 +1,53 @@
+//! Views of the collection.
+
+use mongodb::{
+    ClientSession,
+    bson::{Document, doc},
+    error::Error as DriverError,
+};
+
+use super::{
+    Server,
+    cursor::{AnyCursor, DocumentCursor},
+    with_session,
+};
+
+impl Server {
+    /// Creates a view of the collection.
+    pub(crate) async fn create_view(
+        &self,
+        name: &str,
+        pipeline: Vec<Document>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<(), DriverError> {
+        let database = self.database();
+        let action = database
+            .create_collection(name)
+            .view_on(self.collection.name().to_owned())
+            .pipeline(pipeline);
+        with_session!(self, action, session)
+    }
+
+    /// The pipeline of the view with this name, if it is a view of the collection.
+    pub(crate) async fn view_pipeline(
+        &self,
+        name: &str,
+        session: Option<&mut ClientSession>,
+    ) -> crate::Result<Option<Vec<Document>>> {
+        let fail = |error| self.target().read_error(error);
+        let database = self.database();
+        let action = database.list_collections().filter(doc! { "name": name });
+        let cursor = match session {
+            None => self.ask(action).await.map(AnyCursor::Plain),
+            Some(session) => {
+                let cursor = self.ask(action.session(&mut *session)).await;
+                cursor.map(|cursor| AnyCursor::Session(cursor, session))
+            }
+        };
+        let mut found = DocumentCursor::new(self.target(), cursor.map_err(fail)?);
+        let options = found.next_row().await?.map(|found| found.options);
+        Ok(options
+            .filter(|options| options.view_on.as_deref() == Some(self.collection.name()))
+            .map(|options| options.pipeline.unwrap_or_default()))
+    }
+}
