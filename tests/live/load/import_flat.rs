@@ -174,7 +174,7 @@ async fn imports<T: Ride>(db: &Database) {
         "the flat collection has changed"
     );
     let left = db
-        .collection::<Document>("bucket_regroup")
+        .collection::<Document>("bucket_progress")
         .count_documents(doc! {})
         .await;
     assert_eq!(left.unwrap(), 0, "records of finished work are left");
