@@ -246,19 +246,6 @@ impl Server {
             .unwrap_or(0))
     }
 
-    /// One matching document.
-    pub(crate) async fn find_one(
-        &self,
-        filter: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Document>, DriverError> {
-        let action = || {
-            let action = self.collection.find_one(filter.clone());
-            action.selection_criteria(primary())
-        };
-        read_in_session!(self, action, session)
-    }
-
     /// Reads these fields of one matching document; for a write, as the primary has it.
     pub(crate) async fn fields(
         &self,
@@ -276,19 +263,6 @@ impl Server {
             }
         };
         read_in_session!(self, action, session)
-    }
-
-    /// All results of a pipeline, which may sort on disk.
-    pub(crate) async fn scan<R: DeserializeOwned>(
-        &self,
-        pipeline: impl IntoIterator<Item = Document>,
-    ) -> Result<DocumentCursor<'static, R>, DriverError> {
-        let pipeline = Vec::from_iter(pipeline);
-        let action = || {
-            let action = self.collection.aggregate(pipeline.clone());
-            action.allow_disk_use(true)
-        };
-        Ok(DocumentCursor::from(self.read(action).await?.with_type()))
     }
 }
 

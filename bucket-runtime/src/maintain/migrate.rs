@@ -36,11 +36,11 @@ pub struct Migrate<'f, O, T> {
     db: Database,
     convert: Convert<'f, O, T>,
     until: Option<BoxFuture<'f, ()>>,
-    progress: Progress<'f>,
+    progress: ReportMigration<'f>,
 }
 
 type Convert<'f, O, T> = Box<dyn FnMut(O) -> T + Send + 'f>;
-type Progress<'f> = Box<dyn FnMut(MigrateProgress) + Send + 'f>;
+type ReportMigration<'f> = Box<dyn FnMut(MigrateProgress) + Send + 'f>;
 
 impl<'f, O: Bucket, T: Bucket> Migrate<'f, O, T> {
     pub(crate) fn new(db: &Database, convert: impl FnMut(O) -> T + Send + 'f) -> Self {

@@ -129,16 +129,16 @@ async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
         ..Range::unordered()
     };
     let filled = doc! { T::SPEC.count: { "$gt": 0 } };
-    let rows = server.find::<RawDocumentBuf>(filled, newest, None).await;
-    let fail = |error| server.target().read_error(error);
-    for row in rows.map_err(fail)?.rest().await.map_err(fail)? {
+    let target = server.target();
+    let rows = target.find(filled, newest).rows::<RawDocumentBuf>(None);
+    for row in rows.await? {
         let read = bytes::read::<Attempted<T>>(row.as_bytes());
         let unreadable = read.map(|bucket| bucket.sifted().1.into_iter().next());
         if let Some(error) = unreadable.map_or_else(Some, |item| Some(item?.error)) {
             let id = row.get("_id").ok().flatten();
             let id = id.and_then(|id| Bson::try_from(id).ok());
             let kind = Kind::OtherItems(id.as_ref().map(shell).unwrap_or_default());
-            return Err(server.target().error(kind).with_driver(error));
+            return Err(target.error(kind).with_driver(error));
         }
     }
     Ok(())
@@ -162,36 +162,10 @@ pub(crate) async fn open(
     mut indexes: Indexes,
     create_indexes: bool,
 ) -> Result<OpenIndex> {
-    let fail = |error| server.target().read_error(error);
-    // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
-    let mut needed = indexes.lacking.clone();
-    if server.is_sharded() && create_indexes {
-        let guards = guards(&indexes, spec).map_err(|kind| server.target().error(kind))?;
-        let is_new = |guard: &IndexModel| needed.iter().all(|index| index.keys != guard.keys);
-        let guards = Vec::from_iter(guards.into_iter().filter(is_new));
-        needed.extend(guards);
-    }
-    let mut made = create(server, needed.clone()).await;
-    let plain = OpenIndex::first(indexes.index.capacity);
-    let has_other_name = |error: &Error| {
-        (error.driver()).is_some_and(|error| is_code(error, Code::IndexOptionsConflict))
-    };
-    if indexes.stored.is_none()
-        && indexes.index != plain
-        && server.is_sharded()
-        && made.as_ref().is_err_and(has_other_name)
-    {
-        // The listed shard has lost the index, and another one still has it under the plain name.
-        let dropped = server.drop_index(indexes.index.name).await;
-        dropped.map_err(|error| server.target().write_error(error))?;
-        indexes.index = plain;
-        needed[0] = indexes::open(spec, plain);
-        made = create(server, needed).await;
-    }
-    let forbidden = match made {
+    let forbidden = match create_all(server, spec, &mut indexes, create_indexes).await {
         Ok(()) if indexes.stored.is_some() => None,
         Ok(()) => {
-            let found = server.indexes().await.map_err(fail)?;
+            let found = server.target().indexes().await?;
             (indexes::open_index(&found, spec)).map_err(|_| {
                 unsupported(server, "unique indexes with a `partialFilterExpression`")
             })?;
@@ -200,7 +174,7 @@ pub(crate) async fn open(
         Err(error) if error.is_unauthorized() => {
             Some(error).filter(|_| !indexes.lacking.is_empty())
         }
-        Err(error) => return Err(explained(server, spec, error).await),
+        Err(error) => return Err(explain_shard_key(server, spec, error).await),
     };
     match (server.try_hint(indexes.index.name).await, forbidden) {
         (Err(error), _) if is_unknown(&error) => {
@@ -216,6 +190,40 @@ pub(crate) async fn open(
         // The first write will report any other error.
         (_, None) => Ok(indexes.index),
     }
+}
+
+/// Creates the indexes that the collection lacks, and behind a `mongos` those that another shard may lack.
+async fn create_all(
+    server: &Server,
+    spec: &BucketSpec,
+    indexes: &mut Indexes,
+    create_indexes: bool,
+) -> Result<()> {
+    // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
+    let mut needed = indexes.lacking.clone();
+    if server.is_sharded() && create_indexes {
+        let guards = guards(indexes, spec).map_err(|kind| server.target().error(kind))?;
+        let is_new = |guard: &IndexModel| needed.iter().all(|index| index.keys != guard.keys);
+        let guards = Vec::from_iter(guards.into_iter().filter(is_new));
+        needed.extend(guards);
+    }
+    let created = create(server, needed.clone()).await;
+    let plain = OpenIndex::first(indexes.index.capacity);
+    let has_other_name = |error: &Error| {
+        (error.driver()).is_some_and(|error| is_code(error, Code::IndexOptionsConflict))
+    };
+    if indexes.stored.is_some()
+        || indexes.index == plain
+        || !server.is_sharded()
+        || !created.as_ref().is_err_and(has_other_name)
+    {
+        return created;
+    }
+    // The listed shard has lost the index, and another one still has it under the plain name.
+    server.target().drop_index(indexes.index.name).await?;
+    indexes.index = plain;
+    needed[0] = indexes::open(spec, plain);
+    create(server, needed).await
 }
 
 /// The indexes that guard something, whether they are listed or not.
@@ -235,12 +243,9 @@ pub(crate) async fn needed(server: &Server, spec: &BucketSpec) -> Result<Indexes
     if indexes.stored.is_some() {
         return Ok(indexes);
     }
-    let id = doc! { "_id": 1 };
-    let any = server.fields(Document::new(), id, true, None).await;
-    if any
-        .map_err(|error| server.target().read_error(error))?
-        .is_none()
-    {
+    let id = Range::unordered().project(doc! { "_id": 1 });
+    let any = server.target().find(Document::new(), id).read_primary();
+    if any.first(None).await?.is_none() {
         return Ok(indexes);
     }
     // Another program may have opened the collection meanwhile.
@@ -255,7 +260,7 @@ pub(crate) async fn needed(server: &Server, spec: &BucketSpec) -> Result<Indexes
 /// Checks the collection's indexes.
 pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
     let fail = |kind| server.target().error(kind);
-    let found = (server.indexes().await).map_err(|error| server.target().read_error(error))?;
+    let found = server.target().indexes().await?;
     let stored = indexes::open_index(&found, spec).map_err(fail)?;
     if let Some(stored) = stored.filter(|stored| stored.capacity != spec.capacity) {
         return Err(fail(Kind::CapacityMismatch {
@@ -319,7 +324,7 @@ fn unsupported(server: &Server, what: &'static str) -> Error {
 }
 
 /// Replaces the error if the shard key is the reason why an index could not be created.
-async fn explained(server: &Server, spec: &BucketSpec, error: Error) -> Error {
+async fn explain_shard_key(server: &Server, spec: &BucketSpec, error: Error) -> Error {
     // The codes for a unique index that the shard key does not allow.
     let is_refused = |error| {
         matches!(

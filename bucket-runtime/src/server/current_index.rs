@@ -21,10 +21,10 @@ use crate::{
 
 /// How long a call waits for a missing index: a change of the capacity drops it before it creates the
 /// next one.
-const LONGEST_WAIT: Duration = Duration::from_secs(3);
+const LONGEST_INDEX_WAIT: Duration = Duration::from_secs(3);
 
 /// The pause before the next look for the index.
-const PAUSE: Duration = Duration::from_millis(20);
+const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A collection's open index, as it was last read. All clones of a handle share it.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ pub(crate) struct IndexDeadline(Option<Instant>);
 impl IndexDeadline {
     fn is_over(&mut self) -> bool {
         let now = Instant::now();
-        now >= *self.0.get_or_insert(now + LONGEST_WAIT)
+        now >= *self.0.get_or_insert(now + LONGEST_INDEX_WAIT)
     }
 }
 
@@ -73,7 +73,7 @@ impl CurrentIndex {
             if self.read(spec).await? {
                 return Ok(());
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(LOOK_PAUSE).await;
         }
     }
 
@@ -95,11 +95,9 @@ impl CurrentIndex {
 
     /// Reads the collection's indexes; returns whether the open index is among them.
     async fn read(&self, spec: &BucketSpec) -> Result<bool> {
-        let server = &self.server;
-        let found = server.indexes().await;
-        let found = found.map_err(|error| server.target().read_error(error))?;
-        let open = indexes::open_index(&found, spec);
-        let open = open.map_err(|kind: Kind| server.target().error(kind))?;
+        let target = self.server.target();
+        let open = indexes::open_index(&target.indexes().await?, spec);
+        let open = open.map_err(|kind: Kind| target.error(kind))?;
         if let Some(open) = open {
             *self.last_read() = open;
         }

@@ -16,7 +16,7 @@ use crate::{
         bytes,
         element::{Refusal, document_size, value_size},
         rollup::Totals,
-        unreadable::{Attempt, Attempted},
+        unreadable::{Attempted, ReadAttempt},
     },
 };
 
@@ -41,10 +41,8 @@ pub(super) fn items<T: Bucket>(bucket: &Document) -> Vec<T> {
     let Some(Attempted { key, elements, .. }) = read else {
         return Vec::new();
     };
-    let elements = elements
-        .into_iter()
-        .filter_map(|Attempt(element)| element.ok());
-    elements
+    let elements = elements.into_iter();
+    (elements.filter_map(|ReadAttempt(element)| element.ok()))
         .map(|element| T::from_parts(key.clone(), element))
         .collect()
 }

@@ -13,7 +13,7 @@ use mongodb::{
 };
 
 use super::{
-    Convert, MigrateProgress, Progress,
+    Convert, MigrateProgress, ReportMigration,
     event::{AppendedElements, Change},
     state::{self, MigrationState},
     verify::{count, fingerprint, verify},
@@ -54,7 +54,7 @@ pub(super) struct Migration<'f, O, T> {
     transfer: Transfer<MigrationState>,
     found: u64,
     convert: Convert<'f, O, T>,
-    progress: Progress<'f>,
+    progress: ReportMigration<'f>,
 }
 
 impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
@@ -63,7 +63,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         engine: &Engine,
         old: Server,
         convert: Convert<'f, O, T>,
-        progress: Progress<'f>,
+        progress: ReportMigration<'f>,
     ) -> Result<Self> {
         let (transfer, events) = state::begin(engine, &old).await?;
         Ok(Self {
