@@ -5,7 +5,7 @@ mod pass;
 
 use mongodb::{Collection, bson::Document};
 
-use self::pass::Pass;
+use self::pass::ImportPass;
 use crate::{
     Bucket, Buckets, Result, maintain::transfer::Overtaken, server::Server, write::engine::Engine,
 };
@@ -107,7 +107,7 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
         let order = flat::order(&T::SPEC, self.sort);
         let mut overtaken = Overtaken::default();
         loop {
-            let mut pass = Pass::<T>::begin(&self.engine, &flat, &order).await?;
+            let mut pass = ImportPass::<T>::begin(&self.engine, &flat, &order).await?;
             match pass.run(&order, &mut self.progress).await {
                 Ok(()) => return Ok(pass.progress()),
                 Err(error) => overtaken.count(error)?,

@@ -167,7 +167,7 @@ pub(crate) async fn open(
         Ok(()) => {
             let found = server.target().indexes().await?;
             (indexes::open_index(&found, spec)).map_err(|_| {
-                unsupported(server, "unique indexes with a `partialFilterExpression`")
+                unsupported_error(server, "unique indexes with a `partialFilterExpression`")
             })?;
             None
         }
@@ -178,7 +178,7 @@ pub(crate) async fn open(
     };
     match (server.try_hint(indexes.index.name).await, forbidden) {
         (Err(error), _) if is_unknown(&error) => {
-            Err(unsupported(server, "updates with a `hint`").with_driver(error))
+            Err(unsupported_error(server, "updates with a `hint`").with_driver(error))
         }
         // A user who may only read does not need the indexes that guard writers against each other.
         (Err(error), Some(_))
@@ -289,11 +289,15 @@ pub(crate) fn must_exist<'i>(
     let lacks = collections.iter().find(|(_, lacking)| !lacking.is_empty());
     match lacks {
         None => Ok(()),
-        Some((server, _)) => Err(server.target().error(missing(collections.iter().copied()))),
+        Some((server, _)) => Err(server
+            .target()
+            .error(missing_indexes(collections.iter().copied()))),
     }
 }
 
-fn missing<'i>(collections: impl IntoIterator<Item = (&'i Server, &'i [IndexModel])>) -> Kind {
+fn missing_indexes<'i>(
+    collections: impl IntoIterator<Item = (&'i Server, &'i [IndexModel])>,
+) -> Kind {
     let commands = collections.into_iter().flat_map(|(server, lacking)| {
         let of = |model: &IndexModel| RequiredIndex::new(server.collection().name(), model.clone());
         lacking.iter().map(of)
@@ -312,14 +316,14 @@ pub(crate) async fn create(server: &Server, models: Vec<IndexModel>) -> Result<(
             Some(UNIQUE_INDEX) => Kind::NotUnique,
             // Apart from that one, only the open index refuses documents.
             Some(_) => Kind::SeveralOpen,
-            None if is_code(&error, Code::Unauthorized) => missing([(server, &models[..])]),
+            None if is_code(&error, Code::Unauthorized) => missing_indexes([(server, &models[..])]),
             None => Kind::Driver,
         };
         server.target().write_error(error).known_as(kind)
     })
 }
 
-fn unsupported(server: &Server, what: &'static str) -> Error {
+fn unsupported_error(server: &Server, what: &'static str) -> Error {
     server.target().error(Kind::Unsupported(what))
 }
 

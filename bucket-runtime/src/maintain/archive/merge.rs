@@ -26,7 +26,7 @@ pub(super) enum Merge {
     },
 }
 
-/// What is known of a stored bucket besides its items.
+/// Facts of a stored bucket besides its items.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MergeEvidence {
     /// The bucket was empty after the line was written.

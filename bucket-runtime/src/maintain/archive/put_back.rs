@@ -148,7 +148,7 @@ impl<T: Bucket> PutBack<T> {
     ) -> Result<TryResult> {
         let scope = &self.archived.scope;
         let all = front.iter().chain(&behind).cloned().collect();
-        let whole = match rebuild::with_items::<T>(scope, stored, all) {
+        let whole = match rebuild::replace_items::<T>(scope, stored, all) {
             Ok(whole) => whole,
             Err(why) => return Ok(TryResult::Done(self.refuse_unfit(missing, &why))),
         };

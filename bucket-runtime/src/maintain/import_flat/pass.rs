@@ -41,14 +41,14 @@ struct ImportState {
 }
 
 /// A pass over the flat documents that are not imported yet.
-pub(super) struct Pass<T> {
+pub(super) struct ImportPass<T> {
     flat: Server,
     found: u64,
     transfer: Transfer<ImportState>,
     item: PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> Pass<T> {
+impl<T: Bucket> ImportPass<T> {
     /// Continues an import; or begins it, unless the collection holds one of the keys.
     pub(super) async fn begin(engine: &Engine, flat: &Server, order: &Document) -> Result<Self> {
         let id = doc! { "from": flat.name(), "to": engine.server.name(), "sort": order };
@@ -58,9 +58,7 @@ impl<T: Bucket> Pass<T> {
             record.begin(&ImportState::default()).await?;
         }
         Ok(Self {
-            found: (flat.target())
-                .count_documents(Document::new(), None)
-                .await?,
+            found: flat.target().count_documents(doc! {}, None).await?,
             flat: flat.clone(),
             transfer: Transfer {
                 engine: engine.clone(),
@@ -166,10 +164,7 @@ fn scope_of<T: Bucket>(key: &T::Key) -> KeyScope {
 
 /// An error if the collection holds a bucket of any key of the flat collection.
 async fn refuse_all_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()> {
-    let any = engine
-        .server
-        .target()
-        .find(Document::new(), Range::unordered());
+    let any = (engine.server.target()).find(doc! {}, Range::unordered());
     if any.read_primary().first(None).await?.is_none() {
         return Ok(());
     }

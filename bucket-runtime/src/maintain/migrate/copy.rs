@@ -101,20 +101,20 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
 
     /// Stores what the change stream shows up to the moment when the last chunk was stored.
     async fn drain(&mut self) -> Result<()> {
-        let mut unstored = Vec::new();
+        let mut waiting = Vec::new();
         while !self.transfer.state.is_drained {
             let event = self.events.next().await;
-            self.note_event(event, &mut unstored)?;
-            if unstored.len() >= EVENTS_PER_TRANSACTION {
-                self.store_unstored(&mut unstored).await?;
+            self.note_event(event, &mut waiting)?;
+            if waiting.len() >= EVENTS_PER_TRANSACTION {
+                self.store_waiting(&mut waiting).await?;
             }
         }
-        self.store_unstored(&mut unstored).await
+        self.store_waiting(&mut waiting).await
     }
 
     /// Stores what the change stream shows, until the future is done.
     pub(super) async fn follow(&mut self, mut until: BoxFuture<'_, ()>) -> Result<()> {
-        let mut unstored = Vec::new();
+        let mut waiting = Vec::new();
         let mut is_over = false;
         while !is_over {
             let event = {
@@ -128,9 +128,9 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
                 }
             };
             let is_quiet = matches!(event, Ok(None));
-            self.note_event(event, &mut unstored)?;
-            if is_quiet || is_over || unstored.len() >= EVENTS_PER_TRANSACTION {
-                self.store_unstored(&mut unstored).await?;
+            self.note_event(event, &mut waiting)?;
+            if is_quiet || is_over || waiting.len() >= EVENTS_PER_TRANSACTION {
+                self.store_waiting(&mut waiting).await?;
             }
         }
         Ok(())
@@ -147,11 +147,11 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         Ok(self.transfer.state.items)
     }
 
-    /// Adds the items that an event of the change stream brings to the unstored that are not stored yet.
+    /// Adds the elements that an event of the change stream shows to those that wait to be stored.
     fn note_event(
         &mut self,
         event: Result<Option<ChangeStreamEvent<Document>>, DriverError>,
-        unstored: &mut Vec<AppendedElements>,
+        waiting: &mut Vec<AppendedElements>,
     ) -> Result<()> {
         let target = self.old.target();
         let Some(event) = event.map_err(|error| target.read_error(error))? else {
@@ -171,7 +171,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
                     .elements
                     .drain(..known.min(appended.elements.len()));
                 if !appended.elements.is_empty() {
-                    unstored.push(appended);
+                    waiting.push(appended);
                 }
             }
             Change::Edited(bucket) if state.has_copied(&bucket) => {
@@ -184,12 +184,12 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         Ok(())
     }
 
-    async fn store_unstored(&mut self, unstored: &mut Vec<AppendedElements>) -> Result<()> {
-        if unstored.is_empty() {
+    async fn store_waiting(&mut self, waiting: &mut Vec<AppendedElements>) -> Result<()> {
+        if waiting.is_empty() {
             return Ok(());
         }
         let next = self.transfer.state.clone();
-        let items = read_items(&self.old, std::mem::take(unstored)).await?;
+        let items = read_items(&self.old, std::mem::take(waiting)).await?;
         self.store(next, items).await
     }
 
@@ -253,24 +253,20 @@ async fn read_chunk<O: Bucket>(
 }
 
 /// Reads the items that were appended to some buckets.
-async fn read_items<O: Bucket>(old: &Server, unstored: Vec<AppendedElements>) -> Result<Vec<O>> {
+async fn read_items<O: Bucket>(old: &Server, waiting: Vec<AppendedElements>) -> Result<Vec<O>> {
     let target = old.target();
     // An event does not repeat the key of its bucket.
-    let unknown = unstored
+    let unknown = waiting
         .iter()
         .filter(|appended| appended.inserted.is_none());
     let ids: BTreeSet<_> = unknown.map(|appended| &appended.bucket).collect();
     let ids = doc! { "_id": { "$in": Vec::from_iter(ids) } };
     let without_items = Range::unordered().project(doc! { O::SPEC.items: 0 });
-    let found = target
-        .find(ids, without_items)
-        .rows(None)
-        .await?
-        .into_iter();
-    let by_id = |bucket: Document| Some((bucket.get_str("_id").ok()?.to_owned(), bucket));
-    let found: HashMap<_, _> = found.filter_map(by_id).collect();
+    let found = target.find(ids, without_items).rows(None).await?;
+    let with_id = |bucket: Document| Some((bucket.get_str("_id").ok()?.to_owned(), bucket));
+    let found: HashMap<_, _> = found.into_iter().filter_map(with_id).collect();
     let mut items = Vec::new();
-    for appended in unstored {
+    for appended in waiting {
         let AppendedElements {
             bucket: id,
             inserted,

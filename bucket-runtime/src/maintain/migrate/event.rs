@@ -43,7 +43,7 @@ impl Change {
         let namespace = event.ns.as_ref().and_then(|ns| ns.coll.as_deref());
         match event.operation_type {
             OperationType::DropDatabase | OperationType::Invalidate => return Self::Gone,
-            _ if namespace != Some(collection) => return Self::of_record(&event),
+            _ if namespace != Some(collection) => return Self::read_record(&event),
             OperationType::Drop | OperationType::Rename => return Self::Gone,
             _ => {}
         }
@@ -73,7 +73,7 @@ impl Change {
         }
     }
 
-    fn of_record(event: &ChangeStreamEvent<Document>) -> Self {
+    fn read_record(event: &ChangeStreamEvent<Document>) -> Self {
         let update = event.update_description.as_ref();
         let chunk = update.and_then(|update| whole(update.updated_fields.get("chunk")?));
         chunk.map_or(Self::Nothing, Self::ChunkStored)

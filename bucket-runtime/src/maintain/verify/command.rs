@@ -77,7 +77,7 @@ pub(super) fn open_buckets(spec: &BucketSpec) -> Document {
 
 /// The ids of the open buckets of each key (and window) that has several. Keys are compared as the
 /// unique index compares them.
-pub(super) fn several_open(spec: &BucketSpec) -> [Document; 3] {
+pub(super) fn group_several_open(spec: &BucketSpec) -> [Document; 3] {
     let keys = open_index_keys(spec);
     let key = keys.keys().filter(|name| *name != SEALED);
     let key: Vec<_> = key.map(|name| field(name)).collect();

@@ -89,9 +89,9 @@ impl Verifier {
     /// Everything but the indexes.
     pub(crate) async fn verify(&self) -> Result<VerifiedBuckets> {
         let mut verified = self.check_buckets().await?;
-        verified.problems.extend(self.several_open().await?);
+        verified.problems.extend(self.find_several_open().await?);
         if self.spec.id.ordinal == Ordinal::Number {
-            verified.problems.extend(self.gaps().await?);
+            verified.problems.extend(self.find_gaps().await?);
         }
         Ok(verified)
     }
@@ -126,9 +126,9 @@ impl Verifier {
     /// The keys that have several open buckets at one moment. While writers are active, a bucket that
     /// was found open may have been filled before the next one was opened. But a bucket never opens
     /// again, so those that are still open were open all along.
-    pub(super) async fn several_open(&self) -> Result<Vec<Problem>> {
+    pub(super) async fn find_several_open(&self) -> Result<Vec<Problem>> {
         let mut several = Vec::new();
-        let mut groups = self.survey(command::several_open(self.spec)).await?;
+        let mut groups = self.survey(command::group_several_open(self.spec)).await?;
         while let Some(OpenBucketIds { ids }) = self.next(&mut groups).await? {
             let still = doc! { "$match": command::match_open(self.spec, &ids) };
             let mut open = Vec::new();
@@ -154,7 +154,7 @@ impl Verifier {
 
     /// The gaps in the numbers of keys. Each one that the pass over the ids shows is read once more: a change
     /// of capacity may have replaced the buckets meanwhile.
-    async fn gaps(&self) -> Result<Vec<Problem>> {
+    async fn find_gaps(&self) -> Result<Vec<Problem>> {
         let mut gaps = Vec::new();
         let mut ids = self.survey(command::ids_newest_first()).await?;
         let mut seen = Gaps::new(self.spec);

@@ -62,7 +62,7 @@ impl Verifier {
     /// and windows had several.
     pub(crate) async fn seal_all_but_newest(&self) -> Result<u64> {
         let mut sealed = 0;
-        for problem in self.several_open().await? {
+        for problem in self.find_several_open().await? {
             if let Problem::SeveralOpen { mut buckets, .. } = problem {
                 buckets.pop();
                 let filter = command::match_open(self.spec, &buckets);

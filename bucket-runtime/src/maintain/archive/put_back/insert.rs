@@ -22,7 +22,7 @@ impl<T: Bucket> PutBack<T> {
             }
             items = missing.len();
             let scope = &self.archived.scope;
-            bucket = match rebuild::with_items::<T>(scope, &bucket, missing) {
+            bucket = match rebuild::replace_items::<T>(scope, &bucket, missing) {
                 Ok(bucket) => bucket,
                 Err(why) => return Ok(TryResult::Done(self.refuse_unfit(items, &why))),
             };

@@ -36,8 +36,8 @@ impl<T: Bucket> PutBack<T> {
         let was_full = rebuild::elements(scope.spec, stored).len() >= capacity;
         let is_home_full = front.len() >= capacity;
         let is_other_closed = behind.len() < capacity && (was_full || stored.contains_key(SEALED));
-        let home = rebuild::with_items::<T>(scope, stored, front);
-        let other = rebuild::with_items::<T>(scope, stored, behind);
+        let home = rebuild::replace_items::<T>(scope, stored, front);
+        let other = rebuild::replace_items::<T>(scope, stored, behind);
         let (mut home, mut other) = match (home, other) {
             (Ok(home), Ok(other)) => (home, other),
             (Err(why), _) | (_, Err(why)) => return Ok(Err(why)),
@@ -72,7 +72,7 @@ impl<T: Bucket> PutBack<T> {
         if !self.replace(stored, home, Some(&mut *session)).await? {
             return Err(changed());
         }
-        let empty = rebuild::with_items::<T>(scope, other, Vec::new());
+        let empty = rebuild::replace_items::<T>(scope, other, Vec::new());
         let mut empty = empty.map_err(|why| fail(DriverError::custom(why)))?;
         // One that will be full is not open before, either.
         rebuild::seal(&mut empty);
@@ -89,7 +89,7 @@ impl<T: Bucket> PutBack<T> {
         session: &mut ClientSession,
     ) -> Result<Option<String>> {
         let (scope, target) = (&self.archived.scope, self.target());
-        let items = rebuild::items::<T>(bucket);
+        let items = rebuild::read_items::<T>(bucket);
         let time = items.iter().find_map(T::time).or(scope.window);
         let opening_id = item::opening_id(scope, time).map_err(|kind| target.error(kind))?;
         let ids = match (&opening_id, scope.window) {
