@@ -82,7 +82,9 @@ impl<T: Bucket> StoreChunk<T> {
             sent = server.insert_many(&commands.buckets, session).await;
         }
         sent.map_err(|error| match duplicate_index(&error) {
-            Some(UNIQUE_INDEX) => server.target().error(Kind::NotUnique).with_driver(error),
+            Some(UNIQUE_INDEX) if !self.leaves_out_present => {
+                server.target().error(Kind::NotUnique).with_driver(error)
+            }
             index => {
                 self.is_refused.fetch_or(index.is_some(), Relaxed);
                 server.target().write_error(error).not_sent()
