@@ -60,7 +60,6 @@ macro_rules! read_in_session {
         }
     };
 }
-use read_in_session;
 
 /// How often a read is sent again at most, because the server ended its plan.
 const PLANS_KILLED: u32 = 3;

@@ -55,13 +55,11 @@ impl<'p, T: Bucket> Survey<'p, T> {
     }
 
     pub(super) async fn run(&mut self) -> Result<()> {
-        let mut findings: Option<KeyFindings> = None;
+        let mut key: Option<KeyFindings> = None;
         let mut at = String::new();
         loop {
-            let page = self
-                .verifier
-                .facts(page_after(&at, BUCKETS_PER_READ))
-                .await?;
+            let page = page_after(&at, BUCKETS_PER_READ);
+            let page = self.verifier.facts(page).await?;
             let is_last = page.len() < BUCKETS_PER_READ;
             self.progress.seen += page.len() as u64;
             for facts in page {
@@ -73,19 +71,19 @@ impl<'p, T: Bucket> Survey<'p, T> {
                 if !self.verifier.is_own_id(&scope, &facts) {
                     continue;
                 }
-                let same = findings.take_if(|key| key.scope.prefix == scope.prefix);
-                let mut of_key = match same {
-                    Some(same) => same,
-                    None => {
-                        self.rewrite(findings.take()).await?;
-                        KeyFindings::new(scope, self.open)
-                    }
-                };
-                of_key.add(&at, &facts);
-                findings = Some(of_key);
+                if (key.as_ref()).is_none_or(|key| key.scope.prefix != scope.prefix)
+                    && let Some(last) = key.replace(KeyFindings::new(scope, self.open))
+                {
+                    self.rewrite(last).await?;
+                }
+                if let Some(key) = &mut key {
+                    key.add(&at, &facts);
+                }
             }
             if is_last {
-                self.rewrite(findings.take()).await?;
+                if let Some(last) = key {
+                    self.rewrite(last).await?;
+                }
                 (self.report)(&self.progress);
                 return Ok(());
             }
@@ -93,24 +91,17 @@ impl<'p, T: Bucket> Survey<'p, T> {
     }
 
     /// Rewrites the buckets of a key that need it, run by run.
-    async fn rewrite(&mut self, findings: Option<KeyFindings>) -> Result<()> {
-        let Some(findings) = findings else {
-            return Ok(());
-        };
+    async fn rewrite(&mut self, key: KeyFindings) -> Result<()> {
         let starts = match self.repack {
-            true => findings
-                .first
-                .filter(|_| findings.loose)
-                .into_iter()
-                .collect(),
-            false => findings.overfull,
+            true => Vec::from_iter(key.first.filter(|_| key.loose)),
+            false => key.overfull,
         };
         let mut behind = String::new();
         for start in starts {
             let mut next = (start > behind).then_some(start);
             while let Some(from) = next {
                 let run = Run {
-                    scope: findings.scope.clone(),
+                    scope: key.scope.clone(),
                     from,
                     repack: self.repack,
                 };
