@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A bucket with the line's items, and another one with those that came later.
-pub(super) struct Parts {
+pub(super) struct DividedBucket {
     home: Document,
     other: Document,
 }
@@ -30,7 +30,7 @@ impl<T: Bucket> PutBack<T> {
         front: Vec<Bson>,
         behind: Vec<Bson>,
         session: &mut ClientSession,
-    ) -> Result<Result<Parts, Refusal>> {
+    ) -> Result<Result<DividedBucket, Refusal>> {
         let scope = &self.archived.scope;
         let capacity = scope.open.capacity as usize;
         let was_full = rebuild::elements(scope.spec, stored).len() >= capacity;
@@ -53,7 +53,7 @@ impl<T: Bucket> PutBack<T> {
         if is_other_closed {
             rebuild::seal(&mut other);
         }
-        Ok(Ok(Parts { home, other }))
+        Ok(Ok(DividedBucket { home, other }))
     }
 
     /// Replaces the stored bucket by the two parts.
@@ -63,7 +63,7 @@ impl<T: Bucket> PutBack<T> {
     pub(super) async fn replace_by_parts(
         &self,
         stored: &Document,
-        Parts { home, other }: &Parts,
+        DividedBucket { home, other }: &DividedBucket,
         session: &mut ClientSession,
     ) -> Result<()> {
         let (scope, target) = (&self.archived.scope, self.target());
