@@ -430,10 +430,10 @@ struct Photo {
     pixels: String,
 }
 
-/// A transaction begins with an open bucket that takes four more photos, and is sealed then.
+/// A transaction begins with an open bucket that takes two more photos, and is sealed then.
 #[bucket_testkit::test]
 async fn large_items_fill_buckets_across_transactions(Recorded(db, record): Recorded) {
-    let pixels = "#".repeat(30_000);
+    let pixels = "#".repeat(27_000);
     let photos = (0..400).map(|n| doc! { "_id": n, "owner": 1_i64, "n": n, "pixels": &pixels });
     flat_of(&db).insert_many(photos).await.unwrap();
     let photos = Photo::buckets(&db).await.unwrap();
