@@ -483,7 +483,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// one inserts the new ones; up to four read the old buckets and what the new collection holds (with
     /// `{#}` and windows two more per hundred keys or windows, behind a `mongos` one for each). Where the
     /// server refuses that, since the items of one moment have filled earlier buckets, each new bucket takes
-    /// up to three. Each transaction also records the progress in the collection `bucket_regroup`, so each
+    /// up to three. Each transaction also records the progress in the collection `bucket_progress`, so each
     /// item is stored once. After a dropped future or a killed program, call it again: it resumes from the
     /// record, at the latest when the server aborts the transaction that was running
     /// (`transactionLifetimeLimitSeconds`, a minute by default). To start from the beginning, drop the new

@@ -7,6 +7,5 @@ pub(crate) mod create;
 pub(crate) mod import_flat;
 pub(crate) mod migrate;
 pub(crate) mod open;
-mod record;
-mod refused;
+mod transfer;
 pub(crate) mod verify;

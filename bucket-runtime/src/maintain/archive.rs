@@ -4,6 +4,6 @@ pub(crate) mod export;
 pub(crate) mod import;
 mod line;
 mod merge;
-mod place;
+mod put_back;
 mod rebuild;
 pub(crate) mod refused_line;

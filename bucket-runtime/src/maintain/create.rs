@@ -185,24 +185,24 @@ async fn create(
     validator: Document,
     options: CreateCollectionOptions,
 ) -> Result<()> {
-    let fail = |error| server.target().write_error(error);
     let Err(error) = server.create(validator.clone(), options).await else {
         return Ok(());
     };
+    let target = server.target();
     if !is_code(&error, Code::NamespaceExists) {
-        return Err(fail(error));
+        return Err(target.write_error(error));
     }
-    match server.validator().await.map_err(fail)? {
+    match target.validator().await? {
         // The name belongs to a view, or the collection is gone again.
-        None => Err(fail(error)),
+        None => Err(target.write_error(error)),
         Some(there) if there == validator => Ok(()),
-        Some(there) if there.is_empty() => server.validate(validator).await.map_err(fail),
+        Some(there) if there.is_empty() => target.set_validator(validator).await,
         Some(_) => {
             let kind = Kind::OtherValidator {
                 collection: server.collection().name().to_owned(),
                 validator: validator.to_string(),
             };
-            Err(server.target().error(kind))
+            Err(target.error(kind))
         }
     }
 }
@@ -216,10 +216,9 @@ async fn needs_mongos(server: &Server) -> Result<()> {
 }
 
 async fn shard(server: &Server, key: Document) -> Result<()> {
-    let Err(error) = server.shard(key.clone()).await else {
+    let Err(error) = server.target().shard(key.clone()).await else {
         return Ok(());
     };
-    let error = server.target().write_error(error);
     Err(match server.shard_key().await {
         Some(found) if found != key => error.known_as(Kind::ShardKey {
             found: Some(found.to_string()),

@@ -1,16 +1,13 @@
 //! Import: writes a flat collection, with one document per item, into buckets.
 
-mod gather;
-mod place;
-mod read;
-mod store;
+mod flat;
+mod pass;
 
 use mongodb::{Collection, bson::Document};
 
-use self::{gather::Gather, place::Place};
+use self::pass::ImportPass;
 use crate::{
-    Bucket, Buckets, Result, error::Kind, maintain::record::OVERTAKEN, server::Server,
-    write::engine::Engine,
+    Bucket, Buckets, Result, maintain::transfer::Overtaken, server::Server, write::engine::Engine,
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -22,7 +19,7 @@ impl<T: Bucket> Buckets<T> {
     /// index on the key and the time saves the sort.
     ///
     /// It continues where an earlier call with the same collections was dropped or killed. Each command
-    /// is a transaction that also records the progress in the collection `bucket_regroup` of the same
+    /// is a transaction that also records the progress in the collection `bucket_progress` of the same
     /// database, until the import is complete. So it needs a replica set; a single member is enough.
     /// Flat documents that are added or removed between the two calls may be missed.
     ///
@@ -103,28 +100,17 @@ impl<'p, T: Bucket> ImportFlat<'p, T> {
         }
     }
 
-    pub(crate) async fn execute(self) -> Result<ImportProgress> {
-        let Self {
-            engine,
-            flat,
-            sort,
-            mut progress,
-            ..
-        } = self;
-        let flat = Server::new(flat);
-        engine.server.called_for(None);
-        engine.server.needs_replica_set("import_flat").await?;
-        let order = read::order(&T::SPEC, sort);
-        let mut overtaken = 0;
+    pub(crate) async fn execute(mut self) -> Result<ImportProgress> {
+        self.engine.server.called_for(None);
+        self.engine.server.needs_replica_set("import_flat").await?;
+        let flat = Server::new(self.flat);
+        let order = flat::order(&T::SPEC, self.sort);
+        let mut overtaken = Overtaken::default();
         loop {
-            let place = Place::begin::<T>(&engine, &flat, &order).await?;
-            let mut gather = Gather::<T>::new(&engine, &flat, place).await?;
-            let done = gather.run(&order, &mut progress).await;
-            match done {
-                Err(error) if error.is(&Kind::Overtaken) && overtaken < OVERTAKEN => {
-                    overtaken += 1;
-                }
-                done => return done,
+            let mut pass = ImportPass::<T>::begin(&self.engine, &flat, &order).await?;
+            match pass.run(&order, &mut self.progress).await {
+                Ok(()) => return Ok(pass.progress()),
+                Err(error) => overtaken.count(error)?,
             }
         }
     }

@@ -1,21 +1,19 @@
 //! Opens a collection: makes sure that the index behind the guarantees exists and is the right one.
 
+mod indexes;
+
 use std::marker::PhantomData;
 
 use mongodb::{
-    Collection, IndexModel,
+    Collection,
     bson::{Bson, Document, RawDocumentBuf, doc},
 };
 
+pub(crate) use self::indexes::{check_indexes, create, must_exist, needed, open};
 use crate::{
-    Bucket, Buckets, Error, Result,
-    error::{Code, Kind, duplicate_index, is_code, is_unknown, refusal},
-    protocol::{
-        command,
-        indexes::{self, Needed, required::RequiredIndex},
-        range::Range,
-    },
-    schema::{names::UNIQUE_INDEX, open_index::OpenIndex, spec::BucketSpec},
+    Bucket, Buckets, Result,
+    error::Kind,
+    protocol::range::Range,
     server::Server,
     value::{bytes, shell::shell, unreadable::Attempted},
     write::{append::Writer, combine::Combiner, engine::Engine},
@@ -57,7 +55,7 @@ impl<T: Bucket> OpenBuckets<T> {
     ///
     /// # Errors
     ///
-    /// [`is_index_missing`](Error::is_index_missing), with the commands that create the missing ones.
+    /// [`is_index_missing`](crate::Error::is_index_missing), with the commands that create the missing ones.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -81,7 +79,7 @@ impl<T: Bucket> OpenBuckets<T> {
     ///
     /// # Errors
     ///
-    /// [`is_deserialize`](Error::is_deserialize), with the bucket's id and the reason.
+    /// [`is_deserialize`](crate::Error::is_deserialize), with the bucket's id and the reason.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Bucket, mongodb::Database};
@@ -129,212 +127,17 @@ async fn check_items<T: Bucket>(server: &Server) -> Result<()> {
         ..Range::unordered()
     };
     let filled = doc! { T::SPEC.count: { "$gt": 0 } };
-    let rows = server.find::<RawDocumentBuf>(filled, newest, None).await;
-    let fail = |error| server.target().read_error(error);
-    for row in rows.map_err(fail)?.rest().await.map_err(fail)? {
+    let target = server.target();
+    let rows = target.find(filled, newest).rows::<RawDocumentBuf>(None);
+    for row in rows.await? {
         let read = bytes::read::<Attempted<T>>(row.as_bytes());
         let unreadable = read.map(|bucket| bucket.sifted().1.into_iter().next());
         if let Some(error) = unreadable.map_or_else(Some, |item| Some(item?.error)) {
             let id = row.get("_id").ok().flatten();
             let id = id.and_then(|id| Bson::try_from(id).ok());
             let kind = Kind::OtherItems(id.as_ref().map(shell).unwrap_or_default());
-            return Err(server.target().error(kind).with_driver(error));
+            return Err(target.error(kind).with_driver(error));
         }
     }
     Ok(())
-}
-
-/// A collection's indexes, as they were read.
-pub(crate) struct Indexes {
-    pub(crate) found: Vec<IndexModel>,
-    /// The existing open index; `None` if it has to be created.
-    stored: Option<OpenIndex>,
-    /// The indexes that it lacks.
-    pub(crate) lacking: Vec<IndexModel>,
-    pub(crate) index: OpenIndex,
-}
-
-/// Creates the indexes of a collection that are missing, or that another shard may lack, unless somebody
-/// else does; and tests whether the server supports what the protocol needs.
-pub(crate) async fn open(
-    server: &Server,
-    spec: &BucketSpec,
-    mut indexes: Indexes,
-    create_indexes: bool,
-) -> Result<OpenIndex> {
-    let fail = |error| server.target().read_error(error);
-    // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
-    let mut needed = indexes.lacking.clone();
-    if server.is_sharded() && create_indexes {
-        let guards = guards(&indexes, spec).map_err(|kind| server.target().error(kind))?;
-        let is_new = |guard: &IndexModel| needed.iter().all(|index| index.keys != guard.keys);
-        let guards = Vec::from_iter(guards.into_iter().filter(is_new));
-        needed.extend(guards);
-    }
-    let mut made = create(server, needed.clone()).await;
-    let plain = OpenIndex::first(indexes.index.capacity);
-    let has_other_name = |error: &Error| {
-        (error.driver()).is_some_and(|error| is_code(error, Code::IndexOptionsConflict))
-    };
-    if indexes.stored.is_none()
-        && indexes.index != plain
-        && server.is_sharded()
-        && made.as_ref().is_err_and(has_other_name)
-    {
-        // The listed shard has lost the index, and another one still has it under the plain name.
-        let dropped = server.drop_index(indexes.index.name).await;
-        dropped.map_err(|error| server.target().write_error(error))?;
-        indexes.index = plain;
-        needed[0] = indexes::open(spec, plain);
-        made = create(server, needed).await;
-    }
-    let forbidden = match made {
-        Ok(()) if indexes.stored.is_some() => None,
-        Ok(()) => {
-            let found = server.indexes().await.map_err(fail)?;
-            (indexes::open_index(&found, spec)).map_err(|_| {
-                unsupported(server, "unique indexes with a `partialFilterExpression`")
-            })?;
-            None
-        }
-        Err(error) if error.is_unauthorized() => {
-            Some(error).filter(|_| !indexes.lacking.is_empty())
-        }
-        Err(error) => return Err(explained(server, spec, error).await),
-    };
-    match (server.try_hint(indexes.index.name).await, forbidden) {
-        (Err(error), _) if is_unknown(&error) => {
-            Err(unsupported(server, "updates with a `hint`").with_driver(error))
-        }
-        // A user who may only read does not need the indexes that guard writers against each other.
-        (Err(error), Some(_))
-            if indexes.stored.is_some() && is_code(&error, Code::Unauthorized) =>
-        {
-            Ok(indexes.index)
-        }
-        (_, Some(error)) => Err(error),
-        // The first write will report any other error.
-        (_, None) => Ok(indexes.index),
-    }
-}
-
-/// The indexes that guard something, whether they are listed or not.
-fn guards(indexes: &Indexes, spec: &BucketSpec) -> Result<Vec<IndexModel>, Kind> {
-    let open = indexes::open(spec, indexes.index);
-    let asked_for = indexes::asked_for(&indexes.found, spec, Needed::OnEachShard)?;
-    Ok(std::iter::once(open).chain(asked_for).collect())
-}
-
-/// Checks the collection's indexes, and names the open index if it has to be created. Up to three round
-/// trips.
-///
-/// Where there are buckets, its name says the capacity: a `change_capacity` may have been killed after it
-/// dropped the last one, and a handle of another capacity may still know the plain name.
-pub(crate) async fn needed(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
-    let indexes = check_indexes(server, spec).await?;
-    if indexes.stored.is_some() {
-        return Ok(indexes);
-    }
-    let id = doc! { "_id": 1 };
-    let any = server.fields(Document::new(), id, true, None).await;
-    if any
-        .map_err(|error| server.target().read_error(error))?
-        .is_none()
-    {
-        return Ok(indexes);
-    }
-    // Another program may have opened the collection meanwhile.
-    let mut indexes = check_indexes(server, spec).await?;
-    if indexes.stored.is_none() {
-        indexes.index = OpenIndex::changed_to(spec.capacity);
-        indexes.lacking[0] = indexes::open(spec, indexes.index);
-    }
-    Ok(indexes)
-}
-
-/// Checks the collection's indexes.
-pub(crate) async fn check_indexes(server: &Server, spec: &BucketSpec) -> Result<Indexes> {
-    let fail = |kind| server.target().error(kind);
-    let found = (server.indexes().await).map_err(|error| server.target().read_error(error))?;
-    let stored = indexes::open_index(&found, spec).map_err(fail)?;
-    if let Some(stored) = stored.filter(|stored| stored.capacity != spec.capacity) {
-        return Err(fail(Kind::CapacityMismatch {
-            stored: stored.capacity.into(),
-            derived: spec.capacity,
-        }));
-    }
-    let index = stored.unwrap_or(OpenIndex::first(spec.capacity));
-    let mut lacking = indexes::asked_for(&found, spec, Needed::IfMissing).map_err(fail)?;
-    if stored.is_none() {
-        lacking.insert(0, indexes::open(spec, index));
-    }
-    Ok(Indexes {
-        found,
-        stored,
-        lacking,
-        index,
-    })
-}
-
-/// An error if one of these collections lacks an index.
-pub(crate) fn must_exist<'i>(
-    collections: impl IntoIterator<Item = (&'i Server, &'i [IndexModel])>,
-) -> Result<()> {
-    let collections = Vec::from_iter(collections);
-    let lacks = collections.iter().find(|(_, lacking)| !lacking.is_empty());
-    match lacks {
-        None => Ok(()),
-        Some((server, _)) => Err(server.target().error(missing(collections.iter().copied()))),
-    }
-}
-
-fn missing<'i>(collections: impl IntoIterator<Item = (&'i Server, &'i [IndexModel])>) -> Kind {
-    let commands = collections.into_iter().flat_map(|(server, lacking)| {
-        let of = |model: &IndexModel| RequiredIndex::new(server.collection().name(), model.clone());
-        lacking.iter().map(of)
-    });
-    Kind::MissingIndexes(commands.map(|index| index.to_string()).collect())
-}
-
-/// Creates indexes. One round trip, or none if there is nothing to create.
-pub(crate) async fn create(server: &Server, models: Vec<IndexModel>) -> Result<()> {
-    if models.is_empty() {
-        return Ok(());
-    }
-    let created = server.create_indexes(models.clone()).await;
-    created.map_err(|error| {
-        let kind = match duplicate_index(&error) {
-            Some(UNIQUE_INDEX) => Kind::NotUnique,
-            // Apart from that one, only the open index refuses documents.
-            Some(_) => Kind::SeveralOpen,
-            None if is_code(&error, Code::Unauthorized) => missing([(server, &models[..])]),
-            None => Kind::Driver,
-        };
-        server.target().write_error(error).known_as(kind)
-    })
-}
-
-fn unsupported(server: &Server, what: &'static str) -> Error {
-    server.target().error(Kind::Unsupported(what))
-}
-
-/// Replaces the error if the shard key is the reason why an index could not be created.
-async fn explained(server: &Server, spec: &BucketSpec, error: Error) -> Error {
-    // The codes for a unique index that the shard key does not allow.
-    let is_refused = |error| {
-        matches!(
-            refusal(error),
-            Some((Code::CannotCreateIndex | Code::InvalidOptions, _))
-        )
-    };
-    if !server.is_sharded() || !error.driver().is_some_and(is_refused) {
-        return error;
-    }
-    match server.shard_key().await {
-        Some(key) if command::allows(&key, &command::open_index_keys(spec)) => error,
-        found => error.known_as(Kind::ShardKey {
-            found: found.map(|key| key.to_string()),
-            wanted: command::shard_key(spec).to_string(),
-        }),
-    }
 }

@@ -1,5 +1,6 @@
 //! Verifies buckets against G2 to G5, and repairs whatever needs no guessing.
 
+mod bucket;
 mod command;
 mod find;
 mod gap;
@@ -18,8 +19,8 @@ use mongodb::{
 use self::look::look;
 pub use self::problem::BucketProblem;
 pub(crate) use self::{
-    command::seal,
-    find::{Facts, Verifier},
+    command::{page_after, seal},
+    find::{BucketFacts, Verifier},
 };
 use crate::{
     Bucket, Result,
@@ -97,9 +98,7 @@ pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier 
 
 /// Whether the collection exists: then it has the index on `_id`.
 pub(crate) async fn exists(server: &Server) -> Result<bool> {
-    let indexes = server.indexes().await;
-    let indexes = indexes.map_err(|error| server.target().read_error(error))?;
-    Ok(!indexes.is_empty())
+    Ok(!server.target().indexes().await?.is_empty())
 }
 
 /// The key with these stored values, or the index of the first unreadable field.

@@ -7,7 +7,8 @@ use mongodb::{
     results::CollectionType,
 };
 
-use super::{Server, cursor::DocumentCursor, index::once_built};
+use super::{Server, cursor::DocumentCursor, index::retry_until_built, target::Target};
+use crate::Result;
 
 /// Documents that are older than the validator and do not satisfy it may still be written: a bucket of
 /// an earlier version of the struct accepts further items.
@@ -26,32 +27,34 @@ impl Server {
         let action = database.create_collection(self.collection.name());
         self.ask(action.with_options(options)).await
     }
+}
 
+impl Target<'_> {
     /// The collection's validator, empty if it has none; `None` if the collection does not exist.
-    pub(crate) async fn validator(&self) -> Result<Option<Document>, DriverError> {
-        let database = self.database();
-        let named = doc! { "name": self.collection.name() };
-        let found = self.ask(database.list_collections().filter(named)).await?;
-        let found = DocumentCursor::new(self.target(), found);
-        let found = found.rest().await?.pop();
+    pub(crate) async fn validator(self) -> Result<Option<Document>> {
+        let database = self.server.database();
+        let named = doc! { "name": self.server.collection().name() };
+        let found = self.server.ask(database.list_collections().filter(named));
+        let found = async { DocumentCursor::new(self, found.await?).rest().await };
+        let found = found.await.map_err(|error| self.read_error(error))?.pop();
         Ok(found
             .filter(|found| matches!(found.collection_type, CollectionType::Collection))
             .map(|found| found.options.validator.unwrap_or_default()))
     }
 
     /// Gives the collection this validator, as soon as no index is being built.
-    pub(crate) async fn validate(&self, validator: Document) -> Result<(), DriverError> {
+    pub(crate) async fn set_validator(self, validator: Document) -> Result<()> {
         let change = doc! {
-            "collMod": self.collection.name(),
+            "collMod": self.server.collection().name(),
             "validator": validator,
             "validationLevel": "moderate",
         };
-        let database = self.database();
+        let database = self.server.database();
         let change = async || {
-            self.ask(database.run_command(change.clone()))
-                .await
-                .map(drop)
+            let changed = self.server.ask(database.run_command(change.clone()));
+            changed.await.map(drop)
         };
-        once_built(change).await
+        let changed = retry_until_built(change).await;
+        changed.map_err(|error| self.write_error(error))
     }
 }

@@ -95,11 +95,9 @@ impl CurrentIndex {
 
     /// Reads the collection's indexes; returns whether the open index is among them.
     async fn read(&self, spec: &BucketSpec) -> Result<bool> {
-        let server = &self.server;
-        let found = server.indexes().await;
-        let found = found.map_err(|error| server.target().read_error(error))?;
-        let open = indexes::open_index(&found, spec);
-        let open = open.map_err(|kind: Kind| server.target().error(kind))?;
+        let target = self.server.target();
+        let open = indexes::open_index(&target.indexes().await?, spec);
+        let open = open.map_err(|kind: Kind| target.error(kind))?;
         if let Some(open) = open {
             *self.last_read() = open;
         }

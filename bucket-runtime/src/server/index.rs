@@ -4,11 +4,32 @@ use std::time::Duration;
 
 use mongodb::{IndexModel, bson::doc, error::Error as DriverError, options::Hint};
 
-use super::{Server, cursor::DocumentCursor};
-use crate::error::{Code, is_code};
+use super::{Server, cursor::DocumentCursor, target::Target};
+use crate::{
+    Result,
+    error::{Code, is_code},
+};
 
 /// The pause between two checks of whether an index is built.
 const PAUSE_BETWEEN_CHECKS: Duration = Duration::from_millis(50);
+
+impl Target<'_> {
+    /// The indexes of the collection, including those being built; none if the collection does not
+    /// exist.
+    pub(crate) async fn indexes(self) -> Result<Vec<IndexModel>> {
+        let indexes = self.server.indexes().await;
+        indexes.map_err(|error| self.read_error(error))
+    }
+
+    /// Drops an index; it is not an error if the index is already gone.
+    pub(crate) async fn drop_index(self, name: &str) -> Result<()> {
+        let collection = self.server.collection();
+        match retry_until_built(|| self.server.ask(collection.drop_index(name))).await {
+            Err(error) if is_code(&error, Code::IndexNotFound) => Ok(()),
+            dropped => dropped.map_err(|error| self.write_error(error)),
+        }
+    }
+}
 
 impl Server {
     /// The indexes of the collection, including those being built; none if the collection does not
@@ -37,20 +58,12 @@ impl Server {
         let action = action.hint(Hint::Name(name.to_owned()));
         self.ask(action).await.map(drop)
     }
-
-    /// Drops an index; it is not an error if the index is already gone.
-    pub(crate) async fn drop_index(&self, name: &str) -> Result<(), DriverError> {
-        match once_built(|| self.ask(self.collection.drop_index(name))).await {
-            Err(error) if is_code(&error, Code::IndexNotFound) => Ok(()),
-            done => done,
-        }
-    }
 }
 
 /// Repeats a change of the collection, which the server refuses while it builds an index of it
 /// (BackgroundOperationInProgressForNamespace), until that build is done. The server itself waits the
 /// same way when it creates an index.
-pub(super) async fn once_built<F>(mut change: impl FnMut() -> F) -> Result<(), DriverError>
+pub(super) async fn retry_until_built<F>(mut change: impl FnMut() -> F) -> Result<(), DriverError>
 where
     F: Future<Output = Result<(), DriverError>>,
 {

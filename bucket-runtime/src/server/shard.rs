@@ -3,10 +3,10 @@
 use mongodb::{
     IndexModel,
     bson::{Document, doc},
-    error::Error as DriverError,
 };
 
-use super::Server;
+use super::{Server, target::Target};
+use crate::Result;
 
 impl Server {
     /// The collection's shard key; `None` if it is not sharded, or if the user may not read the
@@ -20,15 +20,20 @@ impl Server {
         let found = found.ok().flatten()?;
         found.get_document("key").ok().cloned()
     }
+}
 
+impl Target<'_> {
     /// Shards the collection. If it holds documents, the server needs an index on the shard key that
     /// holds all of them, so that index is created first. A collection that is already sharded by this
     /// key stays as it is.
-    pub(crate) async fn shard(&self, shard_key: Document) -> Result<(), DriverError> {
+    pub(crate) async fn shard(self, shard_key: Document) -> Result<()> {
         let index = IndexModel::builder().keys(shard_key.clone()).build();
-        self.ask(self.collection.create_index(index)).await?;
-        let shard = doc! { "shardCollection": self.name(), "key": shard_key };
-        let admin = self.collection.client().database("admin");
-        self.ask(admin.run_command(shard)).await.map(drop)
+        let collection = self.server.collection();
+        let created = self.server.ask(collection.create_index(index)).await;
+        created.map_err(|error| self.write_error(error))?;
+        let shard = doc! { "shardCollection": self.server.name(), "key": shard_key };
+        let admin = collection.client().database("admin");
+        let sharded = self.server.ask(admin.run_command(shard)).await;
+        sharded.map(drop).map_err(|error| self.write_error(error))
     }
 }

@@ -18,10 +18,10 @@ use crate::{
 
 /// How long a transaction is retried; the server aborts one that is not committed after 60 seconds
 /// (`transactionLifetimeLimitSeconds`).
-const PATIENCE: Duration = Duration::from_secs(150);
+const LONGEST_TRANSACTION: Duration = Duration::from_secs(150);
 
 /// The longest pause between two attempts.
-const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_RACE_PAUSE: Duration = Duration::from_millis(500);
 
 /// The body of a transaction, between its begin and its commit.
 pub(crate) trait Attempt: Send + Sync + 'static {
@@ -38,7 +38,7 @@ pub(crate) trait Attempt: Send + Sync + 'static {
 /// its documents until the server ends it, which by default takes a minute.
 pub(crate) async fn run<A: Attempt>(server: &Server, attempt: A) -> Result<A::Output> {
     let server_of_task = server.clone();
-    let work = async move { begin_until_done(&server_of_task, &attempt).await };
+    let work = async move { begin_and_commit(&server_of_task, &attempt).await };
     let task = tokio::spawn(Calls::current().carry(work));
     match task.await.map_err(JoinError::try_into_panic) {
         Ok(done) => done,
@@ -65,25 +65,28 @@ pub(crate) async fn run_in<A: Attempt>(
     // cannot begin one, either: the server refuses its writes.)
     match session.start_transaction().await {
         Err(_) => attempt.attempt(session).await,
-        Ok(()) => until_done(server, &attempt, session).await,
+        Ok(()) => commit_or_retry(server, &attempt, session).await,
     }
 }
 
-async fn begin_until_done<A: Attempt>(server: &Server, attempt: &A) -> Result<A::Output> {
-    let fail = |error: DriverError| server.target().read_error(error);
-    let session = server.collection().client().start_session().await;
-    let mut session = session.map_err(fail)?;
-    session.start_transaction().await.map_err(fail)?;
-    until_done(server, attempt, &mut session).await
+async fn begin_and_commit<A: Attempt>(server: &Server, attempt: &A) -> Result<A::Output> {
+    let begun = async {
+        let mut session = server.collection().client().start_session().await?;
+        session.start_transaction().await?;
+        Ok(session)
+    };
+    let begun: Result<_, DriverError> = begun.await;
+    let mut session = begun.map_err(|error| server.target().read_error(error))?;
+    commit_or_retry(server, attempt, &mut session).await
 }
 
-/// Carries on a transaction that has begun until it commits.
-async fn until_done<A: Attempt>(
+/// Runs the body of a transaction that has begun, and commits it; again from its begin after a lost race.
+async fn commit_or_retry<A: Attempt>(
     server: &Server,
     attempt: &A,
     session: &mut ClientSession,
 ) -> Result<A::Output> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + LONGEST_TRANSACTION;
     let mut pause = Duration::from_millis(1);
     loop {
         let error = match attempt.attempt(session).await {
@@ -105,7 +108,7 @@ async fn until_done<A: Attempt>(
         }
         call::again(Again::LostRace);
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(PAUSE);
+        pause = (pause * 2).min(LONGEST_RACE_PAUSE);
         let again = session.start_transaction().await;
         again.map_err(|error| server.target().read_error(error))?;
     }
@@ -113,7 +116,7 @@ async fn until_done<A: Attempt>(
 
 /// A commit whose answer was lost is sent again: the server carries it out once.
 async fn commit(server: &Server, session: &mut ClientSession) -> Result<(), DriverError> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + LONGEST_TRANSACTION;
     loop {
         match server.ask(session.commit_transaction()).await {
             Err(error)

@@ -13,7 +13,7 @@ use crate::{
     schema::{key::Key, names::SEALED, spec::BucketSpec},
     value::{
         rollup::Totals,
-        unreadable::{Attempt, Unreadable},
+        unreadable::{ReadAttempt, Unreadable},
     },
 };
 
@@ -41,11 +41,11 @@ impl<T: Bucket> StoredBucket<T> {
     }
 }
 
-impl<T: Bucket, E> StoredBucket<T, Attempt<E>> {
+impl<T: Bucket, E> StoredBucket<T, ReadAttempt<E>> {
     /// Splits the elements into those that can be read and the others.
     pub(crate) fn sifted(self) -> (StoredBucket<T, E>, Vec<Unreadable>) {
         let (mut elements, mut unreadable) = (Vec::new(), Vec::new());
-        for (place, Attempt(element)) in (0..).zip(self.elements) {
+        for (place, ReadAttempt(element)) in (0..).zip(self.elements) {
             match element {
                 Ok(element) => elements.push(element),
                 Err(error) => unreadable.push(Unreadable { place, error }),

@@ -17,7 +17,7 @@ pub(crate) type OnUnreadable<'s> = Box<dyn FnMut(Error) + Send + 's>;
 pub(crate) use OnUnreadable as Tell;
 
 /// An element, or why it cannot be read.
-pub(crate) struct Attempt<E>(pub(crate) Result<E, DriverError>);
+pub(crate) struct ReadAttempt<E>(pub(crate) Result<E, DriverError>);
 
 /// An element that cannot be read.
 pub(crate) struct Unreadable {
@@ -26,7 +26,7 @@ pub(crate) struct Unreadable {
     pub(crate) error: DriverError,
 }
 
-impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
+impl<'de, E: DeserializeOwned> Deserialize<'de> for ReadAttempt<E> {
     /// Takes the whole element out first: after an error in the middle of a document, the reader cannot
     /// go on behind it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -46,7 +46,7 @@ pub(crate) fn read_value<V: DeserializeOwned>(value: impl Serialize) -> Result<V
 }
 
 /// A bucket whose elements are read one by one.
-pub(crate) type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, Attempt<E>>;
+pub(crate) type Attempted<T, E = <T as Bucket>::Element> = StoredBucket<T, ReadAttempt<E>>;
 
 /// Reads the bucket without its unreadable elements and reports each of them; `error` says why the
 /// bucket could not be read as a whole.

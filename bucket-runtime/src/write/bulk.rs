@@ -22,8 +22,7 @@ use tokio::{
 pub use self::failed::{AppendManyError, FailedItem};
 pub(crate) use self::{
     commands::Commands,
-    key_items::Held,
-    plan::{Ids, PlannedBucket, has_twins},
+    key_items::{Held, KeyItems},
 };
 use self::{key_items::ItemsByKey, load::Load};
 use crate::{

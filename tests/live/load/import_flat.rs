@@ -12,7 +12,9 @@ use bucket_runtime::{
 };
 use rand::{Rng, seq::SliceRandom};
 
-use crate::support::database::{Live, dense_buckets, documents, ids, items, server};
+use crate::support::database::{
+    Live, Record, Recorded, dense_buckets, documents, ids, items, server,
+};
 
 const URI: &str = "BUCKET_TESTS_IMPORT";
 
@@ -174,7 +176,7 @@ async fn imports<T: Ride>(db: &Database) {
         "the flat collection has changed"
     );
     let left = db
-        .collection::<Document>("bucket_regroup")
+        .collection::<Document>("bucket_progress")
         .count_documents(doc! {})
         .await;
     assert_eq!(left.unwrap(), 0, "records of finished work are left");
@@ -412,4 +414,53 @@ async fn joined<T: Ride>(db: &Database) {
         .collect();
     stored.sort_unstable();
     assert_eq!(stored, (-1..4_001).collect::<Vec<_>>());
+}
+
+/// Photos: six of them take all bytes of a bucket, which would take ten.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(
+    collection = "photos",
+    id = "{owner}_{#}",
+    capacity = 10,
+    max_bytes = 200_000
+)]
+struct Photo {
+    owner: i64,
+    n: i32,
+    pixels: String,
+}
+
+/// A transaction begins with an open bucket that takes two more photos, and is sealed then.
+#[bucket_testkit::test]
+async fn large_items_fill_buckets_across_transactions(Recorded(db, record): Recorded) {
+    let pixels = "#".repeat(27_000);
+    let photos = (0..400).map(|n| doc! { "_id": n, "owner": 1_i64, "n": n, "pixels": &pixels });
+    flat_of(&db).insert_many(photos).await.unwrap();
+    let photos = Photo::buckets(&db).await.unwrap();
+    record.take();
+    photos.import_flat(&flat_of(&db)).await.unwrap();
+    let writes = count_writes(&record);
+    assert!(writes < 15, "{writes} for three transactions");
+    let found = items(&photos, &1).await;
+    assert!(found.iter().map(|photo| photo.n).eq(0..400));
+    assert_eq!(documents(photos.collection()).await.len(), 67);
+    assert_eq!(Photo::verify(&db).await.unwrap().problems, []);
+}
+
+#[bucket_testkit::test]
+async fn a_moment_that_takes_several_transactions_is_imported(Recorded(db, record): Recorded) {
+    let rides = (0..2_500).map(|n| flat(n, 1, "Bern", 1_698_321_600_000));
+    flat_of(&db).insert_many(rides).await.unwrap();
+    let buckets = fresh::<Millis1>(&db).await;
+    record.take();
+    buckets.import_flat(&flat_of(&db)).await.unwrap();
+    let writes = count_writes(&record);
+    assert!(writes < 15, "{writes} for three transactions");
+    let found = items(&buckets, ("Bern", &1)).await;
+    assert!(found.iter().map(Ride::kilometres).eq(0..2_500));
+}
+
+fn count_writes(record: &Record) -> usize {
+    let is_write = |name: &&String| ["insert", "update"].contains(&name.as_str());
+    record.names().iter().filter(is_write).count()
 }

@@ -130,7 +130,7 @@ async fn assert_migrated(db: &Database, n: i32, is_in_order: bool) {
     let sum = trades.rollup_all().await.unwrap().quantity.sum();
     let expected: i64 = (0..i64::from(n)).sum();
     assert_eq!(sum.to_string(), expected.to_string());
-    let records = db.collection::<Document>("bucket_regroup");
+    let records = db.collection::<Document>("bucket_progress");
     assert_eq!(documents(&records).await, []);
     if is_in_order {
         let timed = Timed::buckets(db).await.unwrap();

@@ -140,9 +140,9 @@ impl<'s, T: Bucket> Export<'s, T> {
             let holding = holding.buckets(&T::SPEC, scope.as_ref(), None);
             filter = doc! { "$and": [filter, holding] };
         }
-        let rows = server.find::<RawDocumentBuf>(filter, Range::oldest_first(), session);
-        let rows = rows.await;
-        let rows = rows.map_err(|error| server.target_of_any(scope.as_ref()).read_error(error))?;
+        let buckets = server.target_of_any(scope.as_ref());
+        let buckets = buckets.find(filter, Range::oldest_first());
+        let rows = buckets.cursor::<RawDocumentBuf>(session).await?;
         let lines = try_unfold((server, scope, rows), async |(server, scope, mut rows)| {
             let target = server.target_of_any(scope.as_ref());
             let bucket = match rows.advance().await {

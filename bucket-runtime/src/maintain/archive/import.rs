@@ -7,7 +7,7 @@ use mongodb::bson::DateTime;
 
 use super::{
     line::Archived,
-    place::{Place, Placed},
+    put_back::{LineOutcome, PutBack},
     rebuild,
     refused_line::RefusedLine,
 };
@@ -20,10 +20,10 @@ use crate::{
 };
 
 /// How many buckets a command inserts at most.
-const BUCKETS: usize = 1000;
+const BUCKETS_PER_COMMAND: usize = 1000;
 
 /// How many refused lines are listed at most, since memory is bounded.
-const REFUSED: usize = 10_000;
+const LISTED_REFUSED: usize = 10_000;
 
 /// The lines of an import.
 type Lines<'l> = Pin<Box<dyn Stream<Item = Result<String, Refusal>> + Send + 'l>>;
@@ -107,20 +107,20 @@ impl Imported {
         self.buckets + self.already_there + self.merged + self.refused_lines
     }
 
-    fn note(&mut self, placed: Placed) {
-        match placed {
-            Placed::Inserted(items) => {
+    fn count(&mut self, outcome: LineOutcome) {
+        match outcome {
+            LineOutcome::Inserted(items) => {
                 self.buckets += 1;
                 self.items += items as u64;
             }
-            Placed::Merged(items) => {
+            LineOutcome::Merged(items) => {
                 self.merged += 1;
                 self.merged_items += items as u64;
             }
-            Placed::AlreadyThere => self.already_there += 1,
-            Placed::Refused(line) => {
+            LineOutcome::AlreadyThere => self.already_there += 1,
+            LineOutcome::Refused(line) => {
                 self.refused_lines += 1;
-                if self.refused.len() < REFUSED {
+                if self.refused.len() < LISTED_REFUSED {
                     self.refused.push(line);
                 }
             }
@@ -134,7 +134,7 @@ pub struct Import<'l, T> {
     engine: Engine,
     lines: Lines<'l>,
     expired: bool,
-    progress: Progress<'l>,
+    progress: ReportImported<'l>,
     item: PhantomData<fn() -> T>,
 }
 
@@ -181,12 +181,12 @@ impl<'l, T: Bucket> Import<'l, T> {
             let bucket = match Archived::read::<T>(number, &line, open, limit) {
                 Ok(bucket) => bucket,
                 Err(refused) => {
-                    importer.done.note(Placed::Refused(refused));
+                    importer.done.count(LineOutcome::Refused(refused));
                     continue;
                 }
             };
             if let Some(mut before) = before.take() {
-                if before.is_beside(&bucket) && before.has_room() {
+                if before.shares_open_bucket(&bucket) && before.has_room() {
                     rebuild::seal(&mut before.document);
                 }
                 importer.push(before).await?;
@@ -209,14 +209,14 @@ struct Importer<'l, T> {
     buckets: Vec<Archived>,
     bytes: usize,
     done: Imported,
-    progress: Progress<'l>,
+    progress: ReportImported<'l>,
     item: PhantomData<fn() -> T>,
 }
 
-type Progress<'p> = Box<dyn FnMut(&Imported) + Send + 'p>;
+type ReportImported<'p> = Box<dyn FnMut(&Imported) + Send + 'p>;
 
 impl<'l, T: Bucket> Importer<'l, T> {
-    fn new(engine: Engine, progress: Progress<'l>) -> Self {
+    fn new(engine: Engine, progress: ReportImported<'l>) -> Self {
         Self {
             engine,
             buckets: Vec::new(),
@@ -237,7 +237,7 @@ impl<'l, T: Bucket> Importer<'l, T> {
             rebuild::seal(&mut bucket.document);
         }
         let size = document_size(&bucket.document);
-        if self.buckets.len() == BUCKETS || self.bytes + size > COMMAND_BYTES {
+        if self.buckets.len() == BUCKETS_PER_COMMAND || self.bytes + size > COMMAND_BYTES {
             self.flush().await?;
         }
         self.bytes += size;
@@ -256,11 +256,11 @@ impl<'l, T: Bucket> Importer<'l, T> {
         let results = server.insert_all(&buckets, false).await;
         let results = results.map_err(|error| server.target().write_of_many_error(error))?;
         for (bucket, result) in buckets.into_iter().zip(results) {
-            let placed = match result {
-                Ok(()) => Placed::Inserted(bucket.items),
-                Err(_) => Place::<T>::new(&self.engine, bucket).run().await?,
+            let outcome = match result {
+                Ok(()) => LineOutcome::Inserted(bucket.items),
+                Err(_) => PutBack::<T>::new(&self.engine, bucket).run().await?,
             };
-            self.done.note(placed);
+            self.done.count(outcome);
         }
         (self.progress)(&self.done);
         Ok(())

@@ -62,7 +62,7 @@ impl Archived {
             .and_then(Bson::as_str)
             .map(str::to_owned);
         let elements = rebuild::elements(const { &T::SPEC }, &document).len() as u64;
-        let (read, newest) = Self::checked::<T>(number, document, open)
+        let (read, newest) = Self::check::<T>(number, document, open)
             .map_err(|why| refused(id.clone(), elements, not_a_bucket(why)))?;
         match (expired, newest) {
             (Some(expired), Some(newest)) if newest < expired => {
@@ -72,8 +72,8 @@ impl Archived {
         }
     }
 
-    /// The bucket and the time of its newest item, if the document is sound.
-    fn checked<T: Bucket>(
+    /// Checks that the document is sound. Returns the bucket, and the time of its newest item.
+    fn check<T: Bucket>(
         line: u64,
         mut document: Document,
         open: OpenIndex,
@@ -81,7 +81,7 @@ impl Archived {
         let stored: StoredBucket<T> = bytes::read(&bytes::write(&document)?)?;
         let key = KeyScope::new(const { &T::SPEC }, T::Key::parts(stored.key.borrowed()));
         let id = stored.id.clone();
-        let scope = key.at(window::<T>(&document)?).by(open);
+        let scope = key.at(read_window::<T>(&document)?).by(open);
         if !scope.holds(&stored) || !scope.owns(&id) || document.get_str("_id").is_err() {
             return Err(format!("no bucket of its key or window has the _id {id:?}").into());
         }
@@ -121,7 +121,7 @@ impl Archived {
     }
 
     /// Whether only one of the two may be open.
-    pub(super) fn is_beside(&self, other: &Self) -> bool {
+    pub(super) fn shares_open_bucket(&self, other: &Self) -> bool {
         self.scope.prefix == other.scope.prefix
     }
 
@@ -136,8 +136,8 @@ impl Archived {
     }
 }
 
-/// The start of the bucket's window, if buckets have windows.
-fn window<T: Bucket>(document: &Document) -> Result<Option<DateTime>, Refusal> {
+/// Reads the start of the bucket's window, if buckets have windows.
+fn read_window<T: Bucket>(document: &Document) -> Result<Option<DateTime>, Refusal> {
     let Some(name) = T::SPEC.window_name() else {
         return Ok(None);
     };

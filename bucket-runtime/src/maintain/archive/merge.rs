@@ -26,9 +26,9 @@ pub(super) enum Merge {
     },
 }
 
-/// Facts about a stored bucket besides its items.
+/// Facts of a stored bucket besides its items.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Evidence {
+pub(super) struct MergeEvidence {
     /// The bucket was empty after the line was written.
     pub(super) was_emptied: bool,
     /// The stored name of the items' time, if they have one.
@@ -37,7 +37,7 @@ pub(super) struct Evidence {
 
 /// Compares items by the field that identifies them. `elsewhere` are the identities in the key's other
 /// buckets. A stored item stays as it is, so a changed one is not changed back.
-pub(super) fn by_identity(
+pub(super) fn merge_by_identity(
     archived: &[Bson],
     stored: &[Bson],
     field: &str,
@@ -48,7 +48,7 @@ pub(super) fn by_identity(
         .iter()
         .filter_map(|element| Some((name(element)?, element)))
         .collect();
-    let (mut front, mut missing, mut taken) = (Vec::new(), 0, BTreeSet::new());
+    let (mut front, mut missing, mut of_line) = (Vec::new(), 0, BTreeSet::new());
     for element in archived {
         let Some(name) = name(element) else { continue };
         match known.get(&name) {
@@ -59,9 +59,9 @@ pub(super) fn by_identity(
                 front.push(element.clone());
             }
         }
-        taken.insert(name);
+        of_line.insert(name);
     }
-    let is_other = |element: &&Bson| name(element).is_none_or(|name| !taken.contains(&name));
+    let is_other = |element: &&Bson| name(element).is_none_or(|name| !of_line.contains(&name));
     match missing {
         0 => Merge::Complete,
         _ => Merge::Missing {
@@ -77,7 +77,11 @@ pub(super) fn by_identity(
 /// Removals leave a part of the items, in order, and appends add others behind. Whatever has become of the
 /// bucket in this way can be undone. An edit looks like a removal and an append only where the last items of
 /// the line are missing and others are there.
-pub(super) fn by_content(archived: &[Bson], stored: &[Bson], evidence: Evidence) -> Merge {
+pub(super) fn merge_by_content(
+    archived: &[Bson],
+    stored: &[Bson],
+    evidence: MergeEvidence,
+) -> Merge {
     let archived_bytes = Vec::from_iter(archived.iter().map(written));
     let stored_bytes = Vec::from_iter(stored.iter().map(written));
     let mut left: Vec<usize> = Vec::new();
@@ -147,17 +151,17 @@ mod tests {
         }
     }
 
-    fn content(stored: &[i32], evidence: Evidence) -> Merge {
-        by_content(&items(&[1, 2, 3]), &items(stored), evidence)
+    fn content(stored: &[i32], evidence: MergeEvidence) -> Merge {
+        merge_by_content(&items(&[1, 2, 3]), &items(stored), evidence)
     }
 
     #[test]
     fn removals_and_appends_are_undone() {
         for evidence in [
-            Evidence::default(),
-            Evidence {
+            MergeEvidence::default(),
+            MergeEvidence {
                 time: Some("at"),
-                ..Evidence::default()
+                ..MergeEvidence::default()
             },
         ] {
             assert_eq!(content(&[1, 2, 3], evidence), Merge::Complete);
@@ -170,13 +174,13 @@ mod tests {
 
     #[test]
     fn changed_items_are_not_doubled() {
-        let timed = Evidence {
+        let timed = MergeEvidence {
             time: Some("at"),
-            ..Evidence::default()
+            ..MergeEvidence::default()
         };
-        let emptied = Evidence {
+        let emptied = MergeEvidence {
             was_emptied: true,
-            ..Evidence::default()
+            ..MergeEvidence::default()
         };
         // An item of the line stands behind another one.
         let between = Merge::Changed { missing: 2 };
@@ -185,8 +189,8 @@ mod tests {
         // The last ones may be changed.
         let last = Merge::Changed { missing: 1 };
         let all = Merge::Changed { missing: 3 };
-        assert_eq!(content(&[1, 2, 9], Evidence::default()), last);
-        assert_eq!(content(&[9], Evidence::default()), all);
+        assert_eq!(content(&[1, 2, 9], MergeEvidence::default()), last);
+        assert_eq!(content(&[9], MergeEvidence::default()), all);
         assert_eq!(content(&[9], emptied), missing(3, &[1, 2, 3], &[9]));
         assert_eq!(content(&[1, 2, 9], emptied), last);
         // The time shows which.
@@ -200,7 +204,7 @@ mod tests {
     fn an_identity_tells_items_apart() {
         let none = BTreeSet::new();
         let by = |stored: &[i32], elsewhere: &BTreeSet<String>| {
-            by_identity(&items(&[1, 2, 3]), &items(stored), "n", elsewhere)
+            merge_by_identity(&items(&[1, 2, 3]), &items(stored), "n", elsewhere)
         };
         assert_eq!(by(&[1, 2, 3, 4], &none), Merge::Complete);
         assert_eq!(by(&[9, 2], &none), missing(2, &[1, 2, 3], &[9]));
@@ -209,7 +213,7 @@ mod tests {
         assert_eq!(by(&[2, 3], &elsewhere), Merge::Complete);
         // The stored one stays.
         let changed: Bson = doc! { "n": 2, "at": 7 }.into();
-        let merged = by_identity(&items(&[1, 2]), std::slice::from_ref(&changed), "n", &none);
+        let merged = merge_by_identity(&items(&[1, 2]), std::slice::from_ref(&changed), "n", &none);
         let front = vec![items(&[1])[0].clone(), changed];
         assert_eq!(
             merged,

@@ -16,12 +16,12 @@ use crate::{
         bytes,
         element::{Refusal, document_size, value_size},
         rollup::Totals,
-        unreadable::{Attempt, Attempted},
+        unreadable::{Attempted, ReadAttempt},
     },
 };
 
-/// The bucket with these elements in place of its items.
-pub(super) fn with_items<T: Bucket>(
+/// Replaces the items of a bucket by these elements.
+pub(super) fn replace_items<T: Bucket>(
     scope: &IndexedScope,
     bucket: &Document,
     elements: Vec<Bson>,
@@ -29,22 +29,20 @@ pub(super) fn with_items<T: Bucket>(
     let mut bucket = bucket.clone();
     bucket.insert(T::SPEC.count, i32::try_from(elements.len())?);
     bucket.insert(T::SPEC.items, elements);
-    let items = items::<T>(&bucket);
+    let items = read_items::<T>(&bucket);
     summarize(scope, &mut bucket, &items)?;
     Ok(bucket)
 }
 
-/// The items that can be read.
-pub(super) fn items<T: Bucket>(bucket: &Document) -> Vec<T> {
+/// Reads the items that can be read.
+pub(super) fn read_items<T: Bucket>(bucket: &Document) -> Vec<T> {
     let read = bytes::write(bucket).ok();
     let read = read.and_then(|read| bytes::read::<Attempted<T>>(&read).ok());
     let Some(Attempted { key, elements, .. }) = read else {
         return Vec::new();
     };
-    let elements = elements
-        .into_iter()
-        .filter_map(|Attempt(element)| element.ok());
-    elements
+    let elements = elements.into_iter();
+    (elements.filter_map(|ReadAttempt(element)| element.ok()))
         .map(|element| T::from_parts(key.clone(), element))
         .collect()
 }

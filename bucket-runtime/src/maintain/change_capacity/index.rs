@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use mongodb::bson::{Document, doc};
+use mongodb::{
+    bson::{Document, doc},
+    error::Error as DriverError,
+};
 use tokio::time::Instant;
 
 use crate::{
@@ -23,24 +26,21 @@ use crate::{
 };
 
 /// How long to retry while unguarded writers open further buckets.
-const PATIENCE: Duration = Duration::from_secs(60);
+const LONGEST_INDEX_CHANGE: Duration = Duration::from_secs(60);
 
 /// How many indexes of other capacities one call drops at most. Two calls with different capacities
 /// would otherwise never end.
-const TAKEN_AWAY: u32 = 10;
+const MOST_DROPPED: u32 = 10;
 
 /// Gives the collection an index with the struct's capacity. An index cannot be changed: until the new
 /// one exists, the server refuses all appends, and handles wait for it.
 pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
-    let (spec, fail) = (const { &T::SPEC }, |error| {
-        server.target().write_error(error)
-    });
-    let end = Instant::now() + PATIENCE;
-    let (mut is_built, mut taken_away) = (false, 0);
+    let (spec, target) = (const { &T::SPEC }, server.target());
+    let end = Instant::now() + LONGEST_INDEX_CHANGE;
+    let (mut is_built, mut dropped) = (false, 0);
     loop {
-        let found = server.indexes().await.map_err(fail)?;
-        let stored = open_indexes(&found, spec);
-        let stored = stored.map_err(|kind| server.target().error(kind))?;
+        let stored = open_indexes(&target.indexes().await?, spec);
+        let stored = stored.map_err(|kind| target.error(kind))?;
         let (ours, others): (Vec<_>, Vec<_>) =
             (stored.into_iter()).partition(|index| index.capacity == spec.capacity);
         let wanted = ours.first().copied();
@@ -52,46 +52,59 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
             return Ok(wanted);
         }
         for old in others {
-            taken_away += 1;
-            if taken_away > TAKEN_AWAY {
+            dropped += 1;
+            if dropped > MOST_DROPPED {
                 let (stored, derived) = (old.capacity.into(), spec.capacity);
-                let kind = Kind::CapacityMismatch { stored, derived };
-                return Err(server.target().error(kind));
+                return Err(target.error(Kind::CapacityMismatch { stored, derived }));
             }
-            if old.capacity < spec.capacity {
-                change_validator::<T>(server).await?;
-            }
-            // Most of this runs while writers go on; the second pass seals the buckets that were filled
-            // since.
-            seal_full(server, spec, old).await?;
-            server.drop_index(old.name).await.map_err(fail)?;
-            seal_full(server, spec, old).await?;
+            drop_old::<T>(server, old).await?;
         }
         // Whether or not it was found: the server may still be building it for an interrupted call.
-        let made = server.create_indexes(vec![indexes::open(spec, wanted)]);
-        let Err(error) = made.await else {
-            is_built = true;
-            continue;
-        };
-        let is_conflict = matches!(
-            refusal(&error),
-            Some((Code::IndexOptionsConflict | Code::IndexKeySpecsConflict, _))
-        );
-        let is_several = duplicate_index(&error) == Some(OPEN_INDEX);
-        if is_several && Instant::now() < end {
-            // An earlier call was interrupted here, or some writer is not guarded by the index.
-            verifier::<T>(server.collection().clone())
-                .seal_all_but_newest()
-                .await?;
-        } else if !is_conflict || Instant::now() > end {
-            let kind = if is_several {
-                Kind::SeveralOpen
-            } else {
-                Kind::Driver
-            };
-            return Err(server.target().write_error(error).known_as(kind));
+        let created = server.create_indexes(vec![indexes::open(spec, wanted)]);
+        match created.await {
+            Ok(()) => is_built = true,
+            Err(error) => prepare_retry::<T>(server, error, Instant::now() > end).await?,
         }
     }
+}
+
+/// Drops an open index of another capacity.
+async fn drop_old<T: Bucket>(server: &Server, old: OpenIndex) -> Result<()> {
+    if old.capacity < T::SPEC.capacity {
+        change_validator::<T>(server).await?;
+    }
+    // Most of this runs while writers go on; the second pass seals the buckets that were filled since.
+    seal_full(server, &T::SPEC, old).await?;
+    server.target().drop_index(old.name).await?;
+    seal_full(server, &T::SPEC, old).await
+}
+
+/// Removes the reason why the server refused the new index, if the next try may succeed; otherwise returns the
+/// error.
+async fn prepare_retry<T: Bucket>(
+    server: &Server,
+    error: DriverError,
+    is_over: bool,
+) -> Result<()> {
+    let is_conflict = matches!(
+        refusal(&error),
+        Some((Code::IndexOptionsConflict | Code::IndexKeySpecsConflict, _))
+    );
+    let is_several = duplicate_index(&error) == Some(OPEN_INDEX);
+    if is_over || !(is_several || is_conflict) {
+        let kind = if is_several {
+            Kind::SeveralOpen
+        } else {
+            Kind::Driver
+        };
+        return Err(server.target().write_error(error).known_as(kind));
+    }
+    if is_several {
+        // An earlier call was interrupted here, or some writer is not guarded by the index.
+        let verifier = verifier::<T>(server.collection().clone());
+        verifier.seal_all_but_newest().await?;
+    }
+    Ok(())
 }
 
 /// Seals full buckets that a greater capacity would open: their keys may have another open one.
@@ -104,16 +117,13 @@ async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result
         spec.count: { "$gte": old.bound(), "$lt": new.bound() },
         SEALED: { "$exists": false },
     };
-    let sealed = server.update_many(full, seal(), None).await;
-    sealed
-        .map(drop)
-        .map_err(|error| server.target().write_of_many_error(error))
+    let sealed = server.target().update_many(full, seal(), None).await;
+    sealed.map(drop)
 }
 
 /// Replaces the validator if it is the struct's at another capacity.
 async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
-    let fail = |error| server.target().write_error(error);
-    let Some(found) = server.validator().await.map_err(fail)? else {
+    let Some(found) = server.target().validator().await? else {
         return Ok(());
     };
     let Some(capacity) = capacity_of(&found, &T::SPEC) else {
@@ -123,7 +133,7 @@ async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
     old.capacity = capacity;
     let is_ours = found == validator::of_bucket(&old, T::Key::BSON_TYPES);
     if is_ours && capacity != T::SPEC.capacity {
-        server.validate(T::validator()).await.map_err(fail)?;
+        server.target().set_validator(T::validator()).await?;
     }
     Ok(())
 }

@@ -10,12 +10,12 @@ use crate::{
 };
 
 /// After this many buckets or bytes a run ends as soon as it can.
-const BUCKETS: usize = 500;
-const BYTES: usize = 8 << 20;
+const BUCKETS_PER_RUN: usize = 500;
+const BYTES_PER_RUN: usize = 8 << 20;
 
 /// The most that one transaction rewrites.
-const MOST_BUCKETS: usize = 10_000;
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BUCKETS_PER_RUN: usize = 10_000;
+const MOST_BYTES_PER_RUN: usize = 64 << 20;
 
 /// Successive buckets, starting with this one.
 pub(super) struct Run {
@@ -42,7 +42,8 @@ impl Run {
         buckets: usize,
         bytes: usize,
     ) -> bool {
-        let is_long = buckets >= BUCKETS || (buckets > 1 && (bytes >= BYTES || is_next_open));
+        let is_long =
+            buckets >= BUCKETS_PER_RUN || (buckets > 1 && (bytes >= BYTES_PER_RUN || is_next_open));
         let is_time = matches!(
             self.scope.spec.id.ordinal,
             Ordinal::Seconds | Ordinal::Millis
@@ -51,7 +52,7 @@ impl Run {
     }
 
     pub(super) fn check_size(&self, buckets: usize, bytes: usize) -> Result<(), Kind> {
-        match buckets <= MOST_BUCKETS && bytes <= MOST_BYTES {
+        match buckets <= MOST_BUCKETS_PER_RUN && bytes <= MOST_BYTES_PER_RUN {
             true => Ok(()),
             false => Err(Kind::KeyTooLarge),
         }
@@ -65,7 +66,7 @@ impl Run {
 
     /// The id after `last`, for a bucket that would start at `opening_id` by its first item alone. It
     /// sorts before `next`, the id of the next bucket that stays, so that items keep their order.
-    pub(super) fn id_behind(
+    pub(super) fn next_id(
         &self,
         last: &str,
         opening_id: Option<&str>,

@@ -1,19 +1,17 @@
 //! Finds the buckets to rewrite.
 
-use mongodb::bson::{Document, doc};
-
 use super::{CapacityProgress, run::Run, write::Rewrite};
 use crate::{
     Bucket, Error, Result,
     error::{Kind, is_aborted},
-    maintain::verify::{Facts, Verifier, verifier},
+    maintain::verify::{BucketFacts, Verifier, page_after, verifier},
     protocol::command::{IndexedScope, KeyScope},
     schema::open_index::OpenIndex,
     server::{Server, transaction},
 };
 
 /// How many buckets one command reads.
-const PAGE: usize = 1000;
+const BUCKETS_PER_READ: usize = 1000;
 
 /// A pass over all buckets in the order of their ids, in which the buckets of a key, and of a window,
 /// follow each other.
@@ -28,7 +26,7 @@ pub(super) struct Survey<'p, T> {
 }
 
 /// The findings about a key, or about one of its windows.
-struct Unit {
+struct KeyFindings {
     scope: IndexedScope,
     /// The first bucket that is not full.
     first: Option<String>,
@@ -57,11 +55,12 @@ impl<'p, T: Bucket> Survey<'p, T> {
     }
 
     pub(super) async fn run(&mut self) -> Result<()> {
-        let mut unit: Option<Unit> = None;
+        let mut key: Option<KeyFindings> = None;
         let mut at = String::new();
         loop {
-            let page = self.verifier.facts(page(&at)).await?;
-            let is_last = page.len() < PAGE;
+            let page = page_after(&at, BUCKETS_PER_READ);
+            let page = self.verifier.facts(page).await?;
+            let is_last = page.len() < BUCKETS_PER_READ;
             self.progress.seen += page.len() as u64;
             for facts in page {
                 facts.id.as_str().unwrap_or_default().clone_into(&mut at);
@@ -72,19 +71,19 @@ impl<'p, T: Bucket> Survey<'p, T> {
                 if !self.verifier.is_own_id(&scope, &facts) {
                     continue;
                 }
-                let same = unit.take_if(|unit| unit.scope.prefix == scope.prefix);
-                let mut of_key = match same {
-                    Some(same) => same,
-                    None => {
-                        self.rewrite(unit.take()).await?;
-                        Unit::new(scope, self.open)
-                    }
-                };
-                of_key.add(&at, &facts);
-                unit = Some(of_key);
+                if (key.as_ref()).is_none_or(|key| key.scope.prefix != scope.prefix)
+                    && let Some(last) = key.replace(KeyFindings::new(scope, self.open))
+                {
+                    self.rewrite(last).await?;
+                }
+                if let Some(key) = &mut key {
+                    key.add(&at, &facts);
+                }
             }
             if is_last {
-                self.rewrite(unit.take()).await?;
+                if let Some(last) = key {
+                    self.rewrite(last).await?;
+                }
                 (self.report)(&self.progress);
                 return Ok(());
             }
@@ -92,18 +91,17 @@ impl<'p, T: Bucket> Survey<'p, T> {
     }
 
     /// Rewrites the buckets of a key that need it, run by run.
-    async fn rewrite(&mut self, unit: Option<Unit>) -> Result<()> {
-        let Some(unit) = unit else { return Ok(()) };
+    async fn rewrite(&mut self, key: KeyFindings) -> Result<()> {
         let starts = match self.repack {
-            true => unit.first.filter(|_| unit.loose).into_iter().collect(),
-            false => unit.overfull,
+            true => Vec::from_iter(key.first.filter(|_| key.loose)),
+            false => key.overfull,
         };
         let mut behind = String::new();
         for start in starts {
             let mut next = (start > behind).then_some(start);
             while let Some(from) = next {
                 let run = Run {
-                    scope: unit.scope.clone(),
+                    scope: key.scope.clone(),
                     from,
                     repack: self.repack,
                 };
@@ -117,7 +115,7 @@ impl<'p, T: Bucket> Survey<'p, T> {
                         behind = done.last;
                         next = done.next.filter(|_| self.repack);
                     }
-                    Err(error) if is_of_key(&error) => {
+                    Err(error) if concerns_key(&error) => {
                         self.progress.left.push(error);
                         return Ok(());
                     }
@@ -129,7 +127,7 @@ impl<'p, T: Bucket> Survey<'p, T> {
     }
 }
 
-impl Unit {
+impl KeyFindings {
     fn new(key: KeyScope, open: OpenIndex) -> Self {
         Self {
             scope: key.by(open),
@@ -139,7 +137,7 @@ impl Unit {
         }
     }
 
-    fn add(&mut self, id: &str, facts: &Facts) {
+    fn add(&mut self, id: &str, facts: &BucketFacts) {
         // A bucket after one that is not full means loose packing.
         self.loose |= self.first.is_some();
         let items = facts.items.unwrap_or(0);
@@ -156,18 +154,10 @@ impl Unit {
 }
 
 /// Whether the error affects this key alone.
-fn is_of_key(error: &Error) -> bool {
+fn concerns_key(error: &Error) -> bool {
     error.is_deserialize()
         || error.is_out_of_range()
         || error.is_sum_overflow()
         || error.is(&Kind::KeyTooLarge)
         || error.driver().is_some_and(is_aborted)
-}
-
-fn page(behind: &str) -> [Document; 3] {
-    [
-        doc! { "$match": { "_id": { "$gt": behind } } },
-        doc! { "$sort": { "_id": 1 } },
-        doc! { "$limit": PAGE as i64 },
-    ]
 }

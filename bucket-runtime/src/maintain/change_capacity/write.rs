@@ -9,7 +9,6 @@ use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
     bson::{Bson, RawBson, RawDocument, RawDocumentBuf, doc},
-    error::Error as DriverError,
 };
 
 use super::run::Run;
@@ -23,7 +22,7 @@ use crate::{
         whole_bucket::{Summary, WholeBucket},
     },
     schema::{key::Key, names::SEALED, spec::Ordinal},
-    server::{Server, cursor::CursorError, target::Target, transaction::Attempt},
+    server::{Server, target::Target, transaction::Attempt},
     value::{bytes, element::raw, exact, stored_bucket::StoredBucket},
     write::item,
 };
@@ -38,7 +37,7 @@ pub(super) struct Rewrite<T> {
 }
 
 /// The result of the transaction.
-pub(super) struct Done {
+pub(super) struct Rewritten {
     pub(super) replaced: u64,
     pub(super) written: u64,
     /// The last bucket that was read.
@@ -68,16 +67,16 @@ impl<T: Bucket> Rewrite<T> {
         }
     }
 
-    async fn rewrite(&self, session: &mut ClientSession) -> Result<Done> {
+    async fn rewrite(&self, session: &mut ClientSession) -> Result<Rewritten> {
         if self.is_tried.swap(true, Ordering::Relaxed) {
-            self.hold(session).await?;
+            self.hold_writers(session).await?;
         }
         // Found by this call's index: if another call has changed the capacity again, this one must not
         // write any more buckets.
         let open = (self.server).open_bucket(&self.run.scope, Some(&mut *session));
         let open = open.await?;
         let found = self.read(session).await?;
-        let mut done = Done {
+        let mut done = Rewritten {
             replaced: 0,
             written: 0,
             last: found.ids.last().unwrap_or(&self.run.from).clone(),
@@ -96,8 +95,8 @@ impl<T: Bucket> Rewrite<T> {
         done.replaced = found.ids.len() as u64;
         let ids = doc! { "_id": { "$in": &found.ids } };
         let replaced = self.run.scope.with_key(ids);
-        let deleted = self.server.delete_many(replaced, Some(&mut *session)).await;
-        deleted.map_err(|error| self.failed(error))?;
+        let deleted = self.target().delete_many(replaced, Some(&mut *session));
+        deleted.await.map_err(Error::not_sent)?;
         // Unless another open bucket exists besides the rewritten ones.
         let is_rewritten =
             |open: OpenBucket| found.ids.iter().any(|id| open.id.as_str() == Some(id));
@@ -114,8 +113,8 @@ impl<T: Bucket> Rewrite<T> {
         }
         done.written = documents.len() as u64;
         if !documents.is_empty() {
-            let inserted = self.server.insert_many(&documents, session).await;
-            inserted.map_err(|error| self.failed(error))?;
+            let inserted = self.target().insert_many(&documents, session).await;
+            inserted.map_err(Error::not_sent)?;
         }
         Ok(done)
     }
@@ -125,31 +124,27 @@ impl<T: Bucket> Rewrite<T> {
     /// again each time, whether or not they append to a bucket of the run: on server 6.0, deleting any
     /// bucket of a key conflicts with opening another one, because both touch the key's place in the
     /// unique index (`tests/live/server_claims/dropped_index.rs`).
-    async fn hold(&self, session: &mut ClientSession) -> Result<()> {
+    async fn hold_writers(&self, session: &mut ClientSession) -> Result<()> {
         // Read outside the transaction, whose snapshot starts at its first command, the change.
         let open = self.server.open_bucket(&self.run.scope, None).await?;
         let Some(Bson::String(id)) = open.map(|open| open.id) else {
             return Ok(());
         };
         let seal = self.run.scope.seal(&id);
-        let sealed = self.server.modify(seal, Some(&mut *session)).await;
-        if sealed.map_err(|error| self.failed(error))? {
-            let unsealed = vec![doc! { "$unset": SEALED }];
-            let unsealed = (self.server).update_many(
-                self.run.scope.with_key(doc! { "_id": id }),
-                unsealed,
-                Some(session),
-            );
-            unsealed.await.map_err(|error| self.failed(error))?;
+        let sealed = self.target().modify(seal, &mut *session).await;
+        if sealed.map_err(Error::not_sent)? {
+            let this = self.run.scope.with_key(doc! { "_id": id });
+            let unseal = vec![doc! { "$unset": SEALED }];
+            let unsealed = self.target().update_many(this, unseal, Some(session));
+            unsealed.await.map_err(Error::not_sent)?;
         }
         Ok(())
     }
 
     async fn read(&self, session: &mut ClientSession) -> Result<RunContents<T>> {
-        let range = Range::oldest_first();
         let all = self.server.by_ids(&self.run.scope, self.run.ids());
-        let rows = (self.server).find::<StoredBucket<T>>(all, range, Some(session));
-        let mut rows = rows.await.map_err(|error| self.failed(error))?;
+        let all = self.target().find(all, Range::oldest_first());
+        let mut rows = all.cursor::<StoredBucket<T>>(Some(session)).await?;
         let mut found = RunContents {
             ids: Vec::new(),
             counts: Vec::new(),
@@ -165,13 +160,11 @@ impl<T: Bucket> Rewrite<T> {
             let (stored, (size, as_stored)) = match rows.next_with(look).await {
                 Ok(Some(bucket)) => bucket,
                 Ok(None) => return Ok(found),
-                Err(CursorError::Driver(error)) => return Err(self.failed(error)),
-                Err(CursorError::Decode(row, error)) => {
-                    return Err(self.target().unreadable(&row, error));
-                }
+                Err(error) => return Err(self.target().row_error(error)),
             };
             let id = stored.id.clone();
-            let elements = as_stored.map_err(|error| self.failed(error))?.elements;
+            let elements = as_stored.map_err(|error| self.target().read_error(error))?;
+            let elements = elements.elements;
             let is_open = !stored.sealed && elements.len() < self.capacity();
             if let Some(last) = found.ids.last()
                 && (self.run).ends_between(last, &id, is_open, found.ids.len(), bytes)
@@ -212,9 +205,9 @@ impl<T: Bucket> Rewrite<T> {
         let scope = &self.run.scope;
         let next = found.next.as_deref();
         let mut ids: Vec<String> = Vec::new();
-        let mut next_id = |opening_id: Option<&str>| -> Result<String, Kind> {
+        let mut name_next = |opening_id: Option<&str>| -> Result<String, Kind> {
             let id = match ids.last() {
-                Some(last) => self.run.id_behind(last, opening_id, next)?,
+                Some(last) => self.run.next_id(last, opening_id, next)?,
                 None => found.ids[0].clone(),
             };
             ids.push(id.clone());
@@ -226,7 +219,7 @@ impl<T: Bucket> Rewrite<T> {
             let items;
             (items, rest) = rest.split_at(pack.len);
             let opening_id = item::opening_id(scope, items[0].1.time())?;
-            let id = next_id(opening_id.as_deref())?;
+            let id = name_next(opening_id.as_deref())?;
             let is_open = n + 1 == packs.len() && may_be_open;
             let sealed = pack.len < self.capacity() && !is_open;
             documents.push(self.document(&id, items, pack.oversize, sealed)?);
@@ -236,7 +229,7 @@ impl<T: Bucket> Rewrite<T> {
         let is_full = packs.last().is_none_or(|pack| pack.len == self.capacity());
         let is_numbered = scope.spec.id.ordinal == Ordinal::Number;
         if is_numbered && may_be_open && is_full && documents.len() < found.ids.len() {
-            documents.push(self.document(&next_id(None)?, &[], 0, false)?);
+            documents.push(self.document(&name_next(None)?, &[], 0, false)?);
         }
         Ok(documents)
     }
@@ -270,17 +263,12 @@ impl<T: Bucket> Rewrite<T> {
     fn target(&self) -> Target<'_> {
         self.server.target_of(&self.run.scope)
     }
-
-    /// An error in a transaction that is not committed.
-    fn failed(&self, error: DriverError) -> Error {
-        self.target().write_error(error).not_sent()
-    }
 }
 
 impl<T: Bucket> Attempt for Rewrite<T> {
-    type Output = Done;
+    type Output = Rewritten;
 
-    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<Done>> {
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<Rewritten>> {
         Box::pin(self.rewrite(session))
     }
 }

@@ -1,4 +1,4 @@
-//! Reads the meaning that an event of the change stream has for a migration.
+//! The change that an event of the change stream means for a migration.
 
 use mongodb::{
     bson::{Bson, Document},
@@ -7,14 +7,14 @@ use mongodb::{
 
 use crate::{read::watch::event, schema::spec::BucketSpec, value::element::whole};
 
-/// The meaning of an event of the change stream for a migration.
+/// A change of the old collection, or of the migration's record, as an event of the change stream shows it.
 #[derive(Debug, PartialEq)]
-pub(super) enum Happened {
-    Appended(Appended),
-    /// Items of the bucket with this id were changed or removed.
-    Changed(String),
-    /// The record says that this chunk is stored.
-    Chunk(i64),
+pub(super) enum Change {
+    Appended(AppendedElements),
+    /// Items of the bucket with this id were edited or removed.
+    Edited(String),
+    /// The record says that the chunk with this number is stored.
+    ChunkStored(i64),
     /// The collection was dropped or renamed.
     Gone,
     /// Nothing that concerns a migration.
@@ -23,7 +23,7 @@ pub(super) enum Happened {
 
 /// Items that were appended to a bucket.
 #[derive(Debug, PartialEq)]
-pub(super) struct Appended {
+pub(super) struct AppendedElements {
     /// The bucket's id.
     pub(super) bucket: String,
     /// The inserted bucket, if the items opened one.
@@ -33,9 +33,9 @@ pub(super) struct Appended {
     pub(super) elements: Vec<Bson>,
 }
 
-impl Happened {
-    /// The meaning of an event of the old collection or of the migration's record.
-    pub(super) fn of(
+impl Change {
+    /// Reads an event of the old collection or of the migration's record.
+    pub(super) fn read(
         spec: &BucketSpec,
         collection: &str,
         event: ChangeStreamEvent<Document>,
@@ -43,7 +43,7 @@ impl Happened {
         let namespace = event.ns.as_ref().and_then(|ns| ns.coll.as_deref());
         match event.operation_type {
             OperationType::DropDatabase | OperationType::Invalidate => return Self::Gone,
-            _ if namespace != Some(collection) => return Self::of_record(&event),
+            _ if namespace != Some(collection) => return Self::read_record(&event),
             OperationType::Drop | OperationType::Rename => return Self::Gone,
             _ => {}
         }
@@ -55,33 +55,33 @@ impl Happened {
         let bucket = bucket.to_owned();
         match event.operation_type {
             OperationType::Insert | OperationType::Update => {}
-            OperationType::Replace | OperationType::Delete => return Self::Changed(bucket),
+            OperationType::Replace | OperationType::Delete => return Self::Edited(bucket),
             _ => return Self::Nothing,
         }
-        let is_changed = changes_items(spec, &event);
+        let is_edited = edits_items(spec, &event);
         let inserted = event.full_document.clone();
         let (first, elements) = event::appended(spec, event);
-        match (elements.is_empty(), is_changed) {
-            (false, _) => Self::Appended(Appended {
+        match (elements.is_empty(), is_edited) {
+            (false, _) => Self::Appended(AppendedElements {
                 bucket,
                 inserted,
                 first,
                 elements,
             }),
-            (true, true) => Self::Changed(bucket),
+            (true, true) => Self::Edited(bucket),
             (true, false) => Self::Nothing,
         }
     }
 
-    fn of_record(event: &ChangeStreamEvent<Document>) -> Self {
+    fn read_record(event: &ChangeStreamEvent<Document>) -> Self {
         let update = event.update_description.as_ref();
         let chunk = update.and_then(|update| whole(update.updated_fields.get("chunk")?));
-        chunk.map_or(Self::Nothing, Self::Chunk)
+        chunk.map_or(Self::Nothing, Self::ChunkStored)
     }
 }
 
 /// Whether an update changes the array of items in any way.
-fn changes_items(spec: &BucketSpec, event: &ChangeStreamEvent<Document>) -> bool {
+fn edits_items(spec: &BucketSpec, event: &ChangeStreamEvent<Document>) -> bool {
     event.update_description.as_ref().is_some_and(|update| {
         let is_cut = (update.truncated_arrays.as_ref()).is_some_and(|arrays| !arrays.is_empty());
         let is_in = |path: &String| {

@@ -3,15 +3,18 @@
 use mongodb::bson::{Bson, Document, doc};
 use sha2::{Digest, Sha256};
 
-use super::{count, place::State};
+use super::state::MigrationState;
 use crate::{
     Bucket, Result,
     error::Kind,
-    protocol::range::Range,
+    protocol::{query::Query, range::Range},
     read::reader::next_bucket,
     schema::{id, key::Key},
     server::Server,
-    value::{bytes, element::Refusal},
+    value::{
+        bytes,
+        element::{Refusal, whole},
+    },
 };
 
 /// An error unless the old collection holds as many items as were migrated, and the new one exactly
@@ -19,11 +22,11 @@ use crate::{
 pub(super) async fn verify<O: Bucket, T: Bucket>(
     old: &Server,
     new: &Server,
-    state: &State,
+    state: &MigrationState,
 ) -> Result<()> {
     let target = new.target();
-    let rows = new.find(Document::new(), Range::oldest_first(), None).await;
-    let mut rows = rows.map_err(|error| target.read_error(error))?;
+    let all = target.find(Document::new(), Range::oldest_first());
+    let mut rows = all.cursor(None).await?;
     let (mut items, mut sum) = (0, 0_i64);
     while let Some(bucket) = next_bucket::<T, Bson>(target, &mut rows, None).await? {
         let key = id::prefix(&T::SPEC.id, &T::Key::parts(bucket.key.borrowed()));
@@ -44,6 +47,14 @@ pub(super) async fn verify<O: Bucket, T: Bucket>(
             new: items,
         })),
     }
+}
+
+/// How many items a collection holds.
+pub(super) async fn count<T: Bucket>(server: &Server) -> Result<u64> {
+    let count = Query::everything().count(&T::SPEC, None);
+    let found = server.target().pipeline(count).first(None).await?;
+    let items = found.and_then(|found| whole(found.get("items")?));
+    Ok(items.map_or(0, |items| u64::try_from(items).unwrap_or(0)))
 }
 
 /// A number for an item, by its key and its element: two collections with the same sum of these numbers

@@ -40,7 +40,7 @@ fn facts_of(spec: &BucketSpec) -> Document {
 }
 
 /// A page of buckets behind this id. Documents whose ids are not text are not buckets.
-pub(super) fn behind(id: &str, page: usize) -> [Document; 3] {
+pub(crate) fn page_after(id: &str, page: usize) -> [Document; 3] {
     [
         doc! { "$match": { "_id": { "$gt": id } } },
         doc! { "$sort": { "_id": 1 } },
@@ -50,7 +50,7 @@ pub(super) fn behind(id: &str, page: usize) -> [Document; 3] {
 
 /// All ids, the last one first: whoever opens buckets with ascending numbers then leaves no gap in what is
 /// read.
-pub(super) fn ids_backwards() -> [Document; 2] {
+pub(super) fn ids_newest_first() -> [Document; 2] {
     [
         doc! { "$sort": { "_id": -1 } },
         doc! { "$project": { "_id": 1 } },
@@ -58,7 +58,7 @@ pub(super) fn ids_backwards() -> [Document; 2] {
 }
 
 /// The bucket as it was read, if its items are still the same.
-pub(super) fn unchanged(scope: &KeyScope, id: &Bson, items: Bson) -> Document {
+pub(super) fn match_unchanged(scope: &KeyScope, id: &Bson, items: Bson) -> Document {
     let mut filter = scope.with_key(doc! { "_id": id });
     let now = field(scope.spec.items);
     filter.insert("$expr", doc! { "$eq": [now, { "$literal": items }] });
@@ -66,30 +66,30 @@ pub(super) fn unchanged(scope: &KeyScope, id: &Bson, items: Bson) -> Document {
 }
 
 /// Replaces the rollup.
-pub(super) fn with_rollup(spec: &BucketSpec, totals: &Totals) -> Vec<Document> {
+pub(super) fn set_rollup(spec: &BucketSpec, totals: &Totals) -> Vec<Document> {
     vec![doc! { "$set": { spec.rollup: { "$literal": totals.document(spec) } } }]
 }
 
 /// The open buckets.
-pub(super) fn open(spec: &BucketSpec) -> Document {
+pub(super) fn open_buckets(spec: &BucketSpec) -> Document {
     doc! { spec.count: { "$lt": bound(spec) }, SEALED: { "$exists": false } }
 }
 
 /// The ids of the open buckets of each key (and window) that has several. Keys are compared as the
 /// unique index compares them.
-pub(super) fn several_open(spec: &BucketSpec) -> [Document; 3] {
+pub(super) fn group_several_open(spec: &BucketSpec) -> [Document; 3] {
     let keys = open_index_keys(spec);
     let key = keys.keys().filter(|name| *name != SEALED);
     let key: Vec<_> = key.map(|name| field(name)).collect();
     [
-        doc! { "$match": open(spec) },
+        doc! { "$match": open_buckets(spec) },
         doc! { "$group": { "_id": key, "n": { "$sum": 1 }, "ids": { "$push": "$_id" } } },
         doc! { "$match": { "n": { "$gt": 1 } } },
     ]
 }
 
 /// A filter for the documents with these ids whose count is wrong.
-pub(super) fn wrong_counts(spec: &BucketSpec, ids: &[Bson]) -> Document {
+pub(super) fn match_wrong_counts(spec: &BucketSpec, ids: &[Bson]) -> Document {
     let is_array = doc! { "$isArray": [field(spec.items)] };
     let differs = doc! { "$ne": [field(spec.count), items(spec)] };
     doc! { "_id": { "$in": ids }, "$expr": { "$and": [is_array, differs] } }
@@ -97,7 +97,7 @@ pub(super) fn wrong_counts(spec: &BucketSpec, ids: &[Bson]) -> Document {
 
 /// The update that corrects a bucket's count. A bucket that has room but seemed to have none is sealed:
 /// its key may have an open one.
-pub(super) fn count_anew(spec: &BucketSpec) -> Vec<Document> {
+pub(super) fn correct_count(spec: &BucketSpec) -> Vec<Document> {
     let count = field(spec.count);
     let capacity = bound(spec);
     // Only a number lies between two numbers, so no other type passes.
@@ -112,14 +112,14 @@ pub(super) fn count_anew(spec: &BucketSpec) -> Vec<Document> {
 }
 
 /// A filter for the documents with these ids whose `sealed` is wrong.
-pub(super) fn wrong_seals(ids: &[Bson]) -> Document {
+pub(super) fn match_wrong_seals(ids: &[Bson]) -> Document {
     let differs = doc! { "$ne": [field(SEALED), "$_id"] };
     doc! { "_id": { "$in": ids }, SEALED: { "$exists": true }, "$expr": differs }
 }
 
 /// A filter for the documents with these ids that are open.
-pub(super) fn open_among(spec: &BucketSpec, ids: &[Bson]) -> Document {
-    let mut filter = open(spec);
+pub(super) fn match_open(spec: &BucketSpec, ids: &[Bson]) -> Document {
+    let mut filter = open_buckets(spec);
     filter.insert("_id", doc! { "$in": ids });
     filter
 }

@@ -6,23 +6,15 @@ use serde::Deserialize;
 use super::{BucketProblem as Problem, VerifiedBuckets, command, gap::Gaps, look::Look};
 use crate::{
     Result,
-    error::{Kind, error_text},
+    error::Kind,
     maintain::open,
     protocol::{command::KeyScope, indexes::required::RequiredIndex},
     schema::{
-        id,
         key::KeyPart,
         open_index::OpenIndex,
         spec::{BucketSpec, Ordinal},
     },
     server::{Server, cursor::DocumentCursor},
-    value::{
-        element::whole,
-        rollup::{
-            Totals,
-            check::{self, Fault, Values},
-        },
-    },
 };
 
 /// A collection, and what its buckets should be like.
@@ -39,30 +31,30 @@ pub(crate) struct Verifier {
 
 /// A bucket, and its facts.
 #[derive(Deserialize)]
-pub(super) struct Row {
-    pub(super) facts: Facts,
+pub(super) struct SurveyedBucket {
+    pub(super) facts: BucketFacts,
     pub(super) bucket: RawDocumentBuf,
 }
 
 /// The facts of a bucket, as the server sees them.
 #[derive(Deserialize)]
-pub(crate) struct Facts {
+pub(crate) struct BucketFacts {
     #[serde(rename = "_id")]
     pub(crate) id: Bson,
     key: Vec<Bson>,
     window: Bson,
-    count: Bson,
+    pub(super) count: Bson,
     /// The length of the array, if it is one.
     pub(crate) items: Option<u32>,
     /// Whether `sealed` is the bucket's own id, if it is there.
     pub(crate) own_seal: Option<bool>,
     /// Whether two items have the same identity.
-    twins: bool,
+    pub(super) twins: bool,
 }
 
 /// The open buckets of a key that has several.
 #[derive(Deserialize)]
-struct Group {
+struct OpenBucketIds {
     ids: Vec<Bson>,
 }
 
@@ -96,10 +88,10 @@ impl Verifier {
 
     /// Everything but the indexes.
     pub(crate) async fn verify(&self) -> Result<VerifiedBuckets> {
-        let mut verified = self.of_single_buckets().await?;
-        verified.problems.extend(self.several_open().await?);
+        let mut verified = self.check_buckets().await?;
+        verified.problems.extend(self.find_several_open().await?);
         if self.spec.id.ordinal == Ordinal::Number {
-            verified.problems.extend(self.gaps().await?);
+            verified.problems.extend(self.find_gaps().await?);
         }
         Ok(verified)
     }
@@ -108,7 +100,7 @@ impl Verifier {
     pub(crate) async fn facts(
         &self,
         pipeline: impl IntoIterator<Item = Document>,
-    ) -> Result<Vec<Facts>> {
+    ) -> Result<Vec<BucketFacts>> {
         let stages = pipeline.into_iter().chain([command::facts(self.spec)]);
         let mut rows = self.survey(stages).await?;
         let mut found = Vec::new();
@@ -120,13 +112,13 @@ impl Verifier {
 
     /// The problems that a single bucket shows. Only the struct can tell whether an item can be read, so all
     /// items are sent.
-    pub(super) async fn of_single_buckets(&self) -> Result<VerifiedBuckets> {
+    pub(super) async fn check_buckets(&self) -> Result<VerifiedBuckets> {
         let mut verified = VerifiedBuckets::default();
         let mut rows = self.survey([command::rows(self.spec)]).await?;
-        while let Some(row) = self.next::<Row>(&mut rows).await? {
+        while let Some(row) = self.next::<SurveyedBucket>(&mut rows).await? {
             verified.buckets += 1;
             verified.items += u64::from(row.facts.items.unwrap_or(0));
-            verified.problems.extend(self.of_bucket(&row));
+            verified.problems.extend(self.problems_of(&row));
         }
         Ok(verified)
     }
@@ -134,11 +126,11 @@ impl Verifier {
     /// The keys that have several open buckets at one moment. While writers are active, a bucket that
     /// was found open may have been filled before the next one was opened. But a bucket never opens
     /// again, so those that are still open were open all along.
-    pub(super) async fn several_open(&self) -> Result<Vec<Problem>> {
+    pub(super) async fn find_several_open(&self) -> Result<Vec<Problem>> {
         let mut several = Vec::new();
-        let mut groups = self.survey(command::several_open(self.spec)).await?;
-        while let Some(Group { ids }) = self.next(&mut groups).await? {
-            let still = doc! { "$match": command::open_among(self.spec, &ids) };
+        let mut groups = self.survey(command::group_several_open(self.spec)).await?;
+        while let Some(OpenBucketIds { ids }) = self.next(&mut groups).await? {
+            let still = doc! { "$match": command::match_open(self.spec, &ids) };
             let mut open = Vec::new();
             for facts in self.facts([still]).await? {
                 // A bucket without a readable key is another kind of problem.
@@ -162,9 +154,9 @@ impl Verifier {
 
     /// The gaps in the numbers of keys. Each one that the pass over the ids shows is read once more: a change
     /// of capacity may have replaced the buckets meanwhile.
-    async fn gaps(&self) -> Result<Vec<Problem>> {
+    async fn find_gaps(&self) -> Result<Vec<Problem>> {
         let mut gaps = Vec::new();
-        let mut ids = self.survey(command::ids_backwards()).await?;
+        let mut ids = self.survey(command::ids_newest_first()).await?;
         let mut seen = Gaps::new(self.spec);
         while let Some(row) = self.next::<Document>(&mut ids).await? {
             let Some((first, next, missing)) = row.get_str("_id").ok().and_then(|id| seen.next(id))
@@ -189,98 +181,8 @@ impl Verifier {
         Ok(gaps)
     }
 
-    pub(super) fn of_bucket(&self, row: &Row) -> Vec<Problem> {
-        let facts = &row.facts;
-        let bucket = || facts.id.clone();
-        let scope = match self.scope(facts) {
-            Ok(scope) => scope,
-            Err(field) => {
-                let bucket = bucket();
-                return vec![Problem::NoKey { bucket, field }];
-            }
-        };
-        let key = || scope.key_text();
-        let Some(items) = facts.items else {
-            let (bucket, key, array) = (bucket(), key(), self.spec.items);
-            return vec![Problem::NoArray { bucket, key, array }];
-        };
-        let count = u64::from(items);
-        let mut problems = Vec::new();
-        if !self.is_own_id(&scope, facts) {
-            let (bucket, key) = (bucket(), key());
-            problems.push(Problem::ForeignId { bucket, key });
-        }
-        if whole(&facts.count) != Some(items.into()) {
-            let (bucket, key, items) = (bucket(), key(), count);
-            problems.push(Problem::WrongCount { bucket, key, items });
-        }
-        if items > self.spec.capacity {
-            let (bucket, key, items) = (bucket(), key(), count);
-            problems.push(Problem::OverFull { bucket, key, items });
-        }
-        if facts.own_seal == Some(false) {
-            let (bucket, key) = (bucket(), key());
-            problems.push(Problem::WrongSeal { bucket, key });
-        }
-        if let Some(field) = self.spec.unique.filter(|_| facts.twins) {
-            let (bucket, key) = (bucket(), key());
-            problems.push(Problem::Twins { bucket, key, field });
-        }
-        let look = (self.look)(&row.bucket);
-        if self.is_own_id(&scope, facts) {
-            problems.extend(outside(&scope, &look, facts));
-        }
-        let faults = self.of_rollup(row, &look);
-        let is_possible = faults.is_empty() || self.totals(&look).is_some();
-        problems.extend(faults.into_iter().map(|(field, fault)| {
-            let (bucket, key) = (bucket(), key());
-            match fault {
-                _ if !is_possible => Problem::NoRollup { bucket, key, field },
-                Fault::Blocks { path, stored } => Problem::BlockedRollup {
-                    bucket,
-                    key,
-                    field,
-                    path,
-                    stored,
-                },
-                Fault::Incomplete => Problem::IncompleteRollup { bucket, key, field },
-                Fault::Wrong { part, stored } => Problem::FalseRollup {
-                    bucket,
-                    key,
-                    field,
-                    part,
-                    stored,
-                },
-            }
-        }));
-        problems.extend(look.unreadable.into_iter().map(|item| Problem::Unreadable {
-            bucket: bucket(),
-            key: key(),
-            place: item.place,
-            error: error_text(&item.error),
-        }));
-        problems
-    }
-
-    /// The faults of the bucket's rollup; none while an item is unreadable, since its values are unknown.
-    pub(super) fn of_rollup(&self, row: &Row, look: &Look) -> Vec<(&'static str, Fault)> {
-        if self.spec.rollups.is_empty() || !look.unreadable.is_empty() {
-            return Vec::new();
-        }
-        let stored = row.bucket.get(self.spec.rollup).ok().flatten();
-        let stored = stored.and_then(|stored| Bson::try_from(stored).ok());
-        let values: Vec<Values> = look.items.iter().map(|item| item.values.clone()).collect();
-        let items = row.facts.items.unwrap_or(0).into();
-        check::faults(self.spec, stored.as_ref(), items, Some(&values))
-    }
-
-    /// The totals of these items, which must be all of the bucket; `None` if only the server can compute them.
-    pub(super) fn totals(&self, look: &Look) -> Option<Totals> {
-        Totals::of(self.spec, look.items.iter().map(|item| item.values.clone()))
-    }
-
     /// The key of the bucket, or the name of the field that is unreadable.
-    pub(crate) fn scope(&self, facts: &Facts) -> Result<KeyScope, &'static str> {
+    pub(crate) fn scope(&self, facts: &BucketFacts) -> Result<KeyScope, &'static str> {
         let parts = (self.parts)(facts.key.clone()).map_err(|field| self.spec.key[field].name)?;
         let scope = KeyScope::new(self.spec, parts);
         let Some(name) = self.spec.window_name() else {
@@ -293,7 +195,7 @@ impl Verifier {
         }
     }
 
-    pub(crate) fn is_own_id(&self, scope: &KeyScope, facts: &Facts) -> bool {
+    pub(crate) fn is_own_id(&self, scope: &KeyScope, facts: &BucketFacts) -> bool {
         facts.id.as_str().is_some_and(|id| scope.owns(id))
     }
 
@@ -302,11 +204,9 @@ impl Verifier {
         pipeline: impl IntoIterator<Item = Document>,
     ) -> Result<DocumentCursor<'static, R>> {
         let buckets = doc! { "$match": self.buckets.clone() };
-        let rows = self
-            .server
-            .survey([buckets].into_iter().chain(pipeline))
-            .await;
-        rows.map_err(|error| self.server.target().read_error(error))
+        let stages = [buckets].into_iter().chain(pipeline);
+        let read = self.server.target().pipeline(stages);
+        read.read_primary().allow_disk_use().cursor(None).await
     }
 
     pub(super) async fn next<R: serde::de::DeserializeOwned>(
@@ -320,23 +220,4 @@ impl Verifier {
         };
         row.map_err(|error| self.server.target().read_error(error))
     }
-}
-
-/// The items outside the bucket's window, if buckets have windows.
-fn outside(scope: &KeyScope, look: &Look, facts: &Facts) -> Vec<Problem> {
-    let Some(start) = scope.window else {
-        return Vec::new();
-    };
-    let is_inside =
-        |time: i64| id::window_start(scope.spec.id.ordinal, time) == Some(start.timestamp_millis());
-    let items = look.items.iter().filter_map(|item| {
-        let time = item.time?;
-        (!is_inside(time.timestamp_millis())).then(|| Problem::OutsideWindow {
-            bucket: facts.id.clone(),
-            key: scope.key_text(),
-            place: item.place,
-            time,
-        })
-    });
-    items.collect()
 }

@@ -2,8 +2,8 @@
 
 use crate::schema::{id, spec::BucketSpec};
 
-/// The bucket that was read last.
-struct Last {
+/// The id of a bucket, and the number in it.
+struct NumberedId {
     prefix: String,
     number: i64,
     id: String,
@@ -13,7 +13,7 @@ struct Last {
 pub(super) struct Gaps {
     /// The text that ends the key in each id.
     after_key: &'static str,
-    last: Option<Last>,
+    last: Option<NumberedId>,
 }
 
 impl Gaps {
@@ -28,8 +28,8 @@ impl Gaps {
     /// missing.
     pub(super) fn next(&mut self, id: &str) -> Option<(String, String, u64)> {
         // An id without a number belongs to no bucket, so it is neither beside a gap nor in one.
-        let (prefix, number) = split(id, self.after_key)?;
-        let here = Last {
+        let (prefix, number) = split_number(id, self.after_key)?;
+        let here = NumberedId {
             prefix: prefix.to_owned(),
             number,
             id: id.to_owned(),
@@ -42,7 +42,7 @@ impl Gaps {
 
 /// The prefix of the key, and the number. The key's text holds no such character as the text behind it begins
 /// with, so a `-` behind that text is the number's.
-fn split<'i>(id: &'i str, after_key: &str) -> Option<(&'i str, i64)> {
+fn split_number<'i>(id: &'i str, after_key: &str) -> Option<(&'i str, i64)> {
     let unsigned = id
         .len()
         .checked_sub(id::width(crate::schema::spec::Ordinal::Number))?;
@@ -76,7 +76,7 @@ mod tests {
             ("", "_", None),
             ("é", "_", None),
         ] {
-            assert_eq!(split(id, after_key), parts, "{id}");
+            assert_eq!(split_number(id, after_key), parts, "{id}");
         }
     }
 }

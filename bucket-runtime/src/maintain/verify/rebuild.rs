@@ -4,7 +4,7 @@ use mongodb::bson::{Bson, doc};
 
 use super::{
     BucketProblem, command, exists,
-    find::{Row, Verifier},
+    find::{SurveyedBucket, Verifier},
 };
 use crate::{
     Result,
@@ -15,10 +15,10 @@ use crate::{
 };
 
 /// How many buckets one command reads.
-const PAGE: usize = 1000;
+const BUCKETS_PER_READ: usize = 1000;
 
 /// The most bytes of a command (`maxBsonObjectSize` of the server).
-const MOST_BYTES: usize = 16 << 20;
+const BYTES_PER_COMMAND: usize = 16 << 20;
 
 /// The progress of a [`rebuild_rollups`](crate::Bucket::rebuild_rollups).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -69,20 +69,17 @@ impl<'p> RebuildRollups<'p> {
         let mut at = String::new();
         loop {
             let before = so_far.buckets;
-            let stages = command::behind(&at, PAGE).into_iter();
+            let stages = command::page_after(&at, BUCKETS_PER_READ).into_iter();
             let mut rows = verifier
                 .survey(stages.chain([command::rows(verifier.spec)]))
                 .await?;
             // A cursor that waits for many updates would time out.
             let mut found = Vec::new();
-            while let Some(row) = verifier.next::<Row>(&mut rows).await? {
+            while let Some(row) = verifier.next::<SurveyedBucket>(&mut rows).await? {
                 so_far.buckets += 1;
-                row.facts
-                    .id
-                    .as_str()
-                    .unwrap_or_default()
-                    .clone_into(&mut at);
-                let problems = verifier.of_bucket(&row);
+                let id = row.facts.id.as_str();
+                id.unwrap_or_default().clone_into(&mut at);
+                let problems = verifier.problems_of(&row);
                 let of_rollup: Vec<_> = problems.into_iter().filter(is_of_rollup).collect();
                 if !of_rollup.is_empty() {
                     found.push((row.facts.id, of_rollup));
@@ -96,7 +93,7 @@ impl<'p> RebuildRollups<'p> {
                 }
             }
             (self.progress)(&so_far);
-            if so_far.buckets - before < PAGE as u64 {
+            if so_far.buckets - before < BUCKETS_PER_READ as u64 {
                 return Ok(so_far);
             }
         }
@@ -132,9 +129,9 @@ impl Verifier {
         let server = &self.server;
         for tries in 0..TRIES {
             pause(tries).await;
-            let found = vec![doc! { "$match": { "_id": id } }, command::rows(self.spec)];
-            let found = server.latest::<Row>(found, None).await;
-            let found = found.map_err(|error| server.target().read_error(error))?;
+            let this = [doc! { "$match": { "_id": id } }, command::rows(self.spec)];
+            let found = server.target().pipeline(this).read_latest();
+            let found = found.rows::<SurveyedBucket>(None).await?;
             let Some(row) = found.first() else {
                 return Ok(Rebuilt::Before);
             };
@@ -145,7 +142,7 @@ impl Verifier {
             if !look.unreadable.is_empty() {
                 return Ok(Rebuilt::Not);
             }
-            if self.of_rollup(row, &look).is_empty() {
+            if self.faults_of_rollup(row, &look).is_empty() {
                 return Ok(Rebuilt::Before);
             }
             let items = row.bucket.get(self.spec.items).ok().flatten();
@@ -153,15 +150,14 @@ impl Verifier {
             let (Some(totals), Some(items)) = (self.totals(&look), items) else {
                 return Ok(Rebuilt::Not);
             };
-            let unchanged = command::unchanged(&scope, id, items);
-            if document_size(&unchanged) > MOST_BYTES {
+            let unchanged = command::match_unchanged(&scope, id, items);
+            if document_size(&unchanged) > BYTES_PER_COMMAND {
                 return Ok(Rebuilt::Not);
             }
-            let update = command::with_rollup(self.spec, &totals);
+            let update = command::set_rollup(self.spec, &totals);
             let fields = doc! { "_id": 1 };
-            let changed = server.change(unchanged, update, None, fields, None).await;
-            let changed = changed.map_err(|error| server.target_of(&scope).write_error(error))?;
-            if changed.is_some() {
+            let changed = (server.target_of(&scope)).change(unchanged, update, None, fields, None);
+            if changed.await?.is_some() {
                 return Ok(Rebuilt::Now);
             }
             call::again(Again::LostRace);

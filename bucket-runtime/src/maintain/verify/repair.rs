@@ -8,7 +8,7 @@ use super::{BucketProblem as Problem, command, find::Verifier, rebuild::Rebuilt}
 use crate::Result;
 
 /// How many buckets one command repairs.
-const BUCKETS: usize = 1000;
+const BUCKETS_PER_COMMAND: usize = 1000;
 
 /// How many problems of each kind were repaired.
 pub(crate) type Repaired = BTreeMap<&'static str, u64>;
@@ -18,7 +18,7 @@ impl Verifier {
     pub(crate) async fn repair(&self) -> Result<Repaired> {
         let (mut seals, mut counts) = (Vec::new(), Vec::new());
         let mut rollups: Vec<(Bson, Vec<&'static str>)> = Vec::new();
-        for problem in self.of_single_buckets().await?.problems {
+        for problem in self.check_buckets().await?.problems {
             let kind = problem.kind();
             match problem {
                 Problem::WrongSeal { bucket, .. } => seals.push(bucket),
@@ -38,13 +38,15 @@ impl Verifier {
                 *repaired.entry(kind).or_default() += n;
             }
         };
-        for ids in seals.chunks(BUCKETS) {
-            let filter = command::wrong_seals(ids);
+        for ids in seals.chunks(BUCKETS_PER_COMMAND) {
+            let filter = command::match_wrong_seals(ids);
             add("WrongSeal", self.update(filter, command::seal()).await?);
         }
-        for ids in counts.chunks(BUCKETS) {
-            let filter = command::wrong_counts(self.spec, ids);
-            let corrected = self.update(filter, command::count_anew(self.spec)).await?;
+        for ids in counts.chunks(BUCKETS_PER_COMMAND) {
+            let filter = command::match_wrong_counts(self.spec, ids);
+            let corrected = self
+                .update(filter, command::correct_count(self.spec))
+                .await?;
             add("WrongCount", corrected);
         }
         add("SeveralOpen", self.seal_all_but_newest().await?);
@@ -60,10 +62,10 @@ impl Verifier {
     /// and windows had several.
     pub(crate) async fn seal_all_but_newest(&self) -> Result<u64> {
         let mut sealed = 0;
-        for problem in self.several_open().await? {
+        for problem in self.find_several_open().await? {
             if let Problem::SeveralOpen { mut buckets, .. } = problem {
                 buckets.pop();
-                let filter = command::open_among(self.spec, &buckets);
+                let filter = command::match_open(self.spec, &buckets);
                 sealed += u64::from(self.update(filter, command::seal()).await? > 0);
             }
         }
@@ -72,7 +74,7 @@ impl Verifier {
 
     /// Updates the buckets that match, and returns how many changed.
     async fn update(&self, filter: Document, pipeline: Vec<Document>) -> Result<u64> {
-        let updated = self.server.update_many(filter, pipeline, None).await;
-        updated.map_err(|error| self.server.target().write_of_many_error(error))
+        let target = self.server.target();
+        target.update_many(filter, pipeline, None).await
     }
 }

@@ -121,7 +121,8 @@ impl<T: Bucket> PlannedBucket<T> {
             .all(|held| held.opening_id(scope).is_some());
         let all_fit = || {
             let budget = Budget::of(scope);
-            let fits = |held: &Held<T>| budget.is_none_or(|b| b.check(held.size()).is_ok());
+            let fits =
+                |held: &Held<T>| budget.is_none_or(|b| b.check(held.size().unwrap_or(0)).is_ok());
             self.held.iter().all(fits)
         };
         is_shut && self.held.len() > 1 && is_named && !scope.spec.id.ordinal.counts() && all_fit()
@@ -134,7 +135,7 @@ impl<T: Bucket> PlannedBucket<T> {
         let mut parts: Vec<Self> = Vec::new();
         let mut bytes = 0;
         for held in self.held {
-            let size = held.size();
+            let size = held.size().unwrap_or(0);
             bytes += budget.map_or(size, |budget| budget.cost(size));
             match parts.last_mut() {
                 Some(part) if budget.is_none_or(|budget| budget.holds(bytes)) => {
@@ -160,9 +161,9 @@ impl<T: Bucket> PlannedBucket<T> {
 }
 
 impl<T: Bucket> Held<T> {
-    /// The size of the item in bytes; an item that cannot be written is refused when it is sent.
-    fn size(&self) -> usize {
-        let element = crate::write::item::element(&self.item);
-        element.map_or(0, |element| element.value_size())
+    /// The size of the item in bytes; `None` if it cannot be written, which is refused when it is sent.
+    pub(super) fn size(&self) -> Option<usize> {
+        let element = crate::write::item::element(&self.item).ok()?;
+        Some(element.value_size())
     }
 }

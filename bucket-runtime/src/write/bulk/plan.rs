@@ -170,7 +170,7 @@ impl Ids {
 
 /// The items as they are stored.
 #[derive(Debug)]
-pub(crate) struct Elements<'c, T>(&'c [Held<T>]);
+pub(crate) struct Elements<'c, T>(pub(super) &'c [Held<T>]);
 
 impl<T: Bucket> Serialize for Elements<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -7,7 +7,7 @@ use crate::schema::spec::BucketSpec;
 
 /// A flat document.
 #[derive(Deserialize)]
-pub(super) struct Row<E> {
+pub(super) struct FlatItem<E> {
     /// The values by which the documents are sorted: the key, the time, and the `_id`.
     pub(super) at: Vec<Bson>,
     /// The fields of the element: all but the key.

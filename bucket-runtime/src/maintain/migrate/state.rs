@@ -1,0 +1,121 @@
+//! The progress of a migration, from which a later call resumes.
+
+use mongodb::bson::{Document, doc};
+use serde::{Deserialize, Serialize};
+
+use super::event::AppendedElements;
+use crate::{
+    Result,
+    error::Kind,
+    maintain::transfer::{RECORDS, Record, Transfer},
+    protocol::range::Range,
+    read::watch::WatchToken,
+    server::{Server, watch::Events},
+    write::engine::Engine,
+};
+
+/// The progress of a migration, as its record stores it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct MigrationState {
+    /// The number of the last chunk of buckets.
+    pub(super) chunk: i64,
+    /// The id of the last copied bucket; empty if none is copied.
+    pub(super) upto: String,
+    /// Whether all buckets are copied, so that only events are left to follow.
+    pub(super) is_copied: bool,
+    /// The last chunk's buckets, each with the number of items copied from it.
+    pub(super) copied: Vec<(String, usize)>,
+    /// Whether every event from before the last chunk was processed.
+    pub(super) is_drained: bool,
+    /// The last event that was processed.
+    pub(super) token: WatchToken,
+    /// How many items are stored.
+    pub(super) items: u64,
+    /// The sum of the stored items' [fingerprints](super::verify::fingerprint).
+    pub(super) sum: i64,
+}
+
+impl MigrationState {
+    fn new(token: WatchToken) -> Self {
+        Self {
+            chunk: 0,
+            upto: String::new(),
+            is_copied: false,
+            copied: Vec::new(),
+            is_drained: true,
+            token,
+            items: 0,
+            sum: 0,
+        }
+    }
+
+    /// The state with a further chunk, which is still empty.
+    pub(super) fn next_chunk(&self) -> Self {
+        Self {
+            chunk: self.chunk + 1,
+            copied: Vec::new(),
+            is_drained: false,
+            ..self.clone()
+        }
+    }
+
+    /// Whether the bucket with this id is copied. Any other one is still to be read.
+    pub(super) fn has_copied(&self, bucket: &str) -> bool {
+        self.is_copied || bucket <= &*self.upto
+    }
+
+    /// How many of these elements the last chunk holds already. An event from after that chunk was stored
+    /// brings only new items.
+    pub(super) fn count_copied(&self, appended: &AppendedElements) -> usize {
+        if self.is_drained {
+            return 0;
+        }
+        let copied = self.copied.iter().find(|(id, _)| *id == appended.bucket);
+        copied.map_or(0, |(_, copied)| copied.saturating_sub(appended.first))
+    }
+}
+
+/// Continues a migration, or begins one, and follows the old collection's events from its state on.
+pub(super) async fn begin(
+    engine: &Engine,
+    old: &Server,
+) -> Result<(Transfer<MigrationState>, Events)> {
+    let (new, target) = (&engine.server, old.target());
+    let id = doc! { "from": old.name(), "to": new.name() };
+    let (mut record, state) = Record::find::<MigrationState>(new, id.clone()).await?;
+    let any = new.target().find(Document::new(), Range::unordered());
+    let state = match (state, any.read_primary().first(None).await?) {
+        // Somebody dropped the new collection, so the migration starts from the beginning.
+        (Some(state), None) if state.items > 0 => {
+            record.end().await?;
+            record.reset_steps();
+            None
+        }
+        (None, Some(bucket)) => {
+            let id = bucket.get("_id").map(ToString::to_string);
+            return Err(new.target().error(Kind::KeyTaken(id.unwrap_or_default())));
+        }
+        (state, _) => state,
+    };
+    let after = state.as_ref().and_then(|state| state.token.resume_token());
+    let events = old.watch_beside(RECORDS, &id, after).await;
+    let mut events = events.map_err(|error| target.read_error(error))?;
+    let state = match state {
+        Some(state) => state,
+        None => {
+            let token = events.beginning().await;
+            let token = token.map_err(|error| target.read_error(error))?;
+            let token = token.as_ref().and_then(WatchToken::after);
+            let state = MigrationState::new(token.ok_or_else(|| target.error(Kind::Driver))?);
+            record.begin(&state).await?;
+            state
+        }
+    };
+    let transfer = Transfer {
+        engine: engine.clone(),
+        record,
+        state,
+        leaves_out_present: false,
+    };
+    Ok((transfer, events))
+}

@@ -1,0 +1,131 @@
+//! The stored progress of a long call, from which a later call resumes.
+
+use mongodb::{
+    ClientSession,
+    bson::{Document, doc},
+    error::Error as DriverError,
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    Error, Result,
+    error::Kind,
+    protocol::{command::Update, range::Range},
+    server::Server,
+    value::{bytes, element::whole},
+};
+
+/// The collection that holds one document for each unfinished call.
+pub(in crate::maintain) const RECORDS: &str = "bucket_progress";
+
+/// How often a call may find that another one has advanced the same work before it gives up. A call that
+/// was dropped may have left one transaction behind.
+const RESUMED_TIMES: u32 = 3;
+
+/// The record of an unfinished call.
+#[derive(Debug, Clone)]
+pub(in crate::maintain) struct Record {
+    server: Server,
+    id: Document,
+    /// How often the call has advanced.
+    step: i64,
+}
+
+impl Record {
+    /// The record of a call that works on this collection, and its state if the call is unfinished.
+    pub(in crate::maintain) async fn find<S: DeserializeOwned>(
+        target: &Server,
+        id: Document,
+    ) -> Result<(Self, Option<S>)> {
+        let collection = target.collection();
+        let db = collection.client().database(&collection.namespace().db);
+        let server = target.with_collection(db.collection(RECORDS));
+        let read = server
+            .target()
+            .find(doc! { "_id": &id }, Range::unordered());
+        let found = read.read_primary().first(None).await?;
+        let step = found.as_ref().and_then(|found| whole(found.get("step")?));
+        let state = found.as_ref().map(read_state).transpose();
+        let state =
+            state.map_err(|error| server.target().error(Kind::Driver).with_driver(error))?;
+        let record = Self {
+            server,
+            id,
+            step: step.unwrap_or(0),
+        };
+        Ok((record, state))
+    }
+
+    /// Records that the call has begun, in this state.
+    pub(in crate::maintain) async fn begin(&self, state: &impl Serialize) -> Result<()> {
+        let mut state = document(&self.server, state)?;
+        state.insert("step", self.step);
+        let begin = || Update {
+            filter: doc! { "_id": &self.id },
+            update: doc! { "$setOnInsert": state.clone() },
+            upsert: true,
+            hint: None,
+        };
+        self.server.target().update(begin, None).await.map(drop)
+    }
+
+    /// Records the next state, in the transaction that writes what the state says; an error if another
+    /// call has advanced the record.
+    pub(super) async fn advance(
+        &self,
+        mut state: Document,
+        session: &mut ClientSession,
+    ) -> Result<()> {
+        state.insert("step", self.step + 1);
+        let unchanged = doc! { "_id": &self.id, "step": self.step };
+        let next = || Update::new(unchanged.clone(), doc! { "$set": state.clone() });
+        let advanced = self.server.target().update(next, Some(session)).await;
+        match advanced.map_err(Error::not_sent)? {
+            true => Ok(()),
+            false => Err(self.server.target().error(Kind::Overtaken)),
+        }
+    }
+
+    /// Resets the count of steps, since the record was deleted.
+    pub(in crate::maintain) fn reset_steps(&mut self) {
+        self.step = 0;
+    }
+
+    /// Counts a step, since the transaction that advanced the record has committed.
+    pub(super) fn count_step(&mut self) {
+        self.step += 1;
+    }
+
+    /// Deletes the record of a call that has finished, or that starts from the beginning again.
+    pub(in crate::maintain) async fn end(&self) -> Result<()> {
+        let this = doc! { "_id": &self.id };
+        self.server.target().delete_one(this, None).await.map(drop)
+    }
+}
+
+/// A state as it is stored.
+pub(super) fn document(server: &Server, state: &impl Serialize) -> Result<Document> {
+    let fail = || server.target().error(Kind::Serialize);
+    let document = bytes::write(state).map_err(|error| fail().with_source(error))?;
+    bytes::read(&document).map_err(|error| fail().with_driver(error))
+}
+
+fn read_state<S: DeserializeOwned>(record: &Document) -> Result<S, DriverError> {
+    let record = bytes::write(record).map_err(DriverError::custom)?;
+    bytes::read(&record)
+}
+
+/// Counts how often another call has advanced the work of this one.
+#[derive(Debug, Default)]
+pub(in crate::maintain) struct Overtaken(u32);
+
+impl Overtaken {
+    /// The error, unless it says that another call has advanced the work, which this one then resumes.
+    pub(in crate::maintain) fn count(&mut self, error: Error) -> Result<()> {
+        if !error.is(&Kind::Overtaken) || self.0 == RESUMED_TIMES {
+            return Err(error);
+        }
+        self.0 += 1;
+        Ok(())
+    }
+}

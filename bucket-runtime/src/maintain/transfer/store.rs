@@ -1,0 +1,144 @@
+//! The transaction that stores a chunk.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use futures_util::future::BoxFuture;
+use mongodb::{
+    ClientSession,
+    bson::{Document, doc},
+};
+
+use super::{Chunk, Record, Transfer};
+use crate::{
+    Bucket, Result,
+    error::{Kind, duplicate_index},
+    protocol::{command::KeyScope, range::Range},
+    schema::names::UNIQUE_INDEX,
+    server::transaction::Attempt,
+    write::{
+        appended::Appended,
+        bulk::{Commands, KeyItems},
+        engine::{Batch, Engine},
+    },
+};
+
+/// A transaction that stores a chunk and advances the record, so that each item is stored once even if the call
+/// is interrupted.
+pub(super) struct StoreChunk<T> {
+    engine: Engine,
+    record: Record,
+    /// The state after the chunk.
+    next: Document,
+    keys: Vec<KeyItems<T>>,
+    new_keys: Vec<KeyScope>,
+    /// The commands that store all items, if they can be planned.
+    commands: Option<Commands>,
+    /// Whether the server refused the commands, since an id or the place of the open bucket is taken: somebody else
+    /// writes to the collection, or the items of one moment have filled buckets before. The next attempt leaves
+    /// the items to the append protocol, which copes with any stored buckets.
+    is_refused: AtomicBool,
+    leaves_out_present: bool,
+}
+
+impl<T: Bucket> StoreChunk<T> {
+    pub(super) async fn plan<S>(
+        transfer: &Transfer<S>,
+        chunk: Chunk<T>,
+        next: Document,
+    ) -> Result<Self> {
+        let Chunk {
+            mut keys, new_keys, ..
+        } = chunk;
+        Ok(Self {
+            commands: Commands::plan(&transfer.engine, &mut keys).await?,
+            engine: transfer.engine.clone(),
+            record: transfer.record.clone(),
+            next,
+            keys,
+            new_keys,
+            is_refused: AtomicBool::new(false),
+            leaves_out_present: transfer.leaves_out_present,
+        })
+    }
+
+    async fn write(&self, session: &mut ClientSession) -> Result<()> {
+        // This comes first, so that buckets which an earlier attempt or call has just committed are recognised as
+        // its own.
+        self.record.advance(self.next.clone(), session).await?;
+        refuse_keys(&self.engine, &self.new_keys, Some(&mut *session)).await?;
+        match &self.commands {
+            Some(commands) if !self.is_refused.load(Relaxed) => self.send(commands, session).await,
+            _ => self.append(session).await,
+        }
+    }
+
+    async fn send(&self, commands: &Commands, session: &mut ClientSession) -> Result<()> {
+        let server = &self.engine.server;
+        let mut sent = Ok(());
+        if !commands.fills.is_empty() {
+            sent = server.update_all_in(&commands.fills, session).await;
+        }
+        if sent.is_ok() && !commands.buckets.is_empty() {
+            sent = server.insert_many(&commands.buckets, session).await;
+        }
+        sent.map_err(|error| match duplicate_index(&error) {
+            Some(UNIQUE_INDEX) if !self.leaves_out_present => {
+                server.target().error(Kind::NotUnique).with_driver(error)
+            }
+            index => {
+                self.is_refused.fetch_or(index.is_some(), Relaxed);
+                server.target().write_error(error).not_sent()
+            }
+        })
+    }
+
+    /// Stores the items by the append protocol, one key after the other.
+    async fn append(&self, session: &mut ClientSession) -> Result<()> {
+        for key_items in &self.keys {
+            let scope = key_items.scope.key.clone().by(self.engine.index.get());
+            let entries = key_items.held.iter();
+            let entries = entries.map(|held| held.entry(&self.engine, &scope));
+            let entries = entries.collect::<Result<Vec<_>>>()?;
+            let mut batch = Batch::new(scope, entries);
+            self.engine.append(&mut batch, Some(&mut *session)).await?;
+            let is_there = |(_, appended): &(usize, Appended)| *appended == Appended::AlreadyThere;
+            if !self.leaves_out_present && batch.done.iter().any(is_there) {
+                return Err(self.engine.target_of(&batch.scope).error(Kind::NotUnique));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<T: Bucket> Attempt for StoreChunk<T> {
+    type Output = ();
+
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<()>> {
+        Box::pin(self.write(session))
+    }
+}
+
+/// An error if there is a bucket of any of these keys.
+pub(in crate::maintain) async fn refuse_keys(
+    engine: &Engine,
+    keys: &[KeyScope],
+    session: Option<&mut ClientSession>,
+) -> Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let ranges: Vec<_> = keys.iter().map(KeyScope::all).collect();
+    let range = Range {
+        limit: Some(1),
+        ..Range::unordered().project(doc! { "_id": 1 })
+    };
+    let found = (engine.server.target()).find(doc! { "$or": ranges }, range);
+    let found = found.rows::<Document>(session).await?;
+    let id = found.first().and_then(|found| found.get_str("_id").ok());
+    let Some(id) = id else { return Ok(()) };
+    let is_of = |key: &&KeyScope| id.starts_with(&key.prefix);
+    match keys.iter().find(is_of) {
+        Some(key) => Err(engine.target_of(key).error(Kind::KeyTaken(id.to_owned()))),
+        None => Ok(()),
+    }
+}
