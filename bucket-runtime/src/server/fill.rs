@@ -14,7 +14,7 @@ use crate::{
         range::Range,
     },
     schema::{
-        names::{OVERSIZE, SEALED},
+        names::{OVERSIZE, SEALED, UNIQUE_INDEX},
         spec::BucketSpec,
     },
     value::element::{comparable, whole},
@@ -65,6 +65,29 @@ impl Server {
         let last = (self.target_of(scope)).find(self.by_ids(scope, scope.ids()), last);
         let found = last.read_latest().first(session).await?;
         Ok(found.and_then(|bucket| last_bucket(&bucket, scope)))
+    }
+
+    /// Those of these identities that items of the key have, and others: of all items in their buckets, found
+    /// by the unique index as the primary has it.
+    pub(crate) async fn present_identities(
+        &self,
+        scope: &KeyScope,
+        field: &str,
+        identities: Vec<Bson>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Vec<Bson>> {
+        let pipeline = scope.identities(field, identities);
+        let rows = self.target_of(scope).pipeline(pipeline);
+        let rows: Vec<Document> = (rows.hint(UNIQUE_INDEX).read_primary())
+            .rows(session)
+            .await?;
+        let identities = rows
+            .into_iter()
+            .filter_map(|mut row| match row.remove("identities") {
+                Some(Bson::Array(identities)) => Some(identities),
+                _ => None,
+            });
+        Ok(identities.flatten().collect())
     }
 
     /// The open buckets of these keys, each with the values of its key fields (and of the window).

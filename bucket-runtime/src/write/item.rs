@@ -11,19 +11,34 @@ use crate::{
         command::{self, IndexedScope, KeyScope},
     },
     schema::{id, key::Key, spec::Ordinal},
-    value::element::{Element, Refusal},
+    value::element::{Element, Refusal, value_size},
 };
 
 /// An item in the form in which it is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) element: Bson,
+    /// The size of the element in bytes.
+    pub(crate) size: usize,
     /// With a time ordinal, the id of a bucket that this item opens.
     pub(crate) opening_id: Option<String>,
     /// Where buckets expire, the item's time.
     pub(crate) time: Option<DateTime>,
     /// The item's values for the bucket's rollup.
     pub(crate) rolled: Vec<Option<Bson>>,
+}
+
+/// An item that opens no bucket, never expires, and has no part in a rollup, such as an extra.
+impl From<Bson> for Entry {
+    fn from(element: Bson) -> Self {
+        Self {
+            size: value_size(&element),
+            element,
+            opening_id: None,
+            time: None,
+            rolled: Vec::new(),
+        }
+    }
 }
 
 /// The item's fields other than key fields, as they are stored.
@@ -58,11 +73,12 @@ pub(crate) fn entry<T: Bucket>(
     scope: &IndexedScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
+    let entry = Entry::from(stored(item, scope, &fail)?);
     Ok(Entry {
-        element: stored(item, scope, &fail)?,
         opening_id: opening_id(scope, item.time()).map_err(fail)?,
         time: item.time().filter(|_| scope.spec.expire_after.is_some()),
         rolled: item.rollup_values(),
+        ..entry
     })
 }
 

@@ -23,7 +23,7 @@ use crate::{
         transaction,
     },
     write::{
-        bulk::{self, Held, Ids, PlannedBucket},
+        bulk::{self, BufferedItem, NextIds, PlannedBucket},
         engine::Engine,
         item,
     },
@@ -49,11 +49,11 @@ pub(super) struct Gather<T> {
 /// The key or window whose flat documents are being read, and its items that are not in a bucket yet.
 struct Current<T> {
     scope: IndexedScope,
-    held: Vec<Held<T>>,
+    held: Vec<BufferedItem<T>>,
     /// The room that is left in the next bucket, by count and by bytes.
     packer: Packer,
     bytes: usize,
-    ids: Ids,
+    ids: NextIds,
     /// The sort values of the last flat document that was read.
     at: Vec<Bson>,
 }
@@ -139,7 +139,7 @@ impl<T: Bucket> Gather<T> {
             let fits = budget.check(element.value_size());
             fits.map_err(|kind| self.engine.target_of(&scope).error(kind))?;
         }
-        let held = Held { index: 0, item };
+        let held = BufferedItem { index: 0, item };
         let current = self.current.as_ref();
         if current.is_none_or(|current| current.scope.prefix != scope.prefix) {
             self.end_bucket(false);
@@ -164,7 +164,11 @@ impl<T: Bucket> Gather<T> {
     /// The key or window of a first item. Nothing of that key is stored yet, or this is a further window
     /// of it. If the import continues an earlier one, it may be the key where that one stopped, after a
     /// full bucket.
-    async fn begin_key(&mut self, scope: IndexedScope, first: &Held<T>) -> Result<Current<T>> {
+    async fn begin_key(
+        &mut self,
+        scope: IndexedScope,
+        first: &BufferedItem<T>,
+    ) -> Result<Current<T>> {
         let current = self.current.as_ref().map(|current| &current.scope.prefix);
         let before = current.or(self.place.left_in.as_ref());
         let key = id::prefix(&T::SPEC.id, &scope.parts);
@@ -175,12 +179,12 @@ impl<T: Bucket> Gather<T> {
                     .as_deref()
                     .map_or_else(|| scope.ids(), KeyScope::ids_of_moment);
                 let last = self.engine.server.last_id(&scope, siblings, None).await?;
-                Ids::behind(opening_id, last)
+                NextIds::new(opening_id, last)
             }
-            Some(before) if before.starts_with(&key) => Ids::behind(None, None),
+            Some(before) if before.starts_with(&key) => NextIds::new(None, None),
             _ => {
                 self.ready.begin_key(scope.key.clone());
-                Ids::behind(None, None)
+                NextIds::new(None, None)
             }
         };
         Ok(Current {
@@ -205,13 +209,13 @@ impl<T: Bucket> Gather<T> {
         // Without an id it is handled like a bucket whose id is taken.
         let id = current
             .ids
-            .next(opening_id, &current.scope)
+            .advance(opening_id, &current.scope)
             .unwrap_or_default();
         let held = std::mem::take(&mut current.held);
         let packer = std::mem::replace(&mut current.packer, Packer::of(&current.scope));
         let chunk = PlannedBucket {
             id,
-            held,
+            items: held,
             sealed,
             oversize: packer.pack().oversize,
         };

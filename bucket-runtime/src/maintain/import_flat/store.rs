@@ -78,7 +78,7 @@ pub(super) struct Store<T> {
 
 impl<T: Bucket> Store<T> {
     pub(super) fn items(&self) -> u64 {
-        let items = self.ready.chunks.iter().map(|(_, chunk)| chunk.held.len());
+        let items = self.ready.chunks.iter().map(|(_, chunk)| chunk.items.len());
         items.sum::<usize>() as u64
     }
 
@@ -115,7 +115,7 @@ impl<T: Bucket> Store<T> {
             return None;
         }
         let document =
-            |(scope, chunk): &(IndexedScope, PlannedBucket<T>)| match has_twins(&chunk.held) {
+            |(scope, chunk): &(IndexedScope, PlannedBucket<T>)| match has_twins(&chunk.items) {
                 true => None,
                 false => raw(&chunk.document(scope)?).ok(),
             };
@@ -132,7 +132,7 @@ impl<T: Bucket> Store<T> {
     async fn append(&self, session: &mut ClientSession) -> Result<()> {
         for (scope, chunk) in &self.ready.chunks {
             let entries = chunk
-                .held
+                .items
                 .iter()
                 .map(|held| held.entry(&self.engine, scope));
             let entries: Vec<_> = entries.collect::<Result<_>>()?;

@@ -15,7 +15,7 @@ use crate::{
     server::transaction::Attempt,
     write::{
         appended::Appended,
-        bulk::{self, Commands, Held},
+        bulk::{self, BufferedItem, Commands},
         engine::{Batch, Engine, Entry},
         item,
     },
@@ -25,7 +25,7 @@ use crate::{
 pub(super) struct OfKey<T> {
     scope: KeyScope,
     entries: Vec<Entry>,
-    held: Vec<Held<T>>,
+    held: Vec<BufferedItem<T>>,
 }
 
 /// Groups the items by key, and adds them to the totals of the next state.
@@ -59,7 +59,7 @@ pub(super) fn by_key<T: Bucket>(
         if let Some(of_key) = keys.get_mut(place) {
             of_key.entries.push(entry);
             let index = next.items;
-            of_key.held.push(Held { index, item });
+            of_key.held.push(BufferedItem { index, item });
         }
     }
     Ok(keys)
@@ -127,7 +127,7 @@ impl Store {
             let scope = scope.clone().by(self.engine.index.get());
             let mut batch = Batch::new(scope, entries.iter().cloned());
             self.engine.append(&mut batch, Some(&mut *session)).await?;
-            let is_there = |(_, appended): &(usize, Appended)| *appended == Appended::AlreadyThere;
+            let is_there = |(_, appended): &((), Appended)| *appended == Appended::AlreadyThere;
             if batch.done.iter().any(is_there) {
                 return Err(self.engine.target_of(&batch.scope).error(Kind::NotUnique));
             }

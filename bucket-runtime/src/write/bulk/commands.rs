@@ -3,10 +3,9 @@
 use mongodb::bson::RawDocumentBuf;
 
 use super::{
-    key_items::{Held, KeyItems},
-    look::look,
-    measure::documents,
-    store::PlannedBuckets,
+    key_items::{BufferedItem, KeyItems},
+    newest_buckets::find_newest_buckets,
+    plan::PlannedBuckets,
 };
 use crate::{
     Bucket, Result,
@@ -23,54 +22,56 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
-    /// Plans them by what the collection holds. One round trip per thousand keys reads that. Where ids
+    /// Plans the commands by what the collection holds. One round trip per thousand keys reads that. Where ids
     /// count up, it takes two more per hundred keys without an open bucket, and on a cluster one for each of
     /// them. `None` if some item can only be stored by the append protocol.
     pub(crate) async fn plan<T: Bucket>(
         engine: &Engine,
-        keys: Vec<Vec<Held<T>>>,
+        keys: Vec<Vec<BufferedItem<T>>>,
     ) -> Result<Option<Self>> {
         let keys = keys.into_iter();
-        let keys = keys.filter_map(|held| KeyItems::new(held, engine.index.get()));
+        let keys = keys.filter_map(|items| KeyItems::new(items, engine.index.get()));
         let mut keys: Vec<_> = keys.collect();
-        look(engine, &mut keys, T::SPEC.id.ordinal.counts()).await?;
+        find_newest_buckets(engine, &mut keys, T::SPEC.id.ordinal.counts()).await?;
         let mut fills = Vec::new();
         let mut bytes = 0;
-        let mut planned = PlannedBuckets::new();
-        for (at, key_items) in keys.iter_mut().enumerate() {
-            if let Some(mut batch) = key_items.for_open_bucket(engine) {
-                bytes += batch.bytes(batch.len());
+        let mut planned = PlannedBuckets::new(&mut keys);
+        for at in 0..planned.keys.len() {
+            let key_items = &mut planned.keys[at];
+            if let Some(mut batch) = key_items.batch_for_open_bucket(engine) {
+                let items = batch.len();
+                bytes += batch.bytes_of_first(items);
                 let statement = batch.statements(SendMode::WithOthers).ok();
                 let Some((update, carried)) = statement.and_then(|mut first| first.pop()) else {
                     return Ok(None);
                 };
-                key_items.held.drain(..batch.len());
                 engine.note_outcome(&mut batch, carried, Ok(true))?;
                 if !batch.is_empty() || bytes > COMMAND_BYTES {
                     return Ok(None);
                 }
+                key_items.items.drain(..items);
                 key_items.newest_bucket = batch.newest_bucket;
                 fills.push(update);
             }
-            if key_items.held.is_empty() {
+            if key_items.items.is_empty() {
                 continue;
             }
             let NewestBucket::Closed { .. } = key_items.newest_bucket else {
                 return Ok(None);
             };
-            let Some(of_key) = key_items.chunks(false) else {
+            let Some(buckets) = key_items.plan_buckets(false) else {
                 return Ok(None);
             };
-            planned.extend(of_key.into_iter().map(|bucket| (at, bucket)));
+            planned.extend(at, buckets);
         }
         let mut buckets = Vec::new();
-        while !planned.is_empty() {
-            let some = documents(&mut keys, &mut planned);
-            if some.is_empty() {
+        while !planned.buckets.is_empty() {
+            let documents = planned.next_documents();
+            if documents.is_empty() {
                 return Ok(None);
             }
-            planned.drain(..some.len());
-            buckets.extend(some);
+            planned.buckets.drain(..documents.len());
+            buckets.extend(documents);
         }
         Ok(Some(Self { fills, buckets }))
     }
