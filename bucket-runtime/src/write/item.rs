@@ -43,12 +43,13 @@ impl From<Bson> for Entry {
 
 /// The item's fields other than key fields, as they are stored.
 pub(crate) fn element<T: Bucket>(item: &T) -> Result<Element, Refusal> {
-    Element::of(&Fields(item))
+    Element::of(&ItemElement(item))
 }
 
-pub(crate) struct Fields<'i, T>(pub(crate) &'i T);
+/// An item that is written as its element.
+pub(crate) struct ItemElement<'i, T>(pub(crate) &'i T);
 
-impl<T: Bucket> Serialize for Fields<'_, T> {
+impl<T: Bucket> Serialize for ItemElement<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize_element(serializer)
     }

@@ -18,7 +18,7 @@ use crate::{
     value::element::comparable,
     write::{
         engine::NewestBucket,
-        item::{self, Fields},
+        item::{self, ItemElement},
     },
 };
 
@@ -213,6 +213,6 @@ pub(crate) struct BufferedElements<'c, T>(&'c [BufferedItem<T>]);
 
 impl<T: Bucket> Serialize for BufferedElements<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|buffered| Fields(&buffered.item)))
+        serializer.collect_seq(self.0.iter().map(|buffered| ItemElement(&buffered.item)))
     }
 }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use mongodb::error::Error as DriverError;
 
 use super::queue::{Caller, InFlight, Worker};
 use crate::{
     Error,
     error::is_impossible_id,
-    server::call::Calls,
+    server::{call::Calls, many::Results},
     write::engine::{Carried, Engine, SendMode},
 };
 
@@ -87,18 +86,7 @@ async fn send_all(engine: &Engine, keys: Vec<InFlight>) -> Vec<InFlight> {
     }
     let calls = calls_of(sent.iter().map(|(key, _)| key));
     match calls.carry(engine.server.update_all(updates, false)).await {
-        Ok(results) => {
-            let mut left = Vec::new();
-            for ((key, carried), result) in sent.into_iter().zip(results) {
-                match note_outcome(engine, key, carried, result) {
-                    // Nothing is left to send: this call only answers the waiting append.
-                    Ok(key) if key.batch.is_empty() => done.push(key.send(engine).await),
-                    Ok(key) => left.push(key),
-                    Err(key) => done.push(key),
-                }
-            }
-            send_alone(engine, left);
-        }
+        Ok(results) => done.extend(note_outcomes(engine, sent, results).await),
         Err(error) => done.extend(sent.into_iter().map(|(key, _)| {
             let target = engine.target_of(&key.batch.scope);
             let error = target.write_error(error.clone());
@@ -108,22 +96,28 @@ async fn send_all(engine: &Engine, keys: Vec<InFlight>) -> Vec<InFlight> {
     done
 }
 
-/// Updates the key's batch by the server's answer to its statement. `Err` with the key if its appends failed.
-fn note_outcome(
+/// Updates each key's batch by the server's answer to its statement. Returns the keys that are done.
+async fn note_outcomes(
     engine: &Engine,
-    mut key: InFlight,
-    carried: Carried,
-    result: Result<(), DriverError>,
-) -> Result<InFlight, InFlight> {
-    let stored = match result {
-        Err(error) if is_impossible_id(&error) => Ok(false),
-        result => result.map(|()| true),
-    };
-    let noted = calls_of([&key]).doing(|| engine.note_outcome(&mut key.batch, carried, stored));
-    match noted {
-        Ok(()) => Ok(key),
-        Err(error) => Err(key.refuse(&error)),
+    sent: Vec<(InFlight, Carried)>,
+    results: Results,
+) -> Vec<InFlight> {
+    let (mut done, mut left) = (Vec::new(), Vec::new());
+    for ((mut key, carried), result) in sent.into_iter().zip(results) {
+        let stored = match result {
+            Err(error) if is_impossible_id(&error) => Ok(false),
+            result => result.map(|()| true),
+        };
+        let noted = calls_of([&key]).doing(|| engine.note_outcome(&mut key.batch, carried, stored));
+        match noted {
+            Err(error) => done.push(key.refuse(&error)),
+            // Nothing is left to send: this call only answers the waiting append.
+            Ok(()) if key.batch.is_empty() => done.push(key.send(engine).await),
+            Ok(()) => left.push(key),
+        }
     }
+    send_alone(engine, left);
+    done
 }
 
 /// Sends the rest of these keys' appends in tasks of their own.
