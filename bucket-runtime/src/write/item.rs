@@ -74,7 +74,7 @@ pub(crate) fn entry<T: Bucket>(
     scope: &IndexedScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
-    let entry = Entry::from(stored(item, scope, &fail)?);
+    let entry = Entry::from(stored_element(item, scope, &fail)?);
     Ok(Entry {
         opening_id: opening_id(scope, item.time()).map_err(fail)?,
         time: item.time().filter(|_| scope.spec.expire_after.is_some()),
@@ -84,7 +84,7 @@ pub(crate) fn entry<T: Bucket>(
 }
 
 /// The element as it is stored, or an error if it may not be stored.
-pub(crate) fn stored<T: Bucket>(
+pub(crate) fn stored_element<T: Bucket>(
     item: &T,
     scope: &IndexedScope,
     fail: impl Fn(Kind) -> Error,

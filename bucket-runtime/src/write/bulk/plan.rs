@@ -167,24 +167,17 @@ impl<T: Bucket> KeyItems<T> {
 
 /// The ids of a key's next buckets.
 pub(crate) struct NextIds {
-    /// With `{#}`, the last id.
-    last: Option<String>,
-    /// With a time ordinal, the last id of each moment or window.
-    moments: HashMap<String, String>,
+    /// The last id of each moment or window, by the opening id, or of a numbered key.
+    last: HashMap<Option<String>, String>,
 }
 
 impl NextIds {
     /// The ids after `last`, which exists: of the key or, with an opening id, of its moment or window.
     pub(crate) fn new(opening_id: Option<String>, last: Option<String>) -> Self {
-        let mut ids = Self {
-            last: None,
-            moments: HashMap::new(),
-        };
-        match (opening_id, last) {
-            (Some(opening_id), Some(last)) => drop(ids.moments.insert(opening_id, last)),
-            (_, last) => ids.last = last,
+        let last = last.map(|last| (opening_id, last));
+        Self {
+            last: last.into_iter().collect(),
         }
-        ids
     }
 
     /// The next id; `None` if none is left, or the last one does not have this format.
@@ -193,16 +186,9 @@ impl NextIds {
         opening_id: Option<String>,
         scope: &KeyScope,
     ) -> Option<String> {
-        let last = match &opening_id {
-            Some(opening_id) => self.moments.get(opening_id),
-            None => self.last.as_ref(),
-        };
-        let next = next_id(scope, opening_id.as_deref(), last.map(String::as_str));
-        let next = next.ok().flatten()?;
-        match opening_id {
-            Some(opening_id) => drop(self.moments.insert(opening_id, next.clone())),
-            None => self.last = Some(next.clone()),
-        }
+        let last = self.last.get(&opening_id).map(String::as_str);
+        let next = next_id(scope, opening_id.as_deref(), last).ok().flatten()?;
+        self.last.insert(opening_id, next.clone());
         Some(next)
     }
 }

@@ -189,7 +189,7 @@ impl<T: Bucket> Editor<T> {
         if identity(item) != identity_before {
             return Err(fail(Kind::Moved("identity")));
         }
-        item::stored(item, &after.by(scope.open), fail)
+        item::stored_element(item, &after.by(scope.open), fail)
     }
 
     /// The byte budget of the bucket, if it has to be checked. All its items lie in one time window.
