@@ -55,9 +55,9 @@ impl Engine {
 
     /// Sends the items in order until all are stored or a command is refused. The batch then holds the
     /// items that are left.
-    pub(crate) async fn append<W>(
+    pub(crate) async fn append(
         &self,
-        batch: &mut Batch<W>,
+        batch: &mut Batch<()>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         while !batch.is_empty() {
@@ -116,7 +116,7 @@ impl Engine {
     /// which also opens a bucket. Otherwise, or if that id is taken, it is an update; if no bucket is open,
     /// the engine reads the last id and opens a bucket with the next one. A transaction begins with the
     /// update, since the E11000 of an upsert would abort it.
-    pub(crate) async fn step<W>(
+    async fn step<W>(
         &self,
         batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
@@ -125,7 +125,7 @@ impl Engine {
         batch.retry_state.may_be_present |= session.is_some() && batch.scope.spec.unique.is_some();
         let before = batch.len();
         while batch.len() == before {
-            batch.retry_state.failed = 0..before;
+            batch.retry_state.failed_entries = 0..before;
             self.begin_try(batch, session.is_some()).await?;
             self.find_present(batch, session.as_deref_mut()).await?;
             if batch.len() < before {
@@ -192,11 +192,10 @@ impl Engine {
         statements: Vec<(Update, Carried)>,
     ) -> Result<()> {
         let (updates, carried): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
-        let sent = self.server.update_all(updates, true).await;
-        let results = sent.map_err(|error| {
+        let sent = self.target_of(&batch.scope).update_all(updates, true);
+        let results = sent.await.inspect_err(|_| {
             // Any of them may be stored.
-            batch.retry_state.failed = 0..carried.iter().map(|carried| carried.items).sum();
-            self.target_of(&batch.scope).write_error(error)
+            batch.retry_state.failed_entries = 0..carried.iter().map(|carried| carried.items).sum();
         })?;
         for (carried, result) in carried.into_iter().zip(results) {
             let is_last = result.is_err();

@@ -76,14 +76,15 @@ impl<T: Bucket> Load<T> {
     }
 
     async fn send(&self, updates: Vec<Update>, fills: Vec<Fill<'_, T>>) {
-        let error = match self.engine.server.update_all(updates, false).await {
+        let target = self.engine.server.target();
+        let error = match target.update_all(updates, false).await {
             Ok(results) => {
                 for (fill, result) in fills.into_iter().zip(results) {
                     self.note_fill(fill, result).await;
                 }
                 return;
             }
-            Err(error) => self.write_error(error),
+            Err(error) => error,
         };
         for Fill {
             key_items, carried, ..

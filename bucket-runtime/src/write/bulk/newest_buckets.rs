@@ -31,20 +31,18 @@ pub(super) async fn find_newest_buckets<T: Bucket>(
             (engine.index.wait(const { &T::SPEC }, &mut deadline, error)).await?;
         }
     }
-    let mut closed = Vec::new();
-    for (at, key_items) in keys.iter_mut().enumerate() {
-        if key_items.newest_bucket != NewestBucket::NoneOpen {
-            continue;
+    let is_closed =
+        |key_items: &&mut KeyItems<T>| key_items.newest_bucket == NewestBucket::NoneOpen;
+    let closed: Vec<_> = keys.iter_mut().filter(is_closed).collect();
+    let last = match reads_last {
+        true => {
+            let scopes: Vec<_> = closed.iter().map(|key_items| &key_items.scope).collect();
+            engine.server.last_buckets(&scopes).await?
         }
-        key_items.newest_bucket = NewestBucket::Closed { last: None };
-        if reads_last {
-            closed.push(at);
-        }
-    }
-    let scopes: Vec<_> = closed.iter().map(|at| &keys[*at].scope).collect();
-    let last = engine.server.last_buckets(&scopes).await?;
-    for (at, last) in closed.iter().zip(last) {
-        keys[*at].newest_bucket = NewestBucket::from_last(last);
+        false => closed.iter().map(|_| None).collect(),
+    };
+    for (key_items, last) in closed.into_iter().zip(last) {
+        key_items.newest_bucket = NewestBucket::from_last(last);
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ impl Engine {
                 batch.retry_state.missing_index = Some(error.not_sent());
             }
             (Next::Stop, Err(error)) => {
-                batch.retry_state.failed = carried.range();
+                batch.retry_state.failed_entries = carried.range();
                 return Err(self.target_of(&batch.scope).write_error(error));
             }
             (Next::SendAgain, _) => batch.newest_bucket = NewestBucket::Unknown,

@@ -15,7 +15,7 @@ pub(super) struct RetryState {
     pub(super) missing_index: Option<Error>,
     pub(super) index_deadline: IndexDeadline,
     /// The entries that the last error concerns: refused or in doubt. The others were not sent.
-    pub(super) failed: Range<usize>,
+    pub(super) failed_entries: Range<usize>,
 }
 
 impl RetryState {

@@ -53,7 +53,7 @@ impl<W> Batch<W> {
     pub(in crate::write::engine) fn take_failed(&mut self) -> Vec<(W, Entry)> {
         self.newest_bucket = NewestBucket::Unknown;
         self.retry_state.tries = 0;
-        (self.entries.drain(self.retry_state.failed.clone())).collect()
+        (self.entries.drain(self.retry_state.failed_entries.clone())).collect()
     }
 
     /// Uses this open index from now on.
