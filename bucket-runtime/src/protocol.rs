@@ -8,6 +8,7 @@ pub(crate) mod filter;
 pub(crate) mod indexes;
 pub(crate) mod newest_bucket;
 pub(crate) mod next;
+pub(crate) mod next_id;
 #[cfg(test)]
 mod next_table;
 pub(crate) mod pack;

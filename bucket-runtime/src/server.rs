@@ -9,7 +9,7 @@ mod edit;
 mod fill;
 mod index;
 mod last_buckets;
-mod many;
+pub(crate) mod many;
 mod pipeline;
 pub(crate) mod read;
 mod retryable;

@@ -6,14 +6,14 @@ use crate::{
     server::{Id, Item, Rules, Server, Statement},
 };
 
-/// What a writer knows of the key's newest bucket.
+/// A writer's knowledge of the key's newest bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Tail {
+enum NewestBucket {
     Unknown,
-    Look,
-    Shut,
+    MustRead,
+    NoneOpen,
     Open { id: Id, room: u8 },
-    Full { last: Option<Id> },
+    Closed { last: Option<Id> },
 }
 
 /// The items of one call that are on their way.
@@ -26,7 +26,7 @@ pub(crate) struct Batch {
     unordered: bool,
     /// Bytes are bounded, so the last bucket may be open without room for the next item.
     bounded: bool,
-    tail: Tail,
+    newest_bucket: NewestBucket,
     /// The number of the present attempt. After the fourth the third follows again, since only parity
     /// matters from there on.
     tries: u8,
@@ -44,12 +44,12 @@ impl Batch {
             by_time,
             unordered,
             bounded: false,
-            tail: Tail::Unknown,
+            newest_bucket: NewestBucket::Unknown,
             tries: 1,
         }
     }
 
-    /// The same for buckets whose bytes are bounded, like those of extras.
+    /// A batch for buckets whose bytes are bounded, like those of extras.
     pub(crate) fn bounded(items: Vec<Item>) -> Self {
         Self {
             bounded: true,
@@ -57,66 +57,72 @@ impl Batch {
         }
     }
 
-    /// `find_tail`: carries out the next read that the next command needs first; `false` if it needs
+    /// `find_newest_bucket`: carries out the next read that the next command needs first; `false` if it needs
     /// none.
-    pub(crate) fn find_tail(&mut self, server: &Server, rules: &Rules) -> bool {
-        if self.tail == Tail::Unknown && self.items.len() > self.blind(rules) {
-            self.tail = Tail::Look;
+    pub(crate) fn find_newest_bucket(&mut self, server: &Server, rules: &Rules) -> bool {
+        if self.newest_bucket == NewestBucket::Unknown && self.items.len() > self.max_unread(rules)
+        {
+            self.newest_bucket = NewestBucket::MustRead;
         }
-        match self.tail {
-            Tail::Look => {
-                self.tail = match server.open_bucket(rules) {
-                    Some(_) if self.items.len() == 1 => Tail::Unknown,
-                    Some(open) => Tail::Open {
+        match self.newest_bucket {
+            NewestBucket::MustRead => {
+                self.newest_bucket = match server.open_bucket(rules) {
+                    Some(_) if self.items.len() == 1 => NewestBucket::Unknown,
+                    Some(open) => NewestBucket::Open {
                         id: open.id,
                         room: rules.capacity - open.count,
                     },
-                    None => Tail::Shut,
+                    None => NewestBucket::NoneOpen,
                 };
                 true
             }
-            Tail::Shut if !self.by_time => {
-                self.tail = match server.last_bucket(rules) {
-                    Some((last, true)) if rules.sees_open => Tail::Open {
+            NewestBucket::NoneOpen if !self.by_time => {
+                self.newest_bucket = match server.last_bucket(rules) {
+                    Some((last, true)) if rules.sees_open => NewestBucket::Open {
                         id: last.id,
                         room: rules.capacity - last.count,
                     },
-                    last => Tail::Full {
+                    last => NewestBucket::Closed {
                         last: last.map(|(last, _)| last.id),
                     },
                 };
                 true
             }
-            Tail::Shut => {
+            NewestBucket::NoneOpen => {
                 let last = server.last_id(moment(self.items[0]));
-                self.tail = Tail::Full { last };
+                self.newest_bucket = NewestBucket::Closed { last };
                 true
             }
-            Tail::Unknown | Tail::Open { .. } | Tail::Full { .. } => false,
+            NewestBucket::Unknown | NewestBucket::Open { .. } | NewestBucket::Closed { .. } => {
+                false
+            }
         }
     }
 
     /// Whether the next command needs a read first.
-    pub(crate) fn must_look(&self, rules: &Rules) -> bool {
-        matches!(self.tail, Tail::Look | Tail::Shut)
-            || self.tail == Tail::Unknown && self.items.len() > self.blind(rules)
+    pub(crate) fn must_read(&self, rules: &Rules) -> bool {
+        matches!(
+            self.newest_bucket,
+            NewestBucket::MustRead | NewestBucket::NoneOpen
+        ) || self.newest_bucket == NewestBucket::Unknown
+            && self.items.len() > self.max_unread(rules)
     }
 
     /// `statements`: the next command.
     pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
         let mut statements = Vec::new();
-        let (mut tail, mut begin) = (self.tail, 0);
+        let (mut newest_bucket, mut begin) = (self.newest_bucket, 0);
         while begin < self.items.len() {
-            let mut next = self.new_buckets(begin, tail, rules);
+            let mut next = self.new_buckets(begin, newest_bucket, rules);
             if next.is_empty() {
-                next.push(self.statement(begin, tail, rules));
+                next.push(self.statement(begin, newest_bucket, rules));
             }
             for statement in &next {
                 begin += statement.carries();
-                tail = self.after(statement, tail, rules);
+                newest_bucket = self.after(statement, newest_bucket, rules);
             }
             statements.extend(next);
-            if tail == Tail::Unknown {
+            if newest_bucket == NewestBucket::Unknown {
                 break;
             }
         }
@@ -124,9 +130,14 @@ impl Batch {
     }
 
     /// `new_buckets`: the statements that insert full buckets, and one with room left.
-    fn new_buckets(&self, begin: usize, tail: Tail, rules: &Rules) -> Vec<Statement> {
+    fn new_buckets(
+        &self,
+        begin: usize,
+        newest_bucket: NewestBucket,
+        rules: &Rules,
+    ) -> Vec<Statement> {
         let capacity = usize::from(rules.capacity);
-        let Tail::Full { mut last } = tail else {
+        let NewestBucket::Closed { mut last } = newest_bucket else {
             return Vec::new();
         };
         let is_fit = !self.by_time || self.unordered && !self.is_contended();
@@ -147,7 +158,7 @@ impl Batch {
         if full.is_empty() && !self.by_time {
             return Vec::new();
         }
-        let (items, id) = new_bucket(end, opening(rules));
+        let (items, id) = new_bucket(end, max_in_new_bucket(rules));
         let opens_first = self.by_time && rules.opens_first;
         let precedes = opens_first.then_some(id);
         let open = Statement::InsertBucket {
@@ -166,48 +177,59 @@ impl Batch {
         }
     }
 
-    fn statement(&self, begin: usize, tail: Tail, rules: &Rules) -> Statement {
-        let room = match tail {
-            Tail::Open { room, .. } => room.into(),
-            Tail::Unknown if self.is_contended() => 1,
-            _ => opening(rules),
+    fn statement(&self, begin: usize, newest_bucket: NewestBucket, rules: &Rules) -> Statement {
+        let room = match newest_bucket {
+            NewestBucket::Open { room, .. } => room.into(),
+            NewestBucket::Unknown if self.is_contended() => 1,
+            _ => max_in_new_bucket(rules),
         };
         let carries = room.min(self.items.len() - begin);
         let items = self.items[begin..begin + carries].to_vec();
-        match tail {
-            Tail::Open { id, .. } => Statement::AppendToIdOrBeRefused { items, id },
-            Tail::Full { last } => {
+        match newest_bucket {
+            NewestBucket::Open { id, .. } => Statement::AppendToIdOrBeRefused { items, id },
+            NewestBucket::Closed { last } => {
                 let id = self.next_id(items[0], last);
                 Statement::AppendToId { items, id }
             }
-            Tail::Unknown | Tail::Look | Tail::Shut if self.by_time => {
+            NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen
+                if self.by_time =>
+            {
                 let new_id = self.next_id(items[0], None);
                 Statement::AppendOrOpen { items, new_id }
             }
-            Tail::Unknown | Tail::Look | Tail::Shut => Statement::AppendToOpen { items },
+            NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => {
+                Statement::AppendToOpen { items }
+            }
         }
     }
 
-    /// What the writer knows after the statement, if it succeeds.
-    fn after(&self, statement: &Statement, tail: Tail, rules: &Rules) -> Tail {
+    /// The writer's knowledge after the statement, if it succeeds.
+    fn after(
+        &self,
+        statement: &Statement,
+        newest_bucket: NewestBucket,
+        rules: &Rules,
+    ) -> NewestBucket {
         let carried = u8::try_from(statement.carries()).expect("a handful of items");
-        let (id, before) = match (statement, tail) {
+        let (id, before) = match (statement, newest_bucket) {
             // The open bucket was inserted before.
             (
                 Statement::InsertBucket {
                     precedes: Some(_), ..
                 },
-                tail,
-            ) => return tail,
-            (Statement::AppendToIdOrBeRefused { id, .. }, Tail::Open { room, .. }) => (*id, room),
+                newest_bucket,
+            ) => return newest_bucket,
+            (Statement::AppendToIdOrBeRefused { id, .. }, NewestBucket::Open { room, .. }) => {
+                (*id, room)
+            }
             (Statement::AppendToId { id, .. } | Statement::InsertBucket { id, .. }, _) => {
                 (*id, rules.capacity)
             }
-            _ => return Tail::Unknown,
+            _ => return NewestBucket::Unknown,
         };
         match before - carried {
-            0 => Tail::Full { last: Some(id) },
-            room => Tail::Open { id, room },
+            0 => NewestBucket::Closed { last: Some(id) },
+            room => NewestBucket::Open { id, room },
         }
     }
 
@@ -222,19 +244,19 @@ impl Batch {
         Id { base, suffix }
     }
 
-    /// `learn`: draws the conclusion from the answer to one statement. Returns the items that are
+    /// `note_outcome`: draws the conclusion from the answer to one statement. Returns the items that are
     /// stored.
-    pub(crate) fn learn(
+    pub(crate) fn note_outcome(
         &mut self,
         statement: &Statement,
         answer: Answer,
         rules: &Rules,
     ) -> Vec<Item> {
-        let after = self.after(statement, self.tail, rules);
+        let after = self.after(statement, self.newest_bucket, rules);
         let facts = Facts {
-            known: match self.tail {
-                Tail::Unknown => Known::Nothing,
-                Tail::Open { .. } => Known::OpenBucket,
+            known: match self.newest_bucket {
+                NewestBucket::Unknown => Known::Nothing,
+                NewestBucket::Open { .. } => Known::OpenBucket,
                 _ => Known::Other,
             },
             is_single: statement.carries() == 1,
@@ -244,15 +266,15 @@ impl Batch {
             is_numbered: !self.by_time,
             is_unique: false,
         };
-        self.tail = match next(answer, facts) {
+        self.newest_bucket = match next(answer, facts) {
             Next::GoOn => {
-                (self.tail, self.tries) = (after, 0);
+                (self.newest_bucket, self.tries) = (after, 0);
                 self.items.retain(|item| !statement.items().contains(item));
                 return statement.items().to_vec();
             }
-            Next::SendAgain => Tail::Unknown,
-            Next::ReadOpen => Tail::Look,
-            Next::ReadLast => Tail::Shut,
+            Next::SendAgain => NewestBucket::Unknown,
+            Next::ReadOpen => NewestBucket::MustRead,
+            Next::ReadLast => NewestBucket::NoneOpen,
             Next::AwaitIndex | Next::Stop => unreachable!("the model's server does not answer so"),
         };
         Vec::new()
@@ -266,15 +288,15 @@ impl Batch {
         };
     }
 
-    /// `take`: an error makes the writer forget what it knows.
-    pub(crate) fn take(&mut self, first: usize) {
+    /// `take_failed`: an error makes the writer forget what it knows.
+    pub(crate) fn take_failed(&mut self, first: usize) {
         self.items.drain(..first);
-        (self.tail, self.tries) = (Tail::Unknown, 1);
+        (self.newest_bucket, self.tries) = (NewestBucket::Unknown, 1);
     }
 
-    fn blind(&self, rules: &Rules) -> usize {
+    fn max_unread(&self, rules: &Rules) -> usize {
         match self.is_contended() {
-            false => opening(rules),
+            false => max_in_new_bucket(rules),
             true => self.items.len(),
         }
     }
@@ -284,6 +306,6 @@ impl Batch {
     }
 }
 
-fn opening(rules: &Rules) -> usize {
+fn max_in_new_bucket(rules: &Rules) -> usize {
     usize::from(rules.capacity - 1).max(1)
 }

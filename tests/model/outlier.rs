@@ -64,7 +64,7 @@ impl Pushing {
     pub(crate) fn must_read(&self, rules: &Rules) -> bool {
         match &self.step {
             Step::State => true,
-            Step::Extras(batch) => batch.must_look(rules),
+            Step::Extras(batch) => batch.must_read(rules),
             _ => false,
         }
     }
@@ -83,7 +83,7 @@ impl Pushing {
                 };
                 true
             }
-            Step::Extras(batch) => batch.find_tail(server, rules),
+            Step::Extras(batch) => batch.find_newest_bucket(server, rules),
             _ => false,
         }
     }
@@ -105,7 +105,7 @@ impl Pushing {
         }]
     }
 
-    pub(crate) fn learn(
+    pub(crate) fn note_outcome(
         &mut self,
         statement: &Statement,
         answer: Answer,
@@ -115,7 +115,7 @@ impl Pushing {
         let done = answer == Answer::Stored;
         let mut stored = Vec::new();
         if let Step::Extras(batch) = &mut self.step {
-            stored = batch.learn(statement, answer, rules);
+            stored = batch.note_outcome(statement, answer, rules);
             if batch.items.is_empty() {
                 self.step = match rules.flag_first {
                     true => Step::Over,

@@ -158,7 +158,7 @@ impl System {
         };
         if let Action::Step(_) = action {
             if answered {
-                for item in writer.learn(rules) {
+                for item in writer.note_outcomes(rules) {
                     next.acknowledged |= bit(item);
                 }
             }

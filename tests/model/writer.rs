@@ -142,7 +142,7 @@ impl Writer {
     /// Carries out a read, if the task needs one now.
     pub(crate) fn read(&mut self, server: &Server, rules: &Rules) -> bool {
         let read = match self.task.as_mut() {
-            Some(Task::Append(batch)) => batch.find_tail(server, rules),
+            Some(Task::Append(batch)) => batch.find_newest_bucket(server, rules),
             Some(Task::Push(pushing)) => pushing.read(server, rules),
             Some(Task::Remove(_)) | None => false,
         };
@@ -157,7 +157,7 @@ impl Writer {
     /// Whether the task's next step is a read.
     pub(crate) fn must_read(&self, rules: &Rules) -> bool {
         match &self.task {
-            Some(Task::Append(batch)) => batch.must_look(rules),
+            Some(Task::Append(batch)) => batch.must_read(rules),
             Some(Task::Push(pushing)) => pushing.must_read(rules),
             Some(Task::Remove(_)) | None => false,
         }
@@ -174,7 +174,7 @@ impl Writer {
     }
 
     /// Learns from the answer to the command. Returns the items that it acknowledges.
-    pub(crate) fn learn(&mut self, rules: &Rules) -> Vec<Item> {
+    pub(crate) fn note_outcomes(&mut self, rules: &Rules) -> Vec<Item> {
         let (Some(request), Some(task)) = (self.request.take(), self.task.as_mut()) else {
             return Vec::new();
         };
@@ -182,8 +182,10 @@ impl Writer {
         let to_extras = matches!(task, Task::Push(pushing) if pushing.is_at_extras());
         for (statement, answer) in request.statements.iter().zip(&request.answers) {
             stored.extend(match task {
-                Task::Append(batch) => batch.learn(statement, *answer, rules),
-                Task::Push(pushing) => pushing.learn(statement, *answer, rules, &mut self.known),
+                Task::Append(batch) => batch.note_outcome(statement, *answer, rules),
+                Task::Push(pushing) => {
+                    pushing.note_outcome(statement, *answer, rules, &mut self.known)
+                }
                 Task::Remove(_) => Vec::new(),
             });
         }
@@ -211,7 +213,7 @@ impl Writer {
     pub(crate) fn fail(&mut self) -> Option<Request> {
         let request = self.request.take()?;
         if let Some(Task::Append(batch)) = &mut self.task {
-            batch.take(request.statements.iter().map(Statement::carries).sum());
+            batch.take_failed(request.statements.iter().map(Statement::carries).sum());
             if !batch.items.is_empty() {
                 return Some(request);
             }

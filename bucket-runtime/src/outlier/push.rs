@@ -324,13 +324,7 @@ impl Collections {
         elements: &mut Vec<Bson>,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let entries = std::mem::take(elements).into_iter();
-        let entries = entries.map(|element| Entry {
-            element,
-            opening_id: None,
-            time: None,
-            rolled: Vec::new(),
-        });
+        let entries = std::mem::take(elements).into_iter().map(Entry::from);
         let mut batch = Batch::new(scope.extras.clone(), entries);
         let appended = self.extras.append(&mut batch, session).await;
         elements.extend(batch.into_entries().map(|entry| entry.element));

@@ -44,7 +44,7 @@ pub(crate) struct LastBucket {
 impl NewestBucket {
     /// The state that the last bucket of a key or window shows. One read finds both the next number and
     /// that no bucket is open. Another writer may have opened that bucket a moment ago.
-    pub(crate) fn by_last(last: Option<LastBucket>) -> Self {
+    pub(crate) fn from_last(last: Option<LastBucket>) -> Self {
         match last {
             Some(LastBucket { id, room, oversize }) if room > 0 => {
                 Self::Open { id, room, oversize }
@@ -56,7 +56,7 @@ impl NewestBucket {
     }
 
     /// The state that the key's open bucket shows; `Err` with the id if no bucket of the key can have it.
-    pub(crate) fn by_open(open: OpenBucket, scope: &IndexedScope) -> Result<Self, Bson> {
+    pub(crate) fn from_open(open: OpenBucket, scope: &IndexedScope) -> Result<Self, Bson> {
         match open.id {
             Bson::String(id) if id.starts_with(&scope.prefix) => Ok(Self::Open {
                 id,
@@ -66,6 +66,15 @@ impl NewestBucket {
                 oversize: open.oversize,
             }),
             other => Err(other),
+        }
+    }
+
+    /// The state after the bucket with this id was written last, with this much room left.
+    pub(crate) fn with_room(id: &str, room: usize, oversize: i64) -> Self {
+        let id = id.to_owned();
+        match room {
+            0 => Self::Closed { last: Some(id) },
+            room => Self::Open { id, room, oversize },
         }
     }
 

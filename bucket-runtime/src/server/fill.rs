@@ -14,7 +14,7 @@ use crate::{
         range::Range,
     },
     schema::{
-        names::{OVERSIZE, SEALED},
+        names::{OVERSIZE, SEALED, UNIQUE_INDEX},
         spec::BucketSpec,
     },
     value::element::{comparable, whole},
@@ -45,14 +45,7 @@ impl Server {
         let open = (self.target_of(scope)).find(scope.open_bucket_anywhere(), filling);
         let open = open.hint(scope.open.name).read_primary();
         let found = open.first(session).await?;
-        Ok(found.map(|mut bucket| {
-            let count = bucket.get(scope.spec.count).and_then(whole).unwrap_or(0);
-            OpenBucket {
-                count: usize::try_from(count).unwrap_or(0),
-                oversize: oversize(&bucket),
-                id: bucket.remove("_id").unwrap_or(Bson::Null),
-            }
-        }))
+        Ok(found.map(|bucket| open_bucket(&bucket, scope.spec)))
     }
 
     /// A key's last bucket, for a write that may take the next id; see [`last_id`](Self::last_id).
@@ -65,6 +58,29 @@ impl Server {
         let last = (self.target_of(scope)).find(self.by_ids(scope, scope.ids()), last);
         let found = last.read_latest().first(session).await?;
         Ok(found.and_then(|bucket| last_bucket(&bucket, scope)))
+    }
+
+    /// Those of these identities that items of the key have, and others: of all items in their buckets, found
+    /// by the unique index as the primary has it.
+    pub(crate) async fn present_identities(
+        &self,
+        scope: &KeyScope,
+        field: &str,
+        identities: Vec<Bson>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Vec<Bson>> {
+        let pipeline = scope.identities(field, identities);
+        let rows = self.target_of(scope).pipeline(pipeline);
+        let rows: Vec<Document> = (rows.hint(UNIQUE_INDEX).read_primary())
+            .rows(session)
+            .await?;
+        let identities = rows
+            .into_iter()
+            .filter_map(|mut row| match row.remove("identities") {
+                Some(Bson::Array(identities)) => Some(identities),
+                _ => None,
+            });
+        Ok(identities.flatten().collect())
     }
 
     /// The open buckets of these keys, each with the values of its key fields (and of the window).
@@ -83,17 +99,10 @@ impl Server {
             .target()
             .find(all, Range::unordered().project(projection));
         let open = open.hint(open_index.name).read_primary();
-        let buckets = open.rows(None).await?;
+        let buckets: Vec<Document> = open.rows(None).await?;
         let opened = |bucket: Document| {
-            let value = |name| bucket.get(name).cloned().unwrap_or(Bson::Null);
-            let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
-            let key = names.iter().map(value).collect();
-            let open = OpenBucket {
-                id: value(&"_id"),
-                count: usize::try_from(count).unwrap_or(0),
-                oversize: oversize(&bucket),
-            };
-            (key, open)
+            let key = names.iter().map(|name| value(&bucket, name)).collect();
+            (key, open_bucket(&bucket, spec))
         };
         Ok(buckets.into_iter().map(opened).collect())
     }
@@ -110,6 +119,19 @@ pub(super) fn filling_of_last(spec: &BucketSpec) -> Document {
     fields.extend(filling(spec));
     fields.insert(SEALED, 1);
     fields
+}
+
+fn open_bucket(bucket: &Document, spec: &BucketSpec) -> OpenBucket {
+    let count = bucket.get(spec.count).and_then(whole).unwrap_or(0);
+    OpenBucket {
+        id: value(bucket, "_id"),
+        count: usize::try_from(count).unwrap_or(0),
+        oversize: oversize(bucket),
+    }
+}
+
+fn value(document: &Document, name: &str) -> Bson {
+    document.get(name).cloned().unwrap_or(Bson::Null)
 }
 
 /// A last bucket of this key; `None` if its id is not text. It has no room if a key field has another

@@ -19,15 +19,15 @@ use crate::{
     schema::spec::BucketSpec,
 };
 
-/// The maximum number of keys whose last buckets one command reads.
-const KEYS_PER_COMMAND: usize = 100;
+/// How many keys' last buckets one command reads.
+const KEYS_PER_READ: usize = 100;
 
-/// The maximum number of ids that one command reads for each key. Keys with a longer history are cheaper to
-/// read one by one.
+/// How many ids one command reads at most for each key. Keys with a longer history are cheaper to read
+/// one by one.
 const IDS_PER_KEY: usize = 8;
 
-/// The maximum number of single keys that are read at the same time.
-const PARALLEL_READS: usize = 8;
+/// How many single keys are read at the same time.
+const CONCURRENT_READS: usize = 8;
 
 impl Server {
     /// The last bucket of each of these keys, in their order.
@@ -41,16 +41,19 @@ impl Server {
         scopes: &[&IndexedScope],
     ) -> Result<Vec<Option<LastBucket>>> {
         let mut found = Vec::with_capacity(scopes.len());
-        for scopes in scopes.chunks(KEYS_PER_COMMAND) {
-            found.extend(self.last_of_some(scopes).await?);
+        for scopes in scopes.chunks(KEYS_PER_READ) {
+            found.extend(self.last_buckets_of_some(scopes).await?);
         }
         Ok(found)
     }
 
-    async fn last_of_some(&self, scopes: &[&IndexedScope]) -> Result<Vec<Option<LastBucket>>> {
+    async fn last_buckets_of_some(
+        &self,
+        scopes: &[&IndexedScope],
+    ) -> Result<Vec<Option<LastBucket>>> {
         let mut found: Vec<_> = scopes.iter().map(|_| None).collect();
-        let keys = scopes.iter().enumerate();
-        let mut unread = KeysByPrefix(keys.map(|(at, scope)| (&*scope.prefix, at)).collect());
+        let numbered = scopes.iter().enumerate();
+        let mut unread = KeyIndexes(numbered.map(|(at, scope)| (&*scope.prefix, at)).collect());
         if let [first, _, ..] = scopes
             && !self.is_sharded()
         {
@@ -58,7 +61,7 @@ impl Server {
             let ids = self.greatest_ids(scopes, limit).await?;
             let mut last = BTreeMap::new();
             for id in &ids {
-                if let Some((prefix, _)) = unread.key_of(id) {
+                if let Some((prefix, _)) = unread.find(id) {
                     last.entry(prefix).or_insert(id);
                 }
             }
@@ -69,9 +72,8 @@ impl Server {
             };
             let is_unread = |prefix: &str| prefix < reached || last.contains_key(prefix);
             unread.0.retain(|prefix, _| is_unread(prefix));
-            for bucket in self.filling_of(first.spec, last.into_values()).await? {
-                if let Some((prefix, at)) = unread.key_of(bucket.get_str("_id").unwrap_or_default())
-                {
+            for bucket in self.find_filling(first.spec, last.into_values()).await? {
+                if let Some((prefix, at)) = unread.find(bucket.get_str("_id").unwrap_or_default()) {
                     found[at] = fill::last_bucket(&bucket, scopes[at]);
                     unread.0.remove(prefix);
                 }
@@ -81,7 +83,7 @@ impl Server {
         for at in unread.0.into_values() {
             reads.push(async move { (at, self.last_bucket(scopes[at], None).await) });
         }
-        let mut reads = stream::iter(reads).buffer_unordered(PARALLEL_READS);
+        let mut reads = stream::iter(reads).buffer_unordered(CONCURRENT_READS);
         while let Some((at, last)) = reads.next().await {
             found[at] = last?;
         }
@@ -105,7 +107,7 @@ impl Server {
     }
 
     /// The fields of the buckets with these ids that show how full they are.
-    async fn filling_of(
+    async fn find_filling(
         &self,
         spec: &BucketSpec,
         ids: impl Iterator<Item = &String>,
@@ -122,12 +124,12 @@ impl Server {
 }
 
 /// The indexes of keys in a list, by their prefixes.
-struct KeysByPrefix<'s>(BTreeMap<&'s str, usize>);
+struct KeyIndexes<'s>(BTreeMap<&'s str, usize>);
 
-impl<'s> KeysByPrefix<'s> {
+impl<'s> KeyIndexes<'s> {
     /// The key whose ids include this one. The ids of two keys never mix, so it is the key with the
     /// greatest prefix up to the id.
-    fn key_of(&self, id: &str) -> Option<(&'s str, usize)> {
+    fn find(&self, id: &str) -> Option<(&'s str, usize)> {
         let (prefix, at) = (self.0)
             .range::<str, _>((Unbounded, Included(id)))
             .next_back()?;

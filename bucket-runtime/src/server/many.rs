@@ -35,9 +35,9 @@ impl Server {
         if deployment.has_bulk_write() {
             self.bulk_write(updates, ordered).await
         } else if deployment.takes_our_numbers() {
-            self.retryable(updates, ordered).await
+            self.update_numbered(updates, ordered).await
         } else {
-            self.one_by_one(updates, ordered).await
+            self.update_one_by_one(updates, ordered).await
         }
     }
 
@@ -68,7 +68,7 @@ impl Server {
         let command = doc! { "update": self.collection.name(), "updates": statements };
         let database = self.database();
         let reply = self.ask(database.run_command(command).session(session));
-        let results = Reply::of(reply.await?)?.results(updates.len())?;
+        let results = Reply::read(reply.await?)?.results(updates.len())?;
         results.into_iter().collect()
     }
 
@@ -98,7 +98,7 @@ impl Server {
         }
     }
 
-    async fn one_by_one(
+    async fn update_one_by_one(
         &self,
         updates: Vec<Update>,
         ordered: bool,

@@ -30,10 +30,10 @@ use crate::{
 
 /// How many numbers to skip before our first one. A write of the driver whose future was dropped may
 /// still be on its way to the server, with a number that the server does not know yet.
-const GAP: i64 = 100;
+const SKIPPED_NUMBERS: i64 = 100;
 
 /// How often a command is sent again at most because the server ended its plan.
-const BROKEN_OFF: u32 = 10;
+const MAX_BROKEN_OFF: u32 = 10;
 
 /// Our own sessions that wait for their next command.
 #[derive(Debug, Clone, Default)]
@@ -52,14 +52,14 @@ struct RetryableSession {
 
 impl Server {
     /// Carries out updates as one command, which is sent at most twice, as the driver does.
-    pub(super) async fn retryable(
+    pub(super) async fn update_numbered(
         &self,
         updates: Vec<Update>,
         ordered: bool,
     ) -> Result<Results, DriverError> {
         let statements: Vec<_> = updates.into_iter().map(Update::into_statement).collect();
         let command = Command::new(self, &statements, ordered);
-        let waiting = self.retryable_sessions.waiting().pop();
+        let waiting = self.retryable_sessions.lock().pop();
         let mut retryable = match waiting {
             Some(retryable) => retryable,
             None => RetryableSession::new(self).await?,
@@ -68,7 +68,7 @@ impl Server {
         // After an error the driver gets the session back; it does not use it again if the connection
         // broke.
         let reply = retryable.send(self, &command).await?;
-        self.retryable_sessions.waiting().push(retryable);
+        self.retryable_sessions.lock().push(retryable);
         reply.results(statements.len())
     }
 
@@ -82,7 +82,7 @@ impl Server {
     ) -> Result<Option<bool>, DriverError> {
         let statements = [update.into_statement()];
         let command = Command::new(self, &statements, true);
-        let mut retryable = RetryableSession::at_latest(session, self).await?;
+        let mut retryable = RetryableSession::with_latest_number(session, self).await?;
         if retryable.number == 0 {
             return Ok(None);
         }
@@ -94,7 +94,7 @@ impl Server {
 }
 
 impl RetryableSessions {
-    fn waiting(&self) -> MutexGuard<'_, Vec<RetryableSession>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<RetryableSession>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -104,8 +104,12 @@ impl RetryableSession {
     /// far it has counted, so the server is asked.
     async fn new(server: &Server) -> Result<Self, DriverError> {
         let session = server.collection.client().start_session().await?;
-        let mut retryable = Self::at_latest(session, server).await?;
-        for _ in 0..if retryable.number > 0 { GAP } else { 0 } {
+        let mut retryable = Self::with_latest_number(session, server).await?;
+        for _ in 0..if retryable.number > 0 {
+            SKIPPED_NUMBERS
+        } else {
+            0
+        } {
             retryable.advance().await?;
         }
         Ok(retryable)
@@ -116,7 +120,10 @@ impl RetryableSession {
     /// The server gets an update that matches nothing, with a number that the driver never uses. It is
     /// below all numbers of a used session, so the server refuses it with a message that contains the
     /// latest number.
-    async fn at_latest(mut session: ClientSession, server: &Server) -> Result<Self, DriverError> {
+    async fn with_latest_number(
+        mut session: ClientSession,
+        server: &Server,
+    ) -> Result<Self, DriverError> {
         let db = server.database();
         let mut repeated = false;
         loop {
@@ -130,7 +137,7 @@ impl RetryableSession {
                 .await;
             let number = match asked {
                 Ok(_) => 0,
-                Err(error) => match latest(&error) {
+                Err(error) => match latest_number(&error) {
                     Some(number) => number,
                     None if !repeated && is_repeatable(&error) => {
                         call::again(Again::Interrupted);
@@ -153,7 +160,7 @@ impl RetryableSession {
             let raw = command.with_number(self.number)?;
             let sent = db.run_raw_command(raw).session(&mut self.session);
             let sent = server.ask(sent).await;
-            match (sent.and_then(Reply::of), first.take()) {
+            match (sent.and_then(Reply::read), first.take()) {
                 (Err(error), None) if is_repeatable(&error) => {
                     first = Some(error);
                     call::again(Again::Interrupted);
@@ -164,7 +171,7 @@ impl RetryableSession {
                 }
                 // The number tells which statements were carried out. The others are, or report that the
                 // index is missing.
-                (sent, before) if is_broken_off(&sent) && broken_off < BROKEN_OFF => {
+                (sent, before) if is_broken_off(&sent) && broken_off < MAX_BROKEN_OFF => {
                     broken_off += 1;
                     call::again(Again::NoIndex);
                     first = before;
@@ -198,7 +205,7 @@ fn is_broken_off(sent: &Result<Reply, DriverError>) -> bool {
 }
 
 /// The latest number of a session, which follows the last `txnNumber` in the message of a refusal.
-fn latest(error: &DriverError) -> Option<i64> {
+fn latest_number(error: &DriverError) -> Option<i64> {
     let (Code::TransactionTooOld, message) = refusal(error)? else {
         return None;
     };

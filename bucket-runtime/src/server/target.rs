@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::{
     Server,
     cursor::{self, CursorError},
+    many::Results,
 };
 use crate::{
     Bucket, Error, Result,
@@ -88,6 +89,12 @@ impl Target<'_> {
         let again = || Some(update());
         let found = self.server.update(update(), again, session).await;
         found.map_err(|error| self.write_error(error))
+    }
+
+    /// Carries out updates, each of which changes a document or is refused; see [`Server::update_all`].
+    pub(crate) async fn update_all(self, updates: Vec<Update>, ordered: bool) -> Result<Results> {
+        let results = self.server.update_all(updates, ordered).await;
+        results.map_err(|error| self.write_error(error))
     }
 
     /// Carries out one update in a transaction, which repeats it; returns whether it changed a document.

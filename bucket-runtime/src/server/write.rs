@@ -31,11 +31,11 @@ impl Server {
     /// Carries out one update; returns whether it found or inserted a document. One round trip, which
     /// the driver retries once if the connection breaks and the deployment is a replica set. If the
     /// index is dropped meanwhile, two more round trips find out whether the update was carried out:
-    /// they need the `same` update once more, which is not worth a copy of each.
+    /// `again` builds it once more for them, since a copy of each would cost more.
     pub(crate) async fn update(
         &self,
         update: Update,
-        same: impl FnOnce() -> Option<Update>,
+        again: impl FnOnce() -> Option<Update>,
         session: Option<&mut ClientSession>,
     ) -> Result<bool, DriverError> {
         if session.is_some() || !self.deployment().await?.takes_our_numbers() {
@@ -47,7 +47,7 @@ impl Server {
             Err(error) if is_killed(&error) => error,
             sent => return sent,
         };
-        let Some(update) = same() else {
+        let Some(update) = again() else {
             return Err(error);
         };
         call::again(Again::NoIndex);

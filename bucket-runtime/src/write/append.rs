@@ -6,7 +6,6 @@ use crate::{
     Bucket, Buckets, Result,
     protocol::command::IndexedScope,
     server::call,
-    value::element::value_size,
     write::{
         appended::Appended,
         combine::Combiner,
@@ -108,7 +107,7 @@ impl<'s> Append<'s> {
         let Writer { engine, combiner } = self.writer;
         engine.server.called_for(Some(&self.scope));
         let (entry, session) = (self.entry?, self.session);
-        call::bytes(|| value_size(&entry.element));
+        call::bytes(|| entry.size);
         let appended = match combiner {
             Some(combiner) if session.is_none() => combiner.append(self.scope.key, entry).await,
             _ => engine.append_one(self.scope, entry, session).await,

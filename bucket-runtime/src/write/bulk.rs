@@ -5,8 +5,8 @@ mod failed;
 mod fill;
 mod key_items;
 mod load;
-mod look;
 mod measure;
+mod newest_buckets;
 mod plan;
 mod sizes;
 mod store;
@@ -22,7 +22,7 @@ use tokio::{
 pub use self::failed::{AppendManyError, FailedItem};
 pub(crate) use self::{
     commands::Commands,
-    key_items::{Held, KeyItems},
+    key_items::{BufferedItem, KeyItems},
 };
 use self::{key_items::ItemsByKey, load::Load};
 use crate::{
@@ -90,10 +90,10 @@ impl<T: Bucket> Buckets<T> {
 }
 
 /// The default of [`AppendMany::buffer`], in bytes.
-const BUFFER: usize = 128 << 20;
+const DEFAULT_BUFFER: usize = 128 << 20;
 
 /// How many commands are in flight at most.
-const CONCURRENCY: usize = 4;
+const COMMANDS_IN_FLIGHT: usize = 4;
 
 /// Builder of an append of many items: await it; see
 /// [`Buckets::append_many`](crate::Buckets::append_many).
@@ -105,17 +105,17 @@ pub struct AppendMany<'i, T> {
     engine: Engine,
     items: Pin<Box<dyn Stream<Item = T> + Send + 'i>>,
     buffer: usize,
-    progress: Progress<'i>,
+    progress: OnProgress<'i>,
 }
 
-type Progress<'p> = Box<dyn FnMut(u64) + Send + 'p>;
+type OnProgress<'p> = Box<dyn FnMut(u64) + Send + 'p>;
 
 impl<'i, T: Bucket> AppendMany<'i, T> {
     pub(crate) fn new(engine: Engine, items: impl Stream<Item = T> + Send + 'i) -> Self {
         Self {
             engine,
             items: Box::pin(items),
-            buffer: BUFFER,
+            buffer: DEFAULT_BUFFER,
             progress: Box::new(|_| ()),
         }
     }
@@ -151,7 +151,7 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
                     false
                 }
                 Err(error) => {
-                    load.fail([FailedItem { index, item, error }]);
+                    load.record_refused([BufferedItem { index, item }], &error);
                     true
                 }
             };
@@ -175,11 +175,11 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
 ///
 /// Each part is a task, so one part is written as BSON while another is in flight. The tasks end with
 /// this future.
-async fn flush<T: Bucket>(load: &Load<T>, keys: &mut ItemsByKey<T>, progress: &mut Progress<'_>) {
+async fn flush<T: Bucket>(load: &Load<T>, keys: &mut ItemsByKey<T>, progress: &mut OnProgress<'_>) {
     let (report, mut reports) = mpsc::unbounded_channel();
     let mut parts = JoinSet::new();
-    for keys in keys.take_parts(CONCURRENCY) {
-        let part = load.part(report.clone());
+    for keys in keys.take_parts(COMMANDS_IN_FLIGHT) {
+        let part = load.new_part(report.clone());
         parts.spawn(Calls::current().carry(async move { part.store(keys).await }));
     }
     drop(report);

@@ -9,7 +9,7 @@ pub(crate) mod upsert;
 
 use mongodb::{ClientSession, bson::Bson};
 
-use self::protocol::{Editor, Which};
+use self::protocol::{Editor, Selection};
 use crate::{
     Bucket, Buckets, KeyRef, Result,
     protocol::{filter::Filter, query::Query},
@@ -55,12 +55,7 @@ impl<T: Bucket> Buckets<T> {
     /// if the sum of the other items cannot be computed.
     pub fn remove_item(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItem<'static, T> {
         RemoveItem {
-            editor: Editor::new(
-                self.engine(),
-                self.reader(key),
-                Query::of(filter),
-                Which::First,
-            ),
+            editor: self.first_match(key, filter),
             session: None,
         }
     }
@@ -111,15 +106,16 @@ impl<T: Bucket> Buckets<T> {
         F: FnMut(&mut T) + Send + 'f,
     {
         UpdateItem {
-            editor: Editor::new(
-                self.engine(),
-                self.reader(key),
-                Query::of(filter),
-                Which::First,
-            ),
+            editor: self.first_match(key, filter),
             change,
             session: None,
         }
+    }
+
+    /// An edit of the key's first item that matches.
+    fn first_match(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> Editor<T> {
+        let (engine, reader) = (self.engine(), self.reader(key));
+        Editor::new(engine, reader, Query::of(filter), Selection::First)
     }
 }
 
@@ -170,14 +166,17 @@ impl<'s, T: Bucket> RemoveStored<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<Option<Bson>> {
         let RemoveItem { editor, session } = self.0;
-        let removed = editor.change(Editor::without_reading, session).await?;
+        let removed = editor.change(Editor::plan_unread_removal, session).await?;
         Ok(removed.into_iter().next())
     }
 }
 
 impl<'s, T: Bucket> RemoveItem<'s, T> {
     pub(crate) async fn execute(self) -> Result<Option<T>> {
-        let removed = self.editor.change(Editor::without, self.session).await?;
+        let removed = self
+            .editor
+            .change(Editor::plan_removal, self.session)
+            .await?;
         Ok(removed.into_iter().next())
     }
 }
@@ -198,7 +197,7 @@ impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'s, T, F> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<T>> {
-        let change = |editor: &Editor<T>, found| editor.with(found, &mut self.change);
+        let change = |editor: &Editor<T>, found| editor.plan_update(found, &mut self.change);
         let changed = self.editor.change(change, self.session).await?;
         Ok(changed.into_iter().next().map(|(item, _)| item))
     }

@@ -4,33 +4,37 @@ mod batch;
 mod open_locks;
 mod outcome;
 mod reads;
+mod retry_state;
 
 use std::time::Duration;
 
 use mongodb::{ClientSession, bson::Bson};
 
-pub(crate) use self::batch::{Batch, COMMAND_BYTES, Carried, SendMode, next_number};
+pub(crate) use self::batch::{Batch, COMMAND_BYTES, Carried, SendMode};
 use self::open_locks::OpenLocks;
 use crate::{
     Result,
     error::Kind,
     protocol::{
         budget::Budget,
-        command::{AppendedItems, IndexedScope, KeyScope},
+        command::{AppendedItems, IndexedScope, KeyScope, Update},
     },
     schema::open_index::OpenIndex,
     server::{Server, current_index::CurrentIndex, target::Target},
     value::element::value_size,
     write::appended::Appended,
 };
-pub(crate) use crate::{protocol::newest_bucket::NewestBucket, write::item::Entry};
+pub(crate) use crate::{
+    protocol::{newest_bucket::NewestBucket, next_id::next_number},
+    write::item::Entry,
+};
 
 /// The most tries of one append. Each failed try means that another writer opened a bucket first, so only a
 /// runaway loop reaches a hundred.
 pub(crate) const TRIES: u32 = 100;
 
 /// The longest pause between two tries, in milliseconds.
-const LONGEST_PAUSE: u64 = 64;
+const LONGEST_PAUSE_MILLIS: u64 = 64;
 
 /// The buckets of one collection, for writing.
 #[derive(Debug, Clone)]
@@ -53,7 +57,7 @@ impl Engine {
     /// items that are left.
     pub(crate) async fn append(
         &self,
-        batch: &mut Batch,
+        batch: &mut Batch<()>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         while !batch.is_empty() {
@@ -71,42 +75,38 @@ impl Engine {
     ) -> Result<Appended> {
         let mut batch = Batch::new(scope, [entry]);
         self.append(&mut batch, session).await?;
-        Ok(batch
-            .done
-            .pop()
-            .map_or(Appended::Stored, |(_, appended)| appended))
+        let done = batch.done.pop();
+        Ok(done.map_or(Appended::Stored, |(_, appended)| appended))
     }
 
-    /// Sends the items in order, and calls `tell` with each item's place and result, until all are done or
-    /// `tell` returns `false`. If one item may have failed the others, it sends each by itself.
-    pub(crate) async fn append_each(
+    /// Sends the items in order, and calls `answer` with each item's owner and result, until all are done
+    /// or `answer` returns `false`. If one item may have failed the others, it sends each by itself.
+    pub(crate) async fn append_each<W>(
         &self,
-        batch: &mut Batch,
-        mut tell: impl FnMut(usize, Result<Appended>) -> bool,
+        batch: &mut Batch<W>,
+        mut answer: impl FnMut(W, Result<Appended>) -> bool,
     ) {
+        let mut sent: Result<()> = Ok(());
+        let mut go_on = true;
         loop {
-            let result = match batch.is_empty() {
-                true => Ok(()),
-                false => self.step(batch, None).await,
-            };
-            let mut go_on = true;
-            for (place, appended) in batch.done.drain(..) {
-                go_on &= tell(place, Ok(appended));
+            for (owner, appended) in batch.done.drain(..) {
+                go_on &= answer(owner, Ok(appended));
             }
-            if let Err(error) = result {
-                let in_doubt = batch.take_doubted();
-                let alone = in_doubt.len() > 1 && error.is_refusal();
-                for (place, entry) in in_doubt {
-                    let result = match alone {
+            if let Err(error) = sent {
+                let failed = batch.take_failed();
+                let is_one_at_fault = failed.len() > 1 && error.is_refusal();
+                for (owner, entry) in failed {
+                    let result = match is_one_at_fault {
                         true => self.append_one(batch.scope.clone(), entry, None).await,
                         false => Err(error.clone()),
                     };
-                    go_on &= tell(place, result);
+                    go_on &= answer(owner, result);
                 }
             }
             if !go_on || batch.is_empty() {
                 return;
             }
+            sent = self.step(batch, None).await;
         }
     }
 
@@ -116,80 +116,93 @@ impl Engine {
     /// which also opens a bucket. Otherwise, or if that id is taken, it is an update; if no bucket is open,
     /// the engine reads the last id and opens a bucket with the next one. A transaction begins with the
     /// update, since the E11000 of an upsert would abort it.
-    pub(crate) async fn step(
+    async fn step<W>(
         &self,
-        batch: &mut Batch,
+        batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         // The refusal that shows a duplicate would abort a transaction.
-        batch.doubtful |= session.is_some() && batch.scope.spec.unique.is_some();
-        loop {
-            batch.in_doubt = 0..batch.len();
-            if batch.tries == TRIES {
-                return Err(self.target_of(&batch.scope).error(Kind::Contended(TRIES)));
-            }
-            if let Some(error) = batch.missing.take() {
-                let spec = batch.scope.spec;
-                let deadline = &mut batch.index_deadline;
-                (self.index)
-                    .wait_unless_in_session(spec, deadline, error, session.is_some())
-                    .await?;
-            }
-            batch.go_by(self.index.get());
-            pause(batch.tries).await;
-            batch.tries += 1;
-            let before = batch.len();
+        batch.retry_state.may_be_present |= session.is_some() && batch.scope.spec.unique.is_some();
+        let before = batch.len();
+        while batch.len() == before {
+            batch.retry_state.failed_entries = 0..before;
+            self.begin_try(batch, session.is_some()).await?;
             self.find_present(batch, session.as_deref_mut()).await?;
             if batch.len() < before {
-                return Ok(());
+                break;
             }
             let found = self.find_newest_bucket(batch, session.as_deref_mut()).await;
             let _lock = match found {
                 Err(error) if error.is(&Kind::MissingIndex) => {
-                    batch.missing = Some(error);
+                    batch.retry_state.missing_index = Some(error);
                     continue;
                 }
                 found => found?,
             };
             self.send(batch, session.as_deref_mut()).await?;
-            if batch.len() < before {
-                return Ok(());
-            }
         }
+        Ok(())
+    }
+
+    /// Waits as long as other writers, or a missing index, require before the next try.
+    async fn begin_try<W>(&self, batch: &mut Batch<W>, is_in_session: bool) -> Result<()> {
+        let (scope, retry_state) = (&batch.scope, &mut batch.retry_state);
+        if retry_state.tries == TRIES {
+            return Err(self.target_of(scope).error(Kind::Contended(TRIES)));
+        }
+        if let Some(error) = retry_state.missing_index.take() {
+            let deadline = &mut retry_state.index_deadline;
+            (self.index)
+                .wait_unless_in_session(scope.spec, deadline, error, is_in_session)
+                .await?;
+        }
+        batch.use_index(self.index.get());
+        pause(batch.retry_state.tries).await;
+        batch.retry_state.tries += 1;
+        Ok(())
     }
 
     /// Sends the next statements, and takes out of the batch what they stored.
-    async fn send(&self, batch: &mut Batch, session: Option<&mut ClientSession>) -> Result<()> {
-        let sent = match session {
+    async fn send<W>(
+        &self,
+        batch: &mut Batch<W>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        let mode = match session {
             Some(_) => SendMode::InSession,
             None => SendMode::Alone,
         };
-        let mut statements = batch
-            .statements(sent)
-            .map_err(|kind| self.target_of(&batch.scope).error(kind))?;
+        let mut statements =
+            (batch.statements(mode)).map_err(|kind| self.target_of(&batch.scope).error(kind))?;
         if statements.len() > 1 {
-            let (updates, carried): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
-            let results = self
-                .server
-                .update_all(updates, true)
-                .await
-                .map_err(|error| {
-                    // Any of them may be stored.
-                    batch.in_doubt = 0..carried.iter().map(|carried| carried.items).sum();
-                    self.target_of(&batch.scope).write_error(error)
-                })?;
-            for (carried, result) in carried.into_iter().zip(results) {
-                let refused = result.is_err();
-                self.note_outcome(batch, carried, result.map(|()| true))?;
-                if refused {
-                    break;
-                }
+            return self.send_several(batch, statements).await;
+        }
+        let Some((update, carried)) = statements.pop() else {
+            return Ok(());
+        };
+        // The batch does not change before the answer.
+        let again = || Some(batch.statements(mode).ok()?.pop()?.0);
+        let result = self.server.update(update, again, session).await;
+        self.note_outcome(batch, carried, result)
+    }
+
+    async fn send_several<W>(
+        &self,
+        batch: &mut Batch<W>,
+        statements: Vec<(Update, Carried)>,
+    ) -> Result<()> {
+        let (updates, carried): (Vec<_>, Vec<_>) = statements.into_iter().unzip();
+        let sent = self.target_of(&batch.scope).update_all(updates, true);
+        let results = sent.await.inspect_err(|_| {
+            // Any of them may be stored.
+            batch.retry_state.failed_entries = 0..carried.iter().map(|carried| carried.items).sum();
+        })?;
+        for (carried, result) in carried.into_iter().zip(results) {
+            let is_last = result.is_err();
+            self.note_outcome(batch, carried, result.map(|()| true))?;
+            if is_last {
+                break;
             }
-        } else if let Some((update, carried)) = statements.pop() {
-            // The batch does not change before the answer.
-            let same = || Some(batch.statements(sent).ok()?.pop()?.0);
-            let result = self.server.update(update, same, session).await;
-            self.note_outcome(batch, carried, result)?;
         }
         Ok(())
     }
@@ -209,13 +222,10 @@ impl Engine {
                 totals: None,
             })
         };
-        let stored = (self.server)
-            .update(update(), || Some(update()), session)
-            .await;
-        stored.map_err(|error| self.target_of(scope).write_error(error))
+        self.target_of(scope).update(update, session).await
     }
 
-    /// The context of errors that concern one key.
+    /// One key, for requests and their errors.
     pub(crate) fn target_of<'c>(&'c self, scope: &'c KeyScope) -> Target<'c> {
         self.server.target_of(scope)
     }
@@ -225,7 +235,7 @@ impl Engine {
 /// The second try does not wait: the bucket that won the race is there by then.
 pub(crate) async fn pause(tries: u32) {
     if tries > 1 {
-        let longest = LONGEST_PAUSE.min(1 << tries.min(16));
+        let longest = LONGEST_PAUSE_MILLIS.min(1 << tries.min(16));
         let micros = rand::random_range(0..=longest * 1000);
         tokio::time::sleep(Duration::from_micros(micros)).await;
     }

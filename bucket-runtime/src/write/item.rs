@@ -11,13 +11,15 @@ use crate::{
         command::{self, IndexedScope, KeyScope},
     },
     schema::{id, key::Key, spec::Ordinal},
-    value::element::{Element, Refusal},
+    value::element::{Element, Refusal, value_size},
 };
 
 /// An item in the form in which it is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) element: Bson,
+    /// The size of the element in bytes.
+    pub(crate) size: usize,
     /// With a time ordinal, the id of a bucket that this item opens.
     pub(crate) opening_id: Option<String>,
     /// Where buckets expire, the item's time.
@@ -26,14 +28,28 @@ pub(crate) struct Entry {
     pub(crate) rolled: Vec<Option<Bson>>,
 }
 
-/// The item's fields other than key fields, as they are stored.
-pub(crate) fn element<T: Bucket>(item: &T) -> Result<Element, Refusal> {
-    Element::of(&Fields(item))
+/// An item that opens no bucket, never expires, and has no part in a rollup, such as an extra.
+impl From<Bson> for Entry {
+    fn from(element: Bson) -> Self {
+        Self {
+            size: value_size(&element),
+            element,
+            opening_id: None,
+            time: None,
+            rolled: Vec::new(),
+        }
+    }
 }
 
-pub(crate) struct Fields<'i, T>(pub(crate) &'i T);
+/// The item's fields other than key fields, as they are stored.
+pub(crate) fn element<T: Bucket>(item: &T) -> Result<Element, Refusal> {
+    Element::of(&ItemElement(item))
+}
 
-impl<T: Bucket> Serialize for Fields<'_, T> {
+/// An item that is written as its element.
+pub(crate) struct ItemElement<'i, T>(pub(crate) &'i T);
+
+impl<T: Bucket> Serialize for ItemElement<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize_element(serializer)
     }
@@ -58,16 +74,17 @@ pub(crate) fn entry<T: Bucket>(
     scope: &IndexedScope,
     fail: impl Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
+    let entry = Entry::from(stored_element(item, scope, &fail)?);
     Ok(Entry {
-        element: stored(item, scope, &fail)?,
         opening_id: opening_id(scope, item.time()).map_err(fail)?,
         time: item.time().filter(|_| scope.spec.expire_after.is_some()),
         rolled: item.rollup_values(),
+        ..entry
     })
 }
 
 /// The element as it is stored, or an error if it may not be stored.
-pub(crate) fn stored<T: Bucket>(
+pub(crate) fn stored_element<T: Bucket>(
     item: &T,
     scope: &IndexedScope,
     fail: impl Fn(Kind) -> Error,

@@ -55,8 +55,7 @@ impl<'s> RemoveKey<'s> {
 
     pub(crate) async fn execute(self) -> Result<u64> {
         self.reader.called();
-        let Reader { server, scope } = &self.reader;
-        let removed = server.delete_many(scope.all(), self.session).await;
-        removed.map_err(|error| server.target_of(scope).write_of_many_error(error))
+        let all = self.reader.scope.all();
+        self.reader.target().delete_many(all, self.session).await
     }
 }

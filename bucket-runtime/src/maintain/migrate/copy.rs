@@ -201,7 +201,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
             bulk::check(engine, &item)?;
             let scope = item::scope(&item).by(engine.index.get());
             let target = engine.target_of(&scope);
-            let element = item::stored(&item, &scope, |kind| target.error(kind))?;
+            let element = item::stored_element(&item, &scope, |kind| target.error(kind))?;
             let print = fingerprint(&id::prefix(&T::SPEC.id, &scope.parts), &element);
             let print = print.map_err(|why| target.error(Kind::Serialize).with_source(why))?;
             next.items += 1;

@@ -6,7 +6,7 @@ use crate::{
     Bucket,
     protocol::command::{IndexedScope, KeyScope},
     write::{
-        bulk::{Held, KeyItems},
+        bulk::{BufferedItem, KeyItems},
         engine::NewestBucket,
     },
 };
@@ -36,13 +36,13 @@ impl<T: Bucket> Chunk<T> {
     /// Adds an item of this key or window.
     pub(in crate::maintain) fn push(&mut self, scope: &IndexedScope, item: T) {
         let index = self.items as u64;
-        let held = Held { index, item };
+        let item = BufferedItem { index, item };
         self.items += 1;
         if let Some(index) = self.indexes.get(&scope.prefix) {
-            self.keys[*index].held.push(held);
+            self.keys[*index].items.push(item);
             return;
         }
-        let key_items = KeyItems::new(vec![held], scope.open);
+        let key_items = KeyItems::new(vec![item], scope.open);
         self.keys.extend(key_items.map(|mut key_items| {
             let is_of = |key: &KeyScope| scope.prefix.starts_with(&key.prefix);
             if self.new_keys.last().is_some_and(is_of) {
@@ -57,7 +57,7 @@ impl<T: Bucket> Chunk<T> {
     /// How many items of this key or window it holds.
     pub(in crate::maintain) fn items_of(&self, scope: &KeyScope) -> usize {
         let index = self.indexes.get(&scope.prefix);
-        index.map_or(0, |index| self.keys[*index].held.len())
+        index.map_or(0, |index| self.keys[*index].items.len())
     }
 
     /// Notes that the next items are of this key, which may have no bucket yet.

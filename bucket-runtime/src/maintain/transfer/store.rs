@@ -96,12 +96,12 @@ impl<T: Bucket> StoreChunk<T> {
     async fn append(&self, session: &mut ClientSession) -> Result<()> {
         for key_items in &self.keys {
             let scope = key_items.scope.key.clone().by(self.engine.index.get());
-            let entries = key_items.held.iter();
-            let entries = entries.map(|held| held.entry(&self.engine, &scope));
+            let entries = key_items.items.iter();
+            let entries = entries.map(|item| item.entry(&self.engine, &scope));
             let entries = entries.collect::<Result<Vec<_>>>()?;
             let mut batch = Batch::new(scope, entries);
             self.engine.append(&mut batch, Some(&mut *session)).await?;
-            let is_there = |(_, appended): &(usize, Appended)| *appended == Appended::AlreadyThere;
+            let is_there = |(_, appended): &((), Appended)| *appended == Appended::AlreadyThere;
             if !self.leaves_out_present && batch.done.iter().any(is_there) {
                 return Err(self.engine.target_of(&batch.scope).error(Kind::NotUnique));
             }

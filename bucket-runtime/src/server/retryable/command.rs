@@ -57,21 +57,21 @@ pub(in crate::server) struct Reply {
     #[serde(default)]
     pub(super) n: i64,
     #[serde(default)]
-    write_errors: Vec<Refused>,
+    write_errors: Vec<RefusedStatement>,
     write_concern_error: Option<WriteConcernError>,
     #[serde(default)]
     error_labels: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Refused {
+struct RefusedStatement {
     index: usize,
     #[serde(flatten)]
     error: WriteError,
 }
 
 impl Reply {
-    pub(in crate::server) fn of(reply: Document) -> Result<Self, DriverError> {
+    pub(in crate::server) fn read(reply: Document) -> Result<Self, DriverError> {
         let reply = Self::deserialize(Deserializer::new(Bson::Document(reply)));
         reply.map_err(|error| DriverError::custom(error.to_string()))
     }
@@ -83,8 +83,9 @@ impl Reply {
 
     /// Whether the server ended the plan of a statement, which may have been carried out.
     pub(super) fn is_broken_off(&self) -> bool {
-        let is = |refused: &Refused| refused.error.code == Code::QueryPlanKilled as i32;
-        self.write_errors.iter().any(is)
+        let is_killed =
+            |refused: &RefusedStatement| refused.error.code == Code::QueryPlanKilled as i32;
+        self.write_errors.iter().any(is_killed)
     }
 
     /// The results of `statements` statements.

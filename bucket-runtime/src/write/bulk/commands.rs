@@ -3,9 +3,9 @@
 use mongodb::bson::RawDocumentBuf;
 
 use super::{
-    key_items::{Held, KeyItems},
-    look::look,
-    plan::{Elements, Ids, has_twins},
+    key_items::{BufferedItem, KeyItems},
+    newest_buckets::find_newest_buckets,
+    plan::{BufferedElements, NextIds, has_twins},
 };
 use crate::{
     Bucket, Result,
@@ -45,7 +45,7 @@ impl Commands {
         };
         // One more read for a single key is worth it, since its last buckets may be of the next item's moment.
         let is_single = keys.iter().filter(is_unknown).count() == 1;
-        look(engine, keys, T::SPEC.id.ordinal.counts() || is_single).await?;
+        find_newest_buckets(engine, keys, T::SPEC.id.ordinal.counts() || is_single).await?;
         let mut commands = Self::default();
         for key_items in keys {
             let Some((filled, last)) = commands.fill(engine, key_items)? else {
@@ -67,9 +67,9 @@ impl Commands {
     ) -> Result<Option<(usize, Option<String>)>> {
         let mut newest_bucket = key_items.newest_bucket.clone();
         let mut filled = 0;
-        if let Some(mut batch) = key_items.for_open_bucket(engine) {
+        if let Some(mut batch) = key_items.batch_for_open_bucket(engine) {
             let items = batch.len();
-            self.filled_bytes += batch.bytes(items);
+            self.filled_bytes += batch.bytes_of_first(items);
             while let NewestBucket::Open { .. } = batch.newest_bucket
                 && !batch.is_empty()
             {
@@ -86,7 +86,7 @@ impl Commands {
         Ok(match newest_bucket {
             _ if self.filled_bytes > COMMAND_BYTES => None,
             NewestBucket::Closed { last } => Some((filled, last)),
-            _ if filled == key_items.held.len() => Some((filled, None)),
+            _ if filled == key_items.items.len() => Some((filled, None)),
             _ => None,
         })
     }
@@ -99,34 +99,34 @@ impl Commands {
         filled: usize,
         last: Option<String>,
     ) -> Option<()> {
-        let (scope, mut rest) = (&key_items.scope, &key_items.held[filled..]);
-        let opening_id = rest.first().and_then(|held| held.opening_id(scope));
+        let (scope, mut rest) = (&key_items.scope, &key_items.items[filled..]);
+        let opening_id = rest.first().and_then(|item| item.opening_id(scope));
         let is_of_moment = |id: &String| last.as_ref().is_some_and(|last| last.starts_with(id));
-        let mut ids = Ids::behind(opening_id.filter(is_of_moment), last.clone());
+        let mut ids = NextIds::new(opening_id.filter(is_of_moment), last.clone());
         let budget = Budget::of(scope);
-        let size = |held: &Held<T>| match budget {
-            Some(budget) => held.size().filter(|size| budget.check(*size).is_ok()),
+        let size = |item: &BufferedItem<T>| match budget {
+            Some(budget) => item.size().filter(|size| budget.check(*size).is_ok()),
             // Then only the number of items counts.
             None => Some(0),
         };
         let sizes = rest.iter().map(size).collect::<Option<Vec<_>>>()?;
         let packs = packs(scope, sizes);
         for (n, pack) in packs.iter().enumerate() {
-            let held;
-            (held, rest) = rest.split_at(pack.len);
-            if !are_single(held) || has_twins(held) {
+            let items;
+            (items, rest) = rest.split_at(pack.len);
+            if !are_single(items) || has_twins(items) {
                 return None;
             }
-            let id = ids.next(held.first()?.opening_id(scope), scope)?;
+            let id = ids.advance(items.first()?.opening_id(scope), scope)?;
             let is_last = n + 1 == packs.len();
             let bucket = raw(&WholeBucket {
                 scope,
                 id: &id,
-                count: held.len(),
-                elements: Elements(held),
-                summary: Summary::of(held.iter().map(|held| &held.item))?,
+                count: items.len(),
+                elements: BufferedElements(items),
+                summary: Summary::of(items.iter().map(|item| &item.item))?,
                 oversize: pack.oversize,
-                sealed: !is_last && held.len() < key_items.capacity(),
+                sealed: !is_last && items.len() < key_items.capacity(),
             });
             self.buckets.push(bucket.ok()?);
         }
@@ -135,11 +135,11 @@ impl Commands {
 }
 
 /// Whether each item has a single value in the `unique` field, if the struct has one.
-fn are_single<T: Bucket>(held: &[Held<T>]) -> bool {
-    let is_single = |field, held: &Held<T>| {
-        item::identity(&held.item, field).is_some_and(|value| item::is_single(&value))
+fn are_single<T: Bucket>(items: &[BufferedItem<T>]) -> bool {
+    let is_single = |field, item: &BufferedItem<T>| {
+        item::identity(&item.item, field).is_some_and(|value| item::is_single(&value))
     };
     T::SPEC
         .unique
-        .is_none_or(|field| held.iter().all(|held| is_single(field, held)))
+        .is_none_or(|field| items.iter().all(|item| is_single(field, item)))
 }

@@ -1,5 +1,7 @@
 //! Fills the open buckets of many keys with one command.
 
+use mongodb::error::Error as DriverError;
+
 use super::{key_items::KeyItems, load::Load};
 use crate::{
     Bucket,
@@ -9,20 +11,27 @@ use crate::{
 
 /// How many open buckets one command fills at most. A statement takes about 20 kB of memory until it is
 /// answered, and larger commands are no faster.
-const STATEMENTS: usize = 250;
+const BUCKETS_PER_COMMAND: usize = 250;
+
+/// A statement that fills the open bucket of a key.
+struct Fill<'k, T> {
+    key_items: &'k mut KeyItems<T>,
+    batch: Batch<()>,
+    carried: Carried,
+}
 
 impl<T: Bucket> KeyItems<T> {
     /// The items for which the key's open bucket has room by count, up to one that cannot be written as
     /// BSON; `None` if no bucket is known to be open, or no item is left.
-    pub(super) fn for_open_bucket(&self, engine: &Engine) -> Option<Batch> {
+    pub(super) fn batch_for_open_bucket(&self, engine: &Engine) -> Option<Batch<()>> {
         let NewestBucket::Open { room, .. } = self.newest_bucket else {
             return None;
         };
-        let first = self.held.iter().take(room);
-        let entries = first.map_while(|held| held.entry(engine, &self.scope).ok());
+        let first = self.items.iter().take(room);
+        let entries = first.map_while(|item| item.entry(engine, &self.scope).ok());
         let mut batch = Batch::new(self.scope.clone(), entries);
         batch.newest_bucket = self.newest_bucket.clone();
-        (!self.held.is_empty()).then_some(batch)
+        (!self.items.is_empty()).then_some(batch)
     }
 }
 
@@ -30,78 +39,98 @@ impl<T: Bucket> Load<T> {
     /// Fills the open buckets.
     pub(super) async fn fill(&self, keys: &mut [KeyItems<T>]) {
         loop {
-            let mut sent: Vec<(&mut KeyItems<T>, Batch, Carried)> = Vec::new();
+            let mut fills: Vec<Fill<'_, T>> = Vec::new();
             let mut updates = Vec::new();
             let mut bytes = 0;
             for key_items in keys.iter_mut() {
-                if sent.len() >= STATEMENTS {
+                if fills.len() >= BUCKETS_PER_COMMAND {
                     break;
                 }
-                let Some(batch) = key_items.for_open_bucket(&self.engine) else {
+                let Some(batch) = key_items.batch_for_open_bucket(&self.engine) else {
                     continue;
                 };
                 if batch.is_empty() {
                     // The first item cannot be written as BSON; this reports why.
-                    self.append(key_items.split_to(1)).await;
+                    self.append(key_items.take_first(1)).await;
                     continue;
                 }
                 let statement = batch.statements(SendMode::WithOthers).ok();
                 if let Some((update, carried)) = statement.and_then(|mut first| first.pop()) {
-                    bytes += batch.bytes(carried.items);
-                    if bytes > COMMAND_BYTES && !sent.is_empty() {
+                    bytes += batch.bytes_of_first(carried.items);
+                    if bytes > COMMAND_BYTES && !fills.is_empty() {
                         break;
                     }
                     updates.push(update);
-                    sent.push((key_items, batch, carried));
+                    fills.push(Fill {
+                        key_items,
+                        batch,
+                        carried,
+                    });
                 }
             }
-            if sent.is_empty() || self.over().is_some() {
+            if fills.is_empty() || self.given_up().is_some() {
                 return;
             }
-            self.send(updates, sent).await;
+            self.send(updates, fills).await;
         }
     }
 
-    async fn send(&self, updates: Vec<Update>, sent: Vec<(&mut KeyItems<T>, Batch, Carried)>) {
-        match self.engine.server.update_all(updates, false).await {
+    async fn send(&self, updates: Vec<Update>, fills: Vec<Fill<'_, T>>) {
+        let target = self.engine.server.target();
+        let error = match target.update_all(updates, false).await {
             Ok(results) => {
-                for ((key_items, mut batch, carried), result) in sent.into_iter().zip(results) {
-                    let items = carried.items;
-                    let learned =
-                        (self.engine).note_outcome(&mut batch, carried, result.map(|()| true));
-                    let stored = batch.done.len() == items;
-                    key_items.newest_bucket = batch.newest_bucket;
-                    if stored {
-                        key_items.held.drain(..items);
-                        self.stored(items);
-                    } else if let Err(error) = &learned
-                        && error.is_maybe_stored()
-                    {
-                        // The items may be stored, so they must not be sent again.
-                        self.refused(key_items.held.drain(..items), error);
-                        self.give_up(error);
-                    } else if learned.is_err() || batch.doubtful || batch.missing.is_some() {
-                        key_items.newest_bucket = NewestBucket::MustRead;
-                        self.append(key_items.split_to(items)).await;
-                    }
+                for (fill, result) in fills.into_iter().zip(results) {
+                    self.note_fill(fill, result).await;
                 }
+                return;
             }
-            Err(error) => {
-                let error = self.failed(error);
-                if error.is_refusal() {
-                    // One item is too large for any command. The append protocol finds out which.
-                    for (key_items, _, carried) in sent {
-                        key_items.newest_bucket = NewestBucket::MustRead;
-                        self.append(key_items.split_to(carried.items)).await;
-                    }
-                    return;
-                }
-                for (key_items, _, carried) in sent {
-                    let error = error.clone().with_key(&key_items.scope.label());
-                    self.refused(key_items.held.drain(..carried.items), &error);
-                }
+            Err(error) => error,
+        };
+        for Fill {
+            key_items, carried, ..
+        } in fills
+        {
+            if error.is_refusal() {
+                // One item is too large for any command. The append protocol finds out which.
+                key_items.newest_bucket = NewestBucket::MustRead;
+                self.append(key_items.take_first(carried.items)).await;
+            } else {
+                let error = error.clone().with_key(&key_items.scope.label());
+                self.record_refused(key_items.items.drain(..carried.items), &error);
+            }
+        }
+        if !error.is_refusal() {
+            self.give_up(&error);
+        }
+    }
+
+    /// Records the answer to one statement.
+    async fn note_fill(&self, fill: Fill<'_, T>, result: Result<(), DriverError>) {
+        let Fill {
+            key_items,
+            mut batch,
+            carried,
+        } = fill;
+        let items = carried.items;
+        let noted = (self.engine).note_outcome(&mut batch, carried, result.map(|()| true));
+        let is_stored = batch.done.len() == items;
+        let must_be_sent_alone = noted.is_err() || batch.must_be_sent_alone();
+        key_items.newest_bucket = batch.newest_bucket;
+        match noted {
+            _ if is_stored => {
+                key_items.items.drain(..items);
+                self.record_stored(items);
+            }
+            // The items may be stored, so they must not be sent again.
+            Err(error) if error.is_maybe_stored() => {
+                self.record_refused(key_items.items.drain(..items), &error);
                 self.give_up(&error);
             }
+            _ if must_be_sent_alone => {
+                key_items.newest_bucket = NewestBucket::MustRead;
+                self.append(key_items.take_first(items)).await;
+            }
+            _ => {}
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, mem};
 
-use super::{failed::FailedItem, sizes::Sizes};
+use super::sizes::Sizes;
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Result,
     protocol::command::{IndexedScope, KeyScope},
     schema::open_index::OpenIndex,
     write::{
@@ -15,7 +15,7 @@ use crate::{
 
 /// An item of a load that waits in the buffer.
 #[derive(Debug)]
-pub(crate) struct Held<T> {
+pub(crate) struct BufferedItem<T> {
     /// The position of the item in the call.
     pub(crate) index: u64,
     pub(crate) item: T,
@@ -25,14 +25,14 @@ pub(crate) struct Held<T> {
 #[derive(Debug)]
 pub(crate) struct KeyItems<T> {
     pub(crate) scope: IndexedScope,
-    pub(crate) held: Vec<Held<T>>,
+    pub(crate) items: Vec<BufferedItem<T>>,
     pub(crate) newest_bucket: NewestBucket,
 }
 
 /// All buffered items, by the id prefix of their key.
 #[derive(Debug)]
 pub(crate) struct ItemsByKey<T> {
-    keys: HashMap<String, Vec<Held<T>>>,
+    keys: HashMap<String, Vec<BufferedItem<T>>>,
     bytes: usize,
     sizes: Sizes,
     /// A buffer for the prefix that looks up the next item's key.
@@ -50,16 +50,11 @@ impl<T> Default for ItemsByKey<T> {
     }
 }
 
-impl<T: Bucket> Held<T> {
+impl<T: Bucket> BufferedItem<T> {
     /// With a time ordinal, the id of a bucket that this item opens.
     pub(crate) fn opening_id(&self, scope: &KeyScope) -> Option<String> {
         // The time was checked when the item was taken.
         item::opening_id(scope, self.item.time()).ok().flatten()
-    }
-
-    pub(crate) fn failed(self, error: Error) -> FailedItem<T> {
-        let Self { index, item, .. } = self;
-        FailedItem { index, item, error }
     }
 
     /// The entry of the item.
@@ -72,10 +67,10 @@ impl<T: Bucket> Held<T> {
 
 impl<T: Bucket> KeyItems<T> {
     /// The items of one key; `None` if there are none.
-    pub(crate) fn new(held: Vec<Held<T>>, open: OpenIndex) -> Option<Self> {
+    pub(crate) fn new(items: Vec<BufferedItem<T>>, open: OpenIndex) -> Option<Self> {
         Some(Self {
-            scope: item::scope(&held.first()?.item).by(open),
-            held,
+            scope: item::scope(&items.first()?.item).by(open),
+            items,
             // With a capacity of 1 no bucket is ever open, so there is nothing to look for.
             newest_bucket: match open.capacity {
                 1 => NewestBucket::NoneOpen,
@@ -89,16 +84,21 @@ impl<T: Bucket> KeyItems<T> {
     }
 
     /// Splits off the first items.
-    pub(crate) fn split_to(&mut self, items: usize) -> Self {
-        let held = self.held.drain(..items).collect();
-        self.with(held)
+    pub(crate) fn take_first(&mut self, items: usize) -> Self {
+        let items = self.items.drain(..items).collect();
+        self.with_items(items)
+    }
+
+    /// Splits off all items.
+    pub(crate) fn take_all(&mut self) -> Self {
+        self.take_first(self.items.len())
     }
 
     /// Other items of the same key.
-    pub(crate) fn with(&self, held: Vec<Held<T>>) -> Self {
+    pub(crate) fn with_items(&self, items: Vec<BufferedItem<T>>) -> Self {
         Self {
             scope: self.scope.clone(),
-            held,
+            items,
             newest_bucket: NewestBucket::MustRead,
         }
     }
@@ -109,13 +109,13 @@ impl<T: Bucket> ItemsByKey<T> {
         self.bytes += self.sizes.estimate(&item);
         self.prefix.clear();
         item::write_prefix(&item, &mut self.prefix);
-        let held = Held { index, item };
-        if let Some(of_key) = self.keys.get_mut(&self.prefix) {
-            of_key.push(held);
+        let item = BufferedItem { index, item };
+        if let Some(items) = self.keys.get_mut(&self.prefix) {
+            items.push(item);
         } else {
             // A map that has grown is half empty.
-            self.bytes += 2 * mem::size_of::<(String, Vec<Held<T>>)>() + self.prefix.len();
-            self.keys.insert(self.prefix.clone(), vec![held]);
+            self.bytes += 2 * mem::size_of::<(String, Vec<BufferedItem<T>>)>() + self.prefix.len();
+            self.keys.insert(self.prefix.clone(), vec![item]);
         }
     }
 
@@ -125,12 +125,12 @@ impl<T: Bucket> ItemsByKey<T> {
     }
 
     /// Takes out all items of each key, in at most this number of parts.
-    pub(crate) fn take_parts(&mut self, parts: usize) -> Vec<Vec<Vec<Held<T>>>> {
+    pub(crate) fn take_parts(&mut self, parts: usize) -> Vec<Vec<Vec<BufferedItem<T>>>> {
         self.bytes = 0;
         let parts = parts.min(self.keys.len());
         let mut shared: Vec<_> = (0..parts).map(|_| Vec::new()).collect();
-        for (n, (_, of_key)) in self.keys.drain().enumerate() {
-            shared[n % parts].push(of_key);
+        for (n, (_, items)) in self.keys.drain().enumerate() {
+            shared[n % parts].push(items);
         }
         shared
     }

@@ -9,10 +9,10 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     failed::{AppendManyError, FailedItem},
-    key_items::{Held, KeyItems},
+    key_items::{BufferedItem, KeyItems},
 };
 use crate::{
-    Bucket, Error,
+    Bucket, Error, Result,
     protocol::command::IndexedScope,
     server::call,
     write::{
@@ -21,6 +21,9 @@ use crate::{
         item::Entry,
     },
 };
+
+/// How many items are turned into entries at once.
+const ENTRIES_AT_ONCE: usize = 1000;
 
 /// One call; each of its parts has a clone.
 pub(super) struct Load<T> {
@@ -34,15 +37,19 @@ struct LoadState<T> {
     stored: u64,
     failed: Vec<FailedItem<T>>,
     /// An error that affects everything that is not sent yet.
-    over: Option<Error>,
+    given_up: Option<Error>,
 }
+
+/// The owner of an entry: a buffered item, which records its result. In a box, so that the engine is compiled
+/// once for all structs.
+type Recorder<'l> = Box<dyn FnOnce(Result<Appended>) + Send + Sync + 'l>;
 
 impl<T: Bucket> Load<T> {
     pub(super) fn new(engine: Engine) -> Self {
         let state = LoadState {
             stored: 0,
             failed: Vec::new(),
-            over: None,
+            given_up: None,
         };
         Self {
             engine,
@@ -52,7 +59,7 @@ impl<T: Bucket> Load<T> {
     }
 
     /// A handle for one of the call's parallel parts, which shares its state and reports its progress.
-    pub(super) fn part(&self, reports: UnboundedSender<u64>) -> Self {
+    pub(super) fn new_part(&self, reports: UnboundedSender<u64>) -> Self {
         Self {
             engine: self.engine.clone(),
             state: Arc::clone(&self.state),
@@ -60,9 +67,9 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    pub(super) fn stored(&self, items: usize) {
+    pub(super) fn record_stored(&self, items: usize) {
         call::items(items);
-        let mut state = self.state();
+        let mut state = self.lock();
         state.stored += items as u64;
         if let Some(reports) = &self.reports {
             // Nothing receives it if the call was dropped.
@@ -70,33 +77,39 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    pub(super) fn fail(&self, failed: impl IntoIterator<Item = FailedItem<T>>) {
-        self.state().failed.extend(failed);
-    }
-
     /// Records that these items were not stored, for this reason.
-    pub(super) fn refused(&self, held: impl IntoIterator<Item = Held<T>>, error: &Error) {
-        self.fail(held.into_iter().map(|held| held.failed(error.clone())));
+    pub(super) fn record_refused(
+        &self,
+        items: impl IntoIterator<Item = BufferedItem<T>>,
+        error: &Error,
+    ) {
+        let failed = |BufferedItem { index, item }| FailedItem {
+            index,
+            item,
+            error: error.clone(),
+        };
+        self.lock().failed.extend(items.into_iter().map(failed));
     }
 
     /// Sends nothing more, after an error that affects more than single items.
     pub(super) fn give_up(&self, error: &Error) {
-        self.state().over = Some(error.clone().not_sent());
+        self.lock().given_up = Some(error.clone().not_sent());
     }
 
-    pub(super) fn over(&self) -> Option<Error> {
-        self.state().over.clone()
+    /// The error of everything that is not sent, if nothing more is sent.
+    pub(super) fn given_up(&self) -> Option<Error> {
+        self.lock().given_up.clone()
     }
 
     /// Whether to take no further items: nothing more is sent, or the failed items would exceed the
     /// buffer.
     pub(super) fn is_over(&self, buffer: usize) -> bool {
-        let state = self.state();
-        state.over.is_some() || state.failed.len() * mem::size_of::<FailedItem<T>>() > buffer
+        let state = self.lock();
+        state.given_up.is_some() || state.failed.len() * mem::size_of::<FailedItem<T>>() > buffer
     }
 
     pub(super) fn finish(self) -> Result<u64, AppendManyError<T>> {
-        let mut state = self.state();
+        let mut state = self.lock();
         match AppendManyError::new(state.stored, mem::take(&mut state.failed)) {
             Some(error) => Err(error),
             None => Ok(state.stored),
@@ -105,58 +118,52 @@ impl<T: Bucket> Load<T> {
 
     /// Appends items of one key with the append protocol, which finds the item that causes a refusal.
     pub(super) async fn append(&self, key_items: KeyItems<T>) {
-        /// How many items are turned into documents at once.
-        const PART: usize = 1000;
-
-        let KeyItems { scope, held, .. } = key_items;
-        let mut held = held.into_iter().peekable();
-        while held.peek().is_some() {
-            let part: Vec<_> = held.by_ref().take(PART).collect();
-            let (mut part, entries) = self.entries(&scope, part);
-            if self.over().is_none() {
-                let tell = |place: usize, result: Result<_, Error>| {
-                    match (part[place].take(), result) {
-                        (_, Ok(Appended::Stored)) => self.stored(1),
-                        (_, Ok(Appended::AlreadyThere)) => {}
-                        (Some(held), Err(error)) => {
-                            if error.is_fatal() {
-                                self.give_up(&error);
-                            }
-                            self.refused([held], &error);
-                        }
-                        (None, Err(_)) => {}
-                    }
-                    self.over().is_none()
+        let KeyItems { scope, items, .. } = key_items;
+        let mut items = items.into_iter().peekable();
+        while items.peek().is_some() {
+            let some = items.by_ref().take(ENTRIES_AT_ONCE);
+            let entries = some.filter_map(|item| self.entry(&scope, item));
+            let mut batch = Batch::with_owners(scope.clone(), entries);
+            if self.given_up().is_none() {
+                let answer = |recorder: Recorder<'_>, result| {
+                    recorder(result);
+                    self.given_up().is_none()
                 };
-                let mut batch = Batch::new(scope.clone(), entries);
-                self.engine.append_each(&mut batch, tell).await;
+                self.engine.append_each(&mut batch, answer).await;
             }
-            if let Some(error) = self.over() {
-                self.refused(part.into_iter().flatten(), &error);
+            if let Some(error) = self.given_up() {
+                for recorder in batch.take_owners() {
+                    recorder(Err(error.clone()));
+                }
             }
         }
     }
 
-    /// The items with their entries, except those that cannot be written as BSON.
-    fn entries(
-        &self,
-        scope: &IndexedScope,
-        held: Vec<Held<T>>,
-    ) -> (Vec<Option<Held<T>>>, Vec<Entry>) {
-        let entries = held.into_iter().filter_map(|held| {
-            let entry = held.entry(&self.engine, scope);
-            match entry {
-                Ok(entry) => Some((Some(held), entry)),
-                Err(error) => {
-                    self.refused([held], &error);
-                    None
-                }
+    /// The item's entry, unless the item cannot be written as BSON.
+    fn entry(&self, scope: &IndexedScope, item: BufferedItem<T>) -> Option<(Recorder<'_>, Entry)> {
+        match item.entry(&self.engine, scope) {
+            Ok(entry) => Some((Box::new(|result| self.record(item, result)), entry)),
+            Err(error) => {
+                self.record_refused([item], &error);
+                None
             }
-        });
-        entries.unzip()
+        }
     }
 
-    fn state(&self) -> MutexGuard<'_, LoadState<T>> {
+    fn record(&self, item: BufferedItem<T>, result: Result<Appended>) {
+        match result {
+            Ok(Appended::Stored) => self.record_stored(1),
+            Ok(Appended::AlreadyThere) => {}
+            Err(error) => {
+                if error.is_fatal() {
+                    self.give_up(&error);
+                }
+                self.record_refused([item], &error);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LoadState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,21 +1,24 @@
 //! Plans the buckets in which a key's items are written.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    mem,
+};
 
 use serde::{Serialize, Serializer};
 
-use super::key_items::{Held, KeyItems};
+use super::key_items::{BufferedItem, KeyItems};
 use crate::{
     Bucket,
     protocol::{
         command::KeyScope,
+        next_id::next_id,
         whole_bucket::{Summary, WholeBucket},
     },
-    schema::id,
     value::element::comparable,
     write::{
-        engine::{NewestBucket, next_number},
-        item::{self, Fields},
+        engine::NewestBucket,
+        item::{self, ItemElement},
     },
 };
 
@@ -23,7 +26,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct PlannedBucket<T> {
     pub(crate) id: String,
-    pub(crate) held: Vec<Held<T>>,
+    pub(crate) items: Vec<BufferedItem<T>>,
     /// Whether it takes no further items although it has room by count.
     pub(crate) sealed: bool,
     /// The bytes that its items take beyond their shares, if it takes further items.
@@ -35,13 +38,13 @@ impl<T: Bucket> PlannedBucket<T> {
     pub(crate) fn document<'b>(
         &'b self,
         scope: &'b KeyScope,
-    ) -> Option<WholeBucket<'b, Elements<'b, T>>> {
+    ) -> Option<WholeBucket<'b, BufferedElements<'b, T>>> {
         Some(WholeBucket {
             scope,
             id: &self.id,
-            count: self.held.len(),
-            elements: Elements(&self.held),
-            summary: Summary::of(self.held.iter().map(|held| &held.item))?,
+            count: self.items.len(),
+            elements: BufferedElements(&self.items),
+            summary: Summary::of(self.items.iter().map(|buffered| &buffered.item))?,
             oversize: self.oversize,
             sealed: self.sealed,
         })
@@ -50,13 +53,49 @@ impl<T: Bucket> PlannedBucket<T> {
 
 /// Whether two items of a bucket have the same identity: the unique index compares only items of
 /// different buckets.
-pub(crate) fn has_twins<T: Bucket>(held: &[Held<T>]) -> bool {
+pub(crate) fn has_twins<T: Bucket>(items: &[BufferedItem<T>]) -> bool {
     let Some(field) = T::SPEC.unique else {
         return false;
     };
     let mut identities = HashSet::new();
-    let identity = |held: &Held<T>| item::identity(&held.item, field);
-    (held.iter().filter_map(identity)).any(|identity| !identities.insert(comparable(&identity)))
+    let mut found = items
+        .iter()
+        .filter_map(|buffered| item::identity(&buffered.item, field));
+    found.any(|identity| !identities.insert(comparable(&identity)))
+}
+
+/// Buckets to write, and the keys that they belong to.
+pub(super) struct PlannedBuckets<'k, T> {
+    pub(super) keys: &'k mut [KeyItems<T>],
+    /// The buckets in the order in which they are written, each with the index of its key.
+    pub(super) buckets: VecDeque<(usize, PlannedBucket<T>)>,
+}
+
+impl<'k, T: Bucket> PlannedBuckets<'k, T> {
+    pub(super) fn new(keys: &'k mut [KeyItems<T>]) -> Self {
+        Self {
+            keys,
+            buckets: VecDeque::new(),
+        }
+    }
+
+    /// Adds buckets of one key.
+    pub(super) fn extend(&mut self, at: usize, buckets: Vec<PlannedBucket<T>>) {
+        (self.buckets).extend(buckets.into_iter().map(|bucket| (at, bucket)));
+    }
+
+    /// Puts a bucket's items back, with those of the key's next buckets.
+    pub(super) fn take_back(&mut self, at: usize, bucket: PlannedBucket<T>) {
+        self.keys[at].take_back([bucket]);
+        self.take_back_next_of(at);
+    }
+
+    /// Puts the items of the key's next buckets back.
+    pub(super) fn take_back_next_of(&mut self, at: usize) {
+        let next = self.buckets.iter().take_while(|(of, _)| *of == at).count();
+        let next = self.buckets.drain(..next);
+        self.keys[at].take_back(next.map(|(_, bucket)| bucket));
+    }
 }
 
 impl<T: Bucket> KeyItems<T> {
@@ -67,113 +106,99 @@ impl<T: Bucket> KeyItems<T> {
     /// their numbers, and the buckets after that number are refused; the same happens in a window. With a
     /// time ordinal the last bucket is written first, with room left: while it is open no other can be
     /// opened, so everything that other writers append comes after it.
-    pub(crate) fn chunks(&mut self, are_others: bool) -> Option<Vec<PlannedBucket<T>>> {
+    pub(crate) fn plan_buckets(&mut self, are_others: bool) -> Option<Vec<PlannedBucket<T>>> {
         let capacity = self.capacity();
-        let guard = are_others && !self.scope.spec.id.ordinal.counts() && capacity > 1;
-        let mut ids = Ids::behind(
-            self.scope.window.map(|_| self.scope.prefix.clone()),
-            match &self.newest_bucket {
-                NewestBucket::Closed { last } => last.clone(),
-                _ => None,
-            },
-        );
-        let begins = (self.held.chunks(capacity))
-            .map(|held| ids.next(held[0].opening_id(&self.scope), &self.scope));
-        let ids: Vec<_> = begins.collect::<Option<_>>()?;
-        if self.held.chunks(capacity).any(has_twins) {
+        let is_last_first = are_others && !self.scope.spec.id.ordinal.counts() && capacity > 1;
+        let ids = self.plan_ids()?;
+        if self.items.chunks(capacity).any(has_twins) {
             return None;
         }
         // If an id turns out to be taken, the other ids of its moment change. The id of the last bucket,
         // which is already written, could not change, and it must remain the last one.
-        let begin_of_last = self.held.chunks(capacity).next_back()?.first()?;
-        if guard && ids.last() != begin_of_last.opening_id(&self.scope).as_ref() {
+        let first_of_last = self.items.chunks(capacity).next_back()?.first()?;
+        if is_last_first && ids.last() != first_of_last.opening_id(&self.scope).as_ref() {
             return None;
         }
-        let last = self.held.split_off(match self.held.len() % capacity {
-            0 if guard => self.held.len() - 1,
-            _ => self.held.len(),
+        let rest = self.items.split_off(match self.items.len() % capacity {
+            0 if is_last_first => self.items.len() - 1,
+            _ => self.items.len(),
         });
-        let mut held = std::mem::replace(&mut self.held, last).into_iter();
-        let mut chunks: Vec<_> = (ids.into_iter())
-            .map(|id| {
-                let held = held.by_ref().take(capacity).collect();
-                PlannedBucket {
-                    id,
-                    held,
-                    sealed: false,
-                    oversize: 0,
-                }
+        let mut items = mem::replace(&mut self.items, rest).into_iter();
+        let mut buckets: Vec<_> = (ids.into_iter())
+            .map(|id| PlannedBucket {
+                id,
+                items: items.by_ref().take(capacity).collect(),
+                sealed: false,
+                oversize: 0,
             })
             .collect();
-        if let Some(last) = chunks.last() {
-            let id = last.id.clone();
-            self.newest_bucket = match capacity - last.held.len() {
-                0 => NewestBucket::Closed { last: Some(id) },
-                room => NewestBucket::Open {
-                    id,
-                    room,
-                    oversize: 0,
-                },
-            };
+        if let Some(last) = buckets.last() {
+            let room = capacity - last.items.len();
+            self.newest_bucket = NewestBucket::with_room(&last.id, room, 0);
         }
-        if guard {
-            chunks.rotate_right(1);
+        if is_last_first {
+            buckets.rotate_right(1);
         }
-        Some(chunks)
+        Some(buckets)
+    }
+
+    /// The ids of the next buckets, each of which takes as many items as the capacity allows.
+    fn plan_ids(&self) -> Option<Vec<String>> {
+        let last = match &self.newest_bucket {
+            NewestBucket::Closed { last } => last.clone(),
+            _ => None,
+        };
+        let window = self.scope.window.map(|_| self.scope.prefix.clone());
+        let mut ids = NextIds::new(window, last);
+        let buckets = self.items.chunks(self.capacity());
+        let opening_ids = buckets.map(|items| items[0].opening_id(&self.scope));
+        opening_ids
+            .map(|opening_id| ids.advance(opening_id, &self.scope))
+            .collect()
     }
 
     /// Puts the items of unwritten buckets back, with everything after them.
-    pub(crate) fn take_back(&mut self, chunks: impl IntoIterator<Item = PlannedBucket<T>>) {
-        (self.held).extend(chunks.into_iter().flat_map(|chunk| chunk.held));
-        self.held.sort_unstable_by_key(|held| held.index);
+    pub(crate) fn take_back(&mut self, buckets: impl IntoIterator<Item = PlannedBucket<T>>) {
+        (self.items).extend(buckets.into_iter().flat_map(|bucket| bucket.items));
+        self.items.sort_unstable_by_key(|buffered| buffered.index);
         self.newest_bucket = NewestBucket::MustRead;
     }
 }
 
 /// The ids of a key's next buckets.
-pub(crate) struct Ids {
-    /// With `{#}`, the last id.
-    last: Option<String>,
-    /// With a time ordinal, the last id of each moment or window.
-    moments: HashMap<String, String>,
+pub(crate) struct NextIds {
+    /// The last id of each moment or window, by the opening id, or of a numbered key.
+    last: HashMap<Option<String>, String>,
 }
 
-impl Ids {
-    /// The ids after an existing bucket: the last one of its key or of its moment.
-    pub(crate) fn behind(opening_id: Option<String>, last: Option<String>) -> Self {
-        match (opening_id, last) {
-            (Some(opening_id), Some(last)) => Self {
-                last: None,
-                moments: HashMap::from([(opening_id, last)]),
-            },
-            (_, last) => Self {
-                last,
-                moments: HashMap::new(),
-            },
+impl NextIds {
+    /// The ids after `last`, which exists: of the key or, with an opening id, of its moment or window.
+    pub(crate) fn new(opening_id: Option<String>, last: Option<String>) -> Self {
+        let last = last.map(|last| (opening_id, last));
+        Self {
+            last: last.into_iter().collect(),
         }
     }
 
-    /// `None` if no id is left, or the last one does not have this format.
-    pub(crate) fn next(&mut self, opening_id: Option<String>, scope: &KeyScope) -> Option<String> {
-        if let Some(opening_id) = opening_id {
-            let last = self.moments.get(&opening_id).map(String::as_str);
-            let next = id::next_suffix(&opening_id, last).ok().flatten()?;
-            self.moments.insert(opening_id, next.clone());
-            Some(next)
-        } else {
-            let next = next_number(scope, self.last.as_deref()).ok().flatten()?;
-            self.last = Some(next.clone());
-            Some(next)
-        }
+    /// The next id; `None` if none is left, or the last one does not have this format.
+    pub(crate) fn advance(
+        &mut self,
+        opening_id: Option<String>,
+        scope: &KeyScope,
+    ) -> Option<String> {
+        let last = self.last.get(&opening_id).map(String::as_str);
+        let next = next_id(scope, opening_id.as_deref(), last).ok().flatten()?;
+        self.last.insert(opening_id, next.clone());
+        Some(next)
     }
 }
 
 /// The items as they are stored.
 #[derive(Debug)]
-pub(crate) struct Elements<'c, T>(pub(super) &'c [Held<T>]);
+pub(crate) struct BufferedElements<'c, T>(pub(super) &'c [BufferedItem<T>]);
 
-impl<T: Bucket> Serialize for Elements<'_, T> {
+impl<T: Bucket> Serialize for BufferedElements<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|held| Fields(&held.item)))
+        serializer.collect_seq(self.0.iter().map(|buffered| ItemElement(&buffered.item)))
     }
 }

@@ -2,11 +2,11 @@
 
 use std::mem;
 
-use super::key_items::Held;
+use super::key_items::BufferedItem;
 use crate::{Bucket, write::item};
 
 /// One in this many items is measured: writing it as BSON is most of the cost of storing it here.
-const EVERY: u64 = 64;
+const ITEMS_PER_SAMPLE: u64 = 64;
 
 /// The measurements so far.
 #[derive(Debug, Default)]
@@ -20,19 +20,19 @@ impl Sizes {
     /// About how much memory a buffered item takes: the struct, and the data that it points to,
     /// estimated by the length of its BSON. For most items that is the average of the measured ones.
     pub(crate) fn estimate<T: Bucket>(&mut self, item: &T) -> usize {
-        if self.seen < EVERY || is_sample(self.seen) {
+        if self.seen < ITEMS_PER_SAMPLE || is_sample(self.seen) {
             // An item that cannot be written is refused when it is sent.
             self.bytes += item::element(item).map_or(0, |element| element.size() as u64);
             self.measured += 1;
         }
         self.seen += 1;
         let average = usize::try_from(self.bytes / self.measured);
-        mem::size_of::<Held<T>>() + average.unwrap_or(usize::MAX)
+        mem::size_of::<BufferedItem<T>>() + average.unwrap_or(usize::MAX)
     }
 }
 
-/// Selects one in [`EVERY`] numbers, without a rhythm that large items could share.
+/// Selects one in [`ITEMS_PER_SAMPLE`] numbers, without a rhythm that large items could share.
 fn is_sample(n: u64) -> bool {
     // 2^64 divided by the golden ratio spreads the multiples evenly over all values.
-    n.wrapping_mul(0x9E37_79B9_7F4A_7C15) < u64::MAX / EVERY
+    n.wrapping_mul(0x9E37_79B9_7F4A_7C15) < u64::MAX / ITEMS_PER_SAMPLE
 }

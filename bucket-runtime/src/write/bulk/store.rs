@@ -1,15 +1,14 @@
 //! Stores the buffered items, in as few and as large commands as possible.
 
-use std::collections::VecDeque;
+use std::mem;
 
 use mongodb::error::Error as DriverError;
 
 use super::{
-    key_items::{Held, KeyItems},
+    key_items::{BufferedItem, KeyItems},
     load::Load,
-    look::look,
-    measure::documents,
-    plan::PlannedBucket,
+    newest_buckets::find_newest_buckets,
+    plan::{PlannedBucket, PlannedBuckets},
 };
 use crate::{
     Bucket, Error,
@@ -24,40 +23,37 @@ use crate::{
     write::engine::NewestBucket,
 };
 
-/// How many documents or statements one command carries at most.
-pub(super) const STATEMENTS: usize = 1000;
+/// How many documents, or keys of a read, one command carries at most.
+pub(super) const DOCUMENTS_PER_COMMAND: usize = 1000;
 
 /// How many keys are stored at once. What is known of each while it is stored takes more memory than a few
 /// buffered items.
-const AT_ONCE: usize = 4 * STATEMENTS;
+const KEYS_AT_ONCE: usize = 4 * DOCUMENTS_PER_COMMAND;
 
 /// How often a key is tried in whole buckets before the append protocol takes over, which waits longer
 /// and longer for other writers.
 const ROUNDS: usize = 4;
 
-/// Buckets to write, each with the index of its key.
-pub(super) type PlannedBuckets<T> = VecDeque<(usize, PlannedBucket<T>)>;
-
 impl<T: Bucket> Load<T> {
     /// Stores all items of these keys.
-    pub(super) async fn store(&self, keys: Vec<Vec<Held<T>>>) {
+    pub(super) async fn store(&self, keys: Vec<Vec<BufferedItem<T>>>) {
         let mut keys = keys.into_iter().peekable();
         while keys.peek().is_some() {
-            let some = keys.by_ref().take(AT_ONCE);
-            let with_scopes = some.filter_map(|held| KeyItems::new(held, self.engine.index.get()));
-            self.store_some(with_scopes.collect()).await;
+            let some = keys.by_ref().take(KEYS_AT_ONCE);
+            let some = some.filter_map(|items| KeyItems::new(items, self.engine.index.get()));
+            self.store_some(some.collect()).await;
         }
     }
 
     async fn store_some(&self, mut keys: Vec<KeyItems<T>>) {
         for _ in 0..ROUNDS {
-            keys.retain(|key_items| !key_items.held.is_empty());
-            if keys.is_empty() || self.over().is_some() {
+            keys.retain(|key_items| !key_items.items.is_empty());
+            if keys.is_empty() || self.given_up().is_some() {
                 break;
             }
             // Numbers are read beforehand; with times a taken id is rare, and a refusal shows it.
             let is_numbered = T::SPEC.id.ordinal == Ordinal::Number;
-            if let Err(error) = look(&self.engine, &mut keys, is_numbered).await {
+            if let Err(error) = find_newest_buckets(&self.engine, &mut keys, is_numbered).await {
                 self.give_up(&error);
             }
             self.fill(&mut keys).await;
@@ -68,183 +64,155 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    pub(super) fn failed(&self, error: DriverError) -> Error {
+    /// An error of a command of many keys.
+    pub(super) fn write_error(&self, error: DriverError) -> Error {
         self.engine.server.target().write_error(error)
     }
 
     /// Writes further buckets as a whole, for keys without an open bucket.
     async fn write(&self, keys: &mut [KeyItems<T>]) {
-        let mut chunks = PlannedBuckets::new();
-        for (at, key_items) in keys.iter_mut().enumerate() {
-            if key_items.held.is_empty()
+        let mut planned = PlannedBuckets::new(keys);
+        for at in 0..planned.keys.len() {
+            let key_items = &mut planned.keys[at];
+            if key_items.items.is_empty()
                 || !matches!(key_items.newest_bucket, NewestBucket::Closed { .. })
             {
                 continue;
             }
-            match key_items.chunks(true) {
-                Some(of_key) => chunks.extend(of_key.into_iter().map(|chunk| (at, chunk))),
-                None => self.append(key_items.split_to(key_items.held.len())).await,
+            match key_items.plan_buckets(true) {
+                Some(buckets) => planned.extend(at, buckets),
+                None => self.append(key_items.take_all()).await,
             }
         }
-        while !chunks.is_empty() && self.over().is_none() {
-            self.insert(keys, &mut chunks).await;
+        while !planned.buckets.is_empty() && self.given_up().is_none() {
+            self.insert(&mut planned).await;
         }
-        for (at, chunk) in chunks {
-            keys[at].take_back([chunk]);
+        for (at, bucket) in planned.buckets {
+            planned.keys[at].take_back([bucket]);
         }
     }
 
     /// Sends the next command with new buckets, and handles the first refusal; the buckets after the
     /// refused one remain.
-    async fn insert(&self, keys: &mut [KeyItems<T>], chunks: &mut PlannedBuckets<T>) {
-        let documents = documents(keys, chunks);
+    async fn insert(&self, planned: &mut PlannedBuckets<'_, T>) {
+        let documents = planned.next_documents();
         call::bytes(|| documents.iter().map(|it| it.as_bytes().len()).sum());
-        let sent = documents.len();
-        if sent == 0 {
-            if let Some((at, chunk)) = chunks.pop_front() {
-                self.item_by_item(keys, at, chunk, chunks).await;
+        if documents.is_empty() {
+            if let Some((at, bucket)) = planned.buckets.pop_front() {
+                self.append_bucket(planned, at, bucket).await;
             }
             return;
         }
         let results = match self.engine.server.insert_all(&documents, true).await {
             Ok(results) => results,
             Err(error) => {
-                let error = self.failed(error);
-                for (at, chunk) in chunks.drain(..sent) {
-                    let error = error.clone().with_key(&keys[at].scope.label());
-                    self.refused(chunk.held, &error);
+                let error = self.write_error(error);
+                for (at, bucket) in planned.buckets.drain(..documents.len()) {
+                    let error = error.clone().with_key(&planned.keys[at].scope.label());
+                    self.record_refused(bucket.items, &error);
                 }
-                self.give_up(&error);
-                return;
+                return self.give_up(&error);
             }
         };
         let stored = results.iter().take_while(|result| result.is_ok()).count();
-        self.stored(
-            chunks
-                .drain(..stored)
-                .map(|(_, chunk)| chunk.held.len())
-                .sum(),
-        );
-        let Some(Err(error)) = results.into_iter().nth(stored) else {
-            return;
-        };
-        let Some((at, chunk)) = chunks.pop_front() else {
-            return;
-        };
+        let buckets = planned.buckets.drain(..stored);
+        self.record_stored(buckets.map(|(_, bucket)| bucket.items.len()).sum());
+        if let Some(Err(error)) = results.into_iter().nth(stored)
+            && let Some((at, bucket)) = planned.buckets.pop_front()
+        {
+            self.handle_refusal(planned, at, bucket, error).await;
+        }
+    }
+
+    /// Decides how a refused bucket's items are stored.
+    async fn handle_refusal(
+        &self,
+        planned: &mut PlannedBuckets<'_, T>,
+        at: usize,
+        bucket: PlannedBucket<T>,
+        error: DriverError,
+    ) {
         match (duplicate_index(&error), T::SPEC.id.ordinal) {
             (Some("_id_"), Ordinal::Seconds | Ordinal::Millis) => {
-                self.with_another_id(keys, at, chunk, chunks).await;
+                self.rename_buckets(planned, at, bucket).await;
             }
             // The window already has buckets, or another writer has opened one.
             (Some("_id_"), Ordinal::Window { .. }) => {
-                take_back(keys, at, chunk, chunks);
-                match self.engine.server.last_bucket(&keys[at].scope, None).await {
-                    Ok(last) => keys[at].newest_bucket = NewestBucket::by_last(last),
+                planned.take_back(at, bucket);
+                let key_items = &mut planned.keys[at];
+                match self.engine.server.last_bucket(&key_items.scope, None).await {
+                    Ok(last) => key_items.newest_bucket = NewestBucket::from_last(last),
                     Err(error) => self.give_up(&error),
                 }
             }
             // Some item is already there. The append protocol looks up which ones.
             (Some(UNIQUE_INDEX), _) if T::SPEC.unique.is_some() => {
-                take_back(keys, at, chunk, chunks);
-                let items = keys[at].held.len();
-                self.append(keys[at].split_to(items)).await;
+                planned.take_back(at, bucket);
+                self.append(planned.keys[at].take_all()).await;
             }
             // Another writer has opened a bucket.
-            (Some("_id_" | OPEN_INDEX), _) => {
-                take_back(keys, at, chunk, chunks);
-            }
+            (Some("_id_" | OPEN_INDEX), _) => planned.take_back(at, bucket),
             // The bucket may be stored, so it must not be sent again.
             _ if maybe_stored(&error, self.engine.server.may_be_sharded()) => {
-                let error = self.failed(error).with_key(&keys[at].scope.label());
-                self.refused(chunk.held, &error);
+                let label = planned.keys[at].scope.label();
+                let error = self.write_error(error).with_key(&label);
+                self.record_refused(bucket.items, &error);
                 self.give_up(&error);
             }
-            _ => self.item_by_item(keys, at, chunk, chunks).await,
+            _ => self.append_bucket(planned, at, bucket).await,
         }
     }
 
     /// Leaves a bucket that cannot be written as a whole to the append protocol, which finds the item
     /// that causes the refusal. Without that item, the others leave room for later ones.
-    async fn item_by_item(
+    async fn append_bucket(
         &self,
-        keys: &mut [KeyItems<T>],
+        planned: &mut PlannedBuckets<'_, T>,
         at: usize,
-        chunk: PlannedBucket<T>,
-        chunks: &mut PlannedBuckets<T>,
+        bucket: PlannedBucket<T>,
     ) {
         if T::SPEC.id.ordinal.counts() {
-            take_back_others(keys, at, chunks);
+            planned.take_back_next_of(at);
         }
-        self.append(keys[at].with(chunk.held)).await;
+        self.append(planned.keys[at].with_items(bucket.items)).await;
     }
 
     /// Puts a bucket back whose id is taken by another bucket of the same moment. The later ids of that
     /// moment count on from there.
-    async fn with_another_id(
+    async fn rename_buckets(
         &self,
-        keys: &mut [KeyItems<T>],
+        planned: &mut PlannedBuckets<'_, T>,
         at: usize,
-        chunk: PlannedBucket<T>,
-        chunks: &mut PlannedBuckets<T>,
+        bucket: PlannedBucket<T>,
     ) {
+        let PlannedBuckets { keys, buckets } = planned;
         let key_items = &mut keys[at];
-        let opening_id = chunk
-            .held
-            .first()
-            .and_then(|held| held.opening_id(&key_items.scope));
+        let first = bucket.items.first();
+        let opening_id = first.and_then(|first| first.opening_id(&key_items.scope));
         let opening_id = opening_id.unwrap_or_default();
-        chunks.push_front((at, chunk));
+        buckets.push_front((at, bucket));
         let moment = KeyScope::ids_of_moment(&opening_id);
-        let mut last = match self
-            .engine
-            .server
-            .last_id(&key_items.scope, moment, None)
-            .await
-        {
+        let last = (self.engine.server).last_id(&key_items.scope, moment, None);
+        let mut last = match last.await {
             Ok(last) => last,
-            Err(error) => {
-                return self.give_up(&error);
-            }
+            Err(error) => return self.give_up(&error),
         };
-        let of_moment = (chunks.iter_mut())
-            .take_while(|(of, chunk)| *of == at && chunk.id.starts_with(&opening_id))
-            .map(|(_, chunk)| chunk);
-        for chunk in of_moment {
+        let of_moment = (buckets.iter_mut())
+            .take_while(|(of, bucket)| *of == at && bucket.id.starts_with(&opening_id));
+        for (_, bucket) in of_moment {
             match id::next_suffix(&opening_id, last.as_deref()) {
                 Ok(Some(id)) => {
-                    key_items.newest_bucket.rename(&chunk.id, &id);
-                    chunk.id.clone_from(&id);
+                    key_items.newest_bucket.rename(&bucket.id, &id);
+                    bucket.id.clone_from(&id);
                     last = Some(id);
                 }
                 // The append protocol reports the error.
                 _ => {
-                    let held = std::mem::take(&mut chunk.held);
-                    self.append(key_items.with(held)).await;
+                    let items = mem::take(&mut bucket.items);
+                    self.append(key_items.with_items(items)).await;
                 }
             }
         }
-        chunks.retain(|(_, chunk)| !chunk.held.is_empty());
-    }
-}
-
-/// Puts a bucket's items back, with those of the key's next buckets.
-fn take_back<T: Bucket>(
-    keys: &mut [KeyItems<T>],
-    at: usize,
-    chunk: PlannedBucket<T>,
-    chunks: &mut PlannedBuckets<T>,
-) {
-    keys[at].take_back([chunk]);
-    take_back_others(keys, at, chunks);
-}
-
-/// Puts the items of the key's next buckets back.
-fn take_back_others<T: Bucket>(
-    keys: &mut [KeyItems<T>],
-    at: usize,
-    chunks: &mut PlannedBuckets<T>,
-) {
-    while chunks.front().is_some_and(|(of, _)| *of == at) {
-        keys[at].take_back(chunks.pop_front().map(|(_, chunk)| chunk));
+        buckets.retain(|(_, bucket)| !bucket.items.is_empty());
     }
 }

@@ -6,34 +6,48 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::{MOST_WORKERS, SHARED, WORKERS};
+use super::{EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS, flush};
 use crate::{
     Result,
+    error::Kind,
     protocol::command::KeyScope,
+    schema::open_index::OpenIndex,
     server::call::Calls,
     write::{
         appended::Appended,
-        engine::{COMMAND_BYTES, NewestBucket},
+        engine::{Batch, COMMAND_BYTES, Engine, NewestBucket},
         item::Entry,
     },
 };
 
+/// How many bytes of items wait in one handle at most; further appends wait before they enter the queue.
+const WAITING_BYTES: usize = 64 << 20;
+
+/// The unit, in bytes, in which that memory is counted.
+const BYTES_PER_PERMIT: usize = 64;
+
 /// How many keys share a command at most.
-const KEYS: usize = 1000;
+const KEYS_PER_COMMAND: usize = 1000;
 
 /// How many items of one key are taken at once.
-const ITEMS: usize = 10_000;
+const ITEMS_PER_KEY: usize = 10_000;
 
-/// A waiting append.
+/// The waiting appends of one handle and its clones.
+#[derive(Debug, Clone)]
+pub(crate) struct Combiner {
+    engine: Engine,
+    queue: Arc<Queue>,
+    room: Arc<Semaphore>,
+}
+
+/// The call that waits for an append.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) entry: Entry,
-    pub(super) bytes: usize,
-    pub(super) answer: oneshot::Sender<Result<Appended>>,
-    pub(super) room: Option<OwnedSemaphorePermit>,
-    /// The call that waits, for which the command counts.
+pub(super) struct Caller {
+    answer: oneshot::Sender<Result<Appended>>,
+    _room: Option<OwnedSemaphorePermit>,
+    /// The span of the call, for which the command counts.
     pub(super) calls: Calls,
 }
 
@@ -52,94 +66,165 @@ struct QueueState {
 #[derive(Debug)]
 struct KeyQueue {
     scope: KeyScope,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<(Caller, Entry)>,
     /// The newest bucket as the last command has found it.
     newest_bucket: NewestBucket,
 }
 
-impl Queue {
-    /// Adds an append to the queue of its key. If this returns a worker, the caller has to start it.
-    pub(super) fn push(self: &Arc<Self>, scope: &KeyScope, waiting: Waiting) -> Option<Worker> {
-        let mut state = self.state();
-        if let Some(key_queue) = state.key_queues.get_mut(&scope.prefix) {
-            key_queue.waiting.push_back(waiting);
-        } else {
-            let prefix = scope.prefix.clone();
-            let key_queue = KeyQueue {
-                scope: scope.clone(),
-                waiting: VecDeque::from([waiting]),
-                newest_bucket: NewestBucket::Unknown,
-            };
-            state.key_queues.insert(prefix.clone(), key_queue);
-            state.ready.push_back(prefix);
+impl Combiner {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self {
+            engine,
+            queue: Arc::default(),
+            room: Arc::new(Semaphore::new(WAITING_BYTES / BYTES_PER_PERMIT)),
         }
-        drop(state);
-        self.worker()
     }
 
-    /// A worker, if what waits is worth one more.
-    pub(super) fn worker(self: &Arc<Self>) -> Option<Worker> {
-        let mut state = self.state();
-        if !state.is_worth(state.workers + 1) {
-            return None;
+    /// Appends one item, together with other waiting ones.
+    pub(crate) async fn append(&self, scope: KeyScope, entry: Entry) -> Result<Appended> {
+        let permits = (entry.size.min(WAITING_BYTES) / BYTES_PER_PERMIT).max(1);
+        let permits = u32::try_from(permits).unwrap_or(u32::MAX);
+        // The semaphore is never closed.
+        let room = Arc::clone(&self.room).acquire_many_owned(permits).await;
+        let (answer, answered) = oneshot::channel();
+        let caller = Caller {
+            answer,
+            _room: room.ok(),
+            calls: Calls::current(),
+        };
+        self.queue.push(&scope, caller, entry);
+        if let Some(worker) = Worker::new(&self.queue) {
+            // In a box, since tokio would move the 13 kB of this future several times.
+            tokio::spawn(Box::pin(flush::work(self.engine.clone(), worker)));
         }
-        state.workers += 1;
-        Some(Worker {
-            queue: Arc::clone(self),
-            at_work: true,
+        answered.await.unwrap_or_else(|_| {
+            // The tokio runtime that was sending the command has ended.
+            let stopped = self.engine.target_of(&scope).error(Kind::Stopped);
+            Err(stopped.in_doubt())
         })
     }
+}
 
-    fn state(&self) -> MutexGuard<'_, QueueState> {
+impl Caller {
+    pub(super) fn answer(self, result: Result<Appended>) {
+        self.calls.are_answered();
+        // The caller may have been dropped.
+        let _ = self.answer.send(result);
+    }
+}
+
+impl Queue {
+    /// Adds an append to the queue of its key.
+    fn push(&self, scope: &KeyScope, caller: Caller, entry: Entry) {
+        let mut state = self.lock();
+        if let Some(key_queue) = state.key_queues.get_mut(&scope.prefix) {
+            key_queue.waiting.push_back((caller, entry));
+            return;
+        }
+        let key_queue = KeyQueue {
+            scope: scope.clone(),
+            waiting: VecDeque::from([(caller, entry)]),
+            newest_bucket: NewestBucket::Unknown,
+        };
+        (state.key_queues).insert(scope.prefix.clone(), key_queue);
+        state.ready.push_back(scope.prefix.clone());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl QueueState {
+    /// How many appends of a key wait, and the bytes of the first one.
+    fn waiting(&self, prefix: &str) -> (usize, usize) {
+        let Some(KeyQueue { waiting, .. }) = self.key_queues.get(prefix) else {
+            return (0, 0);
+        };
+        let first = waiting.front();
+        (waiting.len(), first.map_or(0, |(_, entry)| entry.size))
+    }
+
+    /// Takes the waiting appends of a key, except those whose callers were dropped.
+    fn take_batch(&mut self, prefix: &str, open: OpenIndex) -> Option<Batch<Caller>> {
+        let key_queue = self.key_queues.get_mut(prefix)?;
+        let first = key_queue.waiting.len().min(ITEMS_PER_KEY);
+        let rest = key_queue.waiting.split_off(first);
+        let taken = mem::replace(&mut key_queue.waiting, rest);
+        let taken = taken.into_iter();
+        let taken = taken.filter(|(caller, _)| !caller.answer.is_closed());
+        let mut batch = Batch::with_owners(key_queue.scope.clone().by(open), taken);
+        batch.newest_bucket = mem::replace(&mut key_queue.newest_bucket, NewestBucket::Unknown);
+        batch.is_unordered = true;
+        Some(batch)
+    }
+
     /// Whether this many workers would have enough to send.
     fn is_worth(&self, workers: usize) -> bool {
-        let least = if workers <= WORKERS { 1 } else { SHARED };
-        workers <= MOST_WORKERS && self.ready.len() >= least
+        let least = match workers <= EAGER_WORKERS {
+            true => 1,
+            false => KEYS_PER_FURTHER_WORKER,
+        };
+        workers <= MAX_WORKERS && self.ready.len() >= least
     }
 }
 
-/// The right to send commands, one after the other; at most `MOST_WORKERS` exist.
+/// The right to send commands, one after the other; at most `MAX_WORKERS` exist.
 #[derive(Debug)]
 pub(super) struct Worker {
     queue: Arc<Queue>,
-    at_work: bool,
+    is_at_work: bool,
+}
+
+/// A key with a command in flight. Dropping it lets the next one be sent.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    pub(super) queue: Arc<Queue>,
+    pub(super) batch: Batch<Caller>,
 }
 
 impl Worker {
-    /// Takes the next command: one key with several waiting appends, or several keys with one each. If
-    /// nothing waits the result is empty, and the worker has ended.
-    pub(super) fn take(&mut self) -> Vec<InFlight> {
-        let mut state = self.queue.state();
+    /// A further worker, if what waits is worth one.
+    pub(super) fn new(queue: &Arc<Queue>) -> Option<Self> {
+        let mut state = queue.lock();
+        if !state.is_worth(state.workers + 1) {
+            return None;
+        }
+        state.workers += 1;
+        drop(state);
+        Some(Self {
+            queue: Arc::clone(queue),
+            is_at_work: true,
+        })
+    }
+
+    /// Takes what the next command carries: one key with several waiting appends, or several keys with one
+    /// each. If nothing waits the result is empty, and the worker has ended.
+    pub(super) fn take_next(&mut self, open: OpenIndex) -> Vec<InFlight> {
+        let mut state = self.queue.lock();
         let mut taken = Vec::new();
         let mut passed = VecDeque::new();
         let mut bytes = 0;
         let is_needed = state.is_worth(state.workers);
-        while is_needed && taken.len() < KEYS {
+        while is_needed && taken.len() < KEYS_PER_COMMAND {
             let Some(prefix) = state.ready.pop_front() else {
                 break;
             };
-            let waiting = state
-                .key_queues
-                .get(&prefix)
-                .map(|key_queue| &key_queue.waiting);
-            let several = waiting.is_some_and(|waiting| waiting.len() > 1);
-            if several && !(taken.is_empty() && passed.is_empty()) {
+            let (waiting, first_bytes) = state.waiting(&prefix);
+            if waiting > 1 && !(taken.is_empty() && passed.is_empty()) {
                 passed.push_back(prefix);
                 continue;
             }
-            let next = waiting.and_then(VecDeque::front);
-            bytes += next.map_or(0, |waiting| waiting.bytes);
+            bytes += first_bytes;
             if bytes > COMMAND_BYTES && !taken.is_empty() {
                 state.ready.push_front(prefix);
                 break;
             }
-            taken.extend(InFlight::of(&self.queue, &mut state, &prefix));
-            if several {
+            taken.extend(state.take_batch(&prefix, open).map(|batch| InFlight {
+                queue: Arc::clone(&self.queue),
+                batch,
+            }));
+            if waiting > 1 {
                 break;
             }
         }
@@ -148,7 +233,7 @@ impl Worker {
         if taken.is_empty() {
             // Under the same lock, so that a later push sees that a worker is missing.
             state.workers -= 1;
-            self.at_work = false;
+            self.is_at_work = false;
         }
         taken
     }
@@ -157,53 +242,29 @@ impl Worker {
 /// Gives a worker's place back if its task was ended in the middle.
 impl Drop for Worker {
     fn drop(&mut self) {
-        if self.at_work {
-            self.queue.state().workers -= 1;
+        if self.is_at_work {
+            self.queue.lock().workers -= 1;
         }
     }
 }
 
-/// A key with a command in flight. Dropping it lets the next one be sent.
-#[derive(Debug)]
-pub(super) struct InFlight {
-    pub(super) queue: Arc<Queue>,
-    pub(super) scope: KeyScope,
-    pub(super) waiting: VecDeque<Waiting>,
-    pub(super) newest_bucket: NewestBucket,
-}
-
-impl InFlight {
-    /// Takes the waiting appends of a key, except those whose callers were dropped.
-    fn of(queue: &Arc<Queue>, state: &mut QueueState, prefix: &str) -> Option<Self> {
-        let key_queue = state.key_queues.get_mut(prefix)?;
-        let rest = key_queue
-            .waiting
-            .split_off(key_queue.waiting.len().min(ITEMS));
-        let mut waiting = mem::replace(&mut key_queue.waiting, rest);
-        waiting.retain(|waiting| !waiting.answer.is_closed());
-        Some(Self {
-            queue: Arc::clone(queue),
-            scope: key_queue.scope.clone(),
-            waiting,
-            newest_bucket: mem::replace(&mut key_queue.newest_bucket, NewestBucket::Unknown),
-        })
-    }
-}
-
 impl Drop for InFlight {
+    /// The key's next command knows the newest bucket that this one has found.
     fn drop(&mut self) {
-        let mut state = self.queue.state();
+        let mut state = self.queue.lock();
         let QueueState {
             key_queues, ready, ..
         } = &mut *state;
-        let Some(key_queue) = key_queues.get_mut(&self.scope.prefix) else {
+        let prefix = &self.batch.scope.prefix;
+        let Some(key_queue) = key_queues.get_mut(prefix) else {
             return;
         };
         if key_queue.waiting.is_empty() {
-            key_queues.remove(&self.scope.prefix);
+            key_queues.remove(prefix);
         } else {
-            key_queue.newest_bucket = mem::replace(&mut self.newest_bucket, NewestBucket::Unknown);
-            ready.push_back(self.scope.prefix.clone());
+            let known = &mut self.batch.newest_bucket;
+            key_queue.newest_bucket = mem::replace(known, NewestBucket::Unknown);
+            ready.push_back(prefix.clone());
         }
     }
 }

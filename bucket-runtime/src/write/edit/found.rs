@@ -23,13 +23,13 @@ pub(super) struct FoundItems<T: Bucket> {
     pub(super) oversize: i64,
     pub(super) key: T::Key,
     /// All items of the bucket, or those that match alone.
-    pub(super) items: Vec<Result<T, Unread>>,
+    pub(super) items: Vec<Result<T, UnreadableItem>>,
     /// Whether the bucket is open, judged by the last known capacity.
-    pub(super) open: bool,
+    pub(super) is_open: bool,
 }
 
 /// An item that cannot be read.
-pub(super) struct Unread {
+pub(super) struct UnreadableItem {
     error: DriverError,
     /// The item's time, as it is stored.
     pub(super) time: Option<DateTime>,
@@ -37,7 +37,7 @@ pub(super) struct Unread {
 
 impl<T: Bucket> FoundItems<T> {
     /// Reads a bucket with the items, and the others only if the bucket stores totals of all items.
-    pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps: bool) -> Result<Self> {
+    pub(super) fn read(reader: &Reader, row: &RawDocumentBuf, keeps_summary: bool) -> Result<Self> {
         let bucket = row.get_str("_id").unwrap_or_default().to_owned();
         let read = bytes::read::<StoredBucket<T, RawBson>>(row.as_bytes())
             .map_err(|error| reader.target().unreadable(row, error))?;
@@ -50,24 +50,24 @@ impl<T: Bucket> FoundItems<T> {
             one => Vec::from_iter(one.as_ref().and_then(whole)),
         };
         let at = at.into_iter().filter_map(|at| usize::try_from(at).ok());
-        let open = field(SEALED) == Some(Bson::Boolean(true));
+        let is_open = field(SEALED) == Some(Bson::Boolean(true));
         let oversize = field(OVERSIZE).as_ref().and_then(whole).unwrap_or(0);
         let elements = read.elements;
         let items = elements.iter().map(|element| match read_value(element) {
             Ok(read_as) => Ok(T::from_parts(read.key.clone(), read_as)),
-            Err(error) => Err(Unread {
+            Err(error) => Err(UnreadableItem {
                 error,
-                time: time::<T>(element),
+                time: element_time::<T>(element),
             }),
         });
         let items = items.collect();
         Ok(Self {
-            open,
+            is_open,
             oversize,
             places: Places {
                 bucket,
                 at: at.collect(),
-                stored: match keeps {
+                stored: match keeps_summary {
                     true => StoredItems::Array(elements),
                     false => StoredItems::Elements(elements),
                 },
@@ -83,7 +83,7 @@ impl<T: Bucket> FoundItems<T> {
     }
 
     /// The index of the nth match in `items`, which holds either the matches or all items of the bucket.
-    fn index(&self, n: usize) -> usize {
+    fn item_index(&self, n: usize) -> usize {
         match &self.places.stored {
             StoredItems::Elements(_) => n,
             StoredItems::Array(_) => self.places.at[n],
@@ -93,25 +93,25 @@ impl<T: Bucket> FoundItems<T> {
     /// The nth match as it is stored.
     pub(super) fn element(&self, n: usize) -> &RawBson {
         let (StoredItems::Elements(elements) | StoredItems::Array(elements)) = &self.places.stored;
-        elements.get(self.index(n)).unwrap_or(&RawBson::Null)
+        elements.get(self.item_index(n)).unwrap_or(&RawBson::Null)
     }
 
     /// The time of the nth match.
     pub(super) fn time(&self, n: usize) -> Option<DateTime> {
-        moment(self.items.get(self.index(n))?)
+        item_time(self.items.get(self.item_index(n))?)
     }
 
     /// The nth match, or why it cannot be read.
     pub(super) fn item(&mut self, reader: &Reader, n: usize) -> Result<&mut T> {
-        let index = self.index(n);
+        let index = self.item_index(n);
         let item = self.items[index].as_mut();
         item.map_err(|unread| unreadable(reader, &self.places.bucket, unread.error.clone()))
     }
 
     /// Takes the matches out of the list, which then holds what the bucket keeps.
-    pub(super) fn take(&mut self, reader: &Reader) -> Result<Vec<T>> {
+    pub(super) fn take_matches(&mut self, reader: &Reader) -> Result<Vec<T>> {
         let bucket = &self.places.bucket;
-        let read = |item: Result<T, Unread>| {
+        let read = |item: Result<T, UnreadableItem>| {
             item.map_err(|unread| unreadable(reader, bucket, unread.error))
         };
         let (taken, kept) = split(take(&mut self.items), &self.places);
@@ -139,14 +139,14 @@ fn split<I>(items: Vec<I>, places: &Places) -> (Vec<I>, Vec<I>) {
 }
 
 /// The time of an item; for an unreadable one, as it is stored.
-pub(super) fn moment<T: Bucket>(item: &Result<T, Unread>) -> Option<DateTime> {
+pub(super) fn item_time<T: Bucket>(item: &Result<T, UnreadableItem>) -> Option<DateTime> {
     match item {
         Ok(item) => item.time(),
         Err(unread) => unread.time,
     }
 }
 
-fn time<T: Bucket>(element: &RawBson) -> Option<DateTime> {
+fn element_time<T: Bucket>(element: &RawBson) -> Option<DateTime> {
     let time = element.as_document()?.get(T::SPEC.time?).ok()??;
     time.as_datetime()
 }

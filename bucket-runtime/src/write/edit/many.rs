@@ -214,13 +214,13 @@ impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItems<'s, T, F> {
     sweep_settings!();
 
     pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
-        let step = |editor: &Editor<T>, found: FoundItems<T>| {
-            let (step, items) = editor.with(found, &mut self.change)?;
+        let plan = |editor: &Editor<T>, found: FoundItems<T>| {
+            let (step, items) = editor.plan_update(found, &mut self.change)?;
             let changed = items.iter().filter(|(_, differs)| *differs);
             Ok((step, vec![(); changed.count()]))
         };
-        let done = self.sweep.run(step).await;
-        self.sweep.end(done)
+        let done = self.sweep.run(plan).await;
+        self.sweep.finish(done)
     }
 }
 
@@ -236,12 +236,11 @@ impl<'s, T: Bucket> RemoveItems<'s, T> {
 
     pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
         let done = self.remove().await;
-        self.sweep.end(done)
+        self.sweep.finish(done)
     }
 
     async fn remove(&mut self) -> Result<()> {
         self.sweep.drop_whole_windows().await?;
-        let step = |editor: &Editor<T>, found| editor.without_reading(found);
-        self.sweep.run(step).await
+        self.sweep.run(Editor::plan_unread_removal).await
     }
 }

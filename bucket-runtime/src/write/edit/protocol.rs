@@ -13,7 +13,7 @@ use super::{
     step::{Planned, Step},
 };
 use crate::{
-    Bucket, Result,
+    Bucket, Error, Result,
     error::Kind,
     protocol::query::Query,
     read::reader::Reader,
@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// The most bytes of an edit's command (`maxBsonObjectSize` of the server).
-const MOST_BYTES: usize = 16 << 20;
+const MAX_COMMAND_BYTES: usize = 16 << 20;
 
 /// One key of one collection, and which of its items to change.
 #[derive(Debug)]
@@ -38,13 +38,13 @@ pub(super) struct Editor<T> {
     engine: Engine,
     pub(super) reader: Reader,
     query: Query,
-    which: Which,
+    selection: Selection,
     item: PhantomData<fn() -> T>,
 }
 
 /// Which of the matching items to change.
 #[derive(Debug)]
-pub(super) enum Which {
+pub(super) enum Selection {
     /// The first one of the key.
     First,
     /// All in the bucket with this id.
@@ -56,23 +56,24 @@ impl<T: Bucket> Editor<T> {
     pub(super) const SPEC: &'static BucketSpec = &T::SPEC;
 
     /// Whether a bucket has fields that are computed from all of its items.
-    pub(super) const KEEPS: bool = !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
+    pub(super) const KEEPS_SUMMARY: bool =
+        !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
 
-    pub(super) fn new(engine: Engine, reader: Reader, query: Query, which: Which) -> Self {
+    pub(super) fn new(engine: Engine, reader: Reader, query: Query, selection: Selection) -> Self {
         Self {
             engine,
             reader,
             query,
-            which,
+            selection,
             item: PhantomData,
         }
     }
 
-    /// Changes the matching items of one bucket by the step that `step` plans, and returns the values that
-    /// it gives, one for each changed item.
+    /// Changes the matching items of one bucket by the step that `plan` returns, and returns the values that
+    /// were planned with it, one for each item.
     pub(super) async fn change<O>(
         mut self,
-        mut step: impl FnMut(&Self, FoundItems<T>) -> Result<Planned<O>>,
+        mut plan: impl FnMut(&Self, FoundItems<T>) -> Result<Planned<O>>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Vec<O>> {
         self.reader.called();
@@ -84,7 +85,7 @@ impl<T: Bucket> Editor<T> {
                 return Ok(Vec::new());
             };
             let bucket = found.places.bucket.clone();
-            let (step, output) = step(&self, found)?;
+            let (step, output) = plan(&self, found)?;
             let Some(Step {
                 unchanged,
                 pipeline,
@@ -94,12 +95,11 @@ impl<T: Bucket> Editor<T> {
                 return Ok(output);
             };
             self.check_size(&unchanged, &pipeline)?;
-            let Reader { server, scope } = &self.reader;
+            let (target, scope) = (self.reader.target(), &self.reader.scope);
             let fields = doc! { "_id": 0, scope.spec.count: 1, SEALED: 1 };
-            let changed = server
+            let changed = target
                 .change(unchanged, pipeline, hint, fields, session.as_deref_mut())
-                .await
-                .map_err(|error| self.reader.target().write_error(error));
+                .await;
             let left = match changed {
                 Ok(Some(left)) => left,
                 Ok(None) => {
@@ -116,9 +116,9 @@ impl<T: Bucket> Editor<T> {
                 Err(error) => return Err(error),
             };
             if Self::is_to_be_deleted(&left) {
-                let deleted = server.delete_one(scope.emptied(&bucket), session).await;
+                let deleted = target.delete_one(scope.emptied(&bucket), session).await;
                 // The items are gone all the same.
-                deleted.map_err(|error| self.reader.target().write_error(error).in_doubt())?;
+                deleted.map_err(Error::in_doubt)?;
             }
             call::items(output.len());
             return Ok(output);
@@ -130,25 +130,26 @@ impl<T: Bucket> Editor<T> {
     fn check_size(&self, unchanged: &Document, pipeline: &[Document]) -> Result<()> {
         let stages = pipeline.iter().map(document_size);
         let bytes = document_size(unchanged) + stages.sum::<usize>();
-        if bytes <= MOST_BYTES {
+        if bytes <= MAX_COMMAND_BYTES {
             return Ok(());
         }
-        let most = MOST_BYTES;
+        let most = MAX_COMMAND_BYTES;
         let too_large = Kind::EditTooLarge { bytes, most };
         Err(self.reader.target().error(too_large))
     }
 
     async fn find(&self, session: Option<&mut ClientSession>) -> Result<Option<FoundItems<T>>> {
-        let (Reader { server, scope }, query) = (&self.reader, &self.query);
-        let pipeline = match &self.which {
-            Which::First => query.first_place(Self::SPEC, scope, Self::KEEPS),
-            Which::OfBucket(id) => query.places(Self::SPEC, scope, id, Self::KEEPS),
+        let (scope, query) = (&self.reader.scope, &self.query);
+        let pipeline = match &self.selection {
+            Selection::First => query.first_place(Self::SPEC, scope, Self::KEEPS_SUMMARY),
+            Selection::OfBucket(id) => query.places(Self::SPEC, scope, id, Self::KEEPS_SUMMARY),
         };
-        let found = server.latest::<RawDocumentBuf>(pipeline, session).await;
-        let found = found.map_err(|error| self.reader.target().read_error(error))?;
-        let found = found.first();
-        let found = found.map(|row| FoundItems::read(&self.reader, row, Self::KEEPS));
-        found.transpose()
+        let found = self.reader.target().pipeline(pipeline).read_latest();
+        let found: Vec<RawDocumentBuf> = found.rows(session).await?;
+        let first = found.first();
+        first
+            .map(|row| FoundItems::read(&self.reader, row, Self::KEEPS_SUMMARY))
+            .transpose()
     }
 
     /// Whether a bucket with these remaining fields may be deleted: it takes no further items, and a new

@@ -6,7 +6,7 @@ use mongodb::{
 };
 
 use super::{
-    found::{FoundItems, Unread, moment, unreadable},
+    found::{FoundItems, UnreadableItem, item_time, unreadable},
     protocol::Editor,
 };
 use crate::{
@@ -41,15 +41,15 @@ pub(super) type Planned<O> = (Option<Step>, Vec<O>);
 
 impl<T: Bucket> Editor<T> {
     /// The step that removes the items from their bucket, and the items.
-    pub(super) fn without(&self, mut found: FoundItems<T>) -> Result<Planned<T>> {
-        let freed = self.taken(&found);
-        let items = found.take(&self.reader)?;
-        Ok((Some(self.taking_out(&found, freed)?), items))
+    pub(super) fn plan_removal(&self, mut found: FoundItems<T>) -> Result<Planned<T>> {
+        let freed = self.matches_oversize(&found);
+        let items = found.take_matches(&self.reader)?;
+        Ok((Some(self.removal_step(&found, freed)?), items))
     }
 
     /// The step that removes the items from their bucket, and the items as they are stored.
-    pub(super) fn without_reading(&self, mut found: FoundItems<T>) -> Result<Planned<Bson>> {
-        let freed = self.taken(&found);
+    pub(super) fn plan_unread_removal(&self, mut found: FoundItems<T>) -> Result<Planned<Bson>> {
+        let freed = self.matches_oversize(&found);
         let elements = (0..found.len()).map(|n| Bson::try_from(found.element(n).clone()));
         let elements = elements.collect::<std::result::Result<_, _>>();
         let elements = elements.map_err(|error| {
@@ -60,37 +60,37 @@ impl<T: Bucket> Editor<T> {
             )
         })?;
         found.drop_matches();
-        Ok((Some(self.taking_out(&found, freed)?), elements))
+        Ok((Some(self.removal_step(&found, freed)?), elements))
     }
 
-    /// Removes the items, which take `freed` bytes beyond their shares; what was found holds the others.
-    fn taking_out(&self, found: &FoundItems<T>, freed: i64) -> Result<Step> {
-        let kept = self.kept(&found.items, -freed)?;
+    /// The step that removes the items, which took `freed` bytes beyond their shares; `found` holds the others.
+    fn removal_step(&self, found: &FoundItems<T>, freed: i64) -> Result<Step> {
+        let kept = self.kept_fields(&found.items, -freed)?;
         let Reader { scope, .. } = &self.reader;
         let mut unchanged = scope.unchanged(&found.places);
         // A writer that does not know of a changed capacity would take a full bucket for an open one and
         // not seal it. So an open bucket is found by the index whose name contains the capacity.
-        let hint = (found.open && !T::SPEC.has_aliases()).then_some(scope.open.name);
+        let hint = (found.is_open && !T::SPEC.has_aliases()).then_some(scope.open.name);
         if hint.is_some() {
             unchanged.extend(scope.open_bucket_anywhere());
         }
         Ok(Step {
             unchanged,
-            pipeline: scope.take_out(&found.places, found.open, kept),
+            pipeline: scope.take_out(&found.places, found.is_open, kept),
             hint,
         })
     }
 
     /// The step that replaces the items with changed ones, and each of them as it will be read, with
     /// whether it differs from what is stored. There is no step if none does.
-    pub(super) fn with(
+    pub(super) fn plan_update(
         &self,
         found: FoundItems<T>,
         change: &mut (impl FnMut(&mut T) + Send),
     ) -> Result<Planned<(T, bool)>> {
-        self.replacing(found, |item, stored| {
+        self.replace_each(found, |item, stored| {
             let before = self.element(item)?;
-            let after = self.changed(item, change)?;
+            let after = self.change_item(item, change)?;
             // A `Bson` has lost what the item holds, and the closure does not say what to write.
             let lost = || self.reader.target().error(Kind::NamedTwice);
             let stored = stored.ok_or_else(lost)?;
@@ -99,11 +99,15 @@ impl<T: Bucket> Editor<T> {
     }
 
     /// The step that replaces the items with the one that is written as this element.
-    pub(super) fn by(&self, found: FoundItems<T>, element: &Bson) -> Result<Planned<(T, bool)>> {
+    pub(super) fn plan_replacement(
+        &self,
+        found: FoundItems<T>,
+        element: &Bson,
+    ) -> Result<Planned<(T, bool)>> {
         let new = self.read_back(found.key.clone(), element)?;
         let mut new = Some(new);
-        self.replacing(found, |item, _| {
-            self.changed(item, &mut |item| {
+        self.replace_each(found, |item, _| {
+            self.change_item(item, &mut |item| {
                 if let Some(new) = new.take() {
                     *item = new;
                 }
@@ -114,14 +118,14 @@ impl<T: Bucket> Editor<T> {
     }
 
     /// The step that replaces the items with the elements that a function makes of them.
-    fn replacing(
+    fn replace_each(
         &self,
         mut found: FoundItems<T>,
         mut make: impl FnMut(&mut T, Option<&Bson>) -> Result<Bson>,
     ) -> Result<Planned<(T, bool)>> {
         let Reader { scope, .. } = &self.reader;
         let (mut elements, mut items) = (Vec::new(), Vec::new());
-        let before = self.taken(&found);
+        let before = self.matches_oversize(&found);
         for n in 0..found.len() {
             let stored = exact(found.element(n));
             let element = make(found.item(&self.reader, n)?, stored.as_ref())?;
@@ -130,7 +134,7 @@ impl<T: Bucket> Editor<T> {
             elements.push(element);
         }
         // The fields that the bucket computes may be incomplete, so they are written again.
-        if !Self::KEEPS && items.iter().all(|(_, differs)| !differs) {
+        if !Self::KEEPS_SUMMARY && items.iter().all(|(_, differs)| !differs) {
             return Ok((None, items));
         }
         let mut unchanged = scope.unchanged(&found.places);
@@ -146,7 +150,7 @@ impl<T: Bucket> Editor<T> {
                 unchanged.insert(OVERSIZE, budget.leaves(grown));
             }
         }
-        let kept = self.kept(&found.items, grown)?;
+        let kept = self.kept_fields(&found.items, grown)?;
         let step = Step {
             unchanged,
             hint: None,
@@ -165,7 +169,7 @@ impl<T: Bucket> Editor<T> {
     }
 
     /// Changes the item, and returns its element, unless the change takes it out of its place.
-    fn changed(&self, item: &mut T, change: &mut (impl FnMut(&mut T) + Send)) -> Result<Bson> {
+    fn change_item(&self, item: &mut T, change: &mut (impl FnMut(&mut T) + Send)) -> Result<Bson> {
         let Reader { scope, .. } = &self.reader;
         let fail = |kind| self.reader.target().error(kind);
         let before = item::scope(item);
@@ -185,7 +189,7 @@ impl<T: Bucket> Editor<T> {
         if identity(item) != identity_before {
             return Err(fail(Kind::Moved("identity")));
         }
-        item::stored(item, &after.by(scope.open), fail)
+        item::stored_element(item, &after.by(scope.open), fail)
     }
 
     /// The byte budget of the bucket, if it has to be checked. All its items lie in one time window.
@@ -195,13 +199,13 @@ impl<T: Bucket> Editor<T> {
         Budget::of(&key.at(time).by(open))
     }
 
-    /// How many bytes the items take beyond their shares.
-    fn taken(&self, found: &FoundItems<T>) -> i64 {
-        let taken = self.budget(found).map(|budget| {
+    /// How many bytes the matches take beyond their shares.
+    fn matches_oversize(&self, found: &FoundItems<T>) -> i64 {
+        let oversize = self.budget(found).map(|budget| {
             let sizes = (0..found.len()).map(|n| size(found.element(n)));
             sizes.map(|size| budget.oversize(size)).sum()
         });
-        taken.unwrap_or_default()
+        oversize.unwrap_or_default()
     }
 
     /// The item with this element, as it will be read.
@@ -212,9 +216,9 @@ impl<T: Bucket> Editor<T> {
         Ok(T::from_parts(key, element))
     }
 
-    /// The fields that the bucket stores about these items, which are all that it will hold. If one of
-    /// them is unreadable there is no rollup, which marks the bucket's rollup as incomplete.
-    fn kept(&self, items: &[Result<T, Unread>], grown: i64) -> Result<KeptFields> {
+    /// The fields that the bucket stores about all of its items: these, after the step. An unreadable item
+    /// adds nothing to the rollup, whose count then shows that it is incomplete.
+    fn kept_fields(&self, items: &[Result<T, UnreadableItem>], grown: i64) -> Result<KeptFields> {
         let mut kept = KeptFields {
             grown,
             ..KeptFields::default()
@@ -227,7 +231,7 @@ impl<T: Bucket> Editor<T> {
         if T::SPEC.expire_after.is_some() {
             // Without items, a time that any item will be newer than. Until then the server may remove
             // the bucket.
-            let newest = items.iter().filter_map(moment).max();
+            let newest = items.iter().filter_map(item_time).max();
             kept.newest = Some(newest.unwrap_or_else(|| before_all_windows(0)));
         }
         Ok(kept)

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use super::{
     found::FoundItems,
     many::{EditManyError, EditProgress},
-    protocol::{Editor, Which},
+    protocol::{Editor, Selection},
     step::Planned,
 };
 use crate::{
@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// How many buckets are listed at a time.
-const LISTED: usize = 500;
+const BUCKETS_PER_LISTING: usize = 500;
 
 /// One bucket after the other.
 pub(super) struct Sweep<'s, T> {
@@ -42,7 +42,7 @@ pub(super) struct Sweep<'s, T> {
     pub(super) session: Option<&'s mut ClientSession>,
     pub(super) progress: Box<dyn FnMut(EditProgress) + Send + 's>,
     so_far: EditProgress,
-    /// Why the first of the documents that cannot be read cannot.
+    /// The error of the first document that cannot be read.
     unreadable: Option<Error>,
     item: PhantomData<fn() -> T>,
 }
@@ -64,12 +64,12 @@ impl<T: Bucket> Sweep<'_, T> {
         }
     }
 
-    /// Makes this step for each bucket that holds a match.
+    /// Changes each bucket that holds a match by the step that `plan` returns for it.
     pub(super) async fn run<O>(
         &mut self,
-        mut step: impl FnMut(&Editor<T>, FoundItems<T>) -> Result<Planned<O>>,
+        mut plan: impl FnMut(&Editor<T>, FoundItems<T>) -> Result<Planned<O>>,
     ) -> Result<()> {
-        self.called();
+        self.engine.server.called_for(self.scope.as_ref());
         let mut listing = Listing::default();
         while let Some(listed) = self.list(&mut listing).await? {
             for (id, scope) in listed {
@@ -77,9 +77,9 @@ impl<T: Bucket> Sweep<'_, T> {
                     server: self.engine.server.clone(),
                     scope,
                 };
-                let which = Which::OfBucket(id);
-                let editor = Editor::new(self.engine.clone(), reader, self.query.clone(), which);
-                let done = editor.change(&mut step, self.session.as_deref_mut());
+                let bucket = Selection::OfBucket(id);
+                let editor = Editor::new(self.engine.clone(), reader, self.query.clone(), bucket);
+                let done = editor.change(&mut plan, self.session.as_deref_mut());
                 match done.await {
                     Ok(done) => self.report(done.len() as u64),
                     Err(error) => self.pass_over(error)?,
@@ -94,7 +94,7 @@ impl<T: Bucket> Sweep<'_, T> {
         let Some(windows) = TimeBounds::whole_windows(&self.query.filter, Self::SPEC) else {
             return Ok(());
         };
-        self.called();
+        self.engine.server.called_for(self.scope.as_ref());
         let mut listing = Listing {
             only: Some(windows),
             ..Listing::default()
@@ -103,10 +103,9 @@ impl<T: Bucket> Sweep<'_, T> {
             for (id, scope) in listed {
                 let fields = doc! { "_id": 0, T::SPEC.count: 1 };
                 let session = self.session.as_deref_mut();
-                let taken = self.engine.server.take(scope.bucket(&id), fields, session);
-                let target = self.engine.server.target_of(&scope);
-                let taken = taken.await.map_err(|error| target.write_error(error))?;
-                let count = taken.and_then(|taken| whole(taken.get(T::SPEC.count)?));
+                let target = self.engine.target_of(&scope);
+                let deleted = target.take(scope.bucket(&id), fields, session).await?;
+                let count = deleted.and_then(|deleted| whole(deleted.get(T::SPEC.count)?));
                 let items = count.and_then(|count| count.try_into().ok()).unwrap_or(0);
                 call::items(items as usize);
                 self.report(items);
@@ -123,16 +122,16 @@ impl<T: Bucket> Sweep<'_, T> {
         }
         let further = listing.conditions();
         let (query, scope) = (&self.query, self.scope.as_ref());
-        let pipeline = query.next_buckets(Self::SPEC, scope, &further, LISTED);
-        let server = &self.engine.server;
-        let found = server.latest(pipeline, self.session.as_deref_mut()).await;
-        let found: Vec<RawDocumentBuf> = found.map_err(|error| self.target().read_error(error))?;
-        listing.is_done = found.len() < LISTED;
+        let pipeline = query.next_buckets(Self::SPEC, scope, &further, BUCKETS_PER_LISTING);
+        let target = self.engine.server.target_of_any(scope);
+        let found = target.pipeline(pipeline).read_latest();
+        let found: Vec<RawDocumentBuf> = found.rows(self.session.as_deref_mut()).await?;
+        listing.is_done = found.len() < BUCKETS_PER_LISTING;
         let last = found.last().and_then(|row| row.get("_id").ok()?);
         listing.after = last.and_then(|id| Bson::try_from(id).ok());
         let mut listed = Vec::new();
         for row in found {
-            match self.listed(&row) {
+            match self.read_listed(&row) {
                 Ok(bucket) => listed.push(bucket),
                 Err(error) => self.pass_over(error)?,
             }
@@ -141,7 +140,7 @@ impl<T: Bucket> Sweep<'_, T> {
     }
 
     /// The id of a listed bucket, and the key that it belongs to.
-    fn listed(&self, row: &RawDocumentBuf) -> Result<(String, IndexedScope)> {
+    fn read_listed(&self, row: &RawDocumentBuf) -> Result<(String, IndexedScope)> {
         let bucket = bytes::read::<StoredBucket<T, IgnoredAny>>(row.as_bytes());
         let bucket = bucket.map_err(|error| self.target().unreadable(row, error))?;
         let scope = KeyScope::new(Self::SPEC, T::Key::parts(bucket.key.borrowed()));
@@ -152,7 +151,7 @@ impl<T: Bucket> Sweep<'_, T> {
         }
     }
 
-    /// Leaves a document as it is that cannot be read: the others come first.
+    /// Leaves a document that cannot be read as it is: the others come first.
     fn pass_over(&mut self, error: Error) -> Result<()> {
         if !error.is_deserialize() {
             return Err(error);
@@ -162,7 +161,7 @@ impl<T: Bucket> Sweep<'_, T> {
     }
 
     /// The output of the call.
-    pub(super) fn end(&mut self, done: Result<()>) -> Result<u64, EditManyError> {
+    pub(super) fn finish(&mut self, done: Result<()>) -> Result<u64, EditManyError> {
         let so_far = self.so_far;
         let unreadable = self.unreadable.take().filter(|_| done.is_ok());
         let is_end = unreadable.is_some();
@@ -180,11 +179,6 @@ impl<T: Bucket> Sweep<'_, T> {
         self.so_far.buckets += 1;
         self.so_far.items += items;
         (self.progress)(self.so_far);
-    }
-
-    /// Names the key that the current call concerns, if it is one, for tracing.
-    fn called(&self) {
-        self.engine.server.called_for(self.scope.as_ref());
     }
 
     fn target(&self) -> Target<'_> {

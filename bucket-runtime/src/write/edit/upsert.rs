@@ -9,7 +9,7 @@ use mongodb::{
 
 use super::{
     found::FoundItems,
-    protocol::{Editor, Which},
+    protocol::{Editor, Selection},
 };
 use crate::{
     Bucket, Buckets, Identified, Result,
@@ -23,7 +23,6 @@ use crate::{
     },
     read::reader::Reader,
     server::call::{self, Again},
-    value::element::value_size,
     write::{
         appended::Appended,
         engine::{Batch, Engine, Entry, SendMode, TRIES, pause},
@@ -115,15 +114,15 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
     pub(crate) async fn execute(mut self) -> Result<Upserted> {
         self.reader.called();
         let entry = self.entry.clone()?;
-        let by = T::SPEC.unique.and_then(|field| {
+        let unique = T::SPEC.unique.and_then(|field| {
             let identity = identity(field, &entry.element)?;
             Some((field, identity.clone()))
         });
         // Making the entry has checked that there is an identity.
-        let Some((field, identity)) = by else {
+        let Some((field, identity)) = unique else {
             return Err(self.reader.target().error(Kind::Serialize));
         };
-        if let Some(updates) = self.at_once(field, &identity, &entry)
+        if let Some(updates) = self.plan_at_once(field, &identity, &entry)
             && let Some(done) = self.send(updates).await?
         {
             call::items(1);
@@ -154,10 +153,10 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
     /// The statements of which one replaces the item if it is there, and the other one appends it if it is
     /// not; `None` if a bucket's other fields depend on its items, or in a session, where the refusal of
     /// one of them would abort a transaction.
-    fn at_once(&self, field: &str, identity: &Bson, entry: &Entry) -> Option<Vec<Update>> {
+    fn plan_at_once(&self, field: &str, identity: &Bson, entry: &Entry) -> Option<Vec<Update>> {
         let budget = Budget::of(&self.scope);
-        let is_large = budget.is_some_and(|it| it.oversize(value_size(&entry.element)) > 0);
-        if Editor::<T>::KEEPS || is_large || self.session.is_some() {
+        let is_large = budget.is_some_and(|budget| budget.oversize(entry.size) > 0);
+        if Editor::<T>::KEEPS_SUMMARY || is_large || self.session.is_some() {
             return None;
         }
         let batch = Batch::new(self.scope.clone(), [entry.clone()]);
@@ -202,9 +201,11 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
             ..Query::everything()
         };
         let (engine, reader) = (self.engine.clone(), self.reader.clone());
-        let editor = Editor::<T>::new(engine, reader, query, Which::First);
-        let step = |editor: &Editor<T>, found: FoundItems<T>| editor.by(found, &entry.element);
-        let replaced = editor.change(step, self.session.as_deref_mut()).await?;
+        let editor = Editor::<T>::new(engine, reader, query, Selection::First);
+        let plan = |editor: &Editor<T>, found: FoundItems<T>| {
+            editor.plan_replacement(found, &entry.element)
+        };
+        let replaced = editor.change(plan, self.session.as_deref_mut()).await?;
         Ok(!replaced.is_empty())
     }
 }

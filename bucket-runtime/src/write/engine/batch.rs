@@ -1,7 +1,7 @@
-//! The items that wait to be appended to one key.
+//! The items that wait to be appended to one key, and the statements that append them.
 
 mod new_buckets;
-mod statement;
+mod results;
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -10,73 +10,96 @@ use std::{
 
 use mongodb::bson::Bson;
 
-pub(crate) use self::statement::{Carried, SendMode, next_number};
-use super::NewestBucket;
+use super::{NewestBucket, retry_state::RetryState};
 use crate::{
-    Error,
+    error::Kind,
     protocol::{
-        budget::Budget,
-        command::{IndexedScope, KeyScope, identity},
-        newest_bucket::LastBucket,
+        command::{AppendedItems, IndexedScope, Update, identity},
         next::is_contended,
+        next_id::next_id,
+        pack::Packer,
     },
-    schema::open_index::OpenIndex,
-    server::current_index::IndexDeadline,
-    value::element::{comparable, value_size as size},
+    value::{element::comparable, rollup::Totals},
     write::{appended::Appended, item::Entry},
 };
 
 /// The most bytes of elements in one command, unless a single element is longer. The server takes 16 MB.
 pub(crate) const COMMAND_BYTES: usize = 8 << 20;
 
-/// How many items one duplicate look-up covers.
-const LOOKED_UP: usize = 1000;
+/// The most statements of one command.
+const STATEMENTS_PER_COMMAND: usize = 100;
 
-/// Items of one key on their way into its buckets, in order.
+/// Items of one key on their way into its buckets, in order. Each belongs to a `W` that waits for the
+/// item's result.
 #[derive(Debug)]
-pub(crate) struct Batch {
+pub(crate) struct Batch<W> {
     pub(crate) scope: IndexedScope,
-    /// The items that are not stored yet, each with its place in the call.
-    entries: VecDeque<(usize, Entry)>,
-    /// The items that are stored, by their places, until their callers learn it.
-    pub(crate) done: Vec<(usize, Appended)>,
-    /// Whether some of the first items may be stored already, so that the engine has to look them up.
-    pub(crate) doubtful: bool,
+    /// The items that are not stored yet, with their owners.
+    entries: VecDeque<(W, Entry)>,
+    /// The owners of items that are stored, until they learn it.
+    pub(crate) done: Vec<(W, Appended)>,
     /// The engine's knowledge of the key's newest bucket.
     pub(crate) newest_bucket: NewestBucket,
-    /// The refusal of the last command, if its index was missing.
-    pub(crate) missing: Option<Error>,
-    pub(super) index_deadline: IndexDeadline,
-    /// How many tries failed since the batch last made progress.
-    pub(super) tries: u32,
-    /// The entries that the last error concerns. The others were not sent.
-    pub(crate) in_doubt: Range<usize>,
     /// Whether the items are those of different calls, so that their order does not matter.
     pub(crate) is_unordered: bool,
+    pub(super) retry_state: RetryState,
 }
 
-impl Batch {
-    pub(crate) fn new(scope: IndexedScope, entries: impl IntoIterator<Item = Entry>) -> Self {
-        let entries: VecDeque<_> = entries.into_iter().enumerate().collect();
+/// How a statement is sent, which decides whether it may open a bucket while nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum SendMode {
+    /// The statement is sent in a session, and opens no bucket: a refusal would abort a transaction.
+    InSession,
+    /// The statement is sent alone, or followed by statements of the same key.
+    Alone,
+    /// The statement is sent with those of other keys, and is refused if it changes no document.
+    WithOthers,
+}
+
+/// The items that a statement stores, and the newest bucket after it.
+#[derive(Debug)]
+pub(crate) struct Carried {
+    /// The index of the first item in the batch's entries, after the statements before it have succeeded.
+    begin: usize,
+    pub(crate) items: usize,
+    after: NewestBucket,
+}
+
+impl Carried {
+    /// The first entries of the batch.
+    fn new(items: usize, after: NewestBucket) -> Self {
         Self {
-            scope,
-            in_doubt: 0..entries.len(),
-            is_unordered: false,
-            entries,
-            done: Vec::new(),
-            doubtful: false,
-            newest_bucket: NewestBucket::Unknown,
-            missing: None,
-            index_deadline: IndexDeadline::default(),
-            tries: 0,
+            begin: 0,
+            items,
+            after,
         }
     }
 
-    /// Uses this open index from now on.
-    pub(super) fn go_by(&mut self, open: OpenIndex) {
-        if self.scope.open != open {
-            self.scope.open = open;
-            self.newest_bucket = NewestBucket::Unknown;
+    /// The indexes of the statement's items in the batch's entries.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.begin..self.begin + self.items
+    }
+}
+
+impl Batch<()> {
+    /// Items for which nobody waits one by one.
+    pub(crate) fn new(scope: IndexedScope, entries: impl IntoIterator<Item = Entry>) -> Self {
+        Self::with_owners(scope, entries.into_iter().map(|entry| ((), entry)))
+    }
+}
+
+impl<W> Batch<W> {
+    pub(crate) fn with_owners(
+        scope: IndexedScope,
+        entries: impl IntoIterator<Item = (W, Entry)>,
+    ) -> Self {
+        Self {
+            scope,
+            entries: entries.into_iter().collect(),
+            done: Vec::new(),
+            newest_bucket: NewestBucket::Unknown,
+            is_unordered: false,
+            retry_state: RetryState::default(),
         }
     }
 
@@ -84,131 +107,156 @@ impl Batch {
         self.entries.len()
     }
 
-    /// The approximate bytes of the first entries.
-    pub(crate) fn bytes(&self, first: usize) -> usize {
-        let first = self.entries.iter().take(first);
-        first.map(|(_, entry)| size(&entry.element)).sum()
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Whether the first try has shown that the key's last bucket must be read, which tells the next number.
-    pub(crate) fn needs_last_bucket(&self) -> bool {
-        let is_first = self.tries == 0 && !self.doubtful;
-        is_first
-            && self.newest_bucket == NewestBucket::NoneOpen
-            && self.scope.spec.id.ordinal.counts()
-    }
-
-    /// Notes the key's last bucket, as read for another try.
-    pub(crate) fn note_last_bucket(&mut self, last: Option<LastBucket>) {
-        self.newest_bucket = NewestBucket::by_last(last);
-        self.tries += 1;
-    }
-
-    /// The entries that are not stored.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry> {
-        self.entries.into_iter().map(|(_, entry)| entry)
-    }
-
-    /// Removes the entries that an error concerns, with their places, and forgets the newest bucket.
-    pub(crate) fn take_doubted(&mut self) -> Vec<(usize, Entry)> {
-        (self.newest_bucket, self.tries) = (NewestBucket::Unknown, 0);
-        self.entries.drain(self.in_doubt.clone()).collect()
-    }
-
-    /// The most items that open a bucket: one less than its capacity, unless that is one.
-    ///
-    /// A bucket that is full from the start is not in the open index, so the server would accept it beside
-    /// an open one; see [`new_buckets`](Self::new_buckets).
-    pub(super) fn opening(&self) -> usize {
-        (self.capacity() - 1).max(1)
-    }
-
-    /// The most items of a statement while nothing is known of the newest bucket.
-    pub(super) fn blind(&self) -> usize {
-        match self.is_contended() {
-            false => self.opening(),
-            true => self.len(),
-        }
-    }
-
-    /// Whether other writers won several races in a row.
-    pub(super) fn is_contended(&self) -> bool {
-        is_contended(self.tries)
-    }
-
-    fn capacity(&self) -> usize {
-        self.scope.open.capacity as usize
-    }
-
-    /// The byte budget of the key's buckets, if bytes have to be counted.
-    fn budget(&self) -> Option<Budget> {
-        Budget::of(&self.scope)
-    }
-
-    /// Whether a bucket whose items take `oversize` bytes beyond their shares has room for this item.
-    fn fits(&self, at: usize, oversize: i64) -> bool {
-        let Some(budget) = self.budget() else {
-            return true;
-        };
-        let (_, entry) = &self.entries[at];
-        budget.takes(oversize, budget.oversize(size(&entry.element)))
-    }
-
-    /// Whether the open bucket has too few bytes left for the next item.
-    pub(super) fn is_cramped(&self) -> bool {
-        match self.newest_bucket {
-            NewestBucket::Open { oversize, .. } => !self.is_empty() && !self.fits(0, oversize),
-            _ => false,
-        }
-    }
-
-    /// Whether the next item takes more than its share of a bucket's bytes.
-    pub(super) fn is_next_large(&self) -> bool {
-        let (Some(budget), Some(next)) = (self.budget(), self.front()) else {
-            return false;
-        };
-        budget.oversize(size(&next.element)) > 0
-    }
-
-    /// Whether the bytes of the key's buckets have to be counted.
-    pub(super) fn is_bounded(&self) -> bool {
-        self.scope.max_bytes().is_some()
-    }
-
-    /// Whether the next item belongs to another moment than the last known bucket.
-    pub(super) fn is_of_another_moment(&self) -> bool {
-        let opening_id = self.front().and_then(|entry| entry.opening_id.as_ref());
-        match (&self.newest_bucket, opening_id) {
-            (NewestBucket::Closed { last: Some(last) }, Some(opening_id)) => {
-                !last.starts_with(opening_id)
-            }
-            _ => false,
-        }
-    }
-
-    /// The ids whose last one decides the next id: those of the key, or of the item's moment.
-    pub(super) fn siblings(&self) -> mongodb::bson::Document {
-        match self.front().and_then(|entry| entry.opening_id.as_deref()) {
-            Some(opening_id) => KeyScope::ids_of_moment(opening_id),
-            None => self.scope.ids(),
-        }
-    }
-
-    fn front(&self) -> Option<&Entry> {
+    pub(super) fn front(&self) -> Option<&Entry> {
         self.entries.front().map(|(_, entry)| entry)
     }
 
-    /// Removes the items that a statement stored.
-    pub(super) fn stored(&mut self, carried: Carried) {
-        let stored = self.entries.drain(carried.range());
-        (self.done).extend(stored.map(|(place, _)| (place, Appended::Stored)));
-        self.newest_bucket = carried.after;
-        self.tries = 0;
-        self.index_deadline = IndexDeadline::default();
+    /// The next statements, each with what it carries. Each assumes that those before it succeed. Together
+    /// they carry the first items, though not always in order. The error says that no id is left for the
+    /// next bucket.
+    pub(crate) fn statements(&self, sent: SendMode) -> Result<Vec<(Update, Carried)>, Kind> {
+        let most = match sent {
+            SendMode::Alone => STATEMENTS_PER_COMMAND,
+            SendMode::InSession | SendMode::WithOthers => 1,
+        };
+        let mut statements = Vec::new();
+        let mut newest_bucket = self.newest_bucket.clone();
+        let (mut begin, mut bytes) = (0, 0);
+        while begin < self.entries.len() && statements.len() < most {
+            let most = most - statements.len();
+            let mut next = self.new_buckets(begin, &newest_bucket, most, &mut bytes);
+            if next.is_empty() {
+                match self.statement(begin, &newest_bucket, sent, &mut bytes) {
+                    Ok(Some(statement)) => next.push(statement),
+                    Err(kind) if statements.is_empty() => return Err(kind),
+                    Ok(None) | Err(_) => break,
+                }
+            }
+            for (_, carried) in &next {
+                begin += carried.items;
+                newest_bucket = carried.after.clone();
+            }
+            statements.extend(next);
+            if newest_bucket == NewestBucket::Unknown {
+                break;
+            }
+        }
+        Ok(statements)
+    }
+
+    /// The statement for the items from `begin` on; `None` if the command is full.
+    fn statement(
+        &self,
+        begin: usize,
+        newest_bucket: &NewestBucket,
+        sent: SendMode,
+        bytes: &mut usize,
+    ) -> Result<Option<(Update, Carried)>, Kind> {
+        let (room, before) = match newest_bucket {
+            NewestBucket::Open { room, oversize, .. } => (*room, Some(*oversize)),
+            NewestBucket::Unknown if self.is_contended() => (1, None),
+            _ => (self.max_in_new_bucket(), None),
+        };
+        if let NewestBucket::Open { id, oversize, .. } = newest_bucket
+            && !self.has_room_for(&self.entries[begin].1, *oversize)
+        {
+            return Ok(Some(self.seal(id, sent)));
+        }
+        let items = self.items(begin, room, before, bytes);
+        let count = items.elements.len();
+        if count == 0 {
+            return Ok(None);
+        }
+        let opening_id = self.entries[begin].1.opening_id.as_deref();
+        let (update, after) = match newest_bucket {
+            NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => {
+                let update = match (opening_id, sent) {
+                    (_, SendMode::InSession) | (None, SendMode::Alone) => {
+                        self.scope.append_to_open(items)
+                    }
+                    (Some(opening_id), _) => self.scope.append_or_open(items, opening_id),
+                    (None, _) => self.scope.append_to_open_or_be_refused(items),
+                };
+                (update, NewestBucket::Unknown)
+            }
+            NewestBucket::Open { id, room, oversize } => {
+                let after = NewestBucket::with_room(id, room - count, oversize + items.oversize);
+                (self.scope.append_to_id_or_be_refused(items, id), after)
+            }
+            NewestBucket::Closed { last } => {
+                let id = self.next_id(opening_id, last.as_deref())?;
+                let room = self.capacity() - count;
+                let after = NewestBucket::with_room(&id, room, items.oversize);
+                (self.scope.append_to_id(items, &id), after)
+            }
+        };
+        let update = self.with_newest_of(update, begin..begin + count);
+        Ok(Some((update, Carried::new(count, after))))
+    }
+
+    /// The statement that seals the open bucket, so that the next one can be opened.
+    fn seal(&self, id: &str, sent: SendMode) -> (Update, Carried) {
+        let update = match sent {
+            SendMode::InSession => self.scope.seal(id),
+            SendMode::Alone | SendMode::WithOthers => self.scope.seal_or_be_refused(id),
+        };
+        let last = Some(id.to_owned());
+        (update, Carried::new(0, NewestBucket::Closed { last }))
+    }
+
+    /// The update, with the time of the newest of these entries if buckets expire.
+    fn with_newest_of(&self, update: Update, entries: Range<usize>) -> Update {
+        let times = (self.entries.range(entries)).filter_map(|(_, entry)| entry.time);
+        match times.max() {
+            None => update,
+            Some(newest) => update.with_newest(newest),
+        }
+    }
+
+    /// The items from `begin` on that fit into one statement: at most `room`, within the bytes of a command
+    /// and of the bucket, no two with the same `unique` value, and none whose rollup only the server can
+    /// compute. `before` is the bucket's oversize; a new bucket takes any first item.
+    fn items(
+        &self,
+        begin: usize,
+        room: usize,
+        before: Option<i64>,
+        bytes: &mut usize,
+    ) -> AppendedItems {
+        let spec = self.scope.spec;
+        let mut elements = Vec::new();
+        let mut totals = (!spec.rollups.is_empty()).then(|| Totals::new(spec));
+        let mut identities = HashSet::new();
+        let mut packer = Packer::with_room(&self.scope, room, before);
+        for (_, entry) in self.entries.range(begin..) {
+            let is_too_long = *bytes > 0 && *bytes + entry.size > COMMAND_BYTES;
+            if is_too_long || !packer.takes(entry.size) {
+                break;
+            }
+            if let Some(identity) = self.identity(entry)
+                && !identities.insert(comparable(identity))
+            {
+                break;
+            }
+            // The last check, since it changes the totals.
+            if let Some(totals) = &mut totals
+                && !totals.take(spec, &entry.rolled)
+            {
+                break;
+            }
+            packer.add(entry.size);
+            *bytes += entry.size;
+            elements.push(entry.element.clone());
+        }
+        AppendedItems {
+            elements,
+            totals,
+            oversize: packer.pack().oversize,
+        }
     }
 
     /// The item's `unique` value, if the struct has one.
@@ -216,25 +264,35 @@ impl Batch {
         identity(self.scope.spec.unique?, &entry.element)
     }
 
-    /// The `unique` values of the items that one look-up covers.
-    pub(super) fn identities(&self) -> Vec<Bson> {
-        let first = self.entries.iter().take(LOOKED_UP);
-        let identities = first.filter_map(|(_, entry)| self.identity(entry));
-        identities.cloned().collect()
+    /// The id of the bucket after `last`.
+    fn next_id(&self, opening_id: Option<&str>, last: Option<&str>) -> Result<String, Kind> {
+        let last_id = || last.unwrap_or_default().to_owned();
+        match next_id(&self.scope, opening_id, last) {
+            Ok(Some(id)) => Ok(id),
+            Ok(None) => Err(Kind::IdsExhausted(last_id())),
+            Err(()) => Err(Kind::ForeignId(last_id())),
+        }
     }
 
-    /// Removes the items that are stored already.
-    pub(super) fn found(&mut self, identities: impl IntoIterator<Item = Bson>) {
-        let found: HashSet<_> = identities.into_iter().map(|id| comparable(&id)).collect();
-        for (place, entry) in std::mem::take(&mut self.entries) {
-            match self.identity(&entry) {
-                Some(identity) if found.contains(&comparable(identity)) => {
-                    self.done.push((place, Appended::AlreadyThere));
-                    self.tries = 0;
-                }
-                _ => self.entries.push_back((place, entry)),
-            }
-        }
-        self.doubtful = false;
+    fn capacity(&self) -> usize {
+        self.scope.open.capacity as usize
+    }
+
+    /// The most items that open a bucket: one less than its capacity, unless that is one.
+    ///
+    /// A bucket that is full from the start is not in the open index, so the server would accept it beside
+    /// an open one; see [`new_buckets`](Self::new_buckets).
+    pub(super) fn max_in_new_bucket(&self) -> usize {
+        (self.capacity() - 1).max(1)
+    }
+
+    /// Whether an open bucket with this oversize has room for the item.
+    pub(super) fn has_room_for(&self, entry: &Entry, oversize: i64) -> bool {
+        Packer::with_room(&self.scope, 1, Some(oversize)).takes(entry.size)
+    }
+
+    /// Whether other writers won several races in a row.
+    pub(super) fn is_contended(&self) -> bool {
+        is_contended(self.retry_state.tries)
     }
 }

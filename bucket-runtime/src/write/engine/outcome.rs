@@ -6,35 +6,40 @@ use super::{Batch, Carried, Engine, NewestBucket};
 use crate::{
     Result,
     error::{duplicate_index, is_impossible_id, is_killed, is_missing_index},
-    protocol::next::{Answer, Facts, Known, Next, next},
+    protocol::{
+        budget::Budget,
+        next::{Answer, Facts, Known, Next, next},
+    },
     schema::names::{OPEN_INDEX, UNIQUE_INDEX},
     server::call::{self, Again},
 };
 
 impl Engine {
     /// Updates the batch by the server's answer to a statement.
-    pub(crate) fn note_outcome(
+    pub(crate) fn note_outcome<W>(
         &self,
-        batch: &mut Batch,
+        batch: &mut Batch<W>,
         carried: Carried,
         result: Result<bool, DriverError>,
     ) -> Result<()> {
         let answer = self.answer(&result);
         // An item may be there already, in this bucket or in another one.
-        batch.doubtful |= batch.scope.spec.unique.is_some() && answer != Answer::Stored;
+        batch.retry_state.may_be_present |=
+            batch.scope.spec.unique.is_some() && answer != Answer::Stored;
         let facts = batch.facts(&carried);
         if is_lost_race(answer, facts) {
             call::again(Again::LostRace);
         }
         let next = next(answer, facts);
         match (next, result) {
-            (Next::GoOn, _) => batch.stored(carried),
+            (Next::GoOn, _) => batch.record_stored(carried),
             (Next::AwaitIndex, Err(error)) => {
                 batch.newest_bucket = NewestBucket::Unknown;
-                batch.missing = Some(self.target_of(&batch.scope).write_error(error).not_sent());
+                let error = self.target_of(&batch.scope).write_error(error);
+                batch.retry_state.missing_index = Some(error.not_sent());
             }
             (Next::Stop, Err(error)) => {
-                batch.in_doubt = carried.range();
+                batch.retry_state.failed_entries = carried.range();
                 return Err(self.target_of(&batch.scope).write_error(error));
             }
             (Next::SendAgain, _) => batch.newest_bucket = NewestBucket::Unknown,
@@ -78,9 +83,12 @@ fn is_lost_race(answer: Answer, facts: Facts) -> bool {
     }
 }
 
-impl Batch {
+impl<W> Batch<W> {
     fn facts(&self, carried: &Carried) -> Facts {
         let spec = self.scope.spec;
+        let budget = Budget::of(&self.scope);
+        let next = budget.as_ref().zip(self.front());
+        let oversize = next.map(|(budget, next)| budget.oversize(next.size));
         Facts {
             known: match self.newest_bucket {
                 NewestBucket::Unknown => Known::Nothing,
@@ -88,9 +96,9 @@ impl Batch {
                 _ => Known::Other,
             },
             is_single: carried.items == 1,
-            tries: self.tries,
-            counts_bytes: self.is_bounded(),
-            is_large: self.is_next_large(),
+            tries: self.retry_state.tries,
+            counts_bytes: budget.is_some(),
+            is_large: oversize.is_some_and(|oversize| oversize > 0),
             is_numbered: spec.id.ordinal.counts(),
             is_unique: spec.unique.is_some(),
         }

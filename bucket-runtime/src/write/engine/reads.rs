@@ -1,43 +1,48 @@
 //! Reads that the next statement needs.
 
-use mongodb::{ClientSession, bson::Bson};
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document},
+};
 use tokio::sync::MutexGuard;
 
 use super::{Batch, Engine, NewestBucket};
-use crate::{Result, error::Kind, protocol::command::IndexedScope};
+use crate::{
+    Result,
+    error::Kind,
+    protocol::command::{IndexedScope, KeyScope},
+};
 
 impl Engine {
     /// Removes the items that are stored already, if some may be. One round trip.
-    pub(super) async fn find_present(
+    pub(super) async fn find_present<W>(
         &self,
-        batch: &mut Batch,
+        batch: &mut Batch<W>,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let (true, Some(field)) = (batch.doubtful, batch.scope.spec.unique) else {
+        let (true, Some(field)) = (batch.retry_state.may_be_present, batch.scope.spec.unique)
+        else {
             return Ok(());
         };
-        let identities = batch.scope.identities(field, batch.identities());
-        let found = self.server.identities(identities, session);
-        let found = found
-            .await
-            .map_err(|error| self.target_of(&batch.scope).read_error(error))?;
-        batch.found(found);
+        let identities = batch.identities();
+        let present = (self.server).present_identities(&batch.scope, field, identities, session);
+        batch.remove_present(present.await?);
         Ok(())
     }
 
     /// Reads the newest bucket if the next statement needs it. The caller holds the lock until it has sent
     /// that statement.
-    pub(super) async fn find_newest_bucket(
+    pub(super) async fn find_newest_bucket<W>(
         &self,
-        batch: &mut Batch,
+        batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Option<MutexGuard<'_, ()>>> {
-        if batch.newest_bucket == NewestBucket::Unknown && batch.len() > batch.blind() {
+        if batch.newest_bucket == NewestBucket::Unknown && batch.len() > batch.max_unread() {
             batch.newest_bucket = NewestBucket::MustRead;
         }
         if batch.newest_bucket == NewestBucket::MustRead {
             batch.newest_bucket = self
-                .open_bucket(&batch.scope, session.as_deref_mut())
+                .read_open_bucket(&batch.scope, session.as_deref_mut())
                 .await?;
             // A statement with one item finds the open bucket by itself.
             let is_open = matches!(batch.newest_bucket, NewestBucket::Open { .. });
@@ -56,24 +61,24 @@ impl Engine {
             None => Some(self.open_locks.wait(&batch.scope.prefix).await),
             Some(_) => None,
         };
-        batch.newest_bucket = self.last(batch, session).await?;
+        batch.newest_bucket = self.read_last_bucket(batch, session).await?;
         Ok(lock)
     }
 
     /// Reads the last bucket, when no bucket is open or the open one has no room. With numbered buckets the
     /// open one is the last one, so one read shows whether another writer has opened it meanwhile.
-    async fn last(
+    async fn read_last_bucket<W>(
         &self,
-        batch: &Batch,
+        batch: &Batch<W>,
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
-        if batch.scope.spec.id.ordinal.counts() {
-            let last = self.server.last_bucket(&batch.scope, session).await?;
-            return Ok(NewestBucket::by_last(last));
+        let (server, scope) = (&self.server, &batch.scope);
+        if scope.spec.id.ordinal.counts() {
+            let last = server.last_bucket(scope, session).await?;
+            return Ok(NewestBucket::from_last(last));
         }
-        let last = self
-            .server
-            .last_id(&batch.scope, batch.siblings(), session)
+        let last = server
+            .last_id(scope, batch.ids_of_moment(), session)
             .await?;
         Ok(NewestBucket::Closed { last })
     }
@@ -82,7 +87,7 @@ impl Engine {
     ///
     /// An id that no bucket of the key can have is an error: the bucket blocks all others, and reads would
     /// not find its items. It may come from another id format, or another program.
-    async fn open_bucket(
+    async fn read_open_bucket(
         &self,
         scope: &IndexedScope,
         session: Option<&mut ClientSession>,
@@ -90,12 +95,51 @@ impl Engine {
         let Some(open) = self.server.open_bucket(scope, session).await? else {
             return Ok(NewestBucket::NoneOpen);
         };
-        NewestBucket::by_open(open, scope).map_err(|id| {
+        NewestBucket::from_open(open, scope).map_err(|id| {
             let id = match id {
                 Bson::String(id) => id,
                 other => other.to_string(),
             };
             self.target_of(scope).error(Kind::ForeignId(id))
         })
+    }
+}
+
+impl<W> Batch<W> {
+    /// The most items of a statement while nothing is known of the newest bucket.
+    fn max_unread(&self) -> usize {
+        match self.is_contended() {
+            false => self.max_in_new_bucket(),
+            true => self.len(),
+        }
+    }
+
+    /// Whether the open bucket has too few bytes left for the next item.
+    fn is_cramped(&self) -> bool {
+        match (&self.newest_bucket, self.front()) {
+            (NewestBucket::Open { oversize, .. }, Some(next)) => {
+                !self.has_room_for(next, *oversize)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the next item belongs to another moment than the last known bucket.
+    fn is_of_another_moment(&self) -> bool {
+        let opening_id = self.front().and_then(|next| next.opening_id.as_ref());
+        match (&self.newest_bucket, opening_id) {
+            (NewestBucket::Closed { last: Some(last) }, Some(opening_id)) => {
+                !last.starts_with(opening_id)
+            }
+            _ => false,
+        }
+    }
+
+    /// The ids of the next item's moment, the last of which decides the next id.
+    fn ids_of_moment(&self) -> Document {
+        match self.front().and_then(|next| next.opening_id.as_deref()) {
+            Some(opening_id) => KeyScope::ids_of_moment(opening_id),
+            None => self.scope.ids(),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Batch, Carried, NewestBucket};
 use crate::protocol::command::Update;
 
-impl Batch {
+impl<W> Batch<W> {
     /// If no bucket is open: the statements that insert buckets for the waiting items, `most` at most. All
     /// are full but one, which has room left. None where opening a bucket for the first items does as
     /// well, and joins a bucket that another writer has opened under the same id.
@@ -45,7 +45,7 @@ impl Batch {
         if buckets.is_empty() && in_order {
             return buckets;
         }
-        let last = self.new_bucket(end, self.opening(), &newest, &mut sum);
+        let last = self.new_bucket(end, self.max_in_new_bucket(), &newest, &mut sum);
         let Some((update, mut carried)) = last else {
             return Vec::new();
         };
@@ -80,9 +80,10 @@ impl Batch {
         if count == 0 {
             return None;
         }
-        let after = self.after(&id, self.capacity() - count, items.oversize);
+        let room = self.capacity() - count;
+        let after = NewestBucket::with_room(&id, room, items.oversize);
         let update = self.scope.insert_bucket(items, &id);
-        let update = self.dated(update, begin..begin + count);
-        Some((update, Carried::first(count, after)))
+        let update = self.with_newest_of(update, begin..begin + count);
+        Some((update, Carried::new(count, after)))
     }
 }

@@ -1,12 +1,12 @@
-//! Reads what is known of many keys before a load writes to them.
+//! Reads the newest buckets of many keys, before a load writes to them.
 
 use std::collections::HashMap;
 
-use mongodb::{bson::Bson, error::Error as DriverError};
+use mongodb::bson::Bson;
 
-use super::{key_items::KeyItems, store::STATEMENTS};
+use super::{key_items::KeyItems, store::DOCUMENTS_PER_COMMAND};
 use crate::{
-    Bucket, Error, Result,
+    Bucket, Result,
     error::Kind,
     protocol::command::KeyScope,
     schema::key::Key,
@@ -16,14 +16,14 @@ use crate::{
 
 /// Reads the newest bucket of every key whose state is unknown. If no bucket is open, it reads the last one
 /// if `reads_last`; otherwise a refusal will show that an id is taken.
-pub(super) async fn look<T: Bucket>(
+pub(super) async fn find_newest_buckets<T: Bucket>(
     engine: &Engine,
     keys: &mut [KeyItems<T>],
     reads_last: bool,
 ) -> Result<()> {
-    for keys in keys.chunks_mut(STATEMENTS) {
+    for keys in keys.chunks_mut(DOCUMENTS_PER_COMMAND) {
         let mut deadline = IndexDeadline::default();
-        while let Err(error) = look_for_open(engine, keys).await {
+        while let Err(error) = find_open_buckets(engine, keys).await {
             if !error.is(&Kind::MissingIndex) {
                 return Err(error);
             }
@@ -31,25 +31,23 @@ pub(super) async fn look<T: Bucket>(
             (engine.index.wait(const { &T::SPEC }, &mut deadline, error)).await?;
         }
     }
-    let mut closed = Vec::new();
-    for (at, key_items) in keys.iter_mut().enumerate() {
-        if key_items.newest_bucket != NewestBucket::NoneOpen {
-            continue;
+    let is_closed =
+        |key_items: &&mut KeyItems<T>| key_items.newest_bucket == NewestBucket::NoneOpen;
+    let closed: Vec<_> = keys.iter_mut().filter(is_closed).collect();
+    let last = match reads_last {
+        true => {
+            let scopes: Vec<_> = closed.iter().map(|key_items| &key_items.scope).collect();
+            engine.server.last_buckets(&scopes).await?
         }
-        key_items.newest_bucket = NewestBucket::Closed { last: None };
-        if reads_last {
-            closed.push(at);
-        }
-    }
-    let scopes: Vec<_> = closed.iter().map(|at| &keys[*at].scope).collect();
-    let last = engine.server.last_buckets(&scopes).await?;
-    for (at, last) in closed.iter().zip(last) {
-        keys[*at].newest_bucket = NewestBucket::by_last(last);
+        false => closed.iter().map(|_| None).collect(),
+    };
+    for (key_items, last) in closed.into_iter().zip(last) {
+        key_items.newest_bucket = NewestBucket::from_last(last);
     }
     Ok(())
 }
 
-async fn look_for_open<T: Bucket>(engine: &Engine, keys: &mut [KeyItems<T>]) -> Result<()> {
+async fn find_open_buckets<T: Bucket>(engine: &Engine, keys: &mut [KeyItems<T>]) -> Result<()> {
     let mut unknown = HashMap::new();
     for key_items in keys {
         key_items.scope.open = engine.index.get();
@@ -67,7 +65,7 @@ async fn look_for_open<T: Bucket>(engine: &Engine, keys: &mut [KeyItems<T>]) -> 
             continue;
         };
         // If the open bucket has a foreign id, the append protocol reports the error.
-        if let Ok(newest_bucket) = NewestBucket::by_open(open, &key_items.scope) {
+        if let Ok(newest_bucket) = NewestBucket::from_open(open, &key_items.scope) {
             key_items.newest_bucket = newest_bucket;
         }
     }
@@ -75,11 +73,6 @@ async fn look_for_open<T: Bucket>(engine: &Engine, keys: &mut [KeyItems<T>]) -> 
         key_items.newest_bucket = NewestBucket::NoneOpen;
     }
     Ok(())
-}
-
-/// The error of a read, before anything is written.
-fn failed(engine: &Engine, error: DriverError) -> Error {
-    engine.server.target().write_error(error).not_sent()
 }
 
 /// The prefix of the ids of the key or window that these stored values name.
