@@ -94,9 +94,9 @@ pub use crate::{
         verify::{BucketProblem, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, OutlierPart,
-        OutlierProblem, Outliers, Parent, ParentFilter, PushManyError, RepairedOutliers,
-        SplitProgress, ValueStream, VerifiedOutliers,
+        Advice, Candidate, ExtrasBucket, ExtrasStream, FindStream, IdRef, Outlier, OutlierPart,
+        OutlierProblem, Outliers, Parent, ParentFilter, ParentItemStream, PushManyError,
+        RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     part::BucketPart,
     protocol::{

@@ -8,11 +8,11 @@ use mongodb::{
     bson::{Document, RawDocument},
     error::Error as DriverError,
 };
-use serde::Serialize;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Server,
-    cursor::{self, CursorError},
+    cursor::{self, CursorError, DocumentCursor},
     read::{Read, Request},
 };
 use crate::{
@@ -29,6 +29,7 @@ use crate::{
 pub(crate) struct Target<'t> {
     pub(super) server: &'t Server,
     scope: Option<&'t KeyScope>,
+    stores_items: bool,
 }
 
 impl Server {
@@ -47,12 +48,21 @@ impl Server {
         Target {
             server: self,
             scope,
+            stores_items: true,
         }
     }
 }
 
 /// Reads.
 impl<'t> Target<'t> {
+    /// Takes writes for calls that store no item, so that no error is in doubt.
+    pub(crate) fn store_no_items(self) -> Self {
+        Self {
+            stores_items: false,
+            ..self
+        }
+    }
+
     /// Documents that match a filter.
     pub(crate) fn find(self, filter: Document, range: Range) -> Read<'t> {
         Read::new(self, Request::Find(filter, range))
@@ -61,6 +71,19 @@ impl<'t> Target<'t> {
     /// The results of a pipeline.
     pub(crate) fn pipeline(self, pipeline: impl IntoIterator<Item = Document>) -> Read<'t> {
         Read::new(self, Request::Pipeline(Vec::from_iter(pipeline)))
+    }
+
+    /// The next row of a read.
+    pub(crate) async fn next_row<R: DeserializeOwned>(
+        self,
+        rows: &mut DocumentCursor<'_, R>,
+    ) -> Result<Option<R>> {
+        let row = match rows.advance().await {
+            Ok(true) => rows.decode().map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        row.map_err(|error| self.read_error(error))
     }
 
     /// The number of matching documents, counted on the index alone if the filter is a range of ids.
@@ -199,12 +222,18 @@ impl Target<'_> {
     /// An error of a write.
     pub(crate) fn write_error(self, error: DriverError) -> Error {
         let Self { server, .. } = self;
+        if !self.stores_items {
+            return self.read_error(error);
+        }
         self.name_key(Error::write(error, server.name(), server.may_be_sharded()))
     }
 
     /// An error of a write of many documents: those before the refused one may have changed.
     pub(crate) fn write_of_many_error(self, error: DriverError) -> Error {
         let Self { server, .. } = self;
+        if !self.stores_items {
+            return self.read_error(error);
+        }
         self.name_key(Error::write_of_many(
             error,
             server.name(),
