@@ -72,12 +72,15 @@ fn outlier_split() {
     let mut shown = Golden::default();
     let new = buckets::pack_first(&scope, &values(0..6)).unwrap();
     for bucket in new {
-        shown.document("a page of a new outlier", &bucket.to_document().unwrap());
+        shown.document(
+            "an extras document of a new outlier",
+            &bucket.to_document().unwrap(),
+        );
     }
     let before = buckets::pack_before(&scope, "7_0000000000", &values(0..6)).unwrap();
-    for page in before {
-        let page = page.to_document().unwrap();
-        shown.document("a page before those that were pushed", &page);
+    for bucket in before {
+        let bucket = bucket.to_document().unwrap();
+        shown.document("an extras document before those that were pushed", &bucket);
     }
     shown.update("cut the parent", &scope.cut(3));
     shown.document("extras of other programs", &scope.unnumbered_extras());

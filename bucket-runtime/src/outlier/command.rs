@@ -170,7 +170,7 @@ impl ParentScope {
         filter
     }
 
-    /// Removes a value from the parent's array: a filter, and a pipeline.
+    /// Removes the items that equal a value from the parent's array: a filter, and a pipeline.
     ///
     /// Expressions compare whole values. A query would read a list, a pattern or an operator as a
     /// condition, and so would `$pull`.
@@ -191,8 +191,8 @@ impl ParentScope {
         (filter, pipeline)
     }
 
-    /// Removes a value from every extras document: a filter, and a pipeline that corrects the count and
-    /// seals a bucket that was full, since there must be no second open bucket.
+    /// Removes the items that equal a value from every extras document: a filter, and a pipeline that corrects
+    /// the count and seals a bucket that was full, since there must be no second open bucket.
     pub(crate) fn pull_extras(&self, value: &Bson) -> (Document, Vec<Document>) {
         let array = format!("${}", self.spec.extra_items);
         let mut filter = self.all_extras();

@@ -1,4 +1,4 @@
-//! One parent, as calls about it see it: where its requests go, and how full it is.
+//! One parent, as calls about it see it: where their requests go, and how full the parent is.
 
 use mongodb::{
     ClientSession,
@@ -22,7 +22,7 @@ pub(crate) struct ParentHandle {
     pub(crate) scope: ParentScope,
 }
 
-/// How full a parent is.
+/// The room that a parent has taken, and whether it is flagged.
 #[derive(Default)]
 pub(crate) struct ParentState {
     pub(crate) length: usize,

@@ -177,7 +177,7 @@ impl SplitParent {
         Ok(first.await?.and_then(|mut first| first.remove("_id")))
     }
 
-    /// How many items the parent keeps, and the remaining items.
+    /// Reads how many items the parent keeps, and the remaining items.
     async fn rest(&self, session: &mut ClientSession) -> Result<(usize, Array)> {
         let Self(parent) = self;
         let range = Range {

@@ -1,4 +1,4 @@
-//! How many items a parent has.
+//! Counts the items of a parent.
 
 use mongodb::ClientSession;
 

@@ -1,4 +1,4 @@
-//! What the builders of reads of one parent share.
+//! The base of the builders that read one parent.
 
 use std::marker::PhantomData;
 
