@@ -18,7 +18,7 @@ use crate::{
     Bucket, Buckets, Error, KeyRef, Result, Windowed,
     error::Kind,
     protocol::{command::KeyScope, filter::Filter, query::Query, window_range::WindowRange},
-    read::settings::read_settings,
+    read::settings::{read_settings, session_setting},
     server::{Server, cursor::DocumentCursor},
     value::{
         element::whole,
@@ -132,10 +132,8 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
 
     read_settings!(|reads| reads.server);
 
-    /// Reads in this session.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Reads in this session.
     }
 
     pub(crate) async fn execute(self) -> Result<Rollup<T>> {
