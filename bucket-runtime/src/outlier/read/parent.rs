@@ -2,15 +2,15 @@
 
 use std::marker::PhantomData;
 
-use mongodb::{bson::RawDocument, error::Error as DriverError};
+use mongodb::bson::RawDocument;
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, MapAccess},
 };
 
-use super::unreadable::sift_parent;
+use super::unreadable::{SiftedParent, sift};
 use crate::{
-    Error, Result,
+    Result,
     outlier::{Outlier, OutlierPart},
     read::part::{PartReader, ReadPart, read_part},
     schema::spec::KeyName,
@@ -18,7 +18,7 @@ use crate::{
         cursor::{CursorError, DocumentCursor},
         target::Target,
     },
-    value::unreadable::Tell,
+    value::unreadable::{Tell, report},
 };
 
 /// A parent as it is stored.
@@ -43,15 +43,10 @@ pub(super) trait ParentForm: 'static {
 
     fn document(stored: Self::Stored) -> Self::Document;
 
-    /// Reads a parent without its unreadable items and reports each of them, or gives the error.
-    fn sift(
-        row: &RawDocument,
-        error: DriverError,
-        on_unreadable: Option<&mut Tell<'_>>,
-        fail: &dyn Fn(DriverError) -> Error,
-    ) -> Result<Self::Document> {
-        let _ = (row, on_unreadable);
-        Err(fail(error))
+    /// Reads a parent without its unreadable items, and lists these; `None` if this form has no items.
+    fn sift(row: &RawDocument) -> Option<SiftedParent<Self::Document>> {
+        let _ = row;
+        None
     }
 }
 
@@ -67,13 +62,8 @@ impl<T: Outlier> ParentForm for WholeParent<T> {
         stored
     }
 
-    fn sift(
-        row: &RawDocument,
-        error: DriverError,
-        on_unreadable: Option<&mut Tell<'_>>,
-        fail: &dyn Fn(DriverError) -> Error,
-    ) -> Result<T> {
-        sift_parent(row, error, on_unreadable, fail)
+    fn sift(row: &RawDocument) -> Option<SiftedParent<T>> {
+        Some(sift(row))
     }
 }
 
@@ -105,7 +95,8 @@ impl<'de, P: OutlierPart> Deserialize<'de> for PartOfParent<P> {
     }
 }
 
-/// Reads the next parent of a find, and whether it is flagged.
+/// Reads the next parent of a find, and whether it is flagged. Unreadable items are an error, unless a callback
+/// takes them; other unreadable fields always are.
 pub(super) async fn next_parent<F: ParentForm>(
     target: Target<'_>,
     rows: &mut DocumentCursor<'_, F::Stored>,
@@ -119,8 +110,14 @@ pub(super) async fn next_parent<F: ParentForm>(
         })),
         Err(CursorError::Decode(row, error)) => {
             let fail = |error| target.unreadable_parent(&row, error);
+            let sifted = on_unreadable.and_then(|callback| Some((callback, F::sift(&row)?)));
+            let Some((callback, (document, unreadable))) = sifted else {
+                return Err(fail(error));
+            };
+            let document = document.map_err(fail)?;
+            report(F::Of::SPEC.items, unreadable, callback, fail);
             Ok(Some(Parent {
-                document: F::sift(&row, error, on_unreadable, &fail)?,
+                document,
                 has_extras: flag(&row),
             }))
         }

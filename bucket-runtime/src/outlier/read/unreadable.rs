@@ -7,34 +7,20 @@ use mongodb::{
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
-    Error, Result,
+    Result,
     outlier::Outlier,
     value::{
         bytes,
         element::raw,
-        unreadable::{Tell, Unreadable, read_value, report},
+        unreadable::{Unreadable, read_value},
     },
 };
 
-/// Reads the parent without its unreadable items and reports each of them; `error` says why the parent
-/// could not be read as a whole. Other unreadable fields remain an error.
-pub(crate) fn sift_parent<T: Outlier>(
-    row: &RawDocument,
-    error: DriverError,
-    on_unreadable: Option<&mut Tell<'_>>,
-    fail: &dyn Fn(DriverError) -> Error,
-) -> Result<T> {
-    let Some(on_unreadable) = on_unreadable else {
-        return Err(fail(error));
-    };
-    let (parent, unreadable) = sift(row);
-    let parent = parent.map_err(fail)?;
-    report(T::SPEC.items, unreadable, on_unreadable, fail);
-    Ok(parent)
-}
+/// A parent without its unreadable items, or why it cannot be read; and these items.
+pub(crate) type SiftedParent<T> = (Result<T, DriverError>, Vec<Unreadable>);
 
 /// Reads the parent without its unreadable items, and lists these.
-pub(crate) fn sift<T: Outlier>(row: &RawDocument) -> (Result<T, DriverError>, Vec<Unreadable>) {
+pub(crate) fn sift<T: Outlier>(row: &RawDocument) -> SiftedParent<T> {
     let mut unreadable = Vec::new();
     let Some(items) = array(row, T::SPEC.items) else {
         return (bytes::read(row.as_bytes()), unreadable);
