@@ -8,11 +8,11 @@ use mongodb::{
     bson::{Document, RawDocument},
     error::Error as DriverError,
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 
 use super::{
     Server,
-    cursor::{self, CursorError, DocumentCursor},
+    cursor::{self, CursorError},
     read::{Read, Request},
 };
 use crate::{
@@ -55,14 +55,6 @@ impl Server {
 
 /// Reads.
 impl<'t> Target<'t> {
-    /// Takes writes for calls that store no item, so that no error is in doubt.
-    pub(crate) fn store_no_items(self) -> Self {
-        Self {
-            stores_items: false,
-            ..self
-        }
-    }
-
     /// Documents that match a filter.
     pub(crate) fn find(self, filter: Document, range: Range) -> Read<'t> {
         Read::new(self, Request::Find(filter, range))
@@ -71,19 +63,6 @@ impl<'t> Target<'t> {
     /// The results of a pipeline.
     pub(crate) fn pipeline(self, pipeline: impl IntoIterator<Item = Document>) -> Read<'t> {
         Read::new(self, Request::Pipeline(Vec::from_iter(pipeline)))
-    }
-
-    /// The next row of a read.
-    pub(crate) async fn next_row<R: DeserializeOwned>(
-        self,
-        rows: &mut DocumentCursor<'_, R>,
-    ) -> Result<Option<R>> {
-        let row = match rows.advance().await {
-            Ok(true) => rows.decode().map(Some),
-            Ok(false) => Ok(None),
-            Err(error) => Err(error),
-        };
-        row.map_err(|error| self.read_error(error))
     }
 
     /// The number of matching documents, counted on the index alone if the filter is a range of ids.
@@ -266,5 +245,29 @@ impl Target<'_> {
             Some(scope) => error.with_key(&scope.label()),
             None => error,
         }
+    }
+}
+
+/// Changes of the meaning of errors, and the rows of reads.
+impl Target<'_> {
+    /// The target for writes of a call that stores no item, so that no error is in doubt.
+    pub(crate) fn store_no_items(self) -> Self {
+        Self {
+            stores_items: false,
+            ..self
+        }
+    }
+
+    /// The next row of a read.
+    pub(crate) async fn next_row<R: serde::de::DeserializeOwned>(
+        self,
+        rows: &mut cursor::DocumentCursor<'_, R>,
+    ) -> Result<Option<R>> {
+        let row = match rows.advance().await {
+            Ok(true) => rows.decode().map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        row.map_err(|error| self.read_error(error))
     }
 }
