@@ -46,15 +46,16 @@ const BESIDE_OUTLIER: [&str; 4] = ["IdRef", "Outlier", "OutlierPart", "Outliers"
 
 #[test]
 fn each_room_inside_of_outlier_uses_only_those_before_it() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bucket-runtime/src/outlier");
+    let src = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let src = src.join("../bucket-runtime/src/outlier");
     let mut wrong = Vec::new();
     for (place, room) in OUTLIER.iter().enumerate() {
         let file = src.join(format!("{room}.rs"));
         // In a file of this folder, `super` is `outlier`.
-        let text = fs::read_to_string(&file).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
         let own = (file, text.replace("use super::", "use crate::outlier::"));
         let inner = sources(&src.join(room)).into_iter().map(|file| {
-            let text = fs::read_to_string(&file).unwrap();
+            let text = std::fs::read_to_string(&file).unwrap();
             (file, text)
         });
         for (file, text) in inner.chain([own]) {
