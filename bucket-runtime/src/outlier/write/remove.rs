@@ -73,7 +73,7 @@ impl ParentHandle {
         let (filter, pipeline) = self.scope.pull(value);
         let parents = &self.collections.parents;
         let pulled = parents.update_many(filter, pipeline, session.as_deref_mut());
-        // Of many documents this is one, so a refused update has changed nothing.
+        // The filter names a single document, so a refused update has changed nothing.
         let pulled = pulled
             .await
             .map_err(|error| self.parent().write_error(error));
