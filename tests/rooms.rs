@@ -28,6 +28,80 @@ const BESIDE: [&str; 8] = [
 /// The stages of the derives.
 const DERIVE: [&str; 6] = ["errors", "parse", "model", "check", "expand", "fallback"];
 
+/// The files and the rooms inside of `outlier`, in order.
+const OUTLIER: [&str; 9] = [
+    "command",
+    "extra",
+    "known",
+    "collections",
+    "parent_handle",
+    "outliers",
+    "read",
+    "write",
+    "maintain",
+];
+
+/// The traits and the handle, which all of these may name.
+const BESIDE_OUTLIER: [&str; 4] = ["IdRef", "Outlier", "OutlierPart", "Outliers"];
+
+#[test]
+fn each_room_inside_of_outlier_uses_only_those_before_it() {
+    let src = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let src = src.join("../bucket-runtime/src/outlier");
+    let mut wrong = Vec::new();
+    for (place, room) in OUTLIER.iter().enumerate() {
+        let file = src.join(format!("{room}.rs"));
+        // In a file of this folder, `super` is `outlier`.
+        let text = std::fs::read_to_string(&file).unwrap();
+        let own = (file, text.replace("use super::", "use crate::outlier::"));
+        let inner = sources(&src.join(room)).into_iter().map(|file| {
+            let text = std::fs::read_to_string(&file).unwrap();
+            (file, text)
+        });
+        for (file, text) in inner.chain([own]) {
+            for used in used_of_outlier(&text) {
+                let is_right = match OUTLIER.iter().position(|room| *room == used) {
+                    Some(target) => target <= place,
+                    None => BESIDE_OUTLIER.contains(&&*used),
+                };
+                if !is_right {
+                    wrong.push(format!("{} uses outlier::{used}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The first names after `outlier::` in paths of this crate; braces may hold several.
+fn used_of_outlier(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for (at, path) in text.match_indices("outlier::") {
+        // As in `use crate::{…, outlier::{…}}` or `crate::outlier::…`, and not in `bucket_runtime::outlier::…`.
+        if !text[..at].ends_with(['{', ' ', ':']) {
+            continue;
+        }
+        let rest = &text[at + path.len()..];
+        if rest.starts_with('{') {
+            names.extend(first_names(&rest[..end_of_group(rest)]));
+        } else {
+            let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            names.push(rest[..end.unwrap_or(rest.len())].to_owned());
+        }
+    }
+    names
+}
+
+/// Where the group that this text begins with is closed.
+fn end_of_group(text: &str) -> usize {
+    let mut depth = 0;
+    let end = text.find(|letter| {
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        depth == 0
+    });
+    end.unwrap_or(text.len())
+}
+
 #[test]
 fn each_room_of_the_runtime_uses_only_those_before_it() {
     check("bucket-runtime", &RUNTIME, &BESIDE);

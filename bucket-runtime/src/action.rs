@@ -15,8 +15,8 @@ use crate::{
         verify::{RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        Advice, ExtrasStream, FindStream, Outlier, OutlierPart, Outliers, Parent, PushManyError,
-        RepairedOutliers, SplitProgress, ValueStream, VerifiedOutliers,
+        Advice, ExtrasStream, FindStream, Outlier, OutlierPart, Outliers, Parent, ParentItemStream,
+        PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     read::{
         items::{ItemPage, ItemStream},
@@ -44,8 +44,9 @@ pub use crate::{
         verify::{RepairBuckets, VerifyBuckets, rebuild::RebuildRollups},
     },
     outlier::{
-        Advise, CountValues, Delete, Extras, Find, FindParts, Get, GetAll, Insert, OpenOutliers,
-        Push, PushMany, Remove, RepairOutliers, SplitExisting, Values, VerifyOutliers,
+        Advise, CountParentItems, Delete, Extras, Find, FindParts, Get, GetAll, Insert,
+        OpenOutliers, ParentItems, Push, PushMany, Remove, RepairOutliers, SplitExisting,
+        VerifyOutliers,
     },
     read::{
         count::{Count, CountPages},
@@ -150,7 +151,7 @@ actions! {
     push_many: 'c ['c, T: Outlier] PushMany<'c, T> => Result<(), PushManyError<T::Item>>;
     get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
     get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
-    count: 'c ['c] CountValues<'c> => Result<u64>;
+    count: 'c ['c] CountParentItems<'c> => Result<u64>;
     remove: 'c ['c] Remove<'c> => Result<bool>;
     delete: 'c ['c] Delete<'c> => Result<bool>;
     split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;
@@ -167,7 +168,7 @@ streams! {
     watch: 'static [T: Bucket] Watch<T> => WatchStream<T>;
     rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => RollupStream<'c, T>;
     rollup_groups: 'c ['c, T: Bucket, V: Send + 'static] RollupGroups<'c, T, V> => GroupStream<'c, T, V>;
-    items: 'c ['c, T: Outlier] Values<'c, T> => ValueStream<'c, T::Item>;
+    items: 'c ['c, T: Outlier] ParentItems<'c, T> => ParentItemStream<'c, T::Item>;
     extras: 'c ['c, T: Outlier] Extras<'c, T> => ExtrasStream<'c, T::Item>;
     find: 'c ['c, T: Outlier] Find<'c, T> => FindStream<'c, T>;
     find_parts: 'c ['c, P: OutlierPart] FindParts<'c, P> => FindStream<'c, P>;

@@ -6,7 +6,7 @@
 //!   `capacity` items, each a ready page of the application. Annotate a struct with
 //!   [`#[derive(Bucket)]`](macro@Bucket); [`Buckets`] appends, pages and streams.
 //! - **Outliers.** A few documents with a huge array, such as a bestseller's buyers, must not slow down
-//!   all others: past a threshold the document gets a flag, and further values go to a second
+//!   all others: past a threshold the document gets a flag, and further items go to a second
 //!   collection. Annotate a struct with [`#[derive(Outlier)]`](macro@Outlier); [`Outliers`] inserts,
 //!   pushes and reads.
 //!
@@ -94,9 +94,9 @@ pub use crate::{
         verify::{BucketProblem, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        Advice, Candidate, ExtrasPage, ExtrasStream, FindStream, IdRef, Outlier, OutlierPart,
-        OutlierProblem, Outliers, Parent, ParentFilter, PushManyError, RepairedOutliers,
-        SplitProgress, ValueStream, VerifiedOutliers,
+        Advice, Candidate, ExtrasBucket, ExtrasStream, FindStream, IdRef, Outlier, OutlierPart,
+        OutlierProblem, Outliers, Parent, ParentFilter, ParentItemStream, PushManyError,
+        RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     part::BucketPart,
     protocol::{

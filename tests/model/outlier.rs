@@ -1,4 +1,4 @@
-//! A push to a parent: what `outlier/push.rs` and `outlier/insert.rs` do, with small numbers instead of
+//! A push to a parent: what `outlier/write/push.rs` and `insert.rs` do, with small numbers instead of
 //! documents.
 
 use crate::{
@@ -17,7 +17,7 @@ enum Step {
     },
     /// `flag`.
     Flag,
-    /// `state`.
+    /// `read_state`.
     State,
     /// `insert`, with `first` of the items.
     Insert {

@@ -8,9 +8,9 @@ use super::Golden;
 use crate::{
     Bucket, KeyPart, Outlier,
     outlier::{
-        command::{ParentScope, too_large},
-        extra::Extra,
-        pages,
+        command::{ParentScope, oversize_parents},
+        extra::ExtraItem,
+        maintain::split::buckets,
     },
     schema::open_index::OpenIndex,
 };
@@ -31,7 +31,7 @@ fn scope() -> ParentScope {
         text: "7".into(),
         value: 7_i64.into(),
     };
-    let extras = const { &<Extra<Book> as Bucket>::SPEC };
+    let extras = const { &<ExtraItem<Book> as Bucket>::SPEC };
     ParentScope::new(&Book::SPEC, extras, id, OpenIndex::first(extras.capacity))
 }
 
@@ -70,18 +70,21 @@ fn outlier_push() {
 fn outlier_split() {
     let scope = scope();
     let mut shown = Golden::default();
-    let new = pages::pages_of(&scope, &values(0..6)).unwrap();
-    for page in new {
-        shown.document("a page of a new outlier", &page.to_document().unwrap());
+    let new = buckets::pack_first(&scope, &values(0..6)).unwrap();
+    for bucket in new {
+        shown.document(
+            "an extras document of a new outlier",
+            &bucket.to_document().unwrap(),
+        );
     }
-    let before = pages::pages_before(&scope, "7_0000000000", &values(0..6)).unwrap();
-    for page in before {
-        let page = page.to_document().unwrap();
-        shown.document("a page before those that were pushed", &page);
+    let before = buckets::pack_before(&scope, "7_0000000000", &values(0..6)).unwrap();
+    for bucket in before {
+        let bucket = bucket.to_document().unwrap();
+        shown.document("an extras document before those that were pushed", &bucket);
     }
     shown.update("cut the parent", &scope.cut(3));
     shown.document("extras of other programs", &scope.unnumbered_extras());
     shown.pipeline("count the extras", &scope.count_extras());
-    shown.document("parents to split", &too_large(&Book::SPEC));
+    shown.document("parents to split", &oversize_parents(&Book::SPEC));
     assert_snapshot!(shown.0);
 }

@@ -49,10 +49,11 @@ impl ParentScope {
         let mut filter = self.parent();
         filter.insert(self.spec.flag, doc! { "$ne": true });
         filter.insert("$expr", self.has_room(&elements));
-        Update::new(filter, self.pushing(elements))
+        Update::new(filter, self.add_items(elements))
     }
 
-    fn pushing(&self, elements: Vec<Bson>) -> Document {
+    /// The update that adds items to the array, and to the total.
+    fn add_items(&self, elements: Vec<Bson>) -> Document {
         let count = self.spec.total.map(|total| {
             let count = doc! { total: elements.len() as i64 };
             ("$inc".to_owned(), count.into())
@@ -62,8 +63,8 @@ impl ParentScope {
         update
     }
 
-    /// Adds a number of extras to the total of a flagged parent.
-    pub(crate) fn count_extra(&self, total: &str, items: i64) -> Update {
+    /// Adds a number of extras to the total of a flagged parent; a negative one subtracts.
+    pub(crate) fn add_to_total(&self, total: &str, items: i64) -> Update {
         let mut filter = self.parent();
         filter.insert(self.spec.flag, true);
         Update::new(filter, doc! { "$inc": { total: items } })
@@ -75,8 +76,8 @@ impl ParentScope {
         Update::new(self.parent(), doc! { "$set": { total: items } })
     }
 
-    /// The parent's total, and the number of items in its own array.
-    pub(crate) fn own_items(&self, total: &str) -> [Document; 2] {
+    /// Reads the parent's total, and counts the items of its own array.
+    pub(crate) fn count_own_items(&self, total: &str) -> [Document; 2] {
         let total = format!("${total}");
         [
             doc! { "$match": self.parent() },
@@ -84,11 +85,11 @@ impl ParentScope {
         ]
     }
 
-    /// How many items of the extras equal a value.
+    /// Counts the items of the extras that equal a value.
     pub(crate) fn count_equal(&self, value: &Bson) -> [Document; 2] {
         let mut filter = self.all_extras();
         filter.insert("$expr", holds(self.spec.extra_items, value));
-        let equal = doc! { "$size": filtered("$eq", self.spec.extra_items, value) };
+        let equal = doc! { "$size": filter_elements("$eq", self.spec.extra_items, value) };
         [
             doc! { "$match": filter },
             doc! { "$group": { "_id": null, "items": { "$sum": equal } } },
@@ -104,7 +105,7 @@ impl ParentScope {
         Update::new(filter, doc! { "$set": { self.spec.flag: true } })
     }
 
-    /// The condition that the parent has room for these. It uses the length and not an index
+    /// The condition that the parent has room for these items. It uses the length and not an index
     /// (`items.49`), since such a path also finds a field `49` of an item.
     fn has_room(&self, elements: &[Bson]) -> Document {
         let room = i64::from(self.spec.threshold) - i64::from(size(elements));
@@ -116,8 +117,8 @@ impl ParentScope {
         doc! { "$and": [by_length, { "$lte": [{ "$bsonSize": "$$ROOT" }, room] }] }
     }
 
-    /// How many of these items, counted from the first, a parent with this length and size can take.
-    pub(crate) fn fitting(&self, length: usize, bytes: usize, elements: &[Bson]) -> usize {
+    /// Counts how many of these items, from the first on, a parent with this length and size can take.
+    pub(crate) fn count_fitting(&self, length: usize, bytes: usize, elements: &[Bson]) -> usize {
         let room = (self.spec.threshold as usize).saturating_sub(length);
         let most = room.min(elements.len());
         if self.spec.is_bounded {
@@ -131,7 +132,7 @@ impl ParentScope {
         elements[..most].iter().take_while(fits).count()
     }
 
-    /// How many bytes these add to a parent, which may have neither array nor flag yet.
+    /// Counts the bytes that these items add to a parent, which may have neither array nor flag yet.
     fn bytes(&self, elements: &[Bson]) -> i64 {
         let total = self.spec.total.map_or(0, |total| field(total, 8));
         let fields = field(self.spec.items, 5) + field(self.spec.flag, 1) + total;
@@ -139,13 +140,13 @@ impl ParentScope {
         fields as i64 + elements.sum::<i64>()
     }
 
-    /// How many bytes a value takes in the parent's array.
+    /// Counts the bytes that a value takes in the parent's array.
     fn cost(&self, element: &Bson) -> i64 {
         signed(value_size(element)) + 2 + digits(self.spec.threshold.into()) as i64
     }
 
     /// A projection of a parent's state: its flag, the length of its array, and its bytes.
-    pub(crate) fn state(&self) -> Document {
+    pub(crate) fn state_fields(&self) -> Document {
         doc! {
             "_id": 0,
             "flag": format!("${}", self.spec.flag),
@@ -159,8 +160,8 @@ impl ParentScope {
         doc! { self.spec.reference: equality(&self.id) }
     }
 
-    /// The extras documents that are not our pages: the manual's, without a number. The index on
-    /// reference and `_id` answers that without reading pages.
+    /// The extras documents that are not our buckets: the manual's, without a number. The index on
+    /// reference and `_id` answers that without reading buckets.
     pub(crate) fn unnumbered_extras(&self) -> Document {
         let mut filter = self.all_extras();
         for (id, range) in self.extras.ids() {
@@ -169,17 +170,17 @@ impl ParentScope {
         filter
     }
 
-    /// Removes a value from the parent's array: a filter, and a pipeline.
+    /// Removes the items that equal a value from the parent's array: a filter, and a pipeline.
     ///
     /// Expressions compare whole values. A query would read a list, a pattern or an operator as a
     /// condition, and so would `$pull`.
     pub(crate) fn pull(&self, value: &Bson) -> (Document, Vec<Document>) {
         let mut filter = self.parent();
         filter.insert("$expr", holds(self.spec.items, value));
-        let keep = without(self.spec.items, value);
+        let keep = remove_value(self.spec.items, value);
         let mut pipeline = vec![doc! { "$set": { self.spec.items: keep } }];
         if let Some(total) = self.spec.total {
-            let equal = doc! { "$size": filtered("$eq", self.spec.items, value) };
+            let equal = doc! { "$size": filter_elements("$eq", self.spec.items, value) };
             let stored = format!("${total}");
             let count = doc! { "$subtract": [&stored, equal] };
             // A parent of another program's may have none.
@@ -190,13 +191,13 @@ impl ParentScope {
         (filter, pipeline)
     }
 
-    /// Removes a value from every extras document: a filter, and a pipeline that corrects the count and
-    /// seals a page that was full, since there must be no second open page.
+    /// Removes the items that equal a value from every extras document: a filter, and a pipeline that corrects
+    /// the count and seals a bucket that was full, since there must be no second open bucket.
     pub(crate) fn pull_extras(&self, value: &Bson) -> (Document, Vec<Document>) {
         let array = format!("${}", self.spec.extra_items);
         let mut filter = self.all_extras();
         filter.insert("$expr", holds(self.spec.extra_items, value));
-        let keep = without(self.spec.extra_items, value);
+        let keep = remove_value(self.spec.extra_items, value);
         let was_full = doc! { "$gte": ["$count", self.extras.open.bound()] };
         let has_count = doc! { "$ne": [{ "$type": "$count" }, "missing"] };
         // A missing count is less than any number, so a document of the manual's is never sealed.
@@ -218,7 +219,7 @@ impl ParentScope {
         Update::new(filter, doc! { "$push": { self.spec.extra_items: each } })
     }
 
-    /// The lengths of the extras, added up.
+    /// Counts the items of the extras: adds up the lengths of their arrays.
     pub(crate) fn count_extras(&self) -> [Document; 2] {
         let length = array_length(self.spec.extra_items);
         [
@@ -243,9 +244,9 @@ impl ParentScope {
     }
 }
 
-/// The parents that have more items than the threshold, or more bytes than allowed and items that could
-/// move.
-pub(crate) fn too_large(spec: &OutlierSpec) -> Document {
+/// The filter for parents that have more items than the threshold, or more bytes than allowed and items
+/// that could move.
+pub(crate) fn oversize_parents(spec: &OutlierSpec) -> Document {
     let length = array_length(spec.items);
     let max = i64::from(spec.max_bytes);
     doc! { "$expr": { "$or": [
@@ -261,19 +262,19 @@ fn holds(name: &str, value: &Bson) -> Document {
     doc! { "$and": [{ "$isArray": [&array] }, { "$in": [literal, &array] }] }
 }
 
-/// An array without a value.
-fn without(name: &str, value: &Bson) -> Document {
-    filtered("$ne", name, value)
+/// An array from which a value is removed.
+fn remove_value(name: &str, value: &Bson) -> Document {
+    filter_elements("$ne", name, value)
 }
 
-/// The elements of an array that compare so with a value.
-fn filtered(operator: &str, name: &str, value: &Bson) -> Document {
+/// The elements of an array that compare with a value as the operator says.
+fn filter_elements(operator: &str, name: &str, value: &Bson) -> Document {
     let compared = doc! { operator: ["$$this", { "$literal": value.clone() }] };
     doc! { "$filter": { "input": format!("${name}"), "cond": compared } }
 }
 
-/// The parents whose total is not the number of their items, extras included.
-pub(crate) fn wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -> Vec<Document> {
+/// Finds the parents whose total is not the number of their items, extras included.
+pub(crate) fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -> Vec<Document> {
     let in_extras = doc! { "$sum": array_length(spec.extra_items) };
     let items = doc! { "$add": [array_length(spec.items), { "$sum": "$extras.items" }] };
     vec![

@@ -5,27 +5,27 @@ use std::marker::PhantomData;
 use mongodb::bson::DateTime;
 use serde::{Serialize, Serializer};
 
+use super::Outlier;
 use crate::{
     Bucket, KeyRef,
-    outlier::Outlier,
     schema::{
         key::KeyField,
         spec::{BucketSpec, KeyName},
     },
 };
 
-/// One value beyond a parent's threshold; only the bucket engine, which stores it, uses this type.
-pub(crate) struct Extra<T: Outlier> {
+/// One item beyond a parent's threshold; only the bucket engine, which stores it, uses this type.
+pub(crate) struct ExtraItem<T: Outlier> {
     parent: T::Id,
     pub(crate) item: T::Item,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Outlier> Extra<T> {
+impl<T: Outlier> ExtraItem<T> {
     const KEY: &'static [KeyName] = &[KeyName::new(T::SPEC.reference)];
 }
 
-impl<T: Outlier> Bucket for Extra<T> {
+impl<T: Outlier> Bucket for ExtraItem<T> {
     const SPEC: BucketSpec = T::SPEC.of_extras(Self::KEY);
     type Key = (T::Id,);
     type Element = T::Item;

@@ -5,22 +5,22 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// How many parents are remembered. Outliers are few; if there are more, some pushes take one more round
-/// trip.
-const MOST: usize = 10_000;
+/// The number of parents that are remembered at most. Outliers are few; if there are more, some pushes take
+/// one more round trip.
+const MAX_KNOWN: usize = 10_000;
 
-/// The ids of parents that a handle has seen to have extras. It only saves round trips.
+/// The ids of parents that a handle has seen to have extras, which only saves round trips.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Known(Arc<Mutex<HashSet<String>>>);
+pub(crate) struct KnownOutliers(Arc<Mutex<HashSet<String>>>);
 
-impl Known {
+impl KnownOutliers {
     pub(crate) fn contains(&self, id: &str) -> bool {
         self.set().contains(id)
     }
 
     pub(crate) fn remember(&self, id: &str) {
         let mut set = self.set();
-        if set.len() >= MOST {
+        if set.len() >= MAX_KNOWN {
             set.clear();
         }
         set.insert(id.to_owned());

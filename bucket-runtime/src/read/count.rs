@@ -7,7 +7,10 @@ use mongodb::ClientSession;
 use crate::{
     Bucket, Buckets, KeyRef, Result,
     protocol::{filter::Filter, query::Query},
-    read::{reader::Reader, settings::read_settings},
+    read::{
+        reader::Reader,
+        settings::{read_settings, session_setting},
+    },
     server::target::OwnedTarget,
 };
 
@@ -57,10 +60,8 @@ pub struct CountPages<'s> {
 impl<'s> CountPages<'s> {
     read_settings!(|reads| reads.reader.server);
 
-    /// Counts in this session.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Counts in this session.
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {
@@ -115,10 +116,8 @@ impl<'s, T: Bucket> Count<'s, T> {
 
     read_settings!(|reads| reads.target.server);
 
-    /// Counts in this session.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Counts in this session.
     }
 
     pub(crate) async fn execute(self) -> Result<u64> {

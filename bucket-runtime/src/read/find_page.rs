@@ -8,12 +8,12 @@ use mongodb::{
 };
 
 use crate::{
-    Bucket, Buckets, Error, KeyRef, Result,
+    Bucket, Buckets, KeyRef, Result,
     protocol::range::Range,
     read::{
         page::{Page, PageToken},
         reader::Reader,
-        settings::read_settings,
+        settings::{read_settings, session_setting, unreadable_setting},
     },
     schema::{id, spec::Ordinal},
     value::unreadable::OnUnreadable,
@@ -101,17 +101,14 @@ impl<'s, T: Bucket> FindPage<'s, T> {
 
     read_settings!(|reads| reads.reader.server);
 
-    /// Reads in this session.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Reads in this session.
     }
 
-    /// Skips the items that cannot be read and calls the closure for each, as
-    /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
-    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
-        self.on_unreadable = Some(Box::new(tell));
-        self
+    unreadable_setting! {
+        /// Skips the items that cannot be read and calls the closure for each, as
+        /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
+        |read| read.on_unreadable
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<Page<T>>> {

@@ -24,9 +24,12 @@ pub use self::{
     token::ItemToken,
 };
 use crate::{
-    Bucket, BucketPart, Buckets, Error, KeyRef, Result,
+    Bucket, BucketPart, Buckets, KeyRef, Result,
     protocol::{filter::Filter, query::Query},
-    read::{offset, settings::read_settings},
+    read::{
+        offset,
+        settings::{read_settings, session_setting, unreadable_setting},
+    },
     schema::spec::BucketSpec,
     server::{current_index::CurrentIndex, target::OwnedTarget},
     value::unreadable::OnUnreadable,
@@ -191,35 +194,32 @@ impl<'s, T: Bucket> Items<'s, T> {
 
     read_settings!(|reads| reads.list.target.server);
 
-    /// Reads in this session, which the stream borrows.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Reads in this session, which the stream borrows.
     }
 
-    /// Skips the items that the struct cannot read, and calls the closure for each: other programs may
-    /// have written them, or an earlier version of the struct. Without it, the first such item ends the
-    /// stream with an error. They count for [`skip`](Self::skip) and [`limit`](Self::limit).
-    ///
-    /// The stream borrows the closure's borrows. [`verify`](crate::Bucket::verify) lists these items by
-    /// bucket and index, and [`remove_item(…).as_stored()`](crate::action::RemoveItem::as_stored)
-    /// removes one.
-    ///
-    /// ```no_run
-    /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
-    /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
-    /// use futures_util::TryStreamExt;
-    ///
-    /// let mut unreadable = Vec::new();
-    /// let readable = trades.items(alice).skip_unreadable(|error| unreadable.push(error)).await?;
-    /// let readable: Vec<Trade> = readable.try_collect().await?;
-    /// println!("{} trades, and {} that cannot be read", readable.len(), unreadable.len());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
-        self.on_unreadable = Some(Box::new(tell));
-        self
+    unreadable_setting! {
+        /// Skips the items that the struct cannot read, and calls the closure for each: other programs may
+        /// have written them, or an earlier version of the struct. Without it, the first such item ends the
+        /// stream with an error. They count for [`skip`](Self::skip) and [`limit`](Self::limit).
+        ///
+        /// The stream borrows the closure's borrows. [`verify`](crate::Bucket::verify) lists these items by
+        /// bucket and index, and [`remove_item(…).as_stored()`](crate::action::RemoveItem::as_stored)
+        /// removes one.
+        ///
+        /// ```no_run
+        /// # use bucket_runtime::{Bucket, Buckets, KeyRef};
+        /// # async fn example<Trade: Bucket>(trades: Buckets<Trade>, alice: KeyRef<'_, Trade>) -> bucket_runtime::Result<()> {
+        /// use futures_util::TryStreamExt;
+        ///
+        /// let mut unreadable = Vec::new();
+        /// let readable = trades.items(alice).skip_unreadable(|error| unreadable.push(error)).await?;
+        /// let readable: Vec<Trade> = readable.try_collect().await?;
+        /// println!("{} trades, and {} that cannot be read", readable.len(), unreadable.len());
+        /// # Ok(())
+        /// # }
+        /// ```
+        |read| read.on_unreadable
     }
 
     /// Has the server send only some fields of the items: those of a struct that derives

@@ -10,9 +10,13 @@ use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::ClientSession;
 
 use crate::{
-    Bucket, Buckets, Error, KeyRef, Result,
+    Bucket, Buckets, KeyRef, Result,
     protocol::range::Range,
-    read::{page::Page, reader::Reader, settings::read_settings},
+    read::{
+        page::Page,
+        reader::Reader,
+        settings::{read_settings, session_setting, unreadable_setting},
+    },
     value::unreadable::OnUnreadable,
 };
 
@@ -44,18 +48,15 @@ impl<'s, T: Bucket> Pages<'s, T> {
 
     read_settings!(|reads| reads.reader.server);
 
-    /// Reads in this session, which the stream borrows.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Reads in this session, which the stream borrows.
     }
 
-    /// Skips the items that cannot be read and calls the closure for each, as
-    /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream borrows the
-    /// closure's borrows.
-    pub fn skip_unreadable(mut self, tell: impl FnMut(Error) + Send + 's) -> Self {
-        self.on_unreadable = Some(Box::new(tell));
-        self
+    unreadable_setting! {
+        /// Skips the items that cannot be read and calls the closure for each, as
+        /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does. The stream borrows the
+        /// closure's borrows.
+        |read| read.on_unreadable
     }
 
     pub(crate) async fn execute(self) -> Result<PageStream<'s, T>> {

@@ -18,7 +18,7 @@ use crate::{
     Bucket, Buckets, KeyRef, Result, Windowed,
     error::Kind,
     protocol::{filter::Filter, query::Query, window_range::WindowRange},
-    read::settings::read_settings,
+    read::settings::{read_settings, session_setting},
     server::{cursor::DocumentCursor, target::OwnedTarget},
     value::{
         element::whole,
@@ -130,10 +130,8 @@ impl<'s, T: Bucket> ReadRollup<'s, T> {
 
     read_settings!(|reads| reads.target.server);
 
-    /// Reads in this session.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Reads in this session.
     }
 
     pub(crate) async fn execute(self) -> Result<Rollup<T>> {

@@ -1,6 +1,7 @@
-//! How one call reads: from which members, and what.
+//! Setters that the builders of several calls share.
 
-/// Adds the two settings to a builder; each expression is a collection that its call reads.
+/// Adds the setters of the read preference and the read concern to a builder; each expression is a collection
+/// that its call reads.
 macro_rules! read_settings {
     (|$reads:ident| $($server:expr),+) => {
         /// Reads from these members of the replica set. Otherwise a call reads from those that the
@@ -27,4 +28,35 @@ macro_rules! read_settings {
     };
 }
 
-pub(crate) use read_settings;
+/// Adds the setter of the session to a builder, by default to its field `session`.
+macro_rules! session_setting {
+    ($(#[$doc:meta])+) => {
+        $crate::read::settings::session_setting!($(#[$doc])+ |call| call.session);
+    };
+    ($(#[$doc:meta])+ |$call:ident| $session:expr) => {
+        $(#[$doc])+
+        pub fn session(mut self, session: impl Into<&'s mut mongodb::ClientSession>) -> Self {
+            let $call = &mut self;
+            $session = Some(session.into());
+            self
+        }
+    };
+}
+
+/// Adds the setter of the callback for what cannot be read to a builder, by default to its field
+/// `on_unreadable`.
+macro_rules! unreadable_setting {
+    ($(#[$doc:meta])+) => {
+        $crate::read::settings::unreadable_setting!($(#[$doc])+ |read| read.on_unreadable);
+    };
+    ($(#[$doc:meta])+ |$read:ident| $callback:expr) => {
+        $(#[$doc])+
+        pub fn skip_unreadable(mut self, on_unreadable: impl FnMut($crate::Error) + Send + 's) -> Self {
+            let $read = &mut self;
+            $callback = Some(Box::new(on_unreadable));
+            self
+        }
+    };
+}
+
+pub(crate) use {read_settings, session_setting, unreadable_setting};

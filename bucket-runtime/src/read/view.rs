@@ -8,6 +8,7 @@ use mongodb::{
 use crate::{
     Bucket, Buckets, Result,
     error::{Code, Kind, is_code},
+    read::settings::session_setting,
     schema::spec::{BucketSpec, KeyName},
     server::Server,
 };
@@ -110,10 +111,8 @@ impl<'s> CreateView<'s> {
         }
     }
 
-    /// Creates the view in this session. The server creates no views in transactions.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Creates the view in this session. The server creates no views in transactions.
     }
 
     pub(crate) async fn execute(self) -> Result<()> {

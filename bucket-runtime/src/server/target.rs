@@ -27,6 +27,7 @@ use crate::{
 pub(crate) struct Target<'t> {
     pub(super) server: &'t Server,
     scope: Option<&'t KeyScope>,
+    stores_items: bool,
 }
 
 impl Server {
@@ -45,6 +46,7 @@ impl Server {
         Target {
             server: self,
             scope,
+            stores_items: true,
         }
     }
 }
@@ -220,12 +222,18 @@ impl Target<'_> {
     /// An error of a write.
     pub(crate) fn write_error(self, error: DriverError) -> Error {
         let Self { server, .. } = self;
+        if !self.stores_items {
+            return self.read_error(error);
+        }
         self.name_key(Error::write(error, server.name(), server.may_be_sharded()))
     }
 
     /// An error of a write of many documents: those before the refused one may have changed.
     pub(crate) fn write_of_many_error(self, error: DriverError) -> Error {
         let Self { server, .. } = self;
+        if !self.stores_items {
+            return self.read_error(error);
+        }
         self.name_key(Error::write_of_many(
             error,
             server.name(),
@@ -258,5 +266,29 @@ impl Target<'_> {
             Some(scope) => error.with_key(&scope.label()),
             None => error,
         }
+    }
+}
+
+/// Changes of the meaning of errors, and the rows of reads.
+impl Target<'_> {
+    /// The target for writes of a call that stores no item, so that no error is in doubt.
+    pub(crate) fn store_no_items(self) -> Self {
+        Self {
+            stores_items: false,
+            ..self
+        }
+    }
+
+    /// The next row of a read.
+    pub(crate) async fn next_row<R: serde::de::DeserializeOwned>(
+        self,
+        rows: &mut cursor::DocumentCursor<'_, R>,
+    ) -> Result<Option<R>> {
+        let row = match rows.advance().await {
+            Ok(true) => rows.decode().map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        row.map_err(|error| self.read_error(error))
     }
 }

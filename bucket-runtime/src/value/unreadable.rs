@@ -14,8 +14,6 @@ use crate::{
 /// The callback that gets an error for each skipped element.
 pub(crate) type OnUnreadable<'s> = Box<dyn FnMut(Error) + Send + 's>;
 
-pub(crate) use OnUnreadable as Tell;
-
 /// An element, or why it cannot be read.
 pub(crate) struct ReadAttempt<E>(pub(crate) Result<E, DriverError>);
 

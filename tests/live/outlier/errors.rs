@@ -131,6 +131,22 @@ async fn outlier_a_document_of_another_type_is_named_by_its_id(db: Live) {
     );
 }
 
+/// The validator of the extras refuses every change.
+#[bucket_testkit::test]
+async fn a_removal_that_the_extras_refuse_names_their_collection(db: Live) {
+    let books = fresh::<Book3>(&db).await;
+    books
+        .insert(&Book3::new(7, (0..5).collect()))
+        .await
+        .unwrap();
+    let extras = books.extras_collection();
+    let refusal = doc! { "collMod": extras.name(), "validator": { "$expr": false } };
+    db.run_command(refusal).await.unwrap();
+    let error = books.remove(&7, 4).await.unwrap_err();
+    assert_eq!(error.collection(), extras.namespace().to_string());
+    assert_eq!(error.key(), Some("\"7\""));
+}
+
 #[tokio::test]
 async fn outlier_a_push_to_what_is_no_array_changes_nothing() {
     let books = fresh::<Book3>(&database("outlier_no_array").await).await;

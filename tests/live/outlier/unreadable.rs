@@ -129,6 +129,7 @@ async fn a_parent_is_read_without_it() {
     assert_eq!(parent.document.title, "Dune");
     assert_eq!(numbers(parent.document.buyers), [0, 2]);
     check(&told, &BOTH[..1]);
+    assert_eq!(told[0].key(), Some("\"1\""));
 
     let mut told = Vec::new();
     let all = books.get_all(&1).skip_unreadable(|error| told.push(error));

@@ -19,7 +19,7 @@ use crate::{
     protocol::{
         command::KeyScope, filter::Filter, query::Query, range::Range, window_range::WindowRange,
     },
-    read::settings::read_settings,
+    read::settings::{read_settings, session_setting},
     server::Server,
     value::json,
 };
@@ -119,10 +119,8 @@ impl<'s, T: Bucket> Export<'s, T> {
 
     read_settings!(|reads| reads.server);
 
-    /// Reads in this session, which the stream borrows.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Reads in this session, which the stream borrows.
     }
 
     pub(crate) async fn execute(self) -> Result<ExportStream<'s>> {

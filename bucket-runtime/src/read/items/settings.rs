@@ -37,8 +37,8 @@ macro_rules! item_settings {
 
         /// Skips the items that cannot be read, as
         /// [`Items::skip_unreadable`](crate::action::Items::skip_unreadable) does.
-        pub fn skip_unreadable(self, tell: impl FnMut($crate::Error) + Send + 's) -> Self {
-            self.set(|items| items.skip_unreadable(tell))
+        pub fn skip_unreadable(self, on_unreadable: impl FnMut($crate::Error) + Send + 's) -> Self {
+            self.set(|items| items.skip_unreadable(on_unreadable))
         }
     };
 }

@@ -1,4 +1,4 @@
-//! The handle: what a program does with parents and their extras.
+//! The handle for the parents of one collection and their extras in another.
 
 use std::{fmt, marker::PhantomData};
 
@@ -7,11 +7,13 @@ use mongodb::{
     bson::{Bson, Document},
 };
 
-use super::{collections::Collections, command::ParentScope, extra::Extra, known::Known};
+use super::{
+    IdRef, Outlier, collections::OutlierCollections, command::ParentScope, extra::ExtraItem,
+    known::KnownOutliers, parent_handle::ParentHandle,
+};
 use crate::{
     Bucket, Result,
     error::Kind,
-    outlier::{IdRef, Outlier},
     schema::{
         key::{Key, KeyField},
         spec::{BucketSpec, OutlierSpec},
@@ -30,7 +32,7 @@ use crate::{
 /// before that. A call that takes several steps is safe to drop between any two of them: what is
 /// stored then obeys O2 to O5. In a transaction of the session, all steps commit together.
 pub struct Outliers<T> {
-    pub(crate) collections: Collections,
+    pub(crate) collections: OutlierCollections,
     parent: PhantomData<fn() -> T>,
 }
 
@@ -54,14 +56,14 @@ impl<T> fmt::Debug for Outliers<T> {
 impl<T: Outlier> Outliers<T> {
     /// The specs as `static`s, which promotion alone does not give in generic code.
     const SPEC: &'static OutlierSpec = &T::SPEC;
-    const EXTRAS: &'static BucketSpec = &Extra::<T>::SPEC;
+    const EXTRAS: &'static BucketSpec = &ExtraItem::<T>::SPEC;
 
     pub(crate) fn new(parents: Server, extras: Engine) -> Self {
         Self {
-            collections: Collections {
+            collections: OutlierCollections {
                 parents,
                 extras,
-                known: Known::default(),
+                known: KnownOutliers::default(),
             },
             parent: PhantomData,
         }
@@ -77,20 +79,20 @@ impl<T: Outlier> Outliers<T> {
         self.collections.extras.server.collection()
     }
 
-    pub(crate) fn collections(&self) -> &Collections {
-        &self.collections
+    /// The parent with this id.
+    pub(crate) fn parent(&self, id: IdRef<'_, T>) -> ParentHandle {
+        let part = <(T::Id,)>::parts(id).remove(0);
+        let open = self.collections.extras.index.get();
+        ParentHandle {
+            collections: self.collections.clone(),
+            scope: ParentScope::new(Self::SPEC, Self::EXTRAS, part, open),
+        }
     }
 
     /// The parent with this stored id; an error if the id does not have the struct's type.
-    pub(crate) fn scope_of(&self, id: &Bson) -> Result<ParentScope> {
-        let read = T::Id::from_bson(id.clone()).map(|id| self.scope(id.borrowed()));
+    pub(crate) fn stored_parent(&self, id: &Bson) -> Result<ParentHandle> {
+        let read = T::Id::from_bson(id.clone()).map(|id| self.parent(id.borrowed()));
         let unreadable = || Kind::UnreadableParent(shell(id));
         read.ok_or_else(|| self.collections.parents.target().error(unreadable()))
-    }
-
-    pub(crate) fn scope(&self, id: IdRef<'_, T>) -> ParentScope {
-        let part = <(T::Id,)>::parts(id).remove(0);
-        let open = self.collections.extras.index.get();
-        ParentScope::new(Self::SPEC, Self::EXTRAS, part, open)
     }
 }

@@ -16,7 +16,7 @@ const RARE: f64 = 0.01;
 
 /// All documents whose arrays have the same length.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Group {
+pub(crate) struct LengthGroup {
     pub(crate) length: u64,
     pub(crate) documents: u64,
     pub(crate) bytes: u64,
@@ -61,7 +61,7 @@ pub struct Candidate {
 }
 
 impl Advice {
-    pub(crate) fn of(groups: Vec<Group>) -> Self {
+    pub(crate) fn of(groups: Vec<LengthGroup>) -> Self {
         let documents = groups.iter().map(|group| group.documents).sum();
         let longest = groups.last().map_or(0, |group| group.length);
         let mut advice = Self {
@@ -131,7 +131,7 @@ impl Advice {
 }
 
 /// The length that `percent` of the arrays do not exceed.
-fn quantile(groups: &[Group], documents: u64, percent: f64) -> u64 {
+fn quantile(groups: &[LengthGroup], documents: u64, percent: f64) -> u64 {
     let rank = (documents as f64 * percent / 100.0).ceil() as u64;
     let mut seen = 0;
     let found = groups.iter().find(|group| {
@@ -141,7 +141,7 @@ fn quantile(groups: &[Group], documents: u64, percent: f64) -> u64 {
     found.map_or(0, |group| group.length)
 }
 
-fn candidate(groups: &[Group], threshold: u64) -> Candidate {
+fn candidate(groups: &[LengthGroup], threshold: u64) -> Candidate {
     let above = || groups.iter().filter(|group| group.length > threshold);
     Candidate {
         threshold,
@@ -154,7 +154,7 @@ fn candidate(groups: &[Group], threshold: u64) -> Candidate {
 }
 
 /// The number of documents up to each power of two.
-fn histogram(groups: &[Group]) -> Vec<(u64, u64)> {
+fn histogram(groups: &[LengthGroup]) -> Vec<(u64, u64)> {
     let mut bars: Vec<(u64, u64)> = Vec::new();
     for group in groups {
         let up_to = if group.length == 0 {

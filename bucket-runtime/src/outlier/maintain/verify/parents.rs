@@ -2,25 +2,27 @@
 
 use mongodb::bson::{Bson, RawDocument, RawDocumentBuf};
 
-use super::{OutlierProblem as Problem, VerifiedOutliers, id_of};
+use super::{OutlierProblem as Problem, VerifiedOutliers, rows::id_of};
 use crate::{
     Result,
     error::error_text,
-    outlier::{Outlier, handle::Outliers, unreadable},
+    outlier::{
+        Outlier, Outliers,
+        read::unreadable::{array, replace_field, sift},
+    },
     schema::key::KeyField,
     value::{bytes, element::whole},
 };
 
 /// Reads all parents, and adds what it finds.
-pub(super) async fn read<T: Outlier>(
+pub(super) async fn verify<T: Outlier>(
     outliers: &Outliers<T>,
     verified: &mut VerifiedOutliers,
 ) -> Result<()> {
-    let parents = &outliers.collections().parents;
-    let fail = |error| parents.target().read_error(error);
-    let mut rows = parents.survey::<RawDocumentBuf>([]).await.map_err(fail)?;
-    while rows.advance().await.map_err(fail)? {
-        let row = rows.decode().map_err(fail)?;
+    let parents = outliers.collections.parents.target();
+    let all = parents.pipeline([]).read_primary().allow_disk_use();
+    let mut rows = all.cursor(None).await?;
+    while let Some(row) = parents.next_row::<RawDocumentBuf>(&mut rows).await? {
         verified.parents += 1;
         verified.items += length(&row, T::SPEC.items);
         verified.problems.extend(problems::<T>(&row));
@@ -28,6 +30,7 @@ pub(super) async fn read<T: Outlier>(
     Ok(())
 }
 
+/// The problems that a parent shows by itself.
 fn problems<T: Outlier>(row: &RawDocument) -> Vec<Problem> {
     let parent = id_of(row);
     if T::Id::from_bson(parent.clone()).is_none() {
@@ -51,9 +54,9 @@ fn unreadable<T: Outlier>(row: &RawDocument, parent: &Bson) -> Vec<Problem> {
     if bytes::read::<T>(row.as_bytes()).is_ok() {
         return Vec::new();
     }
-    let (read, items) = match with_total::<T>(row) {
-        Some(row) => unreadable::sift::<T>(&row),
-        None => unreadable::sift::<T>(row),
+    let (read, items) = match add_total::<T>(row) {
+        Some(row) => sift::<T>(&row),
+        None => sift::<T>(row),
     };
     let items = items.into_iter().map(|item| Problem::UnreadableItem {
         parent: parent.clone(),
@@ -67,16 +70,17 @@ fn unreadable<T: Outlier>(row: &RawDocument, parent: &Bson) -> Vec<Problem> {
     items.chain(whole).collect()
 }
 
-/// The parent with a total, if it has none: that is another kind of problem.
-fn with_total<T: Outlier>(row: &RawDocument) -> Option<RawDocumentBuf> {
+/// Adds a total to a parent that has none: that is another kind of problem.
+fn add_total<T: Outlier>(row: &RawDocument) -> Option<RawDocumentBuf> {
     let total = T::SPEC.total?;
     let stored = row.get(total).ok().flatten();
     match stored.and_then(|stored| whole(&Bson::try_from(stored).ok()?)) {
         Some(_) => None,
-        None => unreadable::with(row, total, 0_i64).ok(),
+        None => replace_field(row, total, 0_i64).ok(),
     }
 }
 
+/// The length of an array; 0 if this is not an array.
 fn length(row: &RawDocument, name: &str) -> u64 {
-    unreadable::items(row, name).map_or(0, |items| items.len() as u64)
+    array(row, name).map_or(0, |items| items.len() as u64)
 }

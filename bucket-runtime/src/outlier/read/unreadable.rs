@@ -6,37 +6,23 @@ use mongodb::{
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::Outlier;
 use crate::{
-    Error, Result,
+    Result,
+    outlier::Outlier,
     value::{
         bytes,
         element::raw,
-        unreadable::{Tell, Unreadable, read_value, report},
+        unreadable::{Unreadable, read_value},
     },
 };
 
-/// Reads the parent without its unreadable items and reports each of them; `error` says why the parent
-/// could not be read as a whole. Other unreadable fields remain an error.
-pub(crate) fn sift_parent<T: Outlier>(
-    row: &RawDocument,
-    error: DriverError,
-    tell: Option<&mut Tell<'_>>,
-    fail: &dyn Fn(DriverError) -> Error,
-) -> Result<T> {
-    let Some(tell) = tell else {
-        return Err(fail(error));
-    };
-    let (parent, unreadable) = sift(row);
-    let parent = parent.map_err(fail)?;
-    report(T::SPEC.items, unreadable, tell, fail);
-    Ok(parent)
-}
+/// A parent without its unreadable items, or why it cannot be read; and these items.
+pub(crate) type SiftedParent<T> = (Result<T, DriverError>, Vec<Unreadable>);
 
-/// The parent without its unreadable items, and these.
-pub(crate) fn sift<T: Outlier>(row: &RawDocument) -> (Result<T, DriverError>, Vec<Unreadable>) {
+/// Reads the parent without its unreadable items, and lists these.
+pub(crate) fn sift<T: Outlier>(row: &RawDocument) -> SiftedParent<T> {
     let mut unreadable = Vec::new();
-    let Some(items) = items(row, T::SPEC.items) else {
+    let Some(items) = array(row, T::SPEC.items) else {
         return (bytes::read(row.as_bytes()), unreadable);
     };
     let mut readable = Vec::new();
@@ -46,7 +32,7 @@ pub(crate) fn sift<T: Outlier>(row: &RawDocument) -> (Result<T, DriverError>, Ve
             Err(error) => unreadable.push(Unreadable { place, error }),
         }
     }
-    let parent = with(row, T::SPEC.items, readable);
+    let parent = replace_field(row, T::SPEC.items, readable);
     (
         parent.and_then(|parent| bytes::read(parent.as_bytes())),
         unreadable,
@@ -54,29 +40,30 @@ pub(crate) fn sift<T: Outlier>(row: &RawDocument) -> (Result<T, DriverError>, Ve
 }
 
 /// The items in an array of a document; `None` if this is not an array.
-pub(crate) fn items<'r>(row: &'r RawDocument, name: &str) -> Option<Vec<RawBsonRef<'r>>> {
+pub(crate) fn array<'r>(row: &'r RawDocument, name: &str) -> Option<Vec<RawBsonRef<'r>>> {
     match row.get(name) {
         Ok(Some(RawBsonRef::Array(items))) => items.into_iter().collect::<Result<_, _>>().ok(),
         _ => None,
     }
 }
 
-/// A document with another value in this field.
-pub(crate) fn with<V: Serialize>(
+/// Replaces the value of a field, or adds the field.
+pub(crate) fn replace_field<V: Serialize>(
     row: &RawDocument,
     name: &str,
     value: V,
 ) -> Result<RawDocumentBuf, DriverError> {
-    raw(&With { row, name, value }).map_err(DriverError::custom)
+    raw(&WithField { row, name, value }).map_err(DriverError::custom)
 }
 
-struct With<'r, V> {
+/// A document with another value in one field.
+struct WithField<'r, V> {
     row: &'r RawDocument,
     name: &'r str,
     value: V,
 }
 
-impl<V: Serialize> Serialize for With<'_, V> {
+impl<V: Serialize> Serialize for WithField<'_, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_map(None)?;
         for field in self.row {

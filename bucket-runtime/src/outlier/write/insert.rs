@@ -5,13 +5,13 @@ use mongodb::{
     bson::{Bson, Document},
 };
 
-use super::{collections::Collections, command::ParentScope, handle::Outliers};
 use crate::{
     Result,
     error::Kind,
-    outlier::Outlier,
+    outlier::{Outlier, Outliers, parent_handle::ParentHandle},
+    read::settings::session_setting,
     server::call,
-    value::element::{document_size, element, value_size},
+    value::element::{document_size, value_size},
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -39,88 +39,74 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     pub fn insert(&self, parent: &T) -> Insert<'static> {
-        Insert::new(&self.collections, self.scope(parent.id()), parent)
+        let handle = self.parent(parent.id());
+        let document = match parent.too_long() {
+            Some(field) => Err(handle.error(Kind::TooLong(field))),
+            None => handle.element(parent).and_then(|parent| match parent {
+                Bson::Document(parent) => Ok(parent),
+                _ => Err(handle.error(Kind::Serialize)),
+            }),
+        };
+        Insert {
+            parent: handle,
+            document,
+            session: None,
+        }
     }
 }
 
 /// Builder of an insertion: await it; see [`Outliers::insert`](crate::Outliers::insert).
 #[must_use = "a parent is inserted when this is awaited"]
 pub struct Insert<'s> {
-    collections: Collections,
-    scope: ParentScope,
-    parent: Result<Document>,
+    parent: ParentHandle,
+    document: Result<Document>,
     session: Option<&'s mut ClientSession>,
 }
 
 impl<'s> Insert<'s> {
-    pub(crate) fn new<T: Outlier>(
-        collections: &Collections,
-        scope: ParentScope,
-        parent: &T,
-    ) -> Self {
-        let parent = match (parent.too_long(), element(parent)) {
-            (Some(field), _) => Err(collections.target_of(&scope).error(Kind::TooLong(field))),
-            (None, Ok(Bson::Document(parent))) => Ok(parent),
-            (None, Ok(_)) => Err(collections.target_of(&scope).error(Kind::Serialize)),
-            (None, Err(error)) => Err(collections
-                .target_of(&scope)
-                .error(Kind::Serialize)
-                .with_source(error)),
-        };
-        Self {
-            collections: collections.clone(),
-            scope,
-            parent,
-            session: None,
-        }
-    }
-
-    /// Inserts in this session; in a transaction, the parent and its extras are part of it.
-    pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
-        self.session = Some(session.into());
-        self
+    session_setting! {
+        /// Inserts in this session; in a transaction, the parent and its extras are part of it.
     }
 
     pub(crate) async fn execute(self) -> Result<()> {
-        let (collections, scope) = (self.collections, self.scope);
-        collections.called_for(&scope);
-        collections.insert(&scope, self.parent?, self.session).await
+        self.parent.note_call();
+        self.parent.insert(self.document?, self.session).await
     }
 }
 
-impl Collections {
+impl ParentHandle {
     /// The parent comes first, with its flag, and its extras after it. So an id that is taken is refused
     /// before anything is stored, there are never extras without a flag, and an interrupted call stores
     /// a parent with the first of its items.
     async fn insert(
         &self,
-        scope: &ParentScope,
-        mut parent: Document,
+        mut document: Document,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let mut rest = match parent.get_array_mut(scope.spec.items) {
+        let spec = self.scope.spec;
+        let mut rest = match document.get_array_mut(spec.items) {
             Ok(items) => std::mem::take(items),
             Err(_) => Vec::new(),
         };
-        if let (_, Some(misfit)) = self.split_at_misfit(scope, &rest) {
+        if let (_, Some(misfit)) = self.find_misfit(&rest) {
             return Err(misfit);
         }
-        let bytes = document_size(&parent);
-        let kept = scope.fitting(0, bytes, &rest);
-        if let Ok(items) = parent.get_array_mut(scope.spec.items) {
+        let bytes = document_size(&document);
+        let kept = self.scope.count_fitting(0, bytes, &rest);
+        if let Ok(items) = document.get_array_mut(spec.items) {
             items.extend(rest.drain(..kept));
         }
         if !rest.is_empty() {
-            parent.insert(scope.spec.flag, true);
+            document.insert(spec.flag, true);
         }
-        if let Some(total) = scope.spec.total {
-            parent.insert(total, kept as i64);
+        if let Some(total) = spec.total {
+            document.insert(total, kept as i64);
         }
         call::bytes(|| bytes + rest.iter().map(value_size).sum::<usize>());
-        let inserted = self.parents.insert(parent, session.as_deref_mut()).await;
-        inserted.map_err(|error| self.target_of(scope).write_error(error))?;
+        let inserted = self.parent().insert(document, session.as_deref_mut());
+        inserted.await?;
         let all = rest.len();
-        let extended = self.extend(scope, &mut rest, session).await;
+        let extended = self.extend(&mut rest, session).await;
         extended.map_err(|error| match error.is(&Kind::NoParent) {
             true => error.known_as(Kind::ParentDeleted),
             false => error.with_stored(kept + all - rest.len()),

@@ -7,10 +7,15 @@ use mongodb::{
     bson::{Document, doc},
 };
 
-use super::{extra::Extra, handle::Outliers};
 use crate::{
-    Bucket, Error, Result, error::Kind, maintain::open, outlier::Outlier, protocol::indexes,
-    schema::spec::OutlierSpec, server::Server, write::engine::Engine,
+    Bucket, Error, Result,
+    error::Kind,
+    maintain::open,
+    outlier::{Outlier, Outliers, extra::ExtraItem},
+    protocol::indexes,
+    schema::spec::OutlierSpec,
+    server::Server,
+    write::engine::Engine,
 };
 
 /// Builder of two opened collections: await it; see [`Outlier::outliers`].
@@ -63,7 +68,7 @@ impl<T: Outlier> OpenOutliers<T> {
         if T::SPEC.total.is_some() {
             parents.needs_replica_set("#[outlier(total)]").await?;
         }
-        let of_extras = open::needed(&extras, &Extra::<T>::SPEC).await;
+        let of_extras = open::needed(&extras, &ExtraItem::<T>::SPEC).await;
         let mut of_extras = of_extras.map_err(Error::of_extras)?;
         let reference = indexes::reference(T::SPEC.reference);
         if !(of_extras.found.iter()).any(|index| index.keys == reference.keys) {
@@ -76,7 +81,7 @@ impl<T: Outlier> OpenOutliers<T> {
                 (&parents, &of_parents[..]),
             ])?;
         }
-        let index = open::open(&extras, &Extra::<T>::SPEC, of_extras, self.create).await?;
+        let index = open::open(&extras, &ExtraItem::<T>::SPEC, of_extras, self.create).await?;
         open::create(&parents, of_parents).await?;
         Ok(Outliers::new(parents, Engine::new(extras, index)))
     }

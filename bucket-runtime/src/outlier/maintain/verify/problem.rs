@@ -26,7 +26,7 @@ use crate::{maintain::verify::BucketProblem, value::shell::shell};
 #[non_exhaustive]
 pub enum OutlierProblem {
     /// O1: the struct cannot read an item of a parent. Reads of the parent fail, unless they
-    /// [skip](crate::action::Values::skip_unreadable) it.
+    /// [skip](crate::action::ParentItems::skip_unreadable) it.
     UnreadableItem {
         /// The parent's `_id`.
         parent: Bson,

@@ -3,13 +3,18 @@
 
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 
-use super::{OutlierProblem as Problem, VerifiedOutliers, id_of, number, problem::text};
+use super::{
+    OutlierProblem as Problem, VerifiedOutliers,
+    problem::text,
+    rows::{count_of, id_of, rows},
+};
 use crate::{
     Result,
     error::error_text,
     maintain::verify::BucketProblem,
     outlier::{
-        Outlier, collections::Collections, command::array_length, extra::Extra, unreadable::items,
+        Outlier, collections::OutlierCollections, command::array_length, extra::ExtraItem,
+        read::unreadable::array,
     },
     schema::{key::KeyField, spec::OutlierSpec},
     server::Server,
@@ -27,28 +32,31 @@ pub(super) async fn count(
         "documents": { "$sum": 1 },
         "items": { "$sum": array_length(spec.extra_items) },
     } };
-    for row in rows(extras, [all]).await? {
-        verified.extras += number(&row, "documents");
-        verified.items += number(&row, "items");
+    for row in rows(extras.target(), [all]).await? {
+        verified.extras += count_of(&row, "documents");
+        verified.items += count_of(&row, "items");
     }
     Ok(())
 }
 
-/// Extras whose parent has no flag or does not exist. A reference that no parent can have is a problem of
-/// its extras document.
-pub(super) async fn without_flag<T: Outlier>(collections: &Collections) -> Result<Vec<Problem>> {
+/// Finds the extras whose parent has no flag or does not exist. A reference that no parent can have is a
+/// problem of its extras document.
+pub(super) async fn find_lonely<T: Outlier>(
+    collections: &OutlierCollections,
+) -> Result<Vec<Problem>> {
     let extras = &collections.extras.server;
     let parents = collections.parents.collection().name();
-    let lonely = rows(extras, lonely(&T::SPEC, parents)).await?.into_iter();
+    let lonely = rows(extras.target(), group_lonely(&T::SPEC, parents)).await?;
+    let lonely = lonely.into_iter();
     Ok(lonely
         .filter_map(|row| {
             let parent = id_of(&row);
             T::Id::from_bson(parent.clone())?;
-            Some(match items(&row, "parent") {
+            Some(match array(&row, "parent") {
                 Some(found) if found.is_empty() => Problem::NoParent {
                     parent,
-                    documents: number(&row, "documents"),
-                    items: number(&row, "items"),
+                    documents: count_of(&row, "documents"),
+                    items: count_of(&row, "items"),
                 },
                 _ => Problem::NoFlag { parent },
             })
@@ -56,8 +64,8 @@ pub(super) async fn without_flag<T: Outlier>(collections: &Collections) -> Resul
         .collect())
 }
 
-/// O3: the parents with extras that have no flag, or do not exist.
-fn lonely(spec: &OutlierSpec, parents: &str) -> [Document; 3] {
+/// Finds the parents with extras that have no flag, or do not exist (O3).
+fn group_lonely(spec: &OutlierSpec, parents: &str) -> [Document; 3] {
     [
         doc! { "$group": {
             "_id": format!("${}", spec.reference),
@@ -75,27 +83,27 @@ fn lonely(spec: &OutlierSpec, parents: &str) -> [Document; 3] {
     ]
 }
 
-/// The extras documents without a count that cannot be read, and their items that cannot.
-pub(super) async fn without_count<T: Outlier>(extras: &Server) -> Result<Vec<Problem>> {
-    let fail = |error| extras.target().read_error(error);
+/// Lists the extras documents without a count that cannot be read, and their items that cannot.
+pub(super) async fn verify_uncounted<T: Outlier>(extras: &Server) -> Result<Vec<Problem>> {
+    let extras = extras.target();
     let uncounted = doc! { "$match": { "count": { "$exists": false } } };
-    let rows = extras.survey::<RawDocumentBuf>([uncounted]).await;
-    let mut rows = rows.map_err(fail)?;
+    let uncounted = extras.pipeline([uncounted]).read_primary();
+    let mut rows = uncounted.allow_disk_use().cursor(None).await?;
     let mut problems = Vec::new();
-    while rows.advance().await.map_err(fail)? {
-        let row = rows.decode().map_err(fail)?;
+    while let Some(row) = extras.next_row::<RawDocumentBuf>(&mut rows).await? {
         problems.extend(unreadable::<T>(&row).into_iter().map(Problem::Extras));
     }
     Ok(problems)
 }
 
+/// The parts of an extras document that cannot be read.
 fn unreadable<T: Outlier>(row: &RawDocument) -> Vec<BucketProblem> {
     let bucket = id_of(row);
     let spec = &T::SPEC;
     let parent = row.get(spec.reference).ok().flatten();
     let parent = parent.and_then(|parent| Bson::try_from(parent).ok());
     let key = parent.as_ref().map(text).unwrap_or_default();
-    match bytes::read::<Attempted<Extra<T>>>(row.as_bytes()) {
+    match bytes::read::<Attempted<ExtraItem<T>>>(row.as_bytes()) {
         Ok(read) => (read.sifted().1.into_iter())
             .map(|item| BucketProblem::Unreadable {
                 bucket: bucket.clone(),
@@ -104,7 +112,7 @@ fn unreadable<T: Outlier>(row: &RawDocument) -> Vec<BucketProblem> {
                 error: error_text(&item.error),
             })
             .collect(),
-        Err(_) if items(row, spec.extra_items).is_none() => {
+        Err(_) if array(row, spec.extra_items).is_none() => {
             let array = spec.extra_items;
             vec![BucketProblem::NoArray { bucket, key, array }]
         }
@@ -113,14 +121,4 @@ fn unreadable<T: Outlier>(row: &RawDocument) -> Vec<BucketProblem> {
             field: spec.reference,
         }],
     }
-}
-
-/// All results of a pipeline.
-pub(super) async fn rows(
-    server: &Server,
-    pipeline: impl IntoIterator<Item = Document>,
-) -> Result<Vec<RawDocumentBuf>> {
-    let fail = |error| server.target().read_error(error);
-    let rows = server.survey(pipeline).await.map_err(fail)?;
-    rows.rest().await.map_err(fail)
 }

@@ -1,15 +1,18 @@
 //! Analyses a collection to choose the threshold.
 
+pub(super) mod advice;
+
 use mongodb::{
     Collection,
     bson::{Document, doc},
 };
 
-use super::{
-    advice::{Advice, Group},
-    command::array_length,
+use self::advice::{Advice, LengthGroup};
+use crate::{
+    Result,
+    outlier::{command::array_length, parent_handle::number},
+    server::Server,
 };
-use crate::{Result, server::Server, value::element::whole};
 
 /// Builder of an analysis: await it; see [`Outlier::advise`](crate::Outlier::advise).
 #[must_use = "nothing is analysed until this is awaited"]
@@ -27,16 +30,10 @@ impl Advise {
     }
 
     pub(crate) async fn execute(self) -> Result<Advice> {
-        let lengths = self
-            .server
-            .aggregate::<Document>(lengths(self.array), None)
-            .await;
-        let lengths = lengths.map_err(|error| self.server.target().read_error(error))?;
-        let number = |document: &Document, name| {
-            let number = document.get(name).and_then(whole).unwrap_or(0);
-            u64::try_from(number).unwrap_or(0)
-        };
-        let groups = lengths.iter().map(|group| Group {
+        let lengths = count_lengths(self.array);
+        let lengths = self.server.target().pipeline(lengths);
+        let lengths: Vec<Document> = lengths.rows(None).await?;
+        let groups = lengths.iter().map(|group| LengthGroup {
             length: number(group, "_id"),
             documents: number(group, "documents"),
             bytes: number(group, "bytes"),
@@ -45,8 +42,8 @@ impl Advise {
     }
 }
 
-/// How many documents have an array of each length, and their bytes; the server does the counting.
-fn lengths(array: &str) -> Vec<Document> {
+/// Counts the documents whose arrays have each length, and their bytes; the server does the counting.
+fn count_lengths(array: &str) -> Vec<Document> {
     vec![
         doc! { "$project": { "length": array_length(array), "bytes": { "$bsonSize": "$$ROOT" } } },
         doc! { "$group": {

@@ -1,0 +1,149 @@
+//! Repairs what needs no guessing.
+
+use std::collections::BTreeMap;
+
+use mongodb::{
+    Collection,
+    bson::{Bson, Document, doc},
+};
+
+use super::verify::{
+    OutlierProblem, OutlierVerifier, UnverifiedOutliers,
+    rows::{count_of, id_of, rows},
+};
+use crate::{
+    Result,
+    outlier::{Outlier, command::array_length},
+};
+
+/// The result of a repair; see [`Outlier::repair`](crate::Outlier::repair).
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RepairedOutliers {
+    /// How many problems it solved, by their [`kind`](OutlierProblem::kind).
+    pub repaired: BTreeMap<&'static str, u64>,
+    /// How many items it deleted, with the extras of parents that do not exist; 0 without
+    /// [`delete_orphans`](RepairOutliers::delete_orphans).
+    pub deleted_items: u64,
+    /// The problems that are left.
+    pub left: Vec<OutlierProblem>,
+}
+
+/// Builder of a repair: await it; see [`Outlier::repair`](crate::Outlier::repair).
+#[must_use = "nothing is repaired until this is awaited"]
+pub struct RepairOutliers<T> {
+    outliers: UnverifiedOutliers<T>,
+    delete_orphans: bool,
+}
+
+impl<T: Outlier> RepairOutliers<T> {
+    pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+        Self {
+            outliers: UnverifiedOutliers::new(parents, extras),
+            delete_orphans: false,
+        }
+    }
+
+    /// Whether to delete the extras of parents that do not exist
+    /// ([`NoParent`](OutlierProblem::NoParent)), with their items. The default is `false`: they stay, and
+    /// are among the problems that are left. A parent that is inserted again gets them back with the next
+    /// repair.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, mongodb::Database};
+    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
+    /// let result = Book::repair(&db).delete_orphans(true).await?;
+    /// println!("{:?}: {} items", result.repaired, result.deleted_items); // {"NoParent": 1}: 7 items
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn delete_orphans(mut self, delete: bool) -> Self {
+        self.delete_orphans = delete;
+        self
+    }
+
+    pub(crate) async fn execute(self) -> Result<RepairedOutliers> {
+        let verifier = self.outliers.check().await?;
+        // A parent can be split once its extras are in order.
+        let mut repaired = verifier.extras.repair().await?;
+        let mut deleted_items = 0;
+        for problem in verifier.verify_parents().await?.problems {
+            let solved = match &problem {
+                OutlierProblem::NoParent { parent, .. } if self.delete_orphans => {
+                    verifier.delete_orphans(parent).await.map(|items| {
+                        deleted_items += items.unwrap_or(0);
+                        items.is_some()
+                    })
+                }
+                problem => verifier.repair_parent(problem).await,
+            };
+            match solved {
+                Ok(true) => *repaired.entry(problem.kind()).or_default() += 1,
+                Ok(false) => {}
+                // Something foreign is in the way, which is left as a problem of its own.
+                Err(error) if error.is_deserialize() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let left = verifier.verify().await?.problems;
+        Ok(RepairedOutliers {
+            repaired,
+            deleted_items,
+            left,
+        })
+    }
+}
+
+impl<T: Outlier> OutlierVerifier<T> {
+    /// Solves a problem, if it is one of parents; returns whether it did.
+    async fn repair_parent(&self, problem: &OutlierProblem) -> Result<bool> {
+        let (OutlierProblem::TooLarge { parent, .. }
+        | OutlierProblem::NoFlag { parent }
+        | OutlierProblem::WrongTotal { parent, .. }) = problem
+        else {
+            return Ok(false);
+        };
+        let parent = self.outliers.stored_parent(parent)?;
+        match (problem, T::SPEC.total) {
+            (OutlierProblem::TooLarge { .. }, _) => Ok(parent.split().await? > 0),
+            (OutlierProblem::WrongTotal { .. }, Some(total)) => {
+                Ok(parent.recount(total, true).await?.is_some())
+            }
+            (OutlierProblem::NoFlag { .. }, _) => {
+                let flag = || parent.scope.set_flag();
+                parent.parent().update(flag, None).await
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Deletes the extras of a parent that does not exist, and returns how many items they held; `None` if
+    /// none was deleted.
+    ///
+    /// The id may be inserted again meanwhile. So the extras are read before the parent is looked for, and
+    /// each document is deleted only if it still holds as many items as then.
+    async fn delete_orphans(&self, parent: &Bson) -> Result<Option<u64>> {
+        let parent = self.outliers.stored_parent(parent)?;
+        let scope = &parent.scope;
+        let length = array_length(scope.spec.extra_items);
+        let read = [
+            doc! { "$match": scope.all_extras() },
+            doc! { "$project": { "items": &length } },
+        ];
+        let found = rows(parent.extras(), read).await?;
+        if parent.read_state(true, None).await?.is_some() {
+            return Ok(None);
+        }
+        let mut deleted = None;
+        for row in found {
+            let items = count_of(&row, "items");
+            let mut unchanged = scope.all_extras();
+            unchanged.insert("_id", id_of(&row));
+            unchanged.insert("$expr", doc! { "$eq": [&length, items as i64] });
+            if parent.extras().delete_one(unchanged, None).await? {
+                *deleted.get_or_insert(0) += items;
+            }
+        }
+        Ok(deleted)
+    }
+}

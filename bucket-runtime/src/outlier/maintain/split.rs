@@ -1,0 +1,204 @@
+//! Splits parents that have already grown too large.
+
+pub(crate) mod buckets;
+
+use futures_util::future::BoxFuture;
+use mongodb::{
+    ClientSession,
+    bson::{Array, Bson, Document, RawDocumentBuf, doc},
+};
+
+use self::buckets::{pack_before, pack_first};
+use crate::{
+    Result,
+    error::Kind,
+    outlier::{Outlier, Outliers, command::oversize_parents, parent_handle::ParentHandle},
+    protocol::range::Range,
+    server::{
+        target::Target,
+        transaction::{self, Attempt},
+    },
+    value::element::document_size,
+};
+
+impl<T: Outlier> Outliers<T> {
+    /// Moves what exceeds the threshold or `max_bytes` to extras, for a collection whose documents have
+    /// grown already. Programs that use this library go on writing.
+    ///
+    /// It splits each parent in a transaction of its own, so it needs a replica set or a sharded cluster,
+    /// and every item is in one place whenever it stops. Call it again to go on. After a dropped future, a
+    /// task finishes the current parent.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, Outliers};
+    /// # async fn example<Book: Outlier>(books: Outliers<Book>) -> bucket_runtime::Result<()> {
+    /// let split = books.split_existing().on_progress(|at| println!("{}/{}", at.done, at.found)).await?;
+    /// println!("{} items moved", split.moved);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn split_existing(&self) -> SplitExisting<'static, T> {
+        SplitExisting {
+            outliers: self.clone(),
+            progress: Box::new(|_| {}),
+        }
+    }
+}
+
+/// The progress of a [`split_existing`](crate::Outliers::split_existing).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SplitProgress {
+    /// How many parents were too large when the call began.
+    pub found: u64,
+    /// How many of them have been handled so far.
+    pub done: u64,
+    /// How many items were moved to extras so far.
+    pub moved: u64,
+}
+
+/// Builder of a split of all parents that are too large: await it; see
+/// [`Outliers::split_existing`](crate::Outliers::split_existing).
+#[must_use = "nothing is split until this is awaited"]
+pub struct SplitExisting<'p, T> {
+    outliers: Outliers<T>,
+    progress: Box<dyn FnMut(SplitProgress) + Send + 'p>,
+}
+
+impl<T: Outlier> SplitExisting<'_, T> {
+    /// Calls this at the beginning and after each parent.
+    pub fn on_progress<'p>(
+        self,
+        progress: impl FnMut(SplitProgress) + Send + 'p,
+    ) -> SplitExisting<'p, T> {
+        SplitExisting {
+            outliers: self.outliers,
+            progress: Box::new(progress),
+        }
+    }
+
+    pub(crate) async fn execute(self) -> Result<SplitProgress> {
+        let Self {
+            outliers,
+            mut progress,
+        } = self;
+        let parents = &outliers.collections.parents;
+        parents.needs_replica_set("split_existing").await?;
+        let parents = parents.target();
+        let oversize = oversize_parents(&T::SPEC);
+        let mut at = SplitProgress {
+            found: parents.count_documents(oversize.clone(), None).await?,
+            ..SplitProgress::default()
+        };
+        progress(at);
+        let mut rows = parents.find(oversize, ids()).cursor(None).await?;
+        while let Some(row) = parents.next_row::<Document>(&mut rows).await? {
+            let id = row.get("_id").unwrap_or(&Bson::Null);
+            at.moved += outliers.stored_parent(id)?.split().await?;
+            at.done += 1;
+            progress(at);
+        }
+        Ok(at)
+    }
+}
+
+/// The ids alone, in their order.
+fn ids() -> Range {
+    Range::oldest_first().project(doc! { "_id": 1 })
+}
+
+impl ParentHandle {
+    /// Splits the parent, in a transaction: all of it moves, or nothing does, and no reader sees it half
+    /// done. Returns how many items moved.
+    pub(super) async fn split(self) -> Result<u64> {
+        let server = self.collections.parents.clone();
+        transaction::run(&server, SplitParent(self)).await
+    }
+}
+
+/// The split of one parent. It stores no item that was not stored before, so no error of its requests is in
+/// doubt.
+struct SplitParent(ParentHandle);
+
+impl Attempt for SplitParent {
+    type Output = u64;
+
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<u64>> {
+        Box::pin(async move {
+            let parent = &self.0;
+            let (kept, rest) = self.rest(session).await?;
+            if rest.is_empty() {
+                return Ok(0);
+            }
+            let moved = rest.len() as u64;
+            self.move_out(rest, session).await?;
+            let cut = parent.scope.cut(kept);
+            (parent.parent().store_no_items())
+                .modify(cut, session)
+                .await?;
+            // This only saves round trips, so it does no harm if the commit fails.
+            parent.remember();
+            Ok(moved)
+        })
+    }
+}
+
+impl SplitParent {
+    /// The extras' collection, for requests in the transaction.
+    fn extras(&self) -> Target<'_> {
+        self.0.extras().store_no_items()
+    }
+
+    /// Moves items to the extras, before the existing ones.
+    async fn move_out(&self, items: Array, session: &mut ClientSession) -> Result<()> {
+        let scope = &self.0.scope;
+        // Reads return the manual's extras documents first, so the first of these takes the items.
+        if let Some(id) = self.first_id(scope.unnumbered_extras(), session).await? {
+            let put = scope.put_before(id, items);
+            return self.extras().modify(put, session).await.map(drop);
+        }
+        let first = self.first_id(scope.extras.all(), session).await?;
+        let buckets = match &first {
+            None => pack_first(scope, &items),
+            Some(id) => pack_before(scope, id.as_str().unwrap_or_default(), &items),
+        };
+        let foreign = || Kind::ForeignId(first.unwrap_or(Bson::Null).to_string());
+        let buckets = buckets.ok_or_else(|| self.0.error(foreign()))?;
+        self.extras().insert_many(&buckets, session).await
+    }
+
+    /// The smallest id among extras documents.
+    async fn first_id(
+        &self,
+        filter: Document,
+        session: &mut ClientSession,
+    ) -> Result<Option<Bson>> {
+        let first = self.extras().find(filter, ids()).first(Some(session));
+        Ok(first.await?.and_then(|mut first| first.remove("_id")))
+    }
+
+    /// Reads how many items the parent keeps, and the remaining items.
+    async fn rest(&self, session: &mut ClientSession) -> Result<(usize, Array)> {
+        let Self(parent) = self;
+        let range = Range {
+            limit: Some(1),
+            ..Range::unordered()
+        };
+        let target = parent.parent();
+        let found = target.find(parent.scope.parent(), range);
+        let found: Vec<RawDocumentBuf> = found.rows(Some(session)).await?;
+        let Some(found) = found.first() else {
+            return Ok((0, Array::new()));
+        };
+        // serde would read payloads with keys such as `$oid` as values of other types.
+        let document = Document::try_from(&**found);
+        let mut document = document.map_err(|error| target.read_error(error.into()))?;
+        let Ok(items) = document.get_array_mut(parent.scope.spec.items) else {
+            return Ok((0, Array::new()));
+        };
+        let mut items = std::mem::take(items);
+        let kept = (parent.scope).count_fitting(0, document_size(&document), &items);
+        let rest = items.split_off(kept);
+        Ok((kept, rest))
+    }
+}

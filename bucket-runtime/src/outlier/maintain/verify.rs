@@ -1,0 +1,150 @@
+//! Verifies what is stored against O1 to O5.
+
+mod extras;
+mod parents;
+mod problem;
+pub(super) mod rows;
+
+use std::marker::PhantomData;
+
+use mongodb::{
+    Collection,
+    bson::{Document, doc},
+};
+
+pub use self::problem::OutlierProblem;
+use self::rows::{id_of, rows};
+use crate::{
+    Error, Result,
+    error::Kind,
+    maintain::verify::{Verifier, exists, verifier},
+    outlier::{Outlier, Outliers, command, extra::ExtraItem},
+    schema::spec::OutlierSpec,
+    write::engine::Engine,
+};
+
+/// The result of a verification; see [`Outlier::verify`](crate::Outlier::verify).
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct VerifiedOutliers {
+    /// How many parents there are.
+    pub parents: u64,
+    /// How many extras documents there are.
+    pub extras: u64,
+    /// How many items there are, in parents and extras.
+    pub items: u64,
+    /// Each problem that was found.
+    pub problems: Vec<OutlierProblem>,
+}
+
+/// Builder of a verification: await it; see [`Outlier::verify`](crate::Outlier::verify).
+#[must_use = "nothing is verified until this is awaited"]
+pub struct VerifyOutliers<T>(UnverifiedOutliers<T>);
+
+impl<T: Outlier> VerifyOutliers<T> {
+    pub(crate) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+        Self(UnverifiedOutliers::new(parents, extras))
+    }
+
+    pub(crate) async fn execute(self) -> Result<VerifiedOutliers> {
+        self.0.check().await?.verify().await
+    }
+}
+
+/// The two collections, whether they open or not: their indexes may differ from the struct.
+pub(super) struct UnverifiedOutliers<T> {
+    parents: Collection<Document>,
+    extras: Verifier,
+    parent: PhantomData<fn() -> T>,
+}
+
+impl<T: Outlier> UnverifiedOutliers<T> {
+    pub(super) fn new(parents: Collection<Document>, extras: Collection<Document>) -> Self {
+        Self {
+            parents,
+            extras: Verifier {
+                // The manual's own extras documents have no count.
+                buckets: doc! { "count": { "$exists": true } },
+                ..verifier::<ExtraItem<T>>(extras)
+            },
+            parent: PhantomData,
+        }
+    }
+
+    /// An error if neither collection exists, or if an index of the extras differs from the struct.
+    pub(super) async fn check(self) -> Result<OutlierVerifier<T>> {
+        let server = self.extras.server.clone();
+        let parents = server.with_collection(self.parents);
+        parents.called_for(None);
+        // The parents' collection exists from its first parent on, that of the extras once it is opened.
+        if !exists(&parents).await? && !exists(&server).await? {
+            return Err(parents.target().error(Kind::NoCollection));
+        }
+        let index = self.extras.check_indexes().await;
+        let index = index.map_err(Error::of_extras)?;
+        Ok(OutlierVerifier {
+            outliers: Outliers::new(parents, Engine::new(server, index)),
+            extras: self.extras,
+        })
+    }
+}
+
+/// The two collections, with indexes that match the struct.
+pub(super) struct OutlierVerifier<T> {
+    pub(super) outliers: Outliers<T>,
+    pub(super) extras: Verifier,
+}
+
+impl<T: Outlier> OutlierVerifier<T> {
+    /// The spec as a `static`, which promotion alone does not give in generic code.
+    const SPEC: &'static OutlierSpec = &T::SPEC;
+
+    pub(super) async fn verify(&self) -> Result<VerifiedOutliers> {
+        let mut verified = self.verify_parents().await?;
+        let of_buckets = self.extras.problems().await?;
+        let of_buckets = of_buckets.into_iter().map(OutlierProblem::Extras);
+        verified.problems.extend(of_buckets);
+        let extras = &self.extras.server;
+        let uncounted = extras::verify_uncounted::<T>(extras).await?;
+        verified.problems.extend(uncounted);
+        extras::count(extras, Self::SPEC, &mut verified).await?;
+        Ok(verified)
+    }
+
+    /// The problems of parents, and of extras that concern parents.
+    pub(super) async fn verify_parents(&self) -> Result<VerifiedOutliers> {
+        let mut verified = VerifiedOutliers::default();
+        parents::verify(&self.outliers, &mut verified).await?;
+        let lonely = extras::find_lonely::<T>(&self.outliers.collections).await?;
+        verified.problems.extend(lonely);
+        verified.problems.extend(self.find_wrong_totals().await?);
+        Ok(verified)
+    }
+
+    /// Finds wrong totals. Each suspicious parent is counted again in a transaction: an item may have been
+    /// pushed between the two collections.
+    async fn find_wrong_totals(&self) -> Result<Vec<OutlierProblem>> {
+        let collections = &self.outliers.collections;
+        let Some(total) = Self::SPEC.total else {
+            return Ok(Vec::new());
+        };
+        let extras = collections.extras.server.collection().name();
+        let suspicious = command::find_wrong_totals(Self::SPEC, extras, total);
+        let mut problems = Vec::new();
+        for row in rows(collections.parents.target(), suspicious).await? {
+            let parent = id_of(&row);
+            // A parent with a foreign id is another kind of problem.
+            let Ok(handle) = self.outliers.stored_parent(&parent) else {
+                continue;
+            };
+            if let Some((total, items)) = handle.recount(total, false).await? {
+                problems.push(OutlierProblem::WrongTotal {
+                    parent,
+                    total,
+                    items,
+                });
+            }
+        }
+        Ok(problems)
+    }
+}

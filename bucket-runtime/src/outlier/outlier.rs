@@ -1,0 +1,288 @@
+//! The trait behind `#[derive(Outlier)]`.
+
+use mongodb::{Collection, Database, bson::Document};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{
+    extra::ExtraItem,
+    maintain::{Advise, OpenOutliers, RepairOutliers, VerifyOutliers},
+};
+use crate::{
+    Bucket,
+    maintain::create::{CreateCollections, NewCollection},
+    protocol::{
+        indexes::required::{self, RequiredIndex},
+        validator,
+    },
+    schema::{key::KeyField, size::TooLong, spec::OutlierSpec},
+};
+
+/// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
+pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
+
+/// A document with one array that may grow without bound.
+///
+/// Derive it, together with serde's two derives. You can also write by hand what the derive writes:
+///
+/// ```
+/// use bucket_runtime::{Field, IdRef, Outlier, OutlierSpec};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Book {
+///     #[serde(rename = "_id")]
+///     id: i64,
+///     title: String,
+///     customers_purchased: Vec<String>,
+/// }
+///
+/// struct BookFields {
+///     title: Field<Book, String>,
+/// }
+///
+/// impl Outlier for Book {
+///     const SPEC: OutlierSpec = OutlierSpec::new(
+///         "sales",
+///         "extra_sales",
+///         "book_id",
+///         "customers_purchased",
+///         "customers_purchased_extra",
+///         50,
+///     );
+///     type Id = i64;
+///     type Item = String;
+///     type Fields = BookFields;
+///     const FIELDS: BookFields = BookFields { title: Field::new("title") };
+///
+///     fn id(&self) -> IdRef<'_, Self> {
+///         &self.id
+///     }
+///     fn items_mut(&mut self) -> &mut Vec<String> {
+///         &mut self.customers_purchased
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not stored by the outlier pattern",
+    label = "`Outlier` is not implemented for this type",
+    note = "help: add `#[derive(Outlier)]` and `#[outlier(…)]` to the struct"
+)]
+pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// How the struct is stored.
+    const SPEC: OutlierSpec;
+
+    /// The type of the field stored as `_id`. Its serde form must be its [`KeyField::to_bson`] form, as
+    /// it is for all types of this crate.
+    type Id: KeyField;
+
+    /// The type of the array's items.
+    type Item: Serialize + DeserializeOwned + Send + Sync + Unpin + 'static;
+
+    /// The fields that conditions can name: the type of [`FIELDS`](Self::FIELDS).
+    type Fields;
+
+    /// The fields of a parent by their Rust names, for typed conditions: `Book::FIELDS.year.gte(2020)`.
+    /// A condition on the array sees only the parent's own items, not its extras.
+    const FIELDS: Self::Fields;
+
+    /// The parent's id.
+    fn id(&self) -> IdRef<'_, Self>;
+
+    /// The parent's array, to which reads add its extras.
+    fn items_mut(&mut self) -> &mut Vec<Self::Item>;
+
+    /// A field or an item that is longer than its `max_len` (`#[outlier(max_len = …)]`), if there is
+    /// one: the parent is then refused before anything is sent.
+    fn too_long(&self) -> Option<TooLong> {
+        None
+    }
+
+    /// Whether an item is longer than its `max_len` (`#[outlier(items, max_len = …)]`): it is then
+    /// refused before anything is sent.
+    fn item_too_long(item: &Self::Item) -> Option<TooLong> {
+        let _ = item;
+        None
+    }
+
+    /// A validator for the parents' collection. With it, the server refuses an array longer than the
+    /// threshold (O2) from every program. It also requires that the field is an array and that the id
+    /// has its stored type (numbers of any type), and nothing else.
+    ///
+    /// It never refuses what this library writes, provided that it has the struct's threshold. Use it at
+    /// `validationLevel: "moderate"`: older parents that are too long may then be written until they are
+    /// split.
+    fn validator() -> Document {
+        validator::of_parent(&Self::SPEC, Self::Id::BSON_TYPE)
+    }
+
+    /// A validator for the extras, which are buckets: see
+    /// [`Bucket::validator`](crate::Bucket::validator). It refuses the manual's own extras documents,
+    /// which have no count.
+    fn extras_validator() -> Document {
+        ExtraItem::<Self>::validator()
+    }
+
+    /// Creates the struct's two collections with their validators, before [`outliers`](Self::outliers)
+    /// opens them; each as [`Bucket::create_collection`](crate::Bucket::create_collection) does, the
+    /// parents first.
+    ///
+    /// If there are parents already: once they have the validator, a program that pushes without
+    /// checking the threshold is refused, so let all writers use this library first.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, mongodb::Database};
+    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
+    /// Book::create_collections(&db).await?;
+    /// let books = Book::outliers(&db).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn create_collections(db: &Database) -> CreateCollections {
+        Self::create_collections_in(
+            db.collection::<Self>(Self::SPEC.collection),
+            db.collection::<Self>(Self::SPEC.extras),
+        )
+    }
+
+    /// Creates two collections of your choice, the parents' and the extras', for
+    /// [`outliers_in`](Self::outliers_in). Otherwise like
+    /// [`create_collections`](Self::create_collections).
+    fn create_collections_in<C: Send + Sync>(
+        parents: Collection<C>,
+        extras: Collection<C>,
+    ) -> CreateCollections {
+        let (parents, extras) = (parents.clone_with_type(), extras.clone_with_type());
+        let spec = ExtraItem::<Self>::SPEC;
+        CreateCollections::new([
+            NewCollection::of_parents(parents, Self::validator()),
+            NewCollection::of_buckets(extras, Self::extras_validator(), &spec),
+        ])
+    }
+
+    /// The indexes that the two collections need, for somebody else to create before
+    /// [`outliers`](Self::outliers) opens them: as models of the driver, and as text for MongoDB's shell.
+    fn indexes() -> Vec<RequiredIndex> {
+        required::of_outlier(&Self::SPEC, &ExtraItem::<Self>::SPEC)
+    }
+
+    /// Opens the struct's two collections: awaiting it gives the [`Outliers`] to push to and read from.
+    ///
+    /// It makes sure that the indexes of the extras exist, and that the server supports what the
+    /// protocol needs: three round trips if the indexes exist, five if they have to be created,
+    /// five behind a `mongos`. Indexes of the parents take one or two more.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bucket::buckets`](crate::Bucket::buckets), for the extras collection.
+    fn outliers(db: &Database) -> OpenOutliers<Self> {
+        Self::outliers_in(
+            db.collection::<Self>(Self::SPEC.collection),
+            db.collection::<Self>(Self::SPEC.extras),
+        )
+    }
+
+    /// Opens two collections of your choice, the parents' and the extras', with the read preference and
+    /// the concerns of those handles.
+    fn outliers_in<C: Send + Sync>(
+        parents: Collection<C>,
+        extras: Collection<C>,
+    ) -> OpenOutliers<Self> {
+        OpenOutliers::new(parents.clone_with_type(), extras.clone_with_type())
+    }
+
+    /// Lists what breaks O2 to O4 in the struct's two collections, and what the struct cannot read: parents
+    /// and items, each as a problem of its own. It also counts what it has read. The collections need not
+    /// open: extras of which a parent has two open documents do not.
+    ///
+    /// It reads all parents and all extras, as the primary has them, in bounded memory. Writers may be
+    /// active; each problem existed at one moment.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`outliers`](Self::outliers) about indexes, or the driver's. Nothing that is stored is an
+    /// error.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, mongodb::Database};
+    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
+    /// let verified = Book::verify(&db).await?;
+    /// println!("{} parents, {} items", verified.parents, verified.items);
+    /// for problem in verified.problems {
+    ///     println!("{problem}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn verify(db: &Database) -> VerifyOutliers<Self> {
+        Self::verify_in(
+            db.collection::<Self>(Self::SPEC.collection),
+            db.collection::<Self>(Self::SPEC.extras),
+        )
+    }
+
+    /// Verifies two collections of your choice, the parents' and the extras'. Otherwise like
+    /// [`verify`](Self::verify).
+    fn verify_in<C: Send + Sync>(
+        parents: Collection<C>,
+        extras: Collection<C>,
+    ) -> VerifyOutliers<Self> {
+        VerifyOutliers::new(parents.clone_with_type(), extras.clone_with_type())
+    }
+
+    /// Repairs what [`verify`](Self::verify) finds where that needs no guessing: it repairs the extras as
+    /// [`Bucket::repair`](crate::Bucket::repair) does, splits parents that are too large, sets missing
+    /// flags and corrects totals. It says how many problems of each kind it solved, and which are left.
+    ///
+    /// It deletes extras whose parent is gone only with
+    /// [`delete_orphans`](crate::action::RepairOutliers::delete_orphans), and no other item ever.
+    ///
+    /// Writers may be active, and repeating the call does no harm. Splitting takes transactions, so it
+    /// needs a replica set or a sharded cluster. After a dropped future some problems are solved.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`verify`](Self::verify), and the driver's about a write.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, mongodb::Database};
+    /// # async fn example<Book: Outlier>(db: Database) -> bucket_runtime::Result<()> {
+    /// let result = Book::repair(&db).await?;
+    /// println!("{:?}", result.repaired); // {"NoFlag": 2, "TooLarge": 1}
+    /// for problem in result.left {
+    ///     println!("{problem}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn repair(db: &Database) -> RepairOutliers<Self> {
+        Self::repair_in(
+            db.collection::<Self>(Self::SPEC.collection),
+            db.collection::<Self>(Self::SPEC.extras),
+        )
+    }
+
+    /// Repairs two collections of your choice, the parents' and the extras'. Otherwise like
+    /// [`repair`](Self::repair).
+    fn repair_in<C: Send + Sync>(
+        parents: Collection<C>,
+        extras: Collection<C>,
+    ) -> RepairOutliers<Self> {
+        RepairOutliers::new(parents.clone_with_type(), extras.clone_with_type())
+    }
+
+    /// Analyses an existing collection: how long its arrays are, and which threshold suits them. This is
+    /// step one of the pattern. It reads all parents, but the server does the counting; nothing changes.
+    /// For a parent that already has extras it sees only the items in the parent.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::Outlier;
+    /// # async fn example<Book: Outlier>(db: bucket_runtime::mongodb::Database) -> bucket_runtime::Result<()> {
+    /// let advice = Book::advise(&db).await?;
+    /// println!("{advice}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn advise(db: &Database) -> Advise {
+        Advise::new(db.collection(Self::SPEC.collection), Self::SPEC.items)
+    }
+}

@@ -1,0 +1,111 @@
+//! One parent, as calls about it see it: where their requests go, and how full the parent is.
+
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document},
+};
+use serde::Serialize;
+
+use super::{collections::OutlierCollections, command::ParentScope};
+use crate::{
+    Error, Result,
+    error::Kind,
+    protocol::range::Range,
+    server::target::Target,
+    value::element::{element, whole},
+};
+
+/// One parent with its extras.
+#[derive(Clone)]
+pub(crate) struct ParentHandle {
+    pub(crate) collections: OutlierCollections,
+    pub(crate) scope: ParentScope,
+}
+
+/// The room that a parent has taken, and whether it is flagged.
+#[derive(Default)]
+pub(crate) struct ParentState {
+    pub(crate) length: usize,
+    pub(crate) flagged: bool,
+    /// The parent's size in bytes.
+    pub(crate) bytes: usize,
+}
+
+impl ParentHandle {
+    /// Says that the current call is about this parent.
+    pub(crate) fn note_call(&self) {
+        let Self { collections, scope } = self;
+        collections.parents.called_for(Some(&scope.extras));
+    }
+
+    /// The target of requests to the parents' collection.
+    pub(crate) fn parent(&self) -> Target<'_> {
+        self.collections.parents.target_of(&self.scope.extras)
+    }
+
+    /// The target of requests to the extras' collection.
+    pub(crate) fn extras(&self) -> Target<'_> {
+        self.collections.extras.target_of(&self.scope.extras)
+    }
+
+    /// An error of this crate that concerns the parent.
+    pub(crate) fn error(&self, kind: Kind) -> Error {
+        self.parent().error(kind)
+    }
+
+    /// A parent or an item in the form in which it is sent.
+    pub(crate) fn element(&self, value: &impl Serialize) -> Result<Bson> {
+        element(value).map_err(|error| self.error(Kind::Serialize).with_source(error))
+    }
+
+    /// Whether the handle knows the parent to be an outlier.
+    pub(crate) fn is_known(&self) -> bool {
+        self.collections.known.contains(&self.scope.extras.prefix)
+    }
+
+    /// Remembers that the parent is an outlier.
+    pub(crate) fn remember(&self) {
+        self.collections.known.remember(&self.scope.extras.prefix);
+    }
+
+    /// Forgets that the parent is an outlier.
+    pub(crate) fn forget(&self) {
+        self.collections.known.forget(&self.scope.extras.prefix);
+    }
+
+    /// Reads how full the parent is, if it exists; for a write, as the primary has it.
+    pub(crate) async fn read_state(
+        &self,
+        for_a_write: bool,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<ParentState>> {
+        let fields = Range::unordered().project(self.scope.state_fields());
+        let read = self.parent().find(self.scope.parent(), fields);
+        let read = match for_a_write {
+            true => read.read_primary(),
+            false => read,
+        };
+        let fields = read.first(session).await?;
+        Ok(fields.map(|fields| ParentState {
+            length: number(&fields, "length") as usize,
+            flagged: fields.get_bool("flag").unwrap_or(false),
+            bytes: number(&fields, "bytes") as usize,
+        }))
+    }
+
+    /// Reads the field `items` of the only result of a pipeline over the extras.
+    pub(crate) async fn count_extras(
+        &self,
+        pipeline: [Document; 2],
+        session: Option<&mut ClientSession>,
+    ) -> Result<u64> {
+        let count = self.extras().pipeline(pipeline).first(session).await?;
+        Ok(count.map_or(0, |count| number(&count, "items")))
+    }
+}
+
+/// A number in a result of the server's; 0 if there is none.
+pub(crate) fn number(fields: &Document, name: &str) -> u64 {
+    let number = fields.get(name).and_then(whole);
+    number.and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+}

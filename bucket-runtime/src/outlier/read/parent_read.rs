@@ -1,0 +1,72 @@
+//! The base of the builders that read one parent.
+
+use std::marker::PhantomData;
+
+use mongodb::ClientSession;
+
+use super::parent::{Parent, WholeParent, next_parent};
+use crate::{
+    Result,
+    outlier::{Outlier, parent_handle::ParentHandle},
+    protocol::range::Range,
+    value::unreadable::OnUnreadable,
+};
+
+/// A read of one parent, before it is sent.
+pub(super) struct ParentRead<'s, T> {
+    pub(super) parent: ParentHandle,
+    pub(super) session: Option<&'s mut ClientSession>,
+    pub(super) on_unreadable: Option<OnUnreadable<'s>>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Outlier> ParentRead<'_, T> {
+    pub(super) fn new(parent: ParentHandle) -> Self {
+        Self {
+            parent,
+            session: None,
+            on_unreadable: None,
+            of: PhantomData,
+        }
+    }
+
+    /// Reads the parent itself.
+    pub(super) async fn get(&mut self) -> Result<Option<Parent<T>>> {
+        let Self {
+            parent,
+            session,
+            on_unreadable,
+            ..
+        } = self;
+        let range = Range {
+            limit: Some(1),
+            ..Range::unordered()
+        };
+        parent.note_call();
+        let target = parent.parent();
+        let rows = target.find(parent.scope.parent(), range);
+        let mut rows = rows.cursor(session.as_deref_mut()).await?;
+        next_parent::<WholeParent<T>>(target, &mut rows, on_unreadable.as_mut()).await
+    }
+}
+
+/// Adds the setters to a builder that holds a [`ParentRead`]. The docs are those of
+/// `skip_unreadable`.
+macro_rules! parent_read_settings {
+    ($(#[$doc:meta])+) => {
+        $crate::read::settings::read_settings!(
+            |call| call.0.parent.collections.parents,
+            call.0.parent.collections.extras.server
+        );
+        $crate::read::settings::session_setting! {
+            /// Reads in this session; a stream borrows it.
+            |call| call.0.session
+        }
+        $crate::read::settings::unreadable_setting! {
+            $(#[$doc])+
+            |call| call.0.on_unreadable
+        }
+    };
+}
+
+pub(super) use parent_read_settings;

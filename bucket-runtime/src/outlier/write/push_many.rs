@@ -1,0 +1,102 @@
+//! The push of many items, across the threshold.
+
+use std::fmt;
+
+use mongodb::ClientSession;
+
+use crate::{
+    Error, Result,
+    outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
+    read::settings::session_setting,
+};
+
+impl<T: Outlier> Outliers<T> {
+    /// Pushes items in order, across the threshold: as many as fit into the parent, the others into extras.
+    /// Each command carries as many as its document has room for.
+    ///
+    /// # Errors
+    ///
+    /// [`PushManyError`](crate::PushManyError) returns the items that were not stored; those before them
+    /// are stored, unless the error [`is_not_found`](Error::is_not_found): another call has then deleted
+    /// them with the parent. Otherwise like [`push`](Self::push).
+    pub fn push_many<I: Into<T::Item>>(
+        &self,
+        id: IdRef<'_, T>,
+        items: impl IntoIterator<Item = I>,
+    ) -> PushMany<'static, T> {
+        PushMany {
+            parent: self.parent(id),
+            items: items.into_iter().map(Into::into).collect(),
+            session: None,
+        }
+    }
+}
+
+/// Builder of a push of many items: await it; see [`Outliers::push_many`](crate::Outliers::push_many).
+#[must_use = "a push is sent when it is awaited"]
+pub struct PushMany<'s, T: Outlier> {
+    parent: ParentHandle,
+    items: Vec<T::Item>,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl<'s, T: Outlier> PushMany<'s, T> {
+    session_setting! {
+        /// Sends the push in this session; in a transaction, all its steps are part of it.
+    }
+
+    pub(crate) async fn execute(self) -> Result<(), PushManyError<T::Item>> {
+        let Self {
+            parent,
+            mut items,
+            session,
+        } = self;
+        let elements = items.iter().map(|item| parent.pushed_element::<T>(item));
+        let mut elements: Vec<_> = match elements.collect() {
+            Ok(elements) => elements,
+            Err(error) => return Err(PushManyError { error, rest: items }),
+        };
+        let pushed = parent.push(&mut elements, session).await;
+        pushed.map_err(|error| PushManyError {
+            error,
+            rest: items.split_off(items.len() - elements.len()),
+        })
+    }
+}
+
+/// A push of many items that failed on the way: the reason, and the items that were not stored.
+///
+/// The items before them are stored, in order. If [`error.is_maybe_stored()`](Error::is_maybe_stored),
+/// the first of the rest may be stored, too.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct PushManyError<I> {
+    /// Why the push stopped.
+    pub error: Error,
+    /// The items that were not acknowledged, in order.
+    pub rest: Vec<I>,
+}
+
+impl<I> fmt::Display for PushManyError<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} items remain)", self.error, self.rest.len())
+    }
+}
+
+impl<I: fmt::Debug> std::error::Error for PushManyError<I> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl<I> AsRef<Error> for PushManyError<I> {
+    fn as_ref(&self) -> &Error {
+        &self.error
+    }
+}
+
+impl<I> From<PushManyError<I>> for Error {
+    fn from(error: PushManyError<I>) -> Self {
+        error.error
+    }
+}

@@ -1,0 +1,120 @@
+//! Removes items from a parent and its extras.
+
+use futures_util::future::BoxFuture;
+use mongodb::{ClientSession, bson::Bson};
+
+use crate::{
+    Result,
+    outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
+    read::settings::session_setting,
+    server::transaction::{self, Attempt},
+};
+
+impl<T: Outlier> Outliers<T> {
+    /// Removes all items that equal this one from the parent and its extras; returns whether there were any.
+    /// Two round trips, three with extras; with a [total](macro@crate::Outlier#total) a transaction of four or
+    /// five. Empty extras documents stay, with their numbers.
+    ///
+    /// The parent keeps its flag and its free room: further items still go to the extras, which keeps their
+    /// order. A dropped future may leave some of several equal items; repeat the call.
+    pub fn remove(&self, id: IdRef<'_, T>, item: impl Into<T::Item>) -> Remove<'static> {
+        let parent = self.parent(id);
+        Remove {
+            value: parent.element(&item.into()),
+            parent,
+            session: None,
+        }
+    }
+}
+
+/// Builder of a removal: await it; see [`Outliers::remove`](crate::Outliers::remove).
+#[must_use = "nothing is removed until this is awaited"]
+pub struct Remove<'s> {
+    parent: ParentHandle,
+    value: Result<Bson>,
+    session: Option<&'s mut ClientSession>,
+}
+
+impl<'s> Remove<'s> {
+    session_setting! {
+        /// Removes in this session; in a transaction, all steps are part of it.
+    }
+
+    pub(crate) async fn execute(self) -> Result<bool> {
+        let Self {
+            parent,
+            value,
+            session,
+        } = self;
+        parent.note_call();
+        let value = value?;
+        match parent.scope.spec.total {
+            None => parent.pull(&value, session).await,
+            Some(total) => {
+                let server = parent.collections.parents.clone();
+                let remove = RemoveCounted {
+                    parent,
+                    total,
+                    value,
+                };
+                transaction::run_in(&server, remove, session).await
+            }
+        }
+    }
+}
+
+impl ParentHandle {
+    /// Removes from the parent, then from every extras document: a value never moves between them.
+    ///
+    /// An extras document that becomes empty stays. If it were deleted, a writer that has read the last
+    /// number and was then overtaken could use the number of a deleted one again, and its values would come
+    /// before those of higher numbers.
+    async fn pull(&self, value: &Bson, mut session: Option<&mut ClientSession>) -> Result<bool> {
+        let (filter, pipeline) = self.scope.pull(value);
+        let parents = &self.collections.parents;
+        let pulled = parents.update_many(filter, pipeline, session.as_deref_mut());
+        // The filter names a single document, so a refused update has changed nothing.
+        let pulled = pulled
+            .await
+            .map_err(|error| self.parent().write_error(error));
+        let from_parent = pulled? > 0;
+        let (filter, pipeline) = self.scope.pull_extras(value);
+        let pulled = self.extras().update_many(filter, pipeline, session).await;
+        let from_extras = pulled.map_err(|error| match from_parent {
+            true => error.in_doubt(),
+            false => error,
+        })?;
+        Ok(from_parent || from_extras > 0)
+    }
+}
+
+/// Removes from the parent and its extras, and counts what was removed: the parent's own items in the update
+/// that removes them, the extras in this transaction.
+struct RemoveCounted {
+    parent: ParentHandle,
+    total: &'static str,
+    value: Bson,
+}
+
+impl Attempt for RemoveCounted {
+    type Output = bool;
+
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<bool>> {
+        Box::pin(async move {
+            let Self {
+                parent,
+                total,
+                value,
+            } = self;
+            let equal = parent.scope.count_equal(value);
+            let of_extras = parent.count_extras(equal, Some(&mut *session)).await?;
+            let removed = parent.pull(value, Some(&mut *session)).await?;
+            if of_extras > 0 {
+                let removed = i64::try_from(of_extras).unwrap_or(i64::MAX);
+                let count = parent.scope.add_to_total(total, -removed);
+                parent.parent().modify(count, session).await?;
+            }
+            Ok(removed)
+        })
+    }
+}
