@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 
 use crate::{
     append::combine_support::{
-        Mark, Millis2, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, carried, fresh,
-        stored, together,
+        Mark, Millis2, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, carried, stored,
+        together,
     },
     support::{
-        database::{Live, Record, Recorded, database, listening, server},
+        database::{Live, Record, Recorded, fresh, listening, server},
         proxy::{Fate, Proxy},
     },
 };
@@ -166,10 +166,9 @@ async fn in_a_session_each_append_travels_alone_and_in_its_transaction(
 
 /// While the answer to one command is held back, an append to another key is sent and answered. Appends
 /// to the same key wait, and then travel together.
-#[tokio::test]
-async fn only_appends_of_the_same_key_wait_for_each_other() {
+#[bucket_testkit::test]
+async fn only_appends_of_the_same_key_wait_for_each_other(direct: Live) {
     let proxy = Proxy::start(server().await.uri()).await;
-    let direct = database("combine_waits").await;
     let marks = fresh::<Seconds10>(&proxy.database(direct.name())).await;
     proxy.next("$push", [Fate::Hold]);
     let first = Seconds10::new(7, 0);
@@ -215,10 +214,9 @@ async fn only_appends_of_the_same_key_wait_for_each_other() {
 
 /// Four commands are sent for whatever waits. Each further one carries at least four keys, and there are
 /// eight at most.
-#[tokio::test]
-async fn further_commands_carry_several_keys() {
+#[bucket_testkit::test]
+async fn further_commands_carry_several_keys(direct: Live) {
     let proxy = Proxy::start(server().await.uri()).await;
-    let direct = database("combine_further").await;
     let (options, record) = listening(proxy.options());
     let client = Client::with_options(options).unwrap();
     let marks = fresh::<Seconds10>(&client.database(direct.name())).await;

@@ -8,10 +8,10 @@ use bucket_runtime::{
 
 use crate::{
     append::combine_support::{
-        Mark, Numbered1, Numbered10, Seconds10, assert_stored, at_rest, fresh, together,
+        Mark, Numbered1, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
     support::{
-        database::{database, numbers_its_commands, server},
+        database::{Live, fresh, numbers_its_commands, server},
         proxy::{
             Fate::{self, CutAfter, CutBefore, Pass},
             Proxy,
@@ -22,11 +22,10 @@ use crate::{
 const N: i64 = 150;
 
 /// A handle through a proxy, and one that bypasses it.
-async fn opened<T: Mark>(test: &str) -> (Proxy, Buckets<T>, Buckets<T>) {
+async fn opened<T: Mark>(direct: &Database) -> (Proxy, Buckets<T>, Buckets<T>) {
     let proxy = Proxy::start(server().await.uri()).await;
-    let direct: Database = database(test).await;
     let marks = fresh::<T>(&proxy.database(direct.name())).await;
-    (proxy, marks, T::buckets(&direct).await.unwrap())
+    (proxy, marks, T::buckets(direct).await.unwrap())
 }
 
 fn items<T: Mark>(keys: i64, first: i64) -> impl Iterator<Item = T> {
@@ -36,8 +35,8 @@ fn items<T: Mark>(keys: i64, first: i64) -> impl Iterator<Item = T> {
 /// Cuts the first command, and a later one; every append is acknowledged and stored once. From 8.0 on
 /// an append may be in doubt: if the server refuses a statement of the repeated `bulkWrite`, the driver
 /// returns the error of the broken connection instead.
-async fn repeated<T: Mark>(test: &str, fates: &[&[Fate]]) {
-    let (proxy, marks, direct) = opened::<T>(test).await;
+async fn repeated<T: Mark>(db: &Database, fates: &[&[Fate]]) {
+    let (proxy, marks, direct) = opened::<T>(db).await;
     let may_doubt = !numbers_its_commands().await;
     for keys in [1, N] {
         let mut in_doubt = Vec::new();
@@ -64,23 +63,23 @@ async fn repeated<T: Mark>(test: &str, fates: &[&[Fate]]) {
     }
 }
 
-#[tokio::test]
-async fn a_shared_command_that_is_cut_off_is_repeated() {
-    repeated::<Seconds10>("combine_cut_seconds", &[&[CutBefore], &[CutAfter]]).await;
-    repeated::<Numbered10>("combine_cut_numbered", &[&[CutAfter], &[Pass, CutAfter]]).await;
+#[bucket_testkit::test]
+async fn a_shared_command_that_is_cut_off_is_repeated(db: Live) {
+    repeated::<Seconds10>(&db, &[&[CutBefore], &[CutAfter]]).await;
+    repeated::<Numbered10>(&db, &[&[CutAfter], &[Pass, CutAfter]]).await;
     // The first command carries a hundred statements; another carries the rest.
     let both = [CutAfter, Pass, CutAfter];
-    repeated::<Numbered1>("combine_cut_numbered_1", &[&both]).await;
+    repeated::<Numbered1>(&db, &[&both]).await;
 }
 
 /// The command that finds out a session's number can be cut, too.
-#[tokio::test]
-async fn a_session_whose_number_is_not_known_yet_survives_a_cut() {
+#[bucket_testkit::test]
+async fn a_session_whose_number_is_not_known_yet_survives_a_cut(db: Live) {
     if !numbers_its_commands().await {
         return;
     }
     for fate in [CutBefore, CutAfter] {
-        let (proxy, marks, direct) = opened::<Seconds10>("combine_cut_number").await;
+        let (proxy, marks, direct) = opened::<Seconds10>(&db).await;
         proxy.next("$set\0", [fate]);
         for result in together(&marks, items(N, 0)).await {
             result.unwrap();
@@ -92,14 +91,14 @@ async fn a_session_whose_number_is_not_known_yet_survives_a_cut() {
 
 /// Cut twice: the appends of that command are told that they may be stored, and each is stored once or
 /// not at all. The others in the queue go on.
-async fn cut_twice<T: Mark>(test: &str, keys: i64, shared: i64) {
+async fn cut_twice<T: Mark>(db: &Database, keys: i64, shared: i64) {
     for fates in [
         [CutBefore, CutBefore],
         [CutBefore, CutAfter],
         [CutAfter, CutBefore],
         [CutAfter, CutAfter],
     ] {
-        let (proxy, marks, direct) = opened::<T>(test).await;
+        let (proxy, marks, direct) = opened::<T>(db).await;
         proxy.next("$push", fates);
         let results = together(&marks, items::<T>(keys, 0)).await;
         assert!(proxy.is_done());
@@ -123,16 +122,16 @@ async fn cut_twice<T: Mark>(test: &str, keys: i64, shared: i64) {
     }
 }
 
-#[tokio::test]
-async fn after_two_cuts_those_concerned_are_in_doubt_and_the_others_go_on() {
-    cut_twice::<Seconds10>("combine_cut_twice_keys", N, N).await;
-    cut_twice::<Numbered1>("combine_cut_twice_statements", 1, 100).await;
+#[bucket_testkit::test]
+async fn after_two_cuts_those_concerned_are_in_doubt_and_the_others_go_on(db: Live) {
+    cut_twice::<Seconds10>(&db, N, N).await;
+    cut_twice::<Numbered1>(&db, 1, 100).await;
 }
 
 /// A lone append is the driver's own retryable write.
-#[tokio::test]
-async fn an_append_alone_that_is_cut_off_is_repeated_once() {
-    let (proxy, marks, direct) = opened::<Seconds10>("combine_cut_alone").await;
+#[bucket_testkit::test]
+async fn an_append_alone_that_is_cut_off_is_repeated_once(db: Live) {
+    let (proxy, marks, direct) = opened::<Seconds10>(&db).await;
     for (n, fates) in (0..).zip([[CutBefore, Pass], [CutAfter, Pass]]) {
         proxy.next("$push", fates);
         marks.append(&Seconds10::new(7, n)).await.unwrap();

@@ -2,24 +2,24 @@
 
 use std::{future::IntoFuture, time::Duration};
 
+use bucket_runtime::mongodb::Database;
 use futures_util::poll;
 use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
-    append::combine_support::{Mark, Millis10, Numbered2, Seconds10, at_rest, carried, fresh},
+    append::combine_support::{Mark, Millis10, Numbered2, Seconds10, at_rest, carried},
     support::{
-        database::{Recorded, database, server},
+        database::{Live, Recorded, fresh, server},
         proxy::{Fate, Proxy},
     },
 };
 
 /// 200 appends at the same time, half of them dropped at random moments, from before the first byte is
 /// sent until after the answer; on one key, and on a few.
-async fn half_dropped<T: Mark>(test: &str) {
-    let db = database(test).await;
+async fn half_dropped<T: Mark>(db: &Database) {
     for keys in [1, 5, 150] {
-        let marks = fresh::<T>(&db).await;
+        let marks = fresh::<T>(db).await;
         let mut callers = JoinSet::new();
         for n in 0..200 {
             let marks = marks.clone();
@@ -51,11 +51,11 @@ async fn half_dropped<T: Mark>(test: &str) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn appends_beside_dropped_ones_are_stored_once() {
-    half_dropped::<Seconds10>("combine_half_dropped_seconds").await;
-    half_dropped::<Millis10>("combine_half_dropped_millis").await;
-    half_dropped::<Numbered2>("combine_half_dropped_numbered").await;
+#[bucket_testkit::test(multi_thread)]
+async fn appends_beside_dropped_ones_are_stored_once(db: Live) {
+    half_dropped::<Seconds10>(&db).await;
+    half_dropped::<Millis10>(&db).await;
+    half_dropped::<Numbered2>(&db).await;
 }
 
 /// Appends whose callers leave before anything is sent are not sent.
@@ -83,10 +83,9 @@ async fn appends_that_are_dropped_while_they_wait_are_not_sent(Recorded(db, reco
 
 /// The caller whose append triggered the command leaves while the answer is held back; the appends
 /// queued behind it are still sent.
-#[tokio::test]
-async fn the_first_caller_of_all_may_go() {
+#[bucket_testkit::test]
+async fn the_first_caller_of_all_may_go(direct: Live) {
     let proxy = Proxy::start(server().await.uri()).await;
-    let direct = database("combine_first_dropped").await;
     let marks = fresh::<Numbered2>(&proxy.database(direct.name())).await;
     marks.append(&Numbered2::new(7, 0)).await.unwrap();
     proxy.next("$push", [Fate::Hold]);

@@ -12,10 +12,10 @@ use bucket_runtime::{
 
 use crate::{
     append::combine_support::{
-        Mark, Millis2, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, fresh, together,
+        Mark, Millis2, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, together,
     },
     error::errors_items::{Value, Valued},
-    support::database::{Live, database, documents, is_cluster, number},
+    support::database::{Live, documents, fresh, is_cluster, number},
 };
 
 /// Which items are bad: every ninth, so that some are alone in a statement and some are not.
@@ -90,13 +90,12 @@ async fn unique<T: Mark>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn a_unique_index_refuses_single_items_of_a_command() {
+#[bucket_testkit::test]
+async fn a_unique_index_refuses_single_items_of_a_command(db: Live) {
     if is_cluster().await {
         // No such unique index fits the shard key.
         return;
     }
-    let db = database("combine_unique").await;
     unique::<Seconds1>(&db).await;
     unique::<Seconds10>(&db).await;
     unique::<Millis2>(&db).await;
@@ -168,10 +167,9 @@ async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back(db: Live) {
 }
 
 /// An error that concerns all appends is reported to all of them, and nothing is stored.
-async fn no_index<T: Mark>(name: &str) {
-    let db = database(name).await;
+async fn no_index<T: Mark>(db: &Database) {
     for items in of_keys::<T>(60) {
-        let marks = fresh::<T>(&db).await;
+        let marks = fresh::<T>(db).await;
         marks.collection().drop_index("bucket_open").await.unwrap();
         for result in together(&marks, items).await {
             let error = result.unwrap_err();
@@ -184,13 +182,13 @@ async fn no_index<T: Mark>(name: &str) {
     }
 }
 
-#[tokio::test]
-async fn without_the_open_index_every_append_says_so() {
+#[bucket_testkit::test]
+async fn without_the_open_index_every_append_says_so(db: Live) {
     // All of them wait for the index for a while, at the same time.
     tokio::join!(
-        no_index::<Seconds1>("combine_no_index_seconds_1"),
-        no_index::<Seconds10>("combine_no_index_seconds_10"),
-        no_index::<Numbered1>("combine_no_index_numbered_1"),
-        no_index::<Numbered10>("combine_no_index_numbered_10"),
+        no_index::<Seconds1>(&db),
+        no_index::<Seconds10>(&db),
+        no_index::<Numbered1>(&db),
+        no_index::<Numbered10>(&db),
     );
 }

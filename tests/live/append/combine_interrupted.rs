@@ -10,9 +10,9 @@ use bucket_testkit::Server;
 
 use crate::{
     append::combine_support::{
-        Mark, NOON, Numbered1, Numbered10, Seconds10, assert_stored, at_rest, fresh, together,
+        Mark, NOON, Numbered1, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
-    support::database::numbers_its_commands,
+    support::database::{fresh, numbers_its_commands},
 };
 
 const N: i64 = 120;
@@ -98,7 +98,7 @@ async fn interrupted<T: Mark>(db: &Database) {
     }
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn an_interrupted_command_is_repeated_and_carried_out_once() {
     let options = ["--setParameter", "enableTestCommands=1"];
     let server = Server::start_with(&options).await.unwrap();

@@ -13,15 +13,15 @@ use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
-    append::combine_support::{Mark, NOON, Numbered10, Seconds10, at_rest, fresh},
-    support::database::{client, database, server},
+    append::combine_support::{Mark, NOON, Numbered10, Seconds10, at_rest},
+    support::database::{Live, client, fresh, server},
 };
 
 const CALL: &str = "BUCKET_TESTS_KILLED";
 const KEYS: i64 = 3;
 
 /// Not a test: the other process runs this until it is killed.
-#[tokio::test(flavor = "multi_thread")]
+#[bucket_testkit::test(multi_thread)]
 #[ignore = "a process that another test starts"]
 async fn the_process_that_is_killed() {
     let Ok(call) = env::var(CALL) else {
@@ -111,9 +111,8 @@ fn kill_after(db: &str, first: i64, how: &str, uri: &str, items: usize) -> Vec<i
     told
 }
 
-async fn killed<T: Mark>(test: &str, how: &'static str) {
-    let db = database(test).await;
-    let marks: Buckets<T> = fresh(&db).await;
+async fn killed<T: Mark>(db: &Database, how: &'static str) {
+    let marks: Buckets<T> = fresh(db).await;
     let mut acknowledged = Vec::new();
     for round in 0..4 {
         let (name, uri) = (db.name().to_owned(), server().await.uri());
@@ -138,14 +137,14 @@ async fn killed<T: Mark>(test: &str, how: &'static str) {
     }
 }
 
-#[tokio::test]
-async fn what_a_killed_process_was_told_is_stored_once() {
-    killed::<Seconds10>("combine_kill_seconds", "seconds").await;
-    killed::<Numbered10>("combine_kill_numbered", "numbered").await;
+#[bucket_testkit::test]
+async fn what_a_killed_process_was_told_is_stored_once(db: Live) {
+    killed::<Seconds10>(&db, "seconds").await;
+    killed::<Numbered10>(&db, "numbered").await;
 }
 
-#[tokio::test]
-async fn what_a_process_killed_in_a_load_was_told_is_stored_once() {
-    killed::<Seconds10>("bulk_kill_seconds", "seconds_many").await;
-    killed::<Numbered10>("bulk_kill_numbered", "numbered_many").await;
+#[bucket_testkit::test]
+async fn what_a_process_killed_in_a_load_was_told_is_stored_once(db: Live) {
+    killed::<Seconds10>(&db, "seconds_many").await;
+    killed::<Numbered10>(&db, "numbered_many").await;
 }

@@ -5,10 +5,10 @@ use bucket_runtime::mongodb::Database;
 
 use crate::{
     append::combine_support::{
-        Mark, Millis10, Numbered1, Numbered5, Seconds1, Seconds5, Seconds10, assert_stored, fresh,
+        Mark, Millis10, Numbered1, Numbered5, Seconds1, Seconds5, Seconds10, assert_stored,
         together,
     },
-    support::database::Live,
+    support::database::{Live, fresh},
 };
 
 const MB: usize = 1 << 20;

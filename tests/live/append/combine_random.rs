@@ -9,9 +9,9 @@ use tokio::task::JoinSet;
 use crate::{
     append::combine_support::{
         Mark, Millis1, Millis2, Millis10, NOON, Numbered1, Numbered2, Numbered10, Seconds1,
-        Seconds2, Seconds10, assert_stored, fresh,
+        Seconds2, Seconds10, assert_stored,
     },
-    support::database::{database, dense, snapshot},
+    support::database::{Live, dense, fresh, snapshot},
 };
 
 const WRITERS: i64 = 10;
@@ -78,9 +78,8 @@ async fn mixture<T: Mark>(db: &Database) {
 
 macro_rules! mixtures {
     ($($test:ident: $($name:ident)+;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            let db = database(concat!("combine_random_", stringify!($test))).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
             for _ in 0..3 {
                 $(mixture::<$name>(&db).await;)+
             }

@@ -14,8 +14,8 @@ use bucket_runtime::{
 use futures_util::future::join_all;
 
 use crate::{
-    append::combine_support::{Mark, NOON, Numbered10, Seconds10, assert_stored, fresh, together},
-    support::database::{Record, client, documents, number, recorded},
+    append::combine_support::{Mark, NOON, Numbered10, Seconds10, assert_stored, together},
+    support::database::{Record, Recorded, client, documents, fresh, number},
 };
 
 /// The server requires that the numbers of each session go up, in the order of sending. (A session has
@@ -77,16 +77,15 @@ fn of_bursts(bursts: i64) -> impl Iterator<Item = (i64, i64)> {
     })
 }
 
-async fn opened<T: Mark>(test: &str) -> (Database, Record) {
-    let (db, record) = recorded(test).await;
-    drop(fresh::<T>(&db).await);
+async fn opened<T: Mark>(Recorded(db, record): &Recorded) -> (&Database, &Record) {
+    drop(fresh::<T>(db).await);
     record.take();
     (db, record)
 }
 
-#[tokio::test]
-async fn the_drivers_own_writes_go_on_with_the_sessions_of_a_dropped_handle() {
-    let (db, record) = opened::<Seconds10>("combine_sessions_dropped").await;
+#[bucket_testkit::test]
+async fn the_drivers_own_writes_go_on_with_the_sessions_of_a_dropped_handle(on: Recorded) {
+    let (db, record) = opened::<Seconds10>(&on).await;
     burst::<Seconds10>(&db, 0).await;
     let ours = assert_numbers_go_up(&record.take());
     insert(&db, 0, 300, 1).await;
@@ -99,9 +98,9 @@ async fn the_drivers_own_writes_go_on_with_the_sessions_of_a_dropped_handle() {
     assert_stored(&marks, of_bursts(1)).await;
 }
 
-#[tokio::test]
-async fn a_handle_goes_on_with_sessions_that_the_driver_has_used() {
-    let (db, record) = opened::<Numbered10>("combine_sessions_used").await;
+#[bucket_testkit::test]
+async fn a_handle_goes_on_with_sessions_that_the_driver_has_used(on: Recorded) {
+    let (db, record) = opened::<Numbered10>(&on).await;
     insert(&db, 0, 777, 1).await;
     insert(&db, 777, 120, 4).await;
     let before = assert_numbers_go_up(&record.take());
@@ -125,10 +124,10 @@ async fn a_handle_goes_on_with_sessions_that_the_driver_has_used() {
 
 /// A session goes from the driver to a handle and back, again and again, and its numbers go up by about
 /// as many as the writes need.
-#[tokio::test]
-async fn numbers_do_not_run_away_however_many_handles_there_are() {
+#[bucket_testkit::test]
+async fn numbers_do_not_run_away_however_many_handles_there_are(on: Recorded) {
     const ROUNDS: i32 = 40;
-    let (db, record) = opened::<Seconds10>("combine_sessions_many").await;
+    let (db, record) = opened::<Seconds10>(&on).await;
     for round in 0..ROUNDS {
         insert(&db, round, 1, 1).await;
         burst::<Seconds10>(&db, i64::from(round) * 60).await;
@@ -140,9 +139,9 @@ async fn numbers_do_not_run_away_however_many_handles_there_are() {
 }
 
 /// Handles are opened and dropped, beside the driver's own writes on the same client.
-#[tokio::test(flavor = "multi_thread")]
-async fn handles_and_the_drivers_own_writes_take_turns() {
-    let (db, _) = opened::<Seconds10>("combine_sessions_turns").await;
+#[bucket_testkit::test(multi_thread)]
+async fn handles_and_the_drivers_own_writes_take_turns(on: Recorded) {
+    let (db, _) = opened::<Seconds10>(&on).await;
     let inserts = tokio::spawn({
         let db = db.clone();
         async move { insert(&db, 0, 600, 3).await }
@@ -158,9 +157,8 @@ async fn handles_and_the_drivers_own_writes_take_turns() {
 
 /// The library finds out a session's number whatever the driver did last with the session, and however
 /// often.
-#[tokio::test]
-async fn a_sessions_last_write_may_have_been_any() {
-    let test = "combine_sessions_any";
+#[bucket_testkit::test]
+async fn a_sessions_last_write_may_have_been_any(on: Recorded) {
     for last in [
         "insert",
         "insert_many",
@@ -174,7 +172,7 @@ async fn a_sessions_last_write_may_have_been_any() {
     .chain(["remove", "commit", "abort", "drop"])
     {
         for times in 1..6 {
-            let (db, _) = opened::<Seconds10>(test).await;
+            let (db, _) = opened::<Seconds10>(&on).await;
             let client = client().await;
             let fresh_client = client.database(db.name());
             for n in 0..times {

@@ -5,10 +5,7 @@ use std::{collections::BTreeMap, fmt::Debug};
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::{
-        Database,
-        bson::{DateTime, Document},
-    },
+    mongodb::bson::{DateTime, Document},
 };
 
 use futures_util::future::join_all;
@@ -81,11 +78,6 @@ marks! {
 }
 
 /// A handle of its own for the collection, which is emptied first.
-pub(crate) async fn fresh<T: Mark>(db: &Database) -> Buckets<T> {
-    let _ = db.collection::<Document>("marks").drop().await;
-    T::buckets(db).await.unwrap()
-}
-
 /// The numbers of each key's items in the order of storage. It checks G2 and G3 first.
 pub(crate) async fn stored<T: Mark>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<i64>> {
     let mut stored = BTreeMap::<i64, Vec<i64>>::new();

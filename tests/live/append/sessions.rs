@@ -3,14 +3,14 @@
 use bucket_runtime::{
     Bucket, Buckets,
     mongodb::{
-        Client, ClientSession,
+        Client, ClientSession, Database,
         bson::{DateTime, doc},
     },
 };
 use futures_util::TryStreamExt;
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, dense_buckets, items, recorded};
+use crate::support::database::{Live, Recorded, dense_buckets, fresh, items};
 
 macro_rules! steps {
     ($($name:ident($id:literal))+) => {$(
@@ -45,8 +45,8 @@ steps! {
     Numbered("{k}_{#}")
 }
 
-pub(crate) async fn opened<T: Step>(test: &str) -> (Buckets<T>, ClientSession) {
-    let steps = T::buckets(&database(test).await).await.unwrap();
+pub(crate) async fn opened<T: Step>(db: &Database) -> (Buckets<T>, ClientSession) {
+    let steps = fresh::<T>(db).await;
     let session = client(&steps).start_session().await.unwrap();
     (steps, session)
 }
@@ -59,9 +59,8 @@ pub(crate) async fn read<T: Step>(steps: &Buckets<T>, k: i64) -> Vec<i64> {
     items(steps, &k).await.iter().map(T::n).collect()
 }
 
-async fn every_call<T: Step>(test: &str) {
-    let (db, record) = recorded(test).await;
-    let steps = T::buckets(&db).await.unwrap();
+async fn every_call<T: Step>(Recorded(db, record): &Recorded) {
+    let steps = fresh::<T>(db).await;
     let mut session = client(&steps).start_session().await.unwrap();
     let session = &mut session;
     record.take();
@@ -123,16 +122,16 @@ async fn every_call<T: Step>(test: &str) {
 }
 
 /// Without a session from the caller the driver uses any; so this test compares which session it is.
-#[tokio::test]
-async fn every_call_with_a_session_sends_all_its_commands_in_that_session() {
-    every_call::<Timed>("session_timed").await;
-    every_call::<Numbered>("session_numbered").await;
+#[bucket_testkit::test]
+async fn every_call_with_a_session_sends_all_its_commands_in_that_session(on: Recorded) {
+    every_call::<Timed>(&on).await;
+    every_call::<Numbered>(&on).await;
 }
 
 /// Plain sessions beside writers without one, on a fresh key.
-#[tokio::test(flavor = "multi_thread")]
-async fn sessions_without_a_transaction_race_without_a_loss() {
-    let (steps, _) = opened::<Numbered>("plain_sessions").await;
+#[bucket_testkit::test(multi_thread)]
+async fn sessions_without_a_transaction_race_without_a_loss(db: Live) {
+    let (steps, _) = opened::<Numbered>(&db).await;
     let mut writers = JoinSet::new();
     for writer in 0..16 {
         let steps = steps.clone();
@@ -156,9 +155,9 @@ async fn sessions_without_a_transaction_race_without_a_loss() {
 }
 
 /// More pages than the first batch holds (101): the later ones come from the same snapshot.
-#[tokio::test]
-async fn a_stream_in_a_transaction_shows_one_moment() {
-    let (steps, mut session) = opened::<Numbered>("snapshot").await;
+#[bucket_testkit::test]
+async fn a_stream_in_a_transaction_shows_one_moment(db: Live) {
+    let (steps, mut session) = opened::<Numbered>(&db).await;
     let bucket = |n: i64| {
         let items = vec![doc! { "at": DateTime::from_millis(0), "n": n }; 3];
         doc! { "_id": format!("5_{n:010}"), "k": 5_i64, "count": 3, "items": items }

@@ -14,7 +14,7 @@ use bucket_runtime::{
 use rand::{Rng, seq::SliceRandom};
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, Recorded, database, dense_buckets, number};
+use crate::support::database::{Live, Recorded, dense_buckets, fresh, number};
 
 pub(crate) trait Order: for<'k> Bucket<Key = (i64,)> + Clone + Debug {
     fn new(customer: i64, order: String, at: i64) -> Self;
@@ -60,11 +60,6 @@ pub(crate) const CUSTOMERS: i64 = 3;
 pub(crate) fn order<T: Order>(n: i64) -> T {
     let at = 1_698_321_600_000 + n * 997;
     T::new(n % CUSTOMERS, format!("order {n}"), at)
-}
-
-pub(crate) async fn fresh<T: Order>(db: &Database) -> Buckets<T> {
-    let _ = db.collection::<Document>("orders").drop().await;
-    T::buckets(db).await.unwrap()
 }
 
 /// How often each order is stored. It checks G2 and G3 first.
@@ -126,9 +121,8 @@ async fn race<T: Order>(db: &Database, combine: bool) {
 
 macro_rules! races {
     ($($test:ident: $name:ident;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            let db = database(concat!("unique_", stringify!($name))).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
             race::<$name>(&db, true).await;
             race::<$name>(&db, false).await;
         }
@@ -146,9 +140,8 @@ races! {
 }
 
 /// The same item many times in one load, in one bucket and across several.
-async fn twins_in_a_load<T: Order>(test: &str) {
-    let db = database(test).await;
-    let orders = fresh::<T>(&db).await;
+async fn twins_in_a_load<T: Order>(db: &Database) {
+    let orders = fresh::<T>(db).await;
     let mut numbers: Vec<_> = (0..60).chain(0..60).chain([0, 0, 0, 59]).collect();
     numbers.shuffle(&mut rand::rng());
     let load = numbers.iter().map(|n| order::<T>(*n)).collect::<Vec<_>>();
@@ -160,12 +153,12 @@ async fn twins_in_a_load<T: Order>(test: &str) {
     assert_each_once(&orders, 100).await;
 }
 
-#[tokio::test]
-async fn g1_twins_in_a_load_are_stored_once() {
-    twins_in_a_load::<Seconds7>("unique_load_seconds").await;
-    twins_in_a_load::<Windows7>("unique_load_windows").await;
-    twins_in_a_load::<Numbered7>("unique_load_numbered").await;
-    twins_in_a_load::<Numbered1>("unique_load_one").await;
+#[bucket_testkit::test]
+async fn g1_twins_in_a_load_are_stored_once(db: Live) {
+    twins_in_a_load::<Seconds7>(&db).await;
+    twins_in_a_load::<Windows7>(&db).await;
+    twins_in_a_load::<Numbered7>(&db).await;
+    twins_in_a_load::<Numbered1>(&db).await;
 }
 
 /// The item may be in the open bucket, in the last full one or far back.
@@ -232,8 +225,8 @@ async fn g6_dropped_calls_are_repeated(db: Live) {
 }
 
 /// Items in another program's bucket count, whichever numeric type their identity has.
-#[tokio::test]
-async fn a_number_is_one_identity_in_any_type() {
+#[bucket_testkit::test]
+async fn a_number_is_one_identity_in_any_type(db: Live) {
     #[derive(Bucket)]
     #[bucket(collection = "orders", id = "{customer}_{#}", capacity = 3)]
     struct Counted {
@@ -241,7 +234,6 @@ async fn a_number_is_one_identity_in_any_type() {
         #[bucket(unique)]
         number: i32,
     }
-    let db = database("unique_numbers").await;
     let orders = Counted::buckets(&db).await.unwrap();
     let bucket = doc! {
         "_id": "1_0000000000", "customer": 1_i64, "count": 3,

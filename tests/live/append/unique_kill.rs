@@ -12,9 +12,9 @@ use rand::{Rng, seq::SliceRandom};
 use tokio::task::JoinSet;
 
 use crate::{
-    append::unique::{Numbered7, Order, Seconds7, assert_each_once, fresh, order, stored},
+    append::unique::{Numbered7, Order, Seconds7, assert_each_once, order, stored},
     support::{
-        database::{client, database, server},
+        database::{Live, client, fresh, server},
         scale::scaled,
     },
 };
@@ -28,7 +28,7 @@ fn items() -> i64 {
 }
 
 /// Not a test: the other processes run this, to the end or until they are killed.
-#[tokio::test(flavor = "multi_thread")]
+#[bucket_testkit::test(multi_thread)]
 #[ignore = "a process that another test starts"]
 async fn the_process_that_sends() {
     let Ok(call) = env::var(CALL) else {
@@ -79,9 +79,8 @@ fn start(db: &str, how: &str, uri: &str) -> Child {
         .unwrap()
 }
 
-async fn killed<T: Order>(test: &str, how: &'static str) {
-    let db = database(test).await;
-    let orders = fresh::<T>(&db).await;
+async fn killed<T: Order>(db: &Database, how: &'static str) {
+    let orders = fresh::<T>(db).await;
     let uri = server().await.uri();
     let mut seen = 0;
     for _ in 0..4 {
@@ -110,8 +109,8 @@ async fn killed<T: Order>(test: &str, how: &'static str) {
     assert_each_once(&orders, items()).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn g1_what_killed_processes_repeat_is_stored_once() {
-    killed::<Seconds7>("unique_kill_seconds", "seconds").await;
-    killed::<Numbered7>("unique_kill_numbered", "numbered").await;
+#[bucket_testkit::test(multi_thread)]
+async fn g1_what_killed_processes_repeat_is_stored_once(db: Live) {
+    killed::<Seconds7>(&db, "seconds").await;
+    killed::<Numbered7>(&db, "numbered").await;
 }

@@ -4,19 +4,22 @@ use std::slice;
 
 use bucket_runtime::{
     BucketProblem,
-    mongodb::bson::{DateTime, doc},
+    mongodb::{
+        Database,
+        bson::{DateTime, doc},
+    },
 };
 
 use crate::{
     append::unique::{CUSTOMERS, Numbered7, Order, Seconds7, Windows7, order},
-    support::database::database,
+    support::database::Live,
 };
 
 /// The index catches twins in two buckets, but not twins in one.
-async fn twins<T: Order>(test: &str) {
-    let db = database(test).await;
-    T::create_collection(&db).await.unwrap();
-    let orders = T::buckets(&db).await.unwrap();
+async fn twins<T: Order>(db: &Database) {
+    db.drop().await.unwrap();
+    T::create_collection(db).await.unwrap();
+    let orders = T::buckets(db).await.unwrap();
     for n in 0..3 {
         orders.append(&order(n * CUSTOMERS)).await.unwrap();
     }
@@ -25,7 +28,7 @@ async fn twins<T: Order>(test: &str) {
     let buckets = orders.collection();
     let refused = buckets.update_one(doc! {}, push.clone()).await.unwrap_err();
     assert!(refused.to_string().contains("121"), "{refused}");
-    assert_eq!(T::verify(&db).await.unwrap().problems, []);
+    assert_eq!(T::verify(db).await.unwrap().problems, []);
 
     let off = doc! { "collMod": "orders", "validationLevel": "off" };
     db.run_command(off).await.unwrap();
@@ -38,23 +41,20 @@ async fn twins<T: Order>(test: &str) {
         field: "order",
     };
     assert!(problem.to_string().contains("`remove_item` removes one"));
-    assert_eq!(
-        T::repair(&db).await.unwrap().left,
-        slice::from_ref(&problem)
-    );
-    assert_eq!(T::verify(&db).await.unwrap().problems, [problem]);
+    assert_eq!(T::repair(db).await.unwrap().left, slice::from_ref(&problem));
+    assert_eq!(T::verify(db).await.unwrap().problems, [problem]);
     let removed = orders
         .remove_item(&0, T::order_is("order 3"))
         .await
         .unwrap();
     assert!(removed.is_some());
-    assert_eq!(T::verify(&db).await.unwrap().problems, []);
+    assert_eq!(T::verify(db).await.unwrap().problems, []);
     assert_eq!(orders.count(&0).await.unwrap(), 3);
 }
 
-#[tokio::test]
-async fn twins_in_a_bucket_are_refused_by_the_validator_and_listed() {
-    twins::<Seconds7>("unique_twins_seconds").await;
-    twins::<Numbered7>("unique_twins_numbered").await;
-    twins::<Windows7>("unique_twins_windows").await;
+#[bucket_testkit::test]
+async fn twins_in_a_bucket_are_refused_by_the_validator_and_listed(db: Live) {
+    twins::<Seconds7>(&db).await;
+    twins::<Numbered7>(&db).await;
+    twins::<Windows7>(&db).await;
 }

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::bson::{Bson, DateTime, Document, doc},
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, doc},
+    },
 };
 use futures_util::{TryStreamExt, future::try_join_all};
 use rand::Rng;
 
-use crate::support::database::{Live, database, documents, items, number};
+use crate::support::database::{Live, documents, fresh, items, number};
 
 const MB: usize = 1 << 20;
 
@@ -132,9 +135,8 @@ async fn assert_stored<T: Item>(buckets: &Buckets<T>, key: i64, mut sent: Vec<T>
 }
 
 /// Four writers append to two keys: alone, in sessions, many at once, and in bulk.
-async fn mixed<T: Item>(name: &str, each: i64) {
-    let db = database(name).await;
-    let buckets = T::buckets(&db).await.unwrap();
+async fn mixed<T: Item>(db: &Database, each: i64) {
+    let buckets = T::buckets(db).await.unwrap();
     let writers = (0..4).map(|writer| {
         let buckets = buckets.clone();
         let client = db.client().clone();
@@ -183,9 +185,9 @@ async fn mixed<T: Item>(name: &str, each: i64) {
 
 macro_rules! mixed {
     ($($test:ident $name:ident $each:literal)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            mixed::<$name>(concat!("mixed_", stringify!($name)), $each).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
+            mixed::<$name>(&db, $each).await;
         }
     )+};
 }
@@ -203,9 +205,8 @@ mixed! {
 
 /// One writer seals a bucket only if the next item did not fit into the bytes that are not set aside
 /// for other items.
-async fn dense<T: Item>(name: &str, in_bulk: bool) {
-    let db = database(name).await;
-    let buckets = T::buckets(&db).await.unwrap();
+async fn dense<T: Item>(db: &Database, in_bulk: bool) {
+    let buckets = fresh::<T>(db).await;
     let all: Vec<_> = (0..150)
         .map(|n| T::new(1, 0, n, bytes(most::<T>())))
         .collect();
@@ -239,13 +240,13 @@ async fn dense<T: Item>(name: &str, in_bulk: bool) {
     );
 }
 
-#[tokio::test]
-async fn a_bucket_is_sealed_for_an_item_that_has_no_room() {
-    dense::<Numbered>("bytes_dense_numbered", false).await;
-    dense::<Seconds>("bytes_dense_seconds", false).await;
-    dense::<Windows>("bytes_dense_windows", false).await;
-    dense::<Numbered>("bytes_dense_numbered_bulk", true).await;
-    dense::<Windows>("bytes_dense_windows_bulk", true).await;
+#[bucket_testkit::test]
+async fn a_bucket_is_sealed_for_an_item_that_has_no_room(db: Live) {
+    dense::<Numbered>(&db, false).await;
+    dense::<Seconds>(&db, false).await;
+    dense::<Windows>(&db, false).await;
+    dense::<Numbered>(&db, true).await;
+    dense::<Windows>(&db, true).await;
 }
 
 #[bucket_testkit::test]
@@ -323,11 +324,11 @@ async fn buckets_are_sealed_in_a_transaction(db: Live) {
     bounded(&seconds).await;
 }
 
-#[tokio::test]
-async fn imported_buckets_keep_within_their_bytes() {
-    async fn imported<T: Item>(name: &str) {
-        let db = database(name).await;
+#[bucket_testkit::test]
+async fn imported_buckets_keep_within_their_bytes(db: Live) {
+    async fn imported<T: Item>(db: &Database) {
         let flat = db.collection::<Document>("flat");
+        flat.drop().await.unwrap();
         let all: Vec<_> = (0..200)
             .map(|n| T::new(n % 3, 0, n, bytes(most::<T>())))
             .collect();
@@ -338,7 +339,7 @@ async fn imported_buckets_keep_within_their_bytes() {
             document.insert("text", item.text());
             flat.insert_one(document).await.unwrap();
         }
-        let buckets = T::buckets(&db).await.unwrap();
+        let buckets = T::buckets(db).await.unwrap();
         buckets.import_flat(&flat).await.unwrap();
         bounded(&buckets).await;
         for key in 0..3 {
@@ -346,9 +347,9 @@ async fn imported_buckets_keep_within_their_bytes() {
             assert_stored(&buckets, key, of_key.cloned().collect()).await;
         }
     }
-    imported::<Numbered>("bytes_imported_numbered").await;
-    imported::<Seconds>("bytes_imported_seconds").await;
-    imported::<Windows>("bytes_imported_windows").await;
+    imported::<Numbered>(&db).await;
+    imported::<Seconds>(&db).await;
+    imported::<Windows>(&db).await;
 }
 
 #[bucket_testkit::test]
@@ -381,8 +382,8 @@ async fn items_of_megabytes_travel_together(db: Live) {
 }
 
 /// The bytes that edits add and removals free are counted.
-#[tokio::test]
-async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes() {
+#[bucket_testkit::test]
+async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes(db: Live) {
     #[derive(Debug, Clone, PartialEq, Bucket)]
     #[bucket(
         collection = "notes",
@@ -400,7 +401,6 @@ async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes() {
         n,
         text: "x".repeat(bytes),
     };
-    let db = database("bytes_edited").await;
     let notes = Note::buckets(&db).await.unwrap();
     for n in 0..3 {
         notes.append(&note(n, 10_000)).await.unwrap();
@@ -429,8 +429,8 @@ async fn an_edit_that_lets_an_item_grow_keeps_the_bucket_within_its_bytes() {
 
 /// The rollup of a bucket counts only the items that are in it, not one that had to go to the next
 /// bucket.
-#[tokio::test]
-async fn what_buckets_keep_is_of_those_items_that_found_room() {
+#[bucket_testkit::test]
+async fn what_buckets_keep_is_of_those_items_that_found_room(db: Live) {
     #[derive(Debug, Clone, PartialEq, Bucket)]
     #[bucket(
         collection = "summed",
@@ -444,7 +444,6 @@ async fn what_buckets_keep_is_of_those_items_that_found_room() {
         n: i64,
         text: String,
     }
-    let db = database("bytes_summed").await;
     let summed = Summed::buckets(&db).await.unwrap();
     // The appends wait at the same time, and so travel together.
     let appends = (0..20).map(|n| {

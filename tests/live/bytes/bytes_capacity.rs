@@ -5,7 +5,7 @@ use bucket_runtime::{
     mongodb::bson::{DateTime, doc},
 };
 
-use crate::support::database::{database, documents, items};
+use crate::support::database::{Live, documents, items};
 
 /// A note by a handle of capacity 10, in a collection whose capacity has since changed to 40.
 macro_rules! notes {
@@ -36,9 +36,8 @@ macro_rules! notes {
                 Ten { key: 1, at, text }
             }
 
-            #[tokio::test]
-            async fn a_bucket_keeps_within_its_bytes_though_more_items_may_follow() {
-                let db = database(concat!("bytes_capacity_", stringify!($module))).await;
+            #[bucket_testkit::test]
+            async fn a_bucket_keeps_within_its_bytes_though_more_items_may_follow(db: Live) {
                 let notes = Ten::buckets(&db).await.unwrap();
                 Forty::change_capacity(&db).await.unwrap();
                 let all: Vec<_> = (0..60).map(|n| note(n % 26)).collect();

@@ -9,7 +9,7 @@ use bucket_runtime::{
 
 use futures_util::TryStreamExt;
 
-use crate::support::database::{Live, Recorded, database, items, number};
+use crate::support::database::{Live, Recorded, items, number};
 
 /// Long field names, and values as large as possible.
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -83,13 +83,12 @@ fn extreme(n: i64) -> Extreme {
     }
 }
 
-#[tokio::test]
-async fn a_full_bucket_is_no_larger_than_proved() {
+#[bucket_testkit::test]
+async fn a_full_bucket_is_no_larger_than_proved(db: Live) {
     const { assert!(Extreme::SPEC.is_bounded) };
     let bound = bound(Extreme::SPEC);
     assert!(bound <= 105_000);
 
-    let db = database("bytes_proof").await;
     let buckets = Extreme::buckets(&db).await.unwrap();
     let all: Vec<_> = (0..250).map(extreme).collect();
     for item in &all {

@@ -12,13 +12,14 @@ use bucket_runtime::{
 };
 use proptest::prelude::*;
 
+use crate::support::random::for_any;
 use crate::{
     support::notes::{
         CAPACITY, Note, Numbered, Seconds, SecondsSum, Windows, checked, created, for_all_notes,
         moment,
     },
     support::{
-        database::{Live, Recorded, database, documents, items, number},
+        database::{Live, Recorded, documents, items, number},
         scale::scaled,
     },
 };
@@ -119,24 +120,15 @@ async fn as_a_list_would<T: Note>(db: &Database, steps: &[Step]) {
 }
 
 /// 8 programs × 9 structs, on collections with validators.
-#[test]
-fn any_program_leaves_what_a_list_would_hold() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let db = runtime.block_on(database("edits_lists"));
-    let config = ProptestConfig {
-        cases: scaled(8),
-        max_shrink_iters: 100,
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |(steps in steps())| {
-        runtime.block_on(async { for_all_notes!(as_a_list_would(&db, &steps)) });
+#[bucket_testkit::test(multi_thread)]
+async fn any_program_leaves_what_a_list_would_hold(db: Live) {
+    for_any(scaled(8), steps(), async |steps| {
+        for_all_notes!(as_a_list_would(&db, &steps))
     });
 }
 
-async fn filled<T: Note>(test: &str, notes: i64) -> Buckets<T> {
-    let db = database(test).await;
-    let buckets = created::<T>(&db).await;
+async fn filled<T: Note>(db: &Database, notes: i64) -> Buckets<T> {
+    let buckets = created::<T>(db).await;
     for n in 0..notes {
         buckets.append(&T::new(1, n, n as i32)).await.unwrap();
     }
@@ -148,9 +140,9 @@ fn shape(bucket: &Document) -> (i64, bool) {
     (count, bucket.contains_key("sealed"))
 }
 
-#[tokio::test]
-async fn a_full_bucket_is_sealed_and_an_open_one_stays_open() {
-    let notes = filled::<Seconds>("edits_sealed", 5).await;
+#[bucket_testkit::test]
+async fn a_full_bucket_is_sealed_and_an_open_one_stays_open(db: Live) {
+    let notes = filled::<Seconds>(&db, 5).await;
     for n in [1, 4] {
         notes.remove_item(&1, Seconds::n_is(n)).await.unwrap();
     }
@@ -169,8 +161,8 @@ async fn a_full_bucket_is_sealed_and_an_open_one_stays_open() {
 }
 
 /// The pages and items that are left after all items of a full bucket are removed.
-async fn pages_after_emptying<T: Note>(test: &str) -> (Vec<usize>, Vec<i64>) {
-    let notes = filled::<T>(test, CAPACITY * 2 + 1).await;
+async fn pages_after_emptying<T: Note>(db: &Database) -> (Vec<usize>, Vec<i64>) {
+    let notes = filled::<T>(db, CAPACITY * 2 + 1).await;
     for n in CAPACITY..CAPACITY * 2 {
         let gone = notes.remove_item(&1, T::n_is(n)).await.unwrap();
         assert_eq!(gone.unwrap().n(), n);
@@ -185,20 +177,20 @@ async fn pages_after_emptying<T: Note>(test: &str) -> (Vec<usize>, Vec<i64>) {
     )
 }
 
-#[tokio::test]
-async fn an_emptied_bucket_goes_where_no_number_would_be_given_anew() {
+#[bucket_testkit::test]
+async fn an_emptied_bucket_goes_where_no_number_would_be_given_anew(db: Live) {
     let left = vec![0, 1, 2, 6, 8];
-    let timed = pages_after_emptying::<Seconds>("edits_emptied").await;
+    let timed = pages_after_emptying::<Seconds>(&db).await;
     assert_eq!(timed, (vec![3, 2], left.clone()));
-    let numbered = pages_after_emptying::<Numbered>("edits_emptied_number").await;
+    let numbered = pages_after_emptying::<Numbered>(&db).await;
     assert_eq!(numbered, (vec![3, 0, 2], left.clone()));
-    let windows = pages_after_emptying::<Windows>("edits_emptied_window").await;
+    let windows = pages_after_emptying::<Windows>(&db).await;
     assert_eq!(windows, (vec![3, 0, 2], left));
 }
 
-#[tokio::test]
-async fn an_item_that_would_belong_elsewhere_is_not_changed() {
-    let notes = filled::<Windows>("edits_moved", 5).await;
+#[bucket_testkit::test]
+async fn an_item_that_would_belong_elsewhere_is_not_changed(db: Live) {
+    let notes = filled::<Windows>(&db, 5).await;
     let before = documents(notes.collection()).await;
     let all = Windows::n_is(2);
     let error = (notes
@@ -260,8 +252,8 @@ async fn an_edit_is_a_read_and_a_write(Recorded(db, record): Recorded) {
 
 /// Fields that the struct does not have belong to the element and are replaced with it. A bucket that
 /// holds its key under a former name belongs to that key.
-#[tokio::test]
-async fn an_item_is_replaced_as_a_whole_wherever_its_bucket_has_its_key() {
+#[bucket_testkit::test]
+async fn an_item_is_replaced_as_a_whole_wherever_its_bucket_has_its_key(db: Live) {
     #[derive(Debug, Clone, PartialEq, Bucket)]
     #[bucket(collection = "named", id = "{owner}_{#}", capacity = 3)]
     struct Named {
@@ -271,7 +263,6 @@ async fn an_item_is_replaced_as_a_whole_wherever_its_bucket_has_its_key() {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     }
-    let db = database("edits_named").await;
     let named = Named::buckets(&db).await.unwrap();
     let element = |n: i64| doc! { "n": n, "by": "another program" };
     let bucket = doc! { "_id": "1_0000000000", "user": 1_i64, "count": 3, "items": [element(0), element(1), element(2)] };

@@ -26,7 +26,7 @@ use tokio::{task::JoinSet, time::timeout};
 use crate::{
     support::notes::{Note, Seconds, Windows, checked, created, for_all_notes, moment},
     support::{
-        database::{Live, Recorded, database, documents, server},
+        database::{Live, Recorded, documents, server},
         proxy::{Fate, Proxy},
     },
 };
@@ -427,10 +427,9 @@ async fn a_transaction_edits_and_removes_many_or_none(db: Live) {
     for_all_notes!(all_or_nothing(&db));
 }
 
-#[tokio::test]
-async fn an_edit_of_many_is_carried_out_once_although_the_connection_breaks() {
+#[bucket_testkit::test]
+async fn an_edit_of_many_is_carried_out_once_although_the_connection_breaks(direct: Live) {
     let proxy = Proxy::start(server().await.uri()).await;
-    let direct = database("edits_many_lost").await;
     let db = proxy.database(direct.name());
     let (notes, mut stored) = filled::<Windows>(&db, 12).await;
     for fate in [Fate::CutBefore, Fate::CutAfter] {

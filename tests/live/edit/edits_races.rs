@@ -21,7 +21,7 @@ use tokio::{task::JoinSet, time::timeout};
 use crate::{
     support::notes::{Note, checked, checked_documents, created, for_all_notes},
     support::{
-        database::{Live, database, documents, items, pages, server, snapshot},
+        database::{Live, documents, items, pages, server, snapshot},
         proxy::{Fate, Proxy},
     },
 };
@@ -192,8 +192,7 @@ async fn calls_dropped_at_random_points(db: Live) {
 }
 
 /// An edit is carried out once although its answer, or its command, is lost.
-async fn lost<T: Note>(proxy: &Proxy, test: &str) {
-    let direct = database(test).await;
+async fn lost<T: Note>(proxy: &Proxy, direct: &Database) {
     let notes = created::<T>(&proxy.database(direct.name())).await;
     for n in 0..3 {
         notes.append(&T::new(1, n, 0)).await.unwrap();
@@ -214,8 +213,8 @@ async fn lost<T: Note>(proxy: &Proxy, test: &str) {
     assert_eq!(left, [2, 9, 9]);
 }
 
-#[tokio::test]
-async fn an_edit_is_carried_out_once_although_the_connection_breaks() {
+#[bucket_testkit::test]
+async fn an_edit_is_carried_out_once_although_the_connection_breaks(db: Live) {
     let proxy = Proxy::start(server().await.uri()).await;
-    for_all_notes!(lost(&proxy, "edits_lost"));
+    for_all_notes!(lost(&proxy, &db));
 }

@@ -8,8 +8,9 @@ use bucket_runtime::{
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 
+use crate::support::runtime::blocking;
 use crate::{
-    support::database::{Live, database, documents},
+    support::database::{Live, documents},
     support::notes::{DyingSum, Note, Seconds, checked, created, for_all_notes},
 };
 
@@ -134,16 +135,16 @@ async fn an_append_in_between_is_in_the_totals(db: Live) {
     assert_eq!(checked(&notes).await[&1][6..], [(6, 60), (7, 7)]);
 }
 
-#[test]
-fn by_blocking() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let db = runtime.block_on(database("edits_blocking"));
-    let notes = runtime.block_on(created::<Seconds>(&db));
-    notes.append(&Seconds::new(1, 1, 1)).run().unwrap();
-    let up = |note: &mut Seconds| *note.value() += 1;
-    let now = notes.update_item(&1, Seconds::n_is(1), up).run();
-    let mut expected = Seconds::new(1, 1, 2);
-    assert_eq!(now.unwrap(), Some(expected.clone()));
-    let gone = notes.remove_item(&1, Seconds::n_is(1)).run();
-    assert_eq!(gone.unwrap().as_mut(), Some(&mut expected));
+#[bucket_testkit::test(multi_thread)]
+async fn by_blocking(db: Live) {
+    let notes = created::<Seconds>(&db).await;
+    blocking(|| {
+        notes.append(&Seconds::new(1, 1, 1)).run().unwrap();
+        let up = |note: &mut Seconds| *note.value() += 1;
+        let now = notes.update_item(&1, Seconds::n_is(1), up).run();
+        let mut expected = Seconds::new(1, 1, 2);
+        assert_eq!(now.unwrap(), Some(expected.clone()));
+        let gone = notes.remove_item(&1, Seconds::n_is(1)).run();
+        assert_eq!(gone.unwrap().as_mut(), Some(&mut expected));
+    });
 }

@@ -7,7 +7,7 @@ use bucket_runtime::{
 };
 
 use crate::support::{
-    database::{Live, documents, is_cluster, recorded},
+    database::{Live, Recorded, documents, is_cluster},
     plans::examined,
 };
 
@@ -42,13 +42,12 @@ fn timed(customer: i64, order: i64) -> Timed {
 }
 
 /// The unique index finds the item, however many buckets the key has: the server examines one bucket.
-#[tokio::test]
-async fn an_item_is_found_by_its_identity_alone() {
+#[bucket_testkit::test]
+async fn an_item_is_found_by_its_identity_alone(Recorded(db, record): Recorded) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("edits_unique_plan").await;
     let orders = Timed::buckets(&db).await.unwrap();
     let many = (0..1500).map(|order| timed(order % 2, order / 2));
     orders.append_many(many).await.unwrap();

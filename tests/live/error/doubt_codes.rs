@@ -57,7 +57,7 @@ async fn opened(server: &Server, db: &str) -> Vec<Handles> {
 }
 
 /// Nobody knows how far a command came before it was broken off.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_command_that_was_broken_off_is_in_doubt_whichever_code_it_ends_with() {
     let Some(server) = failing_server().await else {
         return;
@@ -72,7 +72,7 @@ async fn a_command_that_was_broken_off_is_in_doubt_whichever_code_it_ends_with()
 }
 
 /// The server carries the command out, but too few members acknowledge it.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn what_is_answered_with_a_write_concern_error_is_in_doubt() {
     let Some(server) = failing_server().await else {
         return;
@@ -92,7 +92,7 @@ async fn what_is_answered_with_a_write_concern_error_is_in_doubt() {
 }
 
 /// A command that was refused is still reported as not stored.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_command_that_was_refused_is_in_no_doubt() {
     let Some(server) = failing_server().await else {
         return;

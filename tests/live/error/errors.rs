@@ -1,7 +1,7 @@
 //! The errors of a collection that is not as it should be; and following the advice in each error's
 //! text helps.
 
-use crate::support::database::{Live, database, documents, is_cluster, items, number, pages};
+use crate::support::database::{Live, documents, is_cluster, items, number, pages};
 use bucket_runtime::{
     Bucket, Buckets, Error,
     mongodb::{
@@ -180,13 +180,12 @@ async fn following_the_refusal_of_another_capacity_changes_the_capacity(db: Live
     change_capacity::<Numbered10, Numbered20>(&db).await;
 }
 
-#[tokio::test]
-async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept() {
+#[bucket_testkit::test]
+async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept(db: Live) {
     if is_cluster().await {
         // No such unique index fits the shard key.
         return;
     }
-    let db = database("foreign_index").await;
     let entries = db.collection::<Document>("entries");
     let ours = || doc! { "k": 1, "sealed": 1 };
     let open = || doc! { "count": { "$lt": 10 } };

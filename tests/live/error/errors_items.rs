@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     error::errors_stored::{Numbered, Text, numbered, text},
-    support::database::{Live, database, documents, items},
+    support::database::{Live, documents, items},
 };
 
 const MB: usize = 1024 * 1024;
@@ -95,9 +95,9 @@ pub(crate) struct Valued {
     pub(crate) value: Value,
 }
 
-#[tokio::test]
-async fn an_item_that_is_no_bson_is_refused_before_it_is_sent() {
-    let values = Valued::buckets(&database("no_bson").await).await.unwrap();
+#[bucket_testkit::test]
+async fn an_item_that_is_no_bson_is_refused_before_it_is_sent(db: Live) {
+    let values = Valued::buckets(&db).await.unwrap();
     for value in [
         Value::Fails,
         Value::Big(u64::MAX),

@@ -15,7 +15,7 @@ use bucket_testkit::ReplicaSet;
 
 use crate::{
     error::errors::{Entry, Numbered10, Seconds10, append, read, refused},
-    support::database::{Live, database, documents, is_cluster},
+    support::database::{Live, documents, is_cluster},
 };
 
 #[bucket_testkit::test]
@@ -66,7 +66,7 @@ async fn a_collection_that_takes_different_keys_for_equal_is_refused(db: Live) {
     );
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_server_that_is_not_there_is_named_an_error_of_the_driver() {
     // A port that was free a moment ago.
     let port = std::net::TcpListener::bind("127.0.0.1:0")
@@ -87,7 +87,7 @@ async fn a_server_that_is_not_there_is_named_an_error_of_the_driver() {
 }
 
 /// What was never sent was not stored, and the error says so for certain.
-#[tokio::test(flavor = "multi_thread")]
+#[bucket_testkit::test(multi_thread)]
 async fn an_append_that_finds_no_server_is_known_not_to_be_stored() {
     let set = ReplicaSet::start(1).await.unwrap();
     let separator = if set.uri().contains('?') { '&' } else { '/' };
@@ -137,13 +137,12 @@ async fn own_unique_index<T: Entry>(db: &Database) {
     assert_eq!(read(&entries, "b").await, [2, 3]);
 }
 
-#[tokio::test]
-async fn a_unique_index_of_the_users_own_refuses_an_item_and_harms_no_other() {
+#[bucket_testkit::test]
+async fn a_unique_index_of_the_users_own_refuses_an_item_and_harms_no_other(db: Live) {
     if is_cluster().await {
         // No such unique index fits the shard key.
         return;
     }
-    let db = database("own_unique").await;
     own_unique_index::<Seconds10>(&db).await;
     own_unique_index::<Numbered10>(&db).await;
 }

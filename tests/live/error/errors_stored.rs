@@ -7,7 +7,7 @@ use bucket_runtime::{
 };
 use futures_util::{StreamExt, TryStreamExt};
 
-use crate::support::database::{Live, database, documents, items};
+use crate::support::database::{Live, documents, items};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(
@@ -118,11 +118,11 @@ async fn reads(texts: &Buckets<Text>, k: &str) -> Vec<Result<(), Error>> {
     ]
 }
 
-#[tokio::test]
-async fn a_document_that_is_no_bucket_is_an_error_that_names_it_and_other_keys_are_readable() {
-    let texts = Text::buckets(&database("bad_documents").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn a_document_that_is_no_bucket_is_an_error_that_names_it_and_other_keys_are_readable(
+    db: Live,
+) {
+    let texts = Text::buckets(&db).await.unwrap();
     let good = [text("good", 1), text("good", 2)];
     for good in &good {
         texts.append(good).await.unwrap();
@@ -175,11 +175,9 @@ async fn a_document_without_the_key_is_not_read_as_the_keys_and_is_listed(db: Li
 }
 
 /// Fields that another tool added do not matter.
-#[tokio::test]
-async fn a_bucket_with_further_fields_is_read() {
-    let texts = Text::buckets(&database("further_fields").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn a_bucket_with_further_fields_is_read(db: Live) {
+    let texts = Text::buckets(&db).await.unwrap();
     texts.append(&text("k", 1)).await.unwrap();
     let update = doc! { "$set": { "note": { "by": ["someone"] }, "items.0.more": 1 } };
     texts
@@ -191,9 +189,9 @@ async fn a_bucket_with_further_fields_is_read() {
     assert_eq!(items(&texts, "k").await, [text("k", 1), text("k", 2)]);
 }
 
-#[tokio::test]
-async fn a_stream_gives_what_comes_before_a_bad_document_and_ends_with_the_error() {
-    let texts = Text::buckets(&database("bad_midway").await).await.unwrap();
+#[bucket_testkit::test]
+async fn a_stream_gives_what_comes_before_a_bad_document_and_ends_with_the_error(db: Live) {
+    let texts = Text::buckets(&db).await.unwrap();
     for n in 0..10 {
         texts.append(&text("k", n)).await.unwrap();
     }
@@ -207,9 +205,9 @@ async fn a_stream_gives_what_comes_before_a_bad_document_and_ends_with_the_error
     assert!(stream.next().await.is_none());
 }
 
-#[tokio::test]
-async fn an_append_into_a_bucket_without_an_array_is_refused_and_changes_nothing() {
-    let texts = Text::buckets(&database("bad_append").await).await.unwrap();
+#[bucket_testkit::test]
+async fn an_append_into_a_bucket_without_an_array_is_refused_and_changes_nothing(db: Live) {
+    let texts = Text::buckets(&db).await.unwrap();
     let bad = doc! { "_id": "k_1698335223", "k": "k", "count": 1, "items": "text" };
     texts.collection().insert_one(&bad).await.unwrap();
     let error = texts.append(&text("k", 1)).await.unwrap_err();
@@ -222,11 +220,9 @@ async fn an_append_into_a_bucket_without_an_array_is_refused_and_changes_nothing
 }
 
 /// No next number follows from an id that has no number.
-#[tokio::test]
-async fn a_foreign_id_among_the_numbers_is_an_error_that_names_it() {
-    let numbers = Numbered::buckets(&database("foreign_number").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn a_foreign_id_among_the_numbers_is_an_error_that_names_it(db: Live) {
+    let numbers = Numbered::buckets(&db).await.unwrap();
     let foreign = doc! { "_id": "k_zebra", "k": "k", "count": 10, "items": [] };
     numbers.collection().insert_one(&foreign).await.unwrap();
     let error = numbers.append(&numbered("k", 1)).await.unwrap_err();

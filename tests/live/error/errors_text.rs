@@ -13,7 +13,7 @@ use bucket_runtime::{
 
 use crate::{
     error::doubt_support::{Book, Handles, Mark},
-    support::database::{Live, database, is_cluster},
+    support::database::{Live, is_cluster},
     support::fail_points::{fail, fail_no_more, failing_server},
 };
 
@@ -36,7 +36,7 @@ fn assert_names(error: &Error, names: &[&str]) {
     assert!(error.source().unwrap().is::<DriverError>(), "{error}");
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_write_that_was_broken_off_names_its_cause_in_one_line() {
     let Some(server) = failing_server().await else {
         return;
@@ -66,13 +66,12 @@ async fn a_write_that_was_broken_off_names_its_cause_in_one_line() {
     fail_no_more(&on.db).await;
 }
 
-#[tokio::test]
-async fn a_refused_statement_names_its_code_and_no_query() {
+#[bucket_testkit::test]
+async fn a_refused_statement_names_its_code_and_no_query(db: Live) {
     // A `mongos` words the answers of shards differently.
     if is_cluster().await {
         return;
     }
-    let db = database("error_text_refused").await;
     let on = Handles::new(&db).await;
     let unique = doc! {
         "createIndexes": "marks",
@@ -100,13 +99,12 @@ async fn a_refused_statement_names_its_code_and_no_query() {
     assert_names(&skipped.err().unwrap(), &names);
 }
 
-#[tokio::test]
-async fn a_write_concern_that_is_not_reached_names_its_code() {
+#[bucket_testkit::test]
+async fn a_write_concern_that_is_not_reached_names_its_code(db: Live) {
     // A `mongos` words the answers of shards differently.
     if is_cluster().await {
         return;
     }
-    let db = database("error_text_concern").await;
     let marks = Handles::new(&db).await.alone.collection().clone();
     let concern = WriteConcern::builder()
         .w(bucket_runtime::mongodb::options::Acknowledgment::Nodes(7))
@@ -139,7 +137,7 @@ async fn a_parent_that_the_validator_refuses_names_the_code(db: Live) {
     assert_names(&error, &names);
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_server_that_is_not_there_is_told_from_one_that_refuses() {
     let nowhere = "mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200";
     let client = bucket_runtime::mongodb::Client::with_uri_str(nowhere).await;

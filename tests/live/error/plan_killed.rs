@@ -30,7 +30,7 @@ async fn fail_once(db: &Database, commands: &[&str], failure: Document) {
         .unwrap();
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_read_is_sent_again() {
     let Some(server) = failing_server().await else {
         return;
@@ -70,7 +70,7 @@ async fn a_read_is_sent_again() {
 }
 
 /// What each call stores, it stores once; and it says that nothing is stored only where nothing is.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_write_is_sent_again_or_in_doubt() {
     let Some(server) = failing_server().await else {
         return;
@@ -113,7 +113,7 @@ async fn a_write_is_sent_again_or_in_doubt() {
 
 /// The driver resumes only after errors that the server labels; MongoDB 9.0 may send this one after an
 /// election.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_watch_goes_on_after_an_election_without_a_label() {
     let Some(server) = failing_server().await else {
         return;

@@ -10,7 +10,7 @@ use bucket_runtime::{
 use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::support::{
-    database::{Live, database, dense_buckets, number},
+    database::{Live, dense_buckets, number},
     scale::scaled,
 };
 
@@ -135,9 +135,8 @@ async fn assert_all_stored_once<T: Reading>(buckets: &Buckets<T>, items: i64, ke
 
 macro_rules! races {
     ($($test:ident: $($name:ident)+;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            let db = database(stringify!($test)).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
             $(
                 race::<$name>(&db, 1, Times::Burst, Handles::Clones).await;
                 race::<$name>(&db, 1, Times::Spread, Handles::Four).await;

@@ -7,8 +7,8 @@ use bucket_runtime::mongodb::{
 use tokio::task::JoinSet;
 
 use crate::{
-    guarantees::g5_order::{Millis3, Numbered3, Seconds1, Seconds3, Tick, append, fresh, read},
-    support::database::{Live, database, dense_buckets, number},
+    guarantees::g5_order::{Millis3, Numbered3, Seconds1, Seconds3, Tick, append, read},
+    support::database::{Live, dense_buckets, fresh, number},
 };
 
 /// 32 tasks append 20 items each to one key. Every writer's own items come back in its order.
@@ -55,9 +55,9 @@ fn assert_created_one_after_the_other(buckets: &[Document], id: impl Fn(usize) -
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn numbers_count_from_zero_without_a_gap_whatever_the_contention() {
-    let buckets = race::<Numbered3>(&database("numbers").await).await;
+#[bucket_testkit::test(multi_thread)]
+async fn numbers_count_from_zero_without_a_gap_whatever_the_contention(db: Live) {
+    let buckets = race::<Numbered3>(&db).await;
     assert_created_one_after_the_other(&buckets, |n| format!("5_{n:010}"));
 }
 

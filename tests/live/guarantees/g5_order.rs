@@ -9,7 +9,7 @@ use bucket_runtime::{
     },
 };
 
-use crate::support::database::{Live, database, documents, ids, items, number};
+use crate::support::database::{Live, documents, fresh, ids, items, number};
 
 macro_rules! ticks {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -46,11 +46,6 @@ ticks! {
     Millis1("{k}_{at:millis}", 1)
     Millis3("{k}_{at:millis}", 3)
     Numbered3("{k}_{#}", 3)
-}
-
-pub(crate) async fn fresh<T: Tick>(db: &Database) -> Buckets<T> {
-    let _ = db.collection::<T>("ticks").drop().await;
-    T::buckets(db).await.unwrap()
 }
 
 pub(crate) async fn append<T: Tick>(ticks: &Buckets<T>, millis: i64, n: i64) {
@@ -194,9 +189,9 @@ async fn a_time_past_the_width_is_refused(db: Live) {
     refuses_past_the_width::<Millis1>(&db).await;
 }
 
-#[tokio::test]
-async fn a_late_item_goes_into_the_open_bucket() {
-    let ticks = fresh::<Seconds2>(&database("late").await).await;
+#[bucket_testkit::test]
+async fn a_late_item_goes_into_the_open_bucket(db: Live) {
+    let ticks = fresh::<Seconds2>(&db).await;
     for (n, seconds) in [100, 50, 70, 90, 10].into_iter().enumerate() {
         append(&ticks, seconds * 1000, n as i64).await;
     }
@@ -210,9 +205,9 @@ async fn a_late_item_goes_into_the_open_bucket() {
     assert_eq!(latest.id(), "5_0000000100");
 }
 
-#[tokio::test]
-async fn the_buckets_of_one_second_sort_between_their_neighbours() {
-    let ticks = fresh::<Seconds2>(&database("suffixes").await).await;
+#[bucket_testkit::test]
+async fn the_buckets_of_one_second_sort_between_their_neighbours(db: Live) {
+    let ticks = fresh::<Seconds2>(&db).await;
     for n in 0..8 {
         append(&ticks, 1_698_335_223_434 + n, n).await;
     }

@@ -6,7 +6,7 @@ use bucket_runtime::{Bucket, Buckets, mongodb::bson::DateTime};
 use rand::Rng;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, dense_buckets, number};
+use crate::support::database::{Live, Recorded, dense_buckets, number};
 
 macro_rules! visits {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -137,9 +137,8 @@ async fn appends_dropped_at_random_points(db: Live) {
 }
 
 /// A future that was created but never polled has sent nothing.
-#[tokio::test]
-async fn an_append_that_is_not_awaited_sends_nothing() {
-    let (db, record) = crate::support::database::recorded("not_awaited").await;
+#[bucket_testkit::test]
+async fn an_append_that_is_not_awaited_sends_nothing(Recorded(db, record): Recorded) {
     let buckets = ByNumber::buckets(&db).await.unwrap();
     record.take();
     let visit = ByNumber::new("page".into(), DateTime::from_millis(0), 0);

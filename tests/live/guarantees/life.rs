@@ -25,7 +25,7 @@ use crate::{
     support::notes::checked_within,
     support::{
         capacity::{change, is_dense},
-        database::{database, documents, snapshot},
+        database::{Live, documents, snapshot},
     },
 };
 
@@ -228,18 +228,17 @@ async fn at_rest(db: &Database, collection: &str) {
     }
 }
 
-async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
+async fn life<A: Entry, B: Entry>(db: &Database, validated: bool) {
     let seed = rand::random_range(0..1_000_000);
     // The test's output shows this if the test fails.
-    println!("{test}: seed {seed}");
-    let db = database(test).await;
+    println!("seed {seed}");
     if validated {
-        A::create_collection(&db).await.unwrap();
+        A::create_collection(db).await.unwrap();
     }
-    let large = A::buckets(&db).await.unwrap();
-    let alone = A::buckets(&db).combine(false).await.unwrap();
-    change::<B>(&db, true).await;
-    let small = B::buckets(&db).await.unwrap();
+    let large = A::buckets(db).await.unwrap();
+    let alone = A::buckets(db).combine(false).await.unwrap();
+    change::<B>(db, true).await;
+    let small = B::buckets(db).await.unwrap();
 
     let mut first = Writer::new(alone, 1);
     first.load(100).await;
@@ -258,14 +257,14 @@ async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
     model.add(of_small.join_all().await);
     stop.store(true, Ordering::Relaxed);
     changes.await.unwrap();
-    at_rest(&db, A::SPEC.collection).await;
+    at_rest(db, A::SPEC.collection).await;
 
     // Whichever capacity was the last, these calls pack all buckets.
-    change::<A>(&db, true).await;
-    model.agrees::<A>(&db).await;
+    change::<A>(db, true).await;
+    model.agrees::<A>(db).await;
     let before = in_order(&large).await;
-    change::<B>(&db, true).await;
-    model.agrees::<B>(&db).await;
+    change::<B>(db, true).await;
+    model.agrees::<B>(db).await;
     assert_eq!(in_order(&small).await, before, "packing changed the order");
     if B::SPEC.max_bytes == Seconds4::SPEC.max_bytes {
         is_dense(&small).await;
@@ -274,9 +273,9 @@ async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
 
 macro_rules! lives {
     ($($test:ident: $large:ident $small:ident $validated:literal;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            life::<$large, $small>(concat!("life_", stringify!($test)), $validated).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
+            life::<$large, $small>(&db, $validated).await;
         }
     )+};
 }

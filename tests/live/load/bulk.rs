@@ -7,13 +7,13 @@ use std::{
 };
 
 use bucket_runtime::{
-    Bucket, Buckets,
+    Bucket,
     mongodb::{Database, bson::DateTime},
 };
 use rand::Rng;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, dense_buckets, items, number};
+use crate::support::database::{Live, dense_buckets, fresh, items, number};
 
 macro_rules! samples {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -53,11 +53,6 @@ samples! {
     Numbered1("{probe}_{#}", 1)
     Numbered3("{probe}_{#}", 3)
     Numbered10("{probe}_{#}", 10)
-}
-
-async fn fresh<T: Sample>(db: &Database) -> Buckets<T> {
-    let _ = db.collection::<T>("samples").drop().await;
-    T::buckets(db).await.unwrap()
 }
 
 /// Random loads and single appends, compared with a plain list. Times go up, at several paces, so that

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use bucket_runtime::Buckets;
+use bucket_runtime::{Buckets, mongodb::Database};
 
 use crate::{
     append::combine_support::{
-        Mark, Millis10, NOON, Numbered10, Seconds2, Seconds10, assert_stored, at_rest, fresh,
+        Mark, Millis10, NOON, Numbered10, Seconds2, Seconds10, assert_stored, at_rest,
     },
     support::{
-        database::{database, server},
+        database::{Live, fresh, server},
         proxy::{
             Fate::{self, CutAfter, CutBefore, Pass},
             Proxy,
@@ -21,16 +21,15 @@ use crate::{
 
 const N: i64 = 600;
 
-async fn opened<T: Mark>(test: &str, keys: i64) -> (Proxy, Buckets<T>, Buckets<T>) {
+async fn opened<T: Mark>(direct: &Database, keys: i64) -> (Proxy, Buckets<T>, Buckets<T>) {
     let proxy = Proxy::start(server().await.uri()).await;
-    let direct = database(test).await;
     let marks = fresh::<T>(&proxy.database(direct.name())).await;
     // Some keys have an open bucket, which is filled first.
     for k in (0..keys).step_by(2) {
         let first = T::new(k, -k - 1).at(NOON - 5_000);
         marks.append(&first).await.unwrap();
     }
-    (proxy, marks, T::buckets(&direct).await.unwrap())
+    (proxy, marks, T::buckets(direct).await.unwrap())
 }
 
 fn firsts(keys: i64) -> impl Iterator<Item = (i64, i64)> {
@@ -41,9 +40,9 @@ fn items<T: Mark>(keys: i64) -> impl Iterator<Item = T> {
     (0..N).map(move |n| T::new(n % keys, n).at(NOON + n * 500))
 }
 
-async fn repeated<T: Mark>(test: &str, mark: &'static str, fates: &[Fate]) {
+async fn repeated<T: Mark>(db: &Database, mark: &'static str, fates: &[Fate]) {
     const KEYS: i64 = 20;
-    let (proxy, marks, direct) = opened::<T>(test, KEYS).await;
+    let (proxy, marks, direct) = opened::<T>(db, KEYS).await;
     proxy.next(mark, fates.iter().copied());
     let load = marks.append_many(items::<T>(KEYS)).buffer(30_000);
     assert_eq!(load.await.unwrap(), N as u64);
@@ -52,20 +51,19 @@ async fn repeated<T: Mark>(test: &str, mark: &'static str, fates: &[Fate]) {
     assert_stored(&direct, all.chain(firsts(KEYS))).await;
 }
 
-#[tokio::test]
-async fn a_load_that_is_cut_off_once_is_stored_once() {
-    let test = "bulk_cut_once";
-    repeated::<Seconds10>(test, "insert", &[CutAfter]).await;
-    repeated::<Seconds10>(test, "$push", &[CutAfter]).await;
-    repeated::<Millis10>(test, "insert", &[Pass, CutAfter]).await;
-    repeated::<Numbered10>(test, "insert", &[Pass, Pass, CutBefore]).await;
-    repeated::<Numbered10>(test, "$push", &[CutBefore]).await;
+#[bucket_testkit::test]
+async fn a_load_that_is_cut_off_once_is_stored_once(db: Live) {
+    repeated::<Seconds10>(&db, "insert", &[CutAfter]).await;
+    repeated::<Seconds10>(&db, "$push", &[CutAfter]).await;
+    repeated::<Millis10>(&db, "insert", &[Pass, CutAfter]).await;
+    repeated::<Numbered10>(&db, "insert", &[Pass, Pass, CutBefore]).await;
+    repeated::<Numbered10>(&db, "$push", &[CutBefore]).await;
 }
 
 /// From one command on, every command is cut until the load gives up.
-async fn given_up<T: Mark>(mark: &'static str, passes: usize, fate: Fate) {
+async fn given_up<T: Mark>(db: &Database, mark: &'static str, passes: usize, fate: Fate) {
     const KEYS: i64 = 7;
-    let (proxy, marks, direct) = opened::<T>("bulk_cut_twice", KEYS).await;
+    let (proxy, marks, direct) = opened::<T>(db, KEYS).await;
     let cuts = std::iter::repeat_n(fate, 12);
     proxy.next(mark, std::iter::repeat_n(Pass, passes).chain(cuts));
     let mut rest = items::<T>(KEYS);
@@ -114,10 +112,10 @@ async fn given_up<T: Mark>(mark: &'static str, passes: usize, fate: Fate) {
     assert_stored(&direct, all.chain(firsts(KEYS))).await;
 }
 
-#[tokio::test]
-async fn a_load_that_is_cut_off_again_and_again_hands_back_what_is_in_doubt() {
-    given_up::<Seconds10>("insert", 0, CutBefore).await;
-    given_up::<Seconds2>("insert", 5, CutAfter).await;
-    given_up::<Seconds10>("$push", 1, CutAfter).await;
-    given_up::<Numbered10>("insert", 3, CutAfter).await;
+#[bucket_testkit::test]
+async fn a_load_that_is_cut_off_again_and_again_hands_back_what_is_in_doubt(db: Live) {
+    given_up::<Seconds10>(&db, "insert", 0, CutBefore).await;
+    given_up::<Seconds2>(&db, "insert", 5, CutAfter).await;
+    given_up::<Seconds10>(&db, "$push", 1, CutAfter).await;
+    given_up::<Numbered10>(&db, "insert", 3, CutAfter).await;
 }

@@ -13,10 +13,10 @@ use bucket_runtime::{
 use crate::{
     append::combine_support::{
         Mark, Millis10, NOON, Numbered1, Numbered10, Numbered20, Seconds1, Seconds2, Seconds10,
-        Seconds20, assert_stored, fresh, stored,
+        Seconds20, assert_stored, stored,
     },
     error::errors_items::{Value, Valued},
-    support::database::{Live, database, documents, is_cluster, number},
+    support::database::{Live, documents, fresh, is_cluster, number},
 };
 
 const N: i64 = 400;
@@ -76,13 +76,12 @@ async fn unique<T: Mark>(db: &Database) {
     }
 }
 
-#[tokio::test]
-async fn items_that_a_unique_index_refuses_are_handed_back() {
+#[bucket_testkit::test]
+async fn items_that_a_unique_index_refuses_are_handed_back(db: Live) {
     if is_cluster().await {
         // No such unique index fits the shard key.
         return;
     }
-    let db = database("bulk_unique").await;
     unique::<Seconds10>(&db).await;
     unique::<Millis10>(&db).await;
     unique::<Numbered1>(&db).await;
@@ -122,9 +121,9 @@ async fn items_that_a_validator_refuses_are_handed_back(db: Live) {
 }
 
 /// In the year 5000, seconds have eleven digits.
-#[tokio::test]
-async fn items_with_a_time_that_no_id_holds_are_handed_back() {
-    let marks = fresh::<Seconds10>(&database("bulk_times").await).await;
+#[bucket_testkit::test]
+async fn items_with_a_time_that_no_id_holds_are_handed_back(db: Live) {
+    let marks = fresh::<Seconds10>(&db).await;
     let late = |item: Seconds10| match is_bad(item.n()) {
         true => item.at(95_617_584_000_000),
         false => item,
@@ -212,9 +211,9 @@ async fn of_items_that_together_exceed_a_document_all_are_stored(db: Live) {
 
 /// Items that nearly fill a document, for keys with an open bucket: each fits alone, and two exceed a
 /// command.
-#[tokio::test]
-async fn large_items_for_open_buckets_are_stored_side_by_side() {
-    let marks = fresh::<Numbered10>(&database("bulk_nearly").await).await;
+#[bucket_testkit::test]
+async fn large_items_for_open_buckets_are_stored_side_by_side(db: Live) {
+    let marks = fresh::<Numbered10>(&db).await;
     for k in 0..10 {
         marks.append(&Numbered10::new(k, k)).await.unwrap();
     }

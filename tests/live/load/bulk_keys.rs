@@ -19,7 +19,7 @@ use crate::{
         },
         g4_texts::{PARTS, hostile},
     },
-    support::database::{Live, dense_buckets, is_cluster, items, recorded},
+    support::database::{Live, Recorded, dense_buckets, is_cluster, items},
 };
 
 const ROUNDS: i64 = 5;
@@ -82,9 +82,12 @@ async fn a_load_keeps_several_key_fields_apart(db: Live) {
 /// Loads into keys whose buckets are all full: this many buckets, by the place of the key. The first
 /// bucket of each key was deleted, so a bucket that took a number anew would be read too early. Returns
 /// how many `find` commands the last load sent.
-async fn continue_numbers(test: &str, keys: &[(String,)], history: impl Fn(usize) -> i64) -> usize {
-    let (db, record) = recorded(test).await;
-    let notes = fresh::<Numbered>(&db).await;
+async fn continue_numbers(
+    Recorded(db, record): &Recorded,
+    keys: &[(String,)],
+    history: impl Fn(usize) -> i64,
+) -> usize {
+    let notes = fresh::<Numbered>(db).await;
     let at = DateTime::from_millis(1_698_335_223_434);
     // Two items fill a bucket.
     let old = |key: usize| (0..2 * history(key)).map(move |n| (key, n));
@@ -110,18 +113,18 @@ async fn continue_numbers(test: &str, keys: &[(String,)], history: impl Fn(usize
     finds
 }
 
-#[tokio::test]
-async fn a_load_continues_the_numbers_of_many_keys_in_a_few_reads() {
+#[bucket_testkit::test]
+async fn a_load_continues_the_numbers_of_many_keys_in_a_few_reads(on: Recorded) {
     let of_number = |n: i64| (n.to_string(),);
     let keys: Vec<_> = (0..400).map(of_number).collect();
-    let finds = continue_numbers("bulk_numbers_short", &keys, |key| key as i64 % 4).await;
+    let finds = continue_numbers(&on, &keys, |key| key as i64 % 4).await;
     assert!(is_cluster().await || finds <= 30, "{finds} reads");
 }
 
 /// The reads of many keys stop before they have gone through a long history.
-#[tokio::test]
-async fn a_load_continues_the_numbers_of_keys_with_long_histories() {
+#[bucket_testkit::test]
+async fn a_load_continues_the_numbers_of_keys_with_long_histories(on: Recorded) {
     let keys: Vec<_> = hostile().into_iter().map(|text| (text,)).collect();
     let history = |key: usize| [0, 1, 3, 30][key % 4];
-    continue_numbers("bulk_numbers_long", &keys, history).await;
+    continue_numbers(&on, &keys, history).await;
 }

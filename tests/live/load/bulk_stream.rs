@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 
 use crate::{
     append::combine_support::{
-        Mark, Millis10, NOON, Numbered1, Numbered10, Seconds10, assert_stored, fresh, stored,
+        Mark, Millis10, NOON, Numbered1, Numbered10, Seconds10, assert_stored, stored,
     },
-    support::database::{Live, Recorded, database, ids},
+    support::database::{Live, Recorded, fresh, ids},
 };
 
 fn item<T: Mark>(n: i64) -> T {
@@ -23,9 +23,9 @@ fn item<T: Mark>(n: i64) -> T {
 }
 
 /// A stream that another task feeds, and that is not always ready.
-#[tokio::test]
-async fn a_load_from_a_channel() {
-    let marks = fresh::<Seconds10>(&database("bulk_channel").await).await;
+#[bucket_testkit::test]
+async fn a_load_from_a_channel(db: Live) {
+    let marks = fresh::<Seconds10>(&db).await;
     let (sender, mut receiver) = mpsc::channel(3);
     let feed = tokio::spawn(async move {
         for n in 0..500 {
@@ -43,9 +43,9 @@ async fn a_load_from_a_channel() {
 }
 
 /// A load takes from an endless stream as many items as the caller allows.
-#[tokio::test]
-async fn a_load_from_a_part_of_an_endless_stream() {
-    let marks = fresh::<Numbered10>(&database("bulk_endless").await).await;
+#[bucket_testkit::test]
+async fn a_load_from_a_part_of_an_endless_stream(db: Live) {
+    let marks = fresh::<Numbered10>(&db).await;
     let mut endless = stream::iter(0..).map(item::<Numbered10>);
     let load = marks.append_stream(endless.by_ref().take(100));
     assert_eq!(load.await.unwrap(), 100);
@@ -109,9 +109,9 @@ async fn a_load_takes_few_commands(Recorded(db, record): Recorded) {
 }
 
 /// All items are within one second that already has buckets: the suffixes go on in order.
-#[tokio::test]
-async fn a_load_within_one_second_takes_suffixes_in_order() {
-    let marks = fresh::<Seconds10>(&database("bulk_second").await).await;
+#[bucket_testkit::test]
+async fn a_load_within_one_second_takes_suffixes_in_order(db: Live) {
+    let marks = fresh::<Seconds10>(&db).await;
     let mut n = 0;
     let mut next = |items: i64| {
         n += items;
@@ -135,9 +135,9 @@ async fn a_load_within_one_second_takes_suffixes_in_order() {
 }
 
 /// A load keeps failed items until the end, so their number is limited.
-#[tokio::test]
-async fn a_load_of_nothing_but_failures_stops_and_leaves_the_rest() {
-    let marks = fresh::<Seconds10>(&database("bulk_only_failures").await).await;
+#[bucket_testkit::test]
+async fn a_load_of_nothing_but_failures_stops_and_leaves_the_rest(db: Live) {
+    let marks = fresh::<Seconds10>(&db).await;
     let bad = |n| Seconds10::new(1, n).at(i64::MAX / 2);
     let mut endless = (0..).map(bad);
     let load = marks.append_many(endless.by_ref()).buffer(10_000);
@@ -151,7 +151,7 @@ async fn a_load_of_nothing_but_failures_stops_and_leaves_the_rest() {
 /// The server dies in the middle of a load, and comes back. Items that were certainly stored are there,
 /// items in doubt are there once or not at all, and the others, including those that the load never
 /// took, are not there.
-#[tokio::test(flavor = "multi_thread")]
+#[bucket_testkit::test(multi_thread)]
 async fn a_server_that_dies_leaves_the_rest_in_the_callers_hands() {
     let set = ReplicaSet::start(1).await.unwrap();
     let mut options = ClientOptions::parse(set.uri()).await.unwrap();

@@ -12,7 +12,7 @@ use bucket_runtime::{
 };
 use rand::{Rng, seq::SliceRandom};
 
-use crate::support::database::{Live, dense_buckets, documents, ids, items, server};
+use crate::support::database::{Live, dense_buckets, documents, fresh, ids, items, server};
 
 const URI: &str = "BUCKET_TESTS_IMPORT";
 
@@ -112,11 +112,6 @@ async fn fill(db: &Database, rides: i64) -> BTreeMap<(String, i64), Vec<i64>> {
         .collect()
 }
 
-async fn fresh<T: Ride>(db: &Database) -> Buckets<T> {
-    let _ = db.collection::<T>("rides").drop().await;
-    T::buckets(db).await.unwrap()
-}
-
 fn flat_of(db: &Database) -> Collection<Document> {
     db.collection("flat")
 }
@@ -190,7 +185,7 @@ async fn a_flat_collection_is_imported_by_key_and_in_time_order(db: Live) {
 }
 
 /// Not a test: another process runs this import until it is killed.
-#[tokio::test]
+#[bucket_testkit::test]
 #[ignore = "a process that another test starts"]
 async fn the_importing_process() {
     let Ok(name) = std::env::var(URI) else {

@@ -11,7 +11,7 @@ use bucket_runtime::{
 };
 
 pub(crate) use crate::support::capacity::{change, is_dense};
-use crate::support::database::{Live, database, documents, items, number};
+use crate::support::database::{Live, documents, fresh, items, number};
 
 pub(crate) trait Trade: Bucket<Key = (i64,)> + Clone + Debug + PartialEq {
     fn new(customer: i64, n: i64) -> Self;
@@ -78,7 +78,7 @@ pub(crate) async fn is_sound<T: Trade>(db: &Database) -> Buckets<T> {
 
 /// Keys with buckets of every kind: full ones, sealed ones with room, an open and an empty one.
 async fn filled<T: Trade>(db: &Database) -> Buckets<T> {
-    let trades = T::buckets(db).await.unwrap();
+    let trades = fresh::<T>(db).await;
     for (customer, count) in [(1, 1), (12, 95), (-3, 100), (2, 300), (21, 1007)] {
         let all: Vec<_> = (0..count).map(|n| T::new(customer, n)).collect();
         trades.append_many(all).await.unwrap();
@@ -139,15 +139,14 @@ async fn goes_on<T: Trade>(trades: &Buckets<T>, mut model: Vec<Vec<i64>>, first:
     }
 }
 
-async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, repack: bool) {
-    let db = database(test).await;
-    let old = filled::<A>(&db).await;
+async fn up_and_down<A: Trade, B: Trade, C: Trade>(db: &Database, repack: bool) {
+    let old = filled::<A>(db).await;
     let before = documents(old.collection()).await;
     let model = all_numbers(&old).await;
-    assert!(B::buckets(&db).await.unwrap_err().is_capacity_mismatch());
+    assert!(B::buckets(db).await.unwrap_err().is_capacity_mismatch());
 
-    let raised = change::<B>(&db, repack).await;
-    let new = is_sound::<B>(&db).await;
+    let raised = change::<B>(db, repack).await;
+    let new = is_sound::<B>(db).await;
     assert_eq!(all_numbers(&new).await, model, "the order changed");
     if repack {
         is_dense(&new).await;
@@ -165,30 +164,30 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, repack: bool) {
         assert_eq!(after, before);
     }
     // Nothing is left to do.
-    let again = change::<B>(&db, repack).await;
+    let again = change::<B>(db, repack).await;
     assert_eq!((again.replaced, again.written), (0, 0));
 
     // The old handle follows, and so does a new handle.
     goes_on(&old, model, 2000).await;
-    is_sound::<B>(&db).await;
+    is_sound::<B>(db).await;
     let model = all_numbers(&new).await;
     goes_on(&new, model, 3000).await;
-    let new = is_sound::<B>(&db).await;
+    let new = is_sound::<B>(db).await;
 
     let model = all_numbers(&new).await;
-    change::<C>(&db, repack).await;
-    let newest = is_sound::<C>(&db).await;
+    change::<C>(db, repack).await;
+    let newest = is_sound::<C>(db).await;
     assert_eq!(all_numbers(&newest).await, model, "the order changed");
     if repack {
         is_dense(&newest).await;
     }
-    let again = change::<C>(&db, repack).await;
+    let again = change::<C>(db, repack).await;
     assert_eq!((again.replaced, again.written), (0, 0));
     goes_on(&new, model, 4000).await;
-    let newest = is_sound::<C>(&db).await;
+    let newest = is_sound::<C>(db).await;
     let model = all_numbers(&newest).await;
     goes_on(&old, model, 5000).await;
-    is_sound::<C>(&db).await;
+    is_sound::<C>(db).await;
     let all = numbers(&newest, 21).await;
     for bucket in documents(newest.collection()).await {
         let n = |item: &Bson| item.as_document().unwrap().get_i64("n").unwrap();
@@ -207,32 +206,30 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, repack: bool) {
     }
 
     // Change back to the first capacity.
-    change::<A>(&db, true).await;
-    let old = is_sound::<A>(&db).await;
+    change::<A>(db, true).await;
+    let old = is_sound::<A>(db).await;
     is_dense(&old).await;
     assert_eq!(numbers(&old, 21).await, all, "the order changed");
 }
 
-#[tokio::test]
-async fn timed_up_and_down() {
-    up_and_down::<Timed10, Timed25, Timed7>("recap_timed", false).await;
-    up_and_down::<Timed10, Timed25, Timed7>("recap_timed", true).await;
+#[bucket_testkit::test]
+async fn timed_up_and_down(db: Live) {
+    up_and_down::<Timed10, Timed25, Timed7>(&db, false).await;
+    up_and_down::<Timed10, Timed25, Timed7>(&db, true).await;
 }
 
-#[tokio::test]
-async fn millis_up_and_down() {
-    up_and_down::<Millis10, Millis25, Millis7>("recap_millis", false).await;
-    up_and_down::<Millis10, Millis25, Millis7>("recap_millis", true).await;
+#[bucket_testkit::test]
+async fn millis_up_and_down(db: Live) {
+    up_and_down::<Millis10, Millis25, Millis7>(&db, false).await;
+    up_and_down::<Millis10, Millis25, Millis7>(&db, true).await;
 }
 
-#[tokio::test]
-async fn numbered_up_and_down() {
-    up_and_down::<Numbered10, Numbered25, Numbered7>("recap_numbered", false).await;
-    up_and_down::<Numbered10, Numbered25, Numbered7>("recap_numbered", true).await;
+#[bucket_testkit::test]
+async fn numbered_up_and_down(db: Live) {
+    up_and_down::<Numbered10, Numbered25, Numbered7>(&db, false).await;
+    up_and_down::<Numbered10, Numbered25, Numbered7>(&db, true).await;
     // Page n is still the bucket with number n - 1.
-    let trades = Numbered10::buckets(&database("recap_pages").await)
-        .await
-        .unwrap();
+    let trades = Numbered10::buckets(&db).await.unwrap();
     trades
         .append_many((0..100).map(|n| Numbered10::new(1, n)))
         .await
@@ -251,39 +248,38 @@ async fn numbered_up_and_down() {
     assert_eq!(trades.page_count(&1).await.unwrap(), 5);
 }
 
-#[tokio::test]
-async fn windowed_up_and_down() {
-    up_and_down::<Windowed10, Windowed25, Windowed7>("recap_windowed", false).await;
-    up_and_down::<Windowed10, Windowed25, Windowed7>("recap_windowed", true).await;
+#[bucket_testkit::test]
+async fn windowed_up_and_down(db: Live) {
+    up_and_down::<Windowed10, Windowed25, Windowed7>(&db, false).await;
+    up_and_down::<Windowed10, Windowed25, Windowed7>(&db, true).await;
 }
 
 /// The state that a crash leaves between dropping the old index and creating the new one.
-async fn without_an_index<A: Trade, B: Trade>(test: &str) {
+async fn without_an_index<A: Trade, B: Trade>(db: &Database) {
     for repair in [false, true] {
-        let db = database(test).await;
-        let old = filled::<A>(&db).await;
+        let old = filled::<A>(db).await;
         let model = all_numbers(&old).await;
         old.collection().drop_index("bucket_open").await.unwrap();
         if repair {
             // Opening creates the index only if at most one bucket of each key has room.
-            assert!(B::buckets(&db).await.unwrap_err().is_several_open());
-            let done = B::repair(&db).await.unwrap();
+            assert!(B::buckets(db).await.unwrap_err().is_several_open());
+            let done = B::repair(db).await.unwrap();
             assert!(done.repaired["SeveralOpen"] > 0, "{done:?}");
             assert!(done.left.iter().all(|left| left.kind() == "MissingIndex"));
         } else {
-            change::<B>(&db, false).await;
+            change::<B>(db, false).await;
         }
-        let new = is_sound::<B>(&db).await;
+        let new = is_sound::<B>(db).await;
         assert_eq!(all_numbers(&new).await, model, "the order");
         goes_on(&new, model, 2000).await;
-        is_sound::<B>(&db).await;
+        is_sound::<B>(db).await;
     }
 }
 
-#[tokio::test]
-async fn a_call_that_was_broken_off_without_an_index_is_taken_up() {
-    without_an_index::<Timed10, Timed25>("recap_crash_timed").await;
-    without_an_index::<Numbered10, Numbered25>("recap_crash_numbered").await;
+#[bucket_testkit::test]
+async fn a_call_that_was_broken_off_without_an_index_is_taken_up(db: Live) {
+    without_an_index::<Timed10, Timed25>(&db).await;
+    without_an_index::<Numbered10, Numbered25>(&db).await;
 }
 
 #[bucket_testkit::test]

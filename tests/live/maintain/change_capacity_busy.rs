@@ -35,7 +35,7 @@ const WRITERS: i64 = 8;
 const CUSTOMERS: i64 = 5;
 
 /// Not a test: the other process runs this, to the end or until it is killed.
-#[tokio::test(flavor = "multi_thread")]
+#[bucket_testkit::test(multi_thread)]
 #[ignore = "a process that another test starts"]
 async fn the_process_that_changes() {
     let Ok(call) = env::var(CALL) else {
@@ -100,9 +100,9 @@ async fn write<T: Trade>(trades: Buckets<T>, first: i64, end: Arc<AtomicBool>) -
     (first, n)
 }
 
-async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items: i64) {
+async fn up_and_down<A: Trade, B: Trade, C: Trade>(how: &str, items: i64) {
     let server = Server::start().await.unwrap();
-    let db = server.database(test).await.unwrap();
+    let db = server.database("busy").await.unwrap();
     let old = A::buckets(&db).await.unwrap();
     let load = (0..items).map(|n| A::new(n % CUSTOMERS, n));
     old.append_many(load.collect::<Vec<_>>()).await.unwrap();
@@ -148,17 +148,17 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(test: &str, how: &str, items:
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[bucket_testkit::test(multi_thread)]
 async fn timed_while_eight_tasks_append() {
-    up_and_down::<Timed10, Timed25, Timed7>("recap_busy_timed", "timed", 20_000).await;
+    up_and_down::<Timed10, Timed25, Timed7>("timed", 20_000).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[bucket_testkit::test(multi_thread)]
 async fn numbered_while_eight_tasks_append() {
-    up_and_down::<Numbered10, Numbered25, Numbered7>("recap_busy_numbered", "numbered", 5000).await;
+    up_and_down::<Numbered10, Numbered25, Numbered7>("numbered", 5000).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[bucket_testkit::test(multi_thread)]
 async fn windowed_while_eight_tasks_append() {
-    up_and_down::<Windowed10, Windowed25, Windowed7>("recap_busy_windowed", "windowed", 5000).await;
+    up_and_down::<Windowed10, Windowed25, Windowed7>("windowed", 5000).await;
 }

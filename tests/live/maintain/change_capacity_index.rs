@@ -59,7 +59,7 @@ async fn dropped<T: Bucket>(db: &Database) {
 
 /// The next call must wait for the index: without it no append would be guarded. Meanwhile the server
 /// also refuses to change the validator.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn an_index_that_is_being_built_is_waited_for() {
     let options = ["--setParameter", "enableTestCommands=1"];
     let server = Server::start_with(&options).await.unwrap();
@@ -103,7 +103,7 @@ async fn an_index_that_is_being_built_is_waited_for() {
 
 /// The server ends a transaction that is too old (290), and its error does not say that a retry may
 /// succeed.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_transaction_that_took_too_long_is_begun_again() {
     let options = ["--setParameter", "enableTestCommands=1"];
     let server = Server::start_with(&options).await.unwrap();

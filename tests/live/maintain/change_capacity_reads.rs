@@ -10,7 +10,7 @@ use crate::{
     maintain::change_capacity::{
         Numbered10, Numbered25, Timed10, Timed25, Trade, Windowed10, Windowed25, change,
     },
-    support::database::database,
+    support::database::{Live, fresh},
 };
 
 const CUSTOMER: i64 = 12;
@@ -36,7 +36,7 @@ async fn read<T: Trade>(
 
 /// Handles that know only the former capacity. They share nothing, so none learns from another.
 async fn stale<T: Trade, U: Trade>(db: &Database, handles: usize) -> Vec<Buckets<T>> {
-    let first = T::buckets(db).await.unwrap();
+    let first = fresh::<T>(db).await;
     let items = (0..95).map(|n| T::new(CUSTOMER, n));
     first.append_many(items).await.unwrap();
     let mut stale = vec![first];
@@ -47,11 +47,10 @@ async fn stale<T: Trade, U: Trade>(db: &Database, handles: usize) -> Vec<Buckets
     stale
 }
 
-async fn follows<T: Trade, U: Trade>(test: &str) {
-    let db = database(test).await;
-    let mut handles = stale::<T, U>(&db, 4).await.into_iter();
+async fn follows<T: Trade, U: Trade>(db: &Database) {
+    let mut handles = stale::<T, U>(db, 4).await.into_iter();
     let all =
-        crate::maintain::change_capacity::numbers(&U::buckets(&db).await.unwrap(), CUSTOMER).await;
+        crate::maintain::change_capacity::numbers(&U::buckets(db).await.unwrap(), CUSTOMER).await;
     let expected = |skip: usize, newest_first| -> Vec<i64> {
         let mut all = all.clone();
         if newest_first {
@@ -84,11 +83,11 @@ async fn follows<T: Trade, U: Trade>(test: &str) {
     }
 }
 
-#[tokio::test]
-async fn a_read_that_skips_follows_another_capacity() {
-    follows::<Timed10, Timed25>("change_capacity_reads_timed").await;
-    follows::<Numbered10, Numbered25>("change_capacity_reads_numbered").await;
-    follows::<Windowed10, Windowed25>("change_capacity_reads_windowed").await;
+#[bucket_testkit::test]
+async fn a_read_that_skips_follows_another_capacity(db: Live) {
+    follows::<Timed10, Timed25>(&db).await;
+    follows::<Numbered10, Numbered25>(&db).await;
+    follows::<Windowed10, Windowed25>(&db).await;
 }
 
 /// A transaction with these calls is repeated until it succeeds.
@@ -110,9 +109,8 @@ async fn gets_through<T: Trade>(
     panic!("{last:?}");
 }
 
-async fn transactions<T: Trade, U: Trade>(test: &str) {
-    let db = database(test).await;
-    let mut handles = stale::<T, U>(&db, 6).await.into_iter();
+async fn transactions<T: Trade, U: Trade>(db: &Database) {
+    let mut handles = stale::<T, U>(db, 6).await.into_iter();
     let mut next = || handles.next().unwrap();
     gets_through(next(), async |trades, session| {
         read(trades, 40, false, Some(session)).await.map(drop)
@@ -140,8 +138,8 @@ async fn transactions<T: Trade, U: Trade>(test: &str) {
     .await;
 }
 
-#[tokio::test]
-async fn a_transaction_gets_through_after_another_capacity_whatever_it_begins_with() {
-    transactions::<Timed10, Timed25>("change_capacity_transactions_timed").await;
-    transactions::<Numbered10, Numbered25>("change_capacity_transactions_numbered").await;
+#[bucket_testkit::test]
+async fn a_transaction_gets_through_after_another_capacity_whatever_it_begins_with(db: Live) {
+    transactions::<Timed10, Timed25>(&db).await;
+    transactions::<Numbered10, Numbered25>(&db).await;
 }

@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, slice};
 use bucket_runtime::{
     Bucket, BucketProblem as Problem, Buckets,
     mongodb::{
-        Collection,
+        Collection, Database,
         bson::{Bson, DateTime, Document, doc},
         options::UpdateModifications,
     },
 };
 
-use crate::support::database::{database, documents, items};
+use crate::support::database::{documents, items};
 
 pub(crate) trait Note: Bucket<Key = (String, i64)> + Clone + std::fmt::Debug {
     fn new(topic: &str, user: i64, n: i64) -> Self;
@@ -54,9 +54,8 @@ notes! {
 
 /// Buckets of every healthy kind: empty, open, full and sealed ones, ids with and without a suffix, and
 /// counts as the shell writes them.
-pub(crate) async fn healthy<T: Note>(test: &str) -> Buckets<T> {
-    let db = database(test).await;
-    let notes = T::buckets(&db).await.unwrap();
+pub(crate) async fn healthy<T: Note>(db: &Database) -> Buckets<T> {
+    let notes = T::buckets(db).await.unwrap();
     for (topic, user) in [("a_b", 1), ("a", 7), ("", -1)] {
         let all = (0..40).map(|n| T::new(topic, user, n));
         notes.append_many(all).await.unwrap();
@@ -152,31 +151,31 @@ async fn goes_on<T: Note>(notes: &Buckets<T>) {
 
 /// The test for each kind of ordinal.
 macro_rules! for_each_ordinal {
-    ($($test:ident($db:literal))+) => {$(
+    ($($test:ident)+) => {$(
         mod $test {
-            use crate::maintain::verify::Millis;
-            use crate::maintain::verify::Numbered;
-            use crate::maintain::verify::Timed;
-            use crate::maintain::verify::Windowed;
+            use crate::{
+                maintain::verify::{Millis, Numbered, Timed, Windowed},
+                support::database::Live,
+            };
 
-            #[tokio::test]
-            async fn timed() {
-                super::$test::<Timed>(concat!("verify_", $db, "_s")).await;
+            #[bucket_testkit::test]
+            async fn timed(db: Live) {
+                super::$test::<Timed>(&db).await;
             }
 
-            #[tokio::test]
-            async fn millis() {
-                super::$test::<Millis>(concat!("verify_", $db, "_m")).await;
+            #[bucket_testkit::test]
+            async fn millis(db: Live) {
+                super::$test::<Millis>(&db).await;
             }
 
-            #[tokio::test]
-            async fn numbered() {
-                super::$test::<Numbered>(concat!("verify_", $db, "_n")).await;
+            #[bucket_testkit::test]
+            async fn numbered(db: Live) {
+                super::$test::<Numbered>(&db).await;
             }
 
-            #[tokio::test]
-            async fn windowed() {
-                super::$test::<Windowed>(concat!("verify_", $db, "_w")).await;
+            #[bucket_testkit::test]
+            async fn windowed(db: Live) {
+                super::$test::<Windowed>(&db).await;
             }
         }
     )+};
@@ -184,14 +183,14 @@ macro_rules! for_each_ordinal {
 pub(crate) use for_each_ordinal;
 
 for_each_ordinal! {
-    a_healthy_collection_is_clean("healthy")
-    several_open_buckets_are_sealed_but_the_newest("several")
-    a_wrong_count_is_corrected("count")
-    a_seal_that_is_none_is_corrected("seal")
+    a_healthy_collection_is_clean
+    several_open_buckets_are_sealed_but_the_newest
+    a_wrong_count_is_corrected
+    a_seal_that_is_none_is_corrected
 }
 
-async fn a_healthy_collection_is_clean<T: Note>(test: &str) {
-    let notes = healthy::<T>(test).await;
+async fn a_healthy_collection_is_clean<T: Note>(db: &Database) {
+    let notes = healthy::<T>(db).await;
     let before = documents(notes.collection()).await;
     assert_eq!(verify(&notes).await, []);
     assert_eq!(repair(&notes).await, []);
@@ -199,8 +198,8 @@ async fn a_healthy_collection_is_clean<T: Note>(test: &str) {
     goes_on(&notes).await;
 }
 
-async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(test: &str) {
-    let notes = healthy::<T>(test).await;
+async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(db: &Database) {
+    let notes = healthy::<T>(db).await;
     notes.collection().drop_index("bucket_open").await.unwrap();
     // The first, the second and the third bucket of a key each lose an item.
     let lose = doc! { "$set": {
@@ -238,7 +237,7 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(test: &str) {
     assert_eq!(verify(&notes).await, [problem.clone(), lacking.clone()]);
     let error = T::buckets_in(notes.collection().clone()).await.unwrap_err();
     assert!(error.is_several_open(), "{error}");
-    assert!(error.to_string().contains("repair(&db)"), "{error}");
+    assert!(error.to_string().contains("repair(db)"), "{error}");
     // On a cluster the failed opening has created the index on the other shard.
     let left = repair(&notes).await;
     assert!(left.iter().all(|left| *left == lacking), "{left:?}");
@@ -253,7 +252,7 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(test: &str) {
     goes_on(&notes).await;
 }
 
-async fn a_wrong_count_is_corrected<T: Note>(test: &str) {
+async fn a_wrong_count_is_corrected<T: Note>(db: &Database) {
     let full = || doc! { "topic": "a_b", "count": 3 };
     let open = || doc! { "topic": "a_b", "count": { "$lt": 3 } };
     let short = || {
@@ -278,7 +277,7 @@ async fn a_wrong_count_is_corrected<T: Note>(test: &str) {
         (open(), set(0.into()), false),
         (open(), set(Bson::Double(0.5)), false),
     ] {
-        let notes = healthy::<T>(test).await;
+        let notes = healthy::<T>(db).await;
         let is_pipeline = update
             .get_document("$set")
             .is_ok_and(|set| set.contains_key("items"));
@@ -301,10 +300,10 @@ async fn a_wrong_count_is_corrected<T: Note>(test: &str) {
     }
 }
 
-async fn a_seal_that_is_none_is_corrected<T: Note>(test: &str) {
+async fn a_seal_that_is_none_is_corrected<T: Note>(db: &Database) {
     for seal in [Bson::Null, true.into(), "another".into(), 1.into()] {
         for filter in [doc! { "count": 3 }, doc! { "count": { "$lt": 3 } }] {
-            let notes = healthy::<T>(test).await;
+            let notes = healthy::<T>(db).await;
             let mut which = doc! { "topic": "a_b" };
             which.extend(filter);
             let update = doc! { "$set": { "sealed": seal.clone() } };

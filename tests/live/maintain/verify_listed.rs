@@ -4,7 +4,10 @@ use std::slice;
 
 use bucket_runtime::{
     Bucket, BucketProblem as Problem, Buckets, Ordinal,
-    mongodb::bson::{Bson, DateTime, doc, oid::ObjectId},
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, doc, oid::ObjectId},
+    },
 };
 
 use crate::{
@@ -30,13 +33,13 @@ async fn is_left<T: Note>(notes: &Buckets<T>, problem: Problem, way_out: &str) {
 }
 
 for_each_ordinal! {
-    what_holds_too_many_items_is_listed("overfull")
-    an_id_that_is_none_of_its_keys_is_listed("id")
-    what_is_no_bucket_is_listed("none")
+    what_holds_too_many_items_is_listed
+    an_id_that_is_none_of_its_keys_is_listed
+    what_is_no_bucket_is_listed
 }
 
-async fn what_holds_too_many_items_is_listed<T: Note>(test: &str) {
-    let notes = healthy::<T>(test).await;
+async fn what_holds_too_many_items_is_listed<T: Note>(db: &Database) {
+    let notes = healthy::<T>(db).await;
     let another = doc! {
         "$push": { "items": { "at": DateTime::from_millis(-1), "n": 1 } },
         "$inc": { "count": 1, "rollup.n.count": 1, "rollup.n.sum": 1 },
@@ -51,8 +54,8 @@ async fn what_holds_too_many_items_is_listed<T: Note>(test: &str) {
     is_left(&notes, problem, "`change_capacity` splits it").await;
 }
 
-async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(test: &str) {
-    let notes = healthy::<T>(test).await;
+async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {
+    let notes = healthy::<T>(db).await;
     let window = matches!(T::SPEC.id.ordinal, Ordinal::Window { .. });
     let sealed = |id: Bson| {
         let mut bucket = doc! {
@@ -113,19 +116,19 @@ async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(test: &str) {
     }
 }
 
-async fn what_is_no_bucket_is_listed<T: Note>(test: &str) {
+async fn what_is_no_bucket_is_listed<T: Note>(db: &Database) {
     for (update, field) in [
         (doc! { "$unset": { "topic": "" } }, "topic"),
         (doc! { "$set": { "topic": Bson::Null } }, "topic"),
         (doc! { "$set": { "user": "1" } }, "user"),
         (doc! { "$set": { "user": 1.5 } }, "user"),
     ] {
-        let notes = healthy::<T>(test).await;
+        let notes = healthy::<T>(db).await;
         let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
         is_left(&notes, Problem::NoKey { bucket, field }, "set the field").await;
     }
     for items in [Bson::Null, 3.into(), doc! { "0": 1 }.into()] {
-        let notes = healthy::<T>(test).await;
+        let notes = healthy::<T>(db).await;
         let update = doc! { "$set": { "items": items } };
         let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
         let problem = Problem::NoArray {
@@ -137,14 +140,14 @@ async fn what_is_no_bucket_is_listed<T: Note>(test: &str) {
     }
 }
 
-#[tokio::test]
-async fn a_window_that_is_none_of_the_ids_is_listed() {
+#[bucket_testkit::test]
+async fn a_window_that_is_none_of_the_ids_is_listed(db: Live) {
     for window in [
         Bson::Null,
         DateTime::from_millis(-3_600_000 + 1).into(),
         "1970".into(),
     ] {
-        let notes = healthy::<Windowed>("v_no_window").await;
+        let notes = healthy::<Windowed>(&db).await;
         let update = doc! { "$set": { "window": window } };
         let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
         is_left(
@@ -157,16 +160,16 @@ async fn a_window_that_is_none_of_the_ids_is_listed() {
         )
         .await;
     }
-    let notes = healthy::<Windowed>("v_other_window").await;
+    let notes = healthy::<Windowed>(&db).await;
     let update = doc! { "$set": { "window": DateTime::from_millis(36_000_000) } };
     let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
     let problem = Problem::ForeignId { bucket, key: key() };
     is_left(&notes, problem, "no read finds it").await;
 }
 
-#[tokio::test]
-async fn a_key_under_an_older_name_is_one() {
-    let notes = healthy::<Timed>("v_alias").await;
+#[bucket_testkit::test]
+async fn a_key_under_an_older_name_is_one(db: Live) {
+    let notes = healthy::<Timed>(&db).await;
     let update = doc! { "$rename": { "user": "author" } };
     damage(&notes, doc! { "topic": "a_b", "count": 3 }, update.clone()).await;
     damage(&notes, doc! { "topic": "a", "count": 3 }, update).await;

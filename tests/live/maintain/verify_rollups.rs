@@ -295,9 +295,9 @@ async fn a_sum_that_no_rollup_can_hold_is_left(db: Live) {
     );
 }
 
-#[tokio::test]
-async fn an_item_outside_its_window_is_listed() {
-    let notes = healthy::<Windowed>("v_outside").await;
+#[bucket_testkit::test]
+async fn an_item_outside_its_window_is_listed(db: Live) {
+    let notes = healthy::<Windowed>(&db).await;
     let late = DateTime::from_millis(3_600_000);
     let update = doc! { "$set": { "items.2.at": late } };
     let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
@@ -324,9 +324,9 @@ async fn an_item_outside_its_window_is_listed() {
     assert_eq!(items(&notes, ("a_b", &1)).await.len(), hours);
 }
 
-#[tokio::test]
-async fn a_gap_in_the_numbers_is_listed_and_a_later_beginning_is_none() {
-    let notes = healthy::<Numbered>("v_gap").await;
+#[bucket_testkit::test]
+async fn a_gap_in_the_numbers_is_listed_and_a_later_beginning_is_none(db: Live) {
+    let notes = healthy::<Numbered>(&db).await;
     let raw = raw(&notes);
     let remove = async |id: &str| {
         let removed = raw.delete_one(doc! { "_id": id }).await.unwrap();

@@ -5,15 +5,13 @@ use tokio::task::JoinSet;
 
 use crate::{
     manual::walk::{NOV_2, Side, Trade, manual_upsert, quantities, trade},
-    support::database::{database, dense_buckets},
+    support::database::{Live, dense_buckets},
 };
 
-#[tokio::test(flavor = "multi_thread")]
-async fn our_appends_and_the_manuals_upserts_race_without_a_loss() {
+#[bucket_testkit::test(multi_thread)]
+async fn our_appends_and_the_manuals_upserts_race_without_a_loss(db: Live) {
     const ITEMS: i32 = 40;
-    let trades = Trade::buckets(&database("manual_race").await)
-        .await
-        .unwrap();
+    let trades = Trade::buckets(&db).await.unwrap();
     let mut writers = JoinSet::new();
     for writer in 0..32_i32 {
         let trades = trades.clone();

@@ -9,7 +9,10 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::{outlier::support::books, support::database::Live};
+use crate::{
+    outlier::support::books,
+    support::database::{Live, Recorded},
+};
 
 books! {
     Book50(50, 1000)
@@ -192,9 +195,8 @@ async fn outlier_advice_on_nothing_and_on_missing_arrays(db: Live) {
     assert_eq!(advice.histogram, [(0, 4), (2, 1)]);
 }
 
-#[tokio::test]
-async fn outlier_advice_changes_nothing_and_reads_by_one_command() {
-    let (db, record) = crate::support::database::recorded("outlier_advise_reads").await;
+#[bucket_testkit::test]
+async fn outlier_advice_changes_nothing_and_reads_by_one_command(Recorded(db, record): Recorded) {
     fill(&db, (0..300).map(|n| n % 9).chain([30_000, 100_000])).await;
     let before = crate::support::database::documents(&db.collection::<Document>("books")).await;
     record.take();

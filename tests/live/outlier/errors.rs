@@ -15,16 +15,16 @@ use crate::{
         errors_items::{Album, album},
         support::{Book, books, fresh, reads_agree, stored},
     },
-    support::database::{Live, database, documents},
+    support::database::{Live, documents},
 };
 
 books! {
     Book3(3, 2)
 }
 
-#[tokio::test]
-async fn outlier_a_taken_id_is_refused_before_anything_is_stored() {
-    let books = fresh::<Book3>(&database("outlier_taken").await).await;
+#[bucket_testkit::test]
+async fn outlier_a_taken_id_is_refused_before_anything_is_stored(db: Live) {
+    let books = fresh::<Book3>(&db).await;
     for begin in [0, 3, 8] {
         books
             .insert(&Book3::new(7, (0..begin).collect()))
@@ -51,9 +51,9 @@ async fn outlier_a_taken_id_is_refused_before_anything_is_stored() {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_unique_index_of_the_users_own_refuses_a_parent() {
-    let books = fresh::<Book3>(&database("outlier_own_index").await).await;
+#[bucket_testkit::test]
+async fn outlier_a_unique_index_of_the_users_own_refuses_a_parent(db: Live) {
+    let books = fresh::<Book3>(&db).await;
     let unique = IndexOptions::builder().unique(true).build();
     let index = IndexModel::builder()
         .keys(doc! { "title": 1 })
@@ -131,9 +131,9 @@ async fn outlier_a_document_of_another_type_is_named_by_its_id(db: Live) {
     );
 }
 
-#[tokio::test]
-async fn outlier_a_push_to_what_is_no_array_changes_nothing() {
-    let books = fresh::<Book3>(&database("outlier_no_array").await).await;
+#[bucket_testkit::test]
+async fn outlier_a_push_to_what_is_no_array_changes_nothing(db: Live) {
+    let books = fresh::<Book3>(&db).await;
     for array in [
         Bson::from("none"),
         Bson::Int32(5),
@@ -159,7 +159,7 @@ async fn outlier_a_push_to_what_is_no_array_changes_nothing() {
     reads_agree(&books, 7, &stored(&books).await[&7]).await;
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn outlier_a_server_that_is_not_there_is_named_by_the_error() {
     let mut options = ClientOptions::parse("mongodb://127.0.0.1:1").await.unwrap();
     options.server_selection_timeout = Some(std::time::Duration::from_millis(100));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 
 use crate::{
     outlier::support::{fresh, verify},
-    support::database::{Live, database, documents},
+    support::database::{Live, documents},
 };
 
 const MB: usize = 1024 * 1024;
@@ -60,9 +60,9 @@ async fn sizes(albums: &Outliers<Album>) -> Vec<usize> {
     photos.iter().map(|photo| photo.0.len()).collect()
 }
 
-#[tokio::test]
-async fn outlier_an_item_that_no_document_can_hold_is_too_large_wherever_it_would_go() {
-    let albums = fresh::<Album>(&database("outlier_too_large").await).await;
+#[bucket_testkit::test]
+async fn outlier_an_item_that_no_document_can_hold_is_too_large_wherever_it_would_go(db: Live) {
+    let albums = fresh::<Album>(&db).await;
     for begin in [0, 2, 3, 4, 7] {
         let own = vec![1; begin];
         albums.insert(&album(&own)).await.unwrap();
@@ -87,9 +87,9 @@ async fn outlier_an_item_that_no_document_can_hold_is_too_large_wherever_it_woul
     }
 }
 
-#[tokio::test]
-async fn outlier_a_parent_that_no_document_can_hold_is_too_large() {
-    let albums = fresh::<Album>(&database("outlier_parent_too_large").await).await;
+#[bucket_testkit::test]
+async fn outlier_a_parent_that_no_document_can_hold_is_too_large(db: Live) {
+    let albums = fresh::<Album>(&db).await;
     for photos in [
         vec![17 * MB],
         vec![9 * MB, 9 * MB],
@@ -105,9 +105,9 @@ async fn outlier_a_parent_that_no_document_can_hold_is_too_large() {
 
 /// The values that earlier commands carried are stored; the others, from that command on, are handed
 /// back.
-#[tokio::test]
-async fn outlier_push_many_hands_back_exactly_what_is_not_stored() {
-    let albums = fresh::<Album>(&database("outlier_rest").await).await;
+#[bucket_testkit::test]
+async fn outlier_push_many_hands_back_exactly_what_is_not_stored(db: Live) {
+    let albums = fresh::<Album>(&db).await;
     for begin in [0, 2, 3, 5] {
         for at in 0..14 {
             let own = vec![1; begin];
@@ -177,9 +177,9 @@ async fn outlier_an_insert_that_fails_in_its_extras_says_how_many_are_stored(db:
     }
 }
 
-#[tokio::test]
-async fn outlier_an_item_that_refuses_to_be_written_stops_all_before_anything_is_sent() {
-    let albums = fresh::<Album>(&database("outlier_refuses").await).await;
+#[bucket_testkit::test]
+async fn outlier_an_item_that_refuses_to_be_written_stops_all_before_anything_is_sent(db: Live) {
+    let albums = fresh::<Album>(&db).await;
     let refuses = Photo("refuses".into());
     let mut bad = album(&[1, 2, 3, 4, 5, 6]);
     albums.insert(&bad).await.unwrap();

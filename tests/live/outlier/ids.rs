@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     outlier::support::verify,
-    support::database::{Live, database, number},
+    support::database::{Live, number},
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
@@ -182,9 +182,9 @@ async fn outlier_ids_of_all_types_stay_apart(db: Live) {
 }
 
 /// A parent that another program has inserted with a 32-bit id or a double is the same parent.
-#[tokio::test]
-async fn outlier_a_number_is_the_same_parent_whatever_its_type() {
-    let logs = fresh::<i64>(&database("outlier_number_ids").await).await;
+#[bucket_testkit::test]
+async fn outlier_a_number_is_the_same_parent_whatever_its_type(db: Live) {
+    let logs = fresh::<i64>(&db).await;
     for (id, stored) in [
         (1, Bson::Int32(1)),
         (2, Bson::Double(2.0)),

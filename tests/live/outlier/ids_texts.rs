@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use bucket_runtime::mongodb::bson::{Document, doc};
 use proptest::prelude::*;
 
+use crate::support::random::for_any;
 use crate::{
     outlier::ids::{Log, fresh, stay_apart},
     support::{
-        database::{database, documents},
+        database::{Live, documents},
         scale::scaled,
     },
 };
@@ -98,41 +99,26 @@ fn hostile() -> Vec<String> {
     texts
 }
 
-#[tokio::test]
-async fn outlier_hostile_texts_stay_apart() {
-    stay_apart(
-        &fresh::<String>(&database("outlier_hostile").await).await,
-        &hostile(),
-    )
-    .await;
+#[bucket_testkit::test]
+async fn outlier_hostile_texts_stay_apart(db: Live) {
+    stay_apart(&fresh::<String>(&db).await, &hostile()).await;
 }
 
-#[test]
-fn outlier_any_texts_stay_apart() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let logs =
-        runtime.block_on(async { fresh::<String>(&database("outlier_any_texts").await).await });
-    let config = ProptestConfig {
-        cases: scaled(32),
-        failure_persistence: None,
-        ..Default::default()
-    };
+#[bucket_testkit::test(multi_thread)]
+async fn outlier_any_texts_stay_apart(db: Live) {
+    let logs = fresh::<String>(&db).await;
     let text = prop_oneof!["[_%.|x0-9-]{0,5}", "[a_]{0,3}", any::<String>()];
-    proptest!(config, |(texts in proptest::collection::btree_set(text, 1..7))| {
-        runtime.block_on(async {
-            logs.collection().delete_many(doc! {}).await.unwrap();
-            logs.extras_collection().delete_many(doc! {}).await.unwrap();
-            stay_apart(&logs, &texts.into_iter().collect::<Vec<_>>()).await;
-        });
+    let texts = proptest::collection::btree_set(text, 1..7);
+    for_any(scaled(32), texts, async |texts| {
+        logs.collection().delete_many(doc! {}).await.unwrap();
+        logs.extras_collection().delete_many(doc! {}).await.unwrap();
+        stay_apart(&logs, &Vec::from_iter(texts)).await;
     });
 }
 
-#[tokio::test]
-async fn outlier_the_id_is_stored_as_it_is_and_escaped_in_pages_alone() {
-    let logs = fresh::<String>(&database("outlier_id_text").await).await;
+#[bucket_testkit::test]
+async fn outlier_the_id_is_stored_as_it_is_and_escaped_in_pages_alone(db: Live) {
+    let logs = fresh::<String>(&db).await;
     logs.insert(&Log {
         id: "a_b%".to_owned(),
         lines: vec![1, 2],

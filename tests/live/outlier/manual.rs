@@ -4,7 +4,7 @@
 use bucket_runtime::{
     Outlier, Outliers,
     mongodb::{
-        Collection,
+        Collection, Database,
         bson::{Bson, Document, doc},
     },
 };
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     outlier::support::verify,
-    support::database::{database, documents},
+    support::database::{Live, documents},
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
@@ -76,8 +76,7 @@ fn manual_extras() -> Document {
 }
 
 /// The page's own two collections, opened by this library.
-async fn opened(test: &str) -> Outliers<Book> {
-    let db = database(test).await;
+async fn opened(db: &Database) -> Outliers<Book> {
     let sales: Collection<Document> = db.collection("sales");
     sales.insert_many(manual_documents()).await.unwrap();
     let extras: Collection<Document> = db.collection("extra_sales");
@@ -90,16 +89,16 @@ async fn opened(test: &str) -> Outliers<Book> {
         )
         .await
         .unwrap();
-    Book::outliers(&db).await.unwrap()
+    Book::outliers(db).await.unwrap()
 }
 
 pub(crate) async fn items(books: &Outliers<Book>, id: i64) -> Vec<String> {
     books.items(&id).await.unwrap().try_collect().await.unwrap()
 }
 
-#[tokio::test]
-async fn outlier_the_manuals_documents_load() {
-    let books = opened("outlier_manual_load").await;
+#[bucket_testkit::test]
+async fn outlier_the_manuals_documents_load(db: Live) {
+    let books = opened(&db).await;
     let found = books.get(&1).await.unwrap().unwrap();
     assert_eq!((found.document, found.has_extras), (typical(), false));
     let found = books.get(&2).await.unwrap().unwrap();
@@ -134,9 +133,9 @@ async fn outlier_the_manuals_documents_load() {
     );
 }
 
-#[tokio::test]
-async fn outlier_pushes_to_the_manuals_documents_come_after_its_own_values() {
-    let books = opened("outlier_manual_push").await;
+#[bucket_testkit::test]
+async fn outlier_pushes_to_the_manuals_documents_come_after_its_own_values(db: Live) {
+    let books = opened(&db).await;
     for n in 3..53 {
         books.push(&1, format!("user{n:02}")).await.unwrap();
     }
@@ -172,9 +171,9 @@ async fn outlier_pushes_to_the_manuals_documents_come_after_its_own_values() {
     assert_eq!(verify(&books).await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn outlier_values_are_removed_from_the_manuals_documents() {
-    let books = opened("outlier_manual_remove").await;
+#[bucket_testkit::test]
+async fn outlier_values_are_removed_from_the_manuals_documents(db: Live) {
+    let books = opened(&db).await;
     books.push_many(&2, users([1000, 70])).await.unwrap();
     assert!(books.remove(&1, "user01").await.unwrap());
     assert!(books.remove(&2, "user10").await.unwrap());
@@ -216,11 +215,9 @@ async fn outlier_values_are_removed_from_the_manuals_documents() {
 }
 
 /// The same fields in the same order; ours have 64-bit ids and pages with a number and a count.
-#[tokio::test]
-async fn outlier_our_documents_have_the_manuals_shape() {
-    let books = Book::outliers(&database("outlier_manual_shape").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn outlier_our_documents_have_the_manuals_shape(db: Live) {
+    let books = Book::outliers(&db).await.unwrap();
     books.insert(&typical()).await.unwrap();
     let mut sold = outlier(0);
     sold.customers_purchased.clear();

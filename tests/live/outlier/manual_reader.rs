@@ -8,16 +8,14 @@ use futures_util::TryStreamExt;
 
 use crate::{
     outlier::manual::{Book, items, manual_documents, outlier, users},
-    support::database::database,
+    support::database::Live,
 };
 
 /// The page's own application logic, beside ours: it checks the flag, then pushes to one of the two
 /// collections.
-#[tokio::test]
-async fn outlier_a_reader_by_the_manual_finds_our_values() {
-    let books = Book::outliers(&database("outlier_manual_reader").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn outlier_a_reader_by_the_manual_finds_our_values(db: Live) {
+    let books = Book::outliers(&db).await.unwrap();
     books.insert(&outlier(2222)).await.unwrap();
     let sale = books
         .collection()

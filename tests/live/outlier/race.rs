@@ -18,7 +18,7 @@ use crate::{
     outlier::support::{
         Book, Stored, assert_in_order, books, dense, fresh, items, reads_agree, verify,
     },
-    support::database::{Live, database},
+    support::database::Live,
 };
 
 const WRITERS: i64 = 32;
@@ -124,9 +124,8 @@ fn assert_all_once(stored: &Stored, expected: impl Iterator<Item = i64>) {
 
 macro_rules! races {
     ($($test:ident: $($name:ident)+;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            let db = database(stringify!($test)).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
             $(race::<$name>(&db, 1).await;)+
         }
     )+};

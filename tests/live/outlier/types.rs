@@ -4,14 +4,17 @@ use std::fmt::Debug;
 
 use bucket_runtime::{
     Outlier, Outliers,
-    mongodb::bson::{Bson, DateTime, Document, doc, oid::ObjectId},
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, doc, oid::ObjectId},
+    },
 };
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     outlier::support::{fresh, verify},
-    support::database::{Live, database},
+    support::database::Live,
 };
 
 /// A parent with items of any type.
@@ -47,8 +50,8 @@ async fn read<I: Value>(lists: &Outliers<List<I>>) -> Vec<I> {
 }
 
 /// Inserts the items, pushes them one by one, then all at once, and removes each again.
-pub(crate) async fn round_trip<I: Value>(test: &str, items: &[I]) {
-    let lists = fresh::<List<I>>(&database(test).await).await;
+pub(crate) async fn round_trip<I: Value>(db: &Database, items: &[I]) {
+    let lists = fresh::<List<I>>(db).await;
     lists
         .insert(&List {
             id: 7,
@@ -105,8 +108,8 @@ struct Part {
     price: f64,
 }
 
-#[tokio::test]
-async fn outlier_items_may_be_structs() {
+#[bucket_testkit::test]
+async fn outlier_items_may_be_structs(db: Live) {
     let sale = |n: i64| Sale {
         customer_id: n / 2,
         at: DateTime::from_millis(n % 2),
@@ -118,25 +121,17 @@ async fn outlier_items_may_be_structs() {
             })
             .collect(),
     };
-    round_trip("outlier_structs", &[0, 1, 2, 3, 4, 5, 6].map(sale)).await;
+    round_trip(&db, &[0, 1, 2, 3, 4, 5, 6].map(sale)).await;
 }
 
-#[tokio::test]
-async fn outlier_items_may_be_numbers_texts_ids_and_dates() {
-    round_trip("outlier_i32", &[0, -1, i32::MAX, i32::MIN, 7]).await;
+#[bucket_testkit::test]
+async fn outlier_items_may_be_numbers_texts_ids_and_dates(db: Live) {
+    round_trip(&db, &[0, -1, i32::MAX, i32::MIN, 7]).await;
+    round_trip(&db, &[0.0, -1.5, f64::INFINITY, f64::MIN_POSITIVE, 1e300]).await;
+    round_trip(&db, &[true, false]).await;
+    round_trip(&db, &[1, 2, 3, 4, 5].map(|n| ObjectId::from_bytes([n; 12]))).await;
     round_trip(
-        "outlier_f64",
-        &[0.0, -1.5, f64::INFINITY, f64::MIN_POSITIVE, 1e300],
-    )
-    .await;
-    round_trip("outlier_bool", &[true, false]).await;
-    round_trip(
-        "outlier_objects",
-        &[1, 2, 3, 4, 5].map(|n| ObjectId::from_bytes([n; 12])),
-    )
-    .await;
-    round_trip(
-        "outlier_dates",
+        &db,
         &[0, -1, 1, 1_698_335_223_434].map(DateTime::from_millis),
     )
     .await;
@@ -153,17 +148,13 @@ async fn outlier_items_may_be_numbers_texts_ids_and_dates() {
         "a\0b",
         "👩‍👩‍👧",
     ];
-    round_trip("outlier_texts", &texts.map(str::to_owned)).await;
+    round_trip(&db, &texts.map(str::to_owned)).await;
 }
 
-#[tokio::test]
-async fn outlier_items_may_be_options_and_lists() {
-    round_trip("outlier_options", &[None, Some(0_i64), Some(1), Some(2)]).await;
-    round_trip(
-        "outlier_lists",
-        &[vec![], vec![1_i64], vec![1, 2], vec![2, 1], vec![3]],
-    )
-    .await;
+#[bucket_testkit::test]
+async fn outlier_items_may_be_options_and_lists(db: Live) {
+    round_trip(&db, &[None, Some(0_i64), Some(1), Some(2)]).await;
+    round_trip(&db, &[vec![], vec![1_i64], vec![1, 2], vec![2, 1], vec![3]]).await;
     let nested = [
         vec![],
         vec![vec![]],
@@ -171,12 +162,12 @@ async fn outlier_items_may_be_options_and_lists() {
         vec![vec![1], vec![2]],
         vec![vec![2]],
     ];
-    round_trip("outlier_nested", &nested).await;
+    round_trip(&db, &nested).await;
 }
 
-#[tokio::test]
-async fn outlier_equal_items_are_kept_and_removed_together() {
-    let lists = fresh::<List<String>>(&database("outlier_duplicates").await).await;
+#[bucket_testkit::test]
+async fn outlier_equal_items_are_kept_and_removed_together(db: Live) {
+    let lists = fresh::<List<String>>(&db).await;
     lists.insert(&List { id: 7, all: vec![] }).await.unwrap();
     for _ in 0..10 {
         lists.push(&7, "a").await.unwrap();

@@ -10,7 +10,7 @@ use crate::{
         support::{fresh, verify},
         types::{List, round_trip},
     },
-    support::database::database,
+    support::database::Live,
 };
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,11 +21,11 @@ enum OneOrMany {
 }
 
 /// A removal removes what equals the value, not what contains it.
-#[tokio::test]
-async fn outlier_a_removed_value_is_not_taken_for_an_element_of_another() {
+#[bucket_testkit::test]
+async fn outlier_a_removed_value_is_not_taken_for_an_element_of_another(db: Live) {
     use OneOrMany::{Many, One};
     round_trip(
-        "outlier_one_or_many",
+        &db,
         &[
             One(1),
             Many(vec![1]),
@@ -37,8 +37,8 @@ async fn outlier_a_removed_value_is_not_taken_for_an_element_of_another() {
     .await;
 }
 
-#[tokio::test]
-async fn outlier_items_may_look_like_operators() {
+#[bucket_testkit::test]
+async fn outlier_items_may_look_like_operators(db: Live) {
     let items = [
         doc! { "$each": [1, 2], "$slice": 1 },
         doc! { "$in": ["a"] },
@@ -54,13 +54,13 @@ async fn outlier_items_may_look_like_operators() {
         doc! {},
     ];
     for item in &items {
-        round_trip("outlier_operator", std::slice::from_ref(item)).await;
+        round_trip(&db, std::slice::from_ref(item)).await;
     }
-    round_trip("outlier_operators", &items).await;
+    round_trip(&db, &items).await;
 }
 
-#[tokio::test]
-async fn outlier_a_removed_pattern_is_no_pattern() {
+#[bucket_testkit::test]
+async fn outlier_a_removed_pattern_is_no_pattern(db: Live) {
     let regex = |pattern: &str| {
         let (pattern, options) = (pattern.try_into().unwrap(), "".try_into().unwrap());
         Bson::RegularExpression(Regex { pattern, options })
@@ -71,15 +71,14 @@ async fn outlier_a_removed_pattern_is_no_pattern() {
         Bson::String("^a".into()),
         regex(".*"),
     ];
-    round_trip("outlier_patterns", &items).await;
+    round_trip(&db, &items).await;
 }
 
 /// A path such as `all.2` also names a field `2` of the documents in the array.
-#[tokio::test]
-async fn outlier_items_may_have_fields_that_are_numbers() {
+#[bucket_testkit::test]
+async fn outlier_items_may_have_fields_that_are_numbers(db: Live) {
     let item = |name: &str| BTreeMap::from([(name.to_owned(), 1_i64)]);
-    let lists =
-        fresh::<List<BTreeMap<String, i64>>>(&database("outlier_numbered_fields").await).await;
+    let lists = fresh::<List<BTreeMap<String, i64>>>(&db).await;
     for name in ["0", "1", "2", "3"] {
         lists
             .insert(&List {
@@ -105,5 +104,5 @@ async fn outlier_items_may_have_fields_that_are_numbers() {
         assert!(!parent.has_extras);
         lists.delete(&7).await.unwrap();
     }
-    round_trip("outlier_numbered", &["0", "1", "2", "3", "4"].map(item)).await;
+    round_trip(&db, &["0", "1", "2", "3", "4"].map(item)).await;
 }

@@ -2,12 +2,15 @@
 
 use bucket_runtime::{
     BucketProblem, OutlierProblem, Outliers,
-    mongodb::bson::{Bson, Document, doc},
+    mongodb::{
+        Database,
+        bson::{Bson, Document, doc},
+    },
 };
 
 use crate::{
     outlier::support::{Book, books, fresh, items, reads_agree, repair, stored, survey, verify},
-    support::database::{database, documents},
+    support::database::{Live, documents},
 };
 
 books! {
@@ -16,8 +19,8 @@ books! {
 
 /// Parents of every healthy kind: empty, typical, full, outliers with an open and with a full page,
 /// after removals, and the manual's.
-pub(crate) async fn healthy(test: &str) -> Outliers<Book3> {
-    let books = fresh::<Book3>(&database(test).await).await;
+pub(crate) async fn healthy(db: &Database) -> Outliers<Book3> {
+    let books = fresh::<Book3>(db).await;
     for id in 0..8 {
         books
             .insert(&Book3::new(id, (0..id).collect()))
@@ -47,9 +50,9 @@ async fn everything(books: &Outliers<Book3>) -> (Vec<Document>, Vec<Document>) {
     )
 }
 
-#[tokio::test]
-async fn outlier_a_healthy_collection_is_clean_and_stays_as_it_is() {
-    let books = healthy("outlier_healthy").await;
+#[bucket_testkit::test]
+async fn outlier_a_healthy_collection_is_clean_and_stays_as_it_is(db: Live) {
+    let books = healthy(&db).await;
     let before = everything(&books).await;
     assert_eq!(verify(&books).await.unwrap(), []);
     assert_eq!(repair(&books).await.unwrap(), []);
@@ -73,11 +76,11 @@ pub(crate) async fn update(books: &Outliers<Book3>, id: i64, update: Document) {
     assert_eq!(updated.unwrap().modified_count, 1);
 }
 
-#[tokio::test]
-async fn outlier_an_overlong_parent_is_found_and_split() {
+#[bucket_testkit::test]
+async fn outlier_an_overlong_parent_is_found_and_split(db: Live) {
     // Without extras, with an open page, and with full ones.
     for (id, old) in [(1, 1..1), (4, 3..4), (5, 3..5)] {
-        let books = healthy("outlier_overlong").await;
+        let books = healthy(&db).await;
         update(
             &books,
             id,
@@ -101,8 +104,8 @@ async fn outlier_an_overlong_parent_is_found_and_split() {
     }
 }
 
-#[tokio::test]
-async fn outlier_extras_without_a_flag_are_found_and_the_flag_is_set() {
+#[bucket_testkit::test]
+async fn outlier_extras_without_a_flag_are_found_and_the_flag_is_set(db: Live) {
     for damage in [
         doc! { "$unset": { "has_extras": "" } },
         doc! { "$set": { "has_extras": false } },
@@ -110,7 +113,7 @@ async fn outlier_extras_without_a_flag_are_found_and_the_flag_is_set() {
         doc! { "$set": { "has_extras": 1 } },
     ] {
         for id in [4, 5, 8] {
-            let books = healthy("outlier_no_flag").await;
+            let books = healthy(&db).await;
             let before = everything(&books).await;
             update(&books, id, damage.clone()).await;
             found_and_mended(
@@ -134,9 +137,9 @@ async fn outlier_extras_without_a_flag_are_found_and_the_flag_is_set() {
     }
 }
 
-#[tokio::test]
-async fn outlier_the_manuals_extras_without_a_flag_are_found() {
-    let books = healthy("outlier_manual_no_flag").await;
+#[bucket_testkit::test]
+async fn outlier_the_manuals_extras_without_a_flag_are_found(db: Live) {
+    let books = healthy(&db).await;
     update(&books, 9, doc! { "$unset": { "has_extras": "" } }).await;
     found_and_mended(
         &books,
@@ -148,8 +151,8 @@ async fn outlier_the_manuals_extras_without_a_flag_are_found() {
     assert_eq!(items(&books, 9).await, (0..9).collect::<Vec<_>>());
 }
 
-#[tokio::test]
-async fn outlier_a_wrong_count_is_found_and_corrected() {
+#[bucket_testkit::test]
+async fn outlier_a_wrong_count_is_found_and_corrected(db: Live) {
     // An open page that looks empty or full, a full one that looks open or overfull.
     for (page, wrong, healed) in [
         ("4_0000000000", Bson::Int32(0), 1),
@@ -160,7 +163,7 @@ async fn outlier_a_wrong_count_is_found_and_corrected() {
         ("5_0000000000", Bson::Null, 2),
         ("5_0000000000", Bson::String("2".into()), 2),
     ] {
-        let books = healthy("outlier_wrong_count").await;
+        let books = healthy(&db).await;
         let set = doc! { "$set": { "count": wrong.clone() } };
         let extras = books.extras_collection();
         let updated = extras.update_one(doc! { "_id": page }, set).await.unwrap();
@@ -194,9 +197,9 @@ async fn outlier_a_wrong_count_is_found_and_corrected() {
     }
 }
 
-#[tokio::test]
-async fn outlier_orphans_are_found_and_deleted() {
-    let books = healthy("outlier_orphans").await;
+#[bucket_testkit::test]
+async fn outlier_orphans_are_found_and_deleted(db: Live) {
+    let books = healthy(&db).await;
     books
         .collection()
         .delete_one(doc! { "_id": 7 })

@@ -13,9 +13,9 @@ use crate::{
     support::database::Live,
 };
 
-#[tokio::test]
-async fn outlier_all_kinds_of_damage_at_once_are_mended_at_once() {
-    let books = healthy("outlier_all_damage").await;
+#[bucket_testkit::test]
+async fn outlier_all_kinds_of_damage_at_once_are_mended_at_once(db: Live) {
+    let books = healthy(&db).await;
     let extras = books.extras_collection();
     update(
         &books,
@@ -85,9 +85,9 @@ async fn outlier_all_kinds_of_damage_at_once_are_mended_at_once() {
 }
 
 /// A parent with an id of another type is left alone.
-#[tokio::test]
-async fn outlier_a_parent_with_an_id_of_another_type_is_listed() {
-    let books = healthy("outlier_foreign_id").await;
+#[bucket_testkit::test]
+async fn outlier_a_parent_with_an_id_of_another_type_is_listed(db: Live) {
+    let books = healthy(&db).await;
     let id = ObjectId::new();
     let foreign = doc! { "_id": id, "title": "", "buyers": [0, 1, 2, 3] };
     books

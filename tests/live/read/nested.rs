@@ -7,7 +7,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, database};
+use crate::support::database::Live;
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[serde(rename_all = "camelCase")]
@@ -309,9 +309,9 @@ async fn filled(db: &Database) -> (Buckets<Trade>, Vec<Trade>) {
     (trades, all)
 }
 
-#[tokio::test]
-async fn conditions_on_nested_fields_find_what_rust_finds() {
-    let (trades, all) = filled(&database("nested").await).await;
+#[bucket_testkit::test]
+async fn conditions_on_nested_fields_find_what_rust_finds(db: Live) {
+    let (trades, all) = filled(&db).await;
     for (filter, holds) in cases() {
         let text = format!("{filter:?}");
         let expected = Vec::from_iter(all.iter().filter(|trade| holds(trade)));
@@ -352,9 +352,9 @@ async fn a_removal_leaves_other_variants(db: Live) {
     assert!(!left.iter().any(|trade| is_removed(&trade)));
 }
 
-#[tokio::test]
-async fn nested_paths_are_indexed() {
-    let (trades, _) = filled(&database("nested_indexes").await).await;
+#[bucket_testkit::test]
+async fn nested_paths_are_indexed(db: Live) {
+    let (trades, _) = filled(&db).await;
     let names = trades.collection().list_index_names().await.unwrap();
     for path in ["items.atVenue.CITY", "items.atVenue.OWNER.name"] {
         assert!(names.contains(&format!("{path}_1")), "{names:?}");

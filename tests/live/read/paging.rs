@@ -18,7 +18,7 @@ use serde::{
     },
 };
 
-use crate::support::database::{Live, Recorded, items, pages};
+use crate::support::database::{Live, Recorded, fresh, items, pages};
 
 macro_rules! lines {
     ($($name:ident($id:literal))+) => {$(
@@ -95,11 +95,6 @@ pub(crate) async fn reads_agree<T: Line>(lines: &Buckets<T>, k: &str, expected: 
     }
     backward.reverse();
     assert_eq!(backward, streamed);
-}
-
-pub(crate) async fn fresh<T: Line>(db: &Database) -> Buckets<T> {
-    let _ = db.collection::<T>("lines").drop().await;
-    T::buckets(db).await.unwrap()
 }
 
 /// Keys of 0 to 8 items, next to each other in the same collection.

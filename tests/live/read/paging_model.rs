@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use bucket_runtime::{Bucket, Buckets, mongodb::bson::doc};
-use proptest::prelude::*;
 
+use crate::support::random::for_any;
 use crate::{
-    read::paging::{CAPACITY, Line, Numbered, Seconds, fresh, reads_agree},
-    support::{database::database, scale::scaled},
+    read::paging::{CAPACITY, Line, Numbered, Seconds, reads_agree},
+    support::{
+        database::{Live, fresh},
+        scale::scaled,
+    },
 };
 
 /// The pages that one key must have: a plain list of buckets, each under the text of its place.
@@ -60,29 +63,14 @@ async fn differ<T: Line>(lines: &Buckets<T>, ordinal: Ordinal, appends: &[(u8, i
     }
 }
 
-#[test]
-fn any_appends_give_the_pages_that_a_plain_list_gives() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let (seconds, numbered) = runtime.block_on(async {
-        let db = database("differential").await;
-        let numbered = Numbered::buckets_in(db.collection::<()>("numbered"))
-            .await
-            .unwrap();
-        (fresh::<Seconds>(&db).await, numbered)
-    });
+#[bucket_testkit::test(multi_thread)]
+async fn any_appends_give_the_pages_that_a_plain_list_gives(db: Live) {
+    let seconds = fresh::<Seconds>(&db).await;
+    let numbered = Numbered::buckets_in(db.collection::<()>("numbered"));
+    let numbered = numbered.await.unwrap();
     let appends = proptest::collection::vec((10..13_u8, -2..3_i64), 0..40);
-    let config = ProptestConfig {
-        cases: scaled(16),
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |(appends in appends)| {
-        runtime.block_on(async {
-            differ(&seconds, Ordinal::Time, &appends).await;
-            differ(&numbered, Ordinal::Number, &appends).await;
-        });
+    for_any(scaled(16), appends, async |appends| {
+        differ(&seconds, Ordinal::Time, &appends).await;
+        differ(&numbered, Ordinal::Number, &appends).await;
     });
 }

@@ -14,7 +14,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Recorded, database};
+use crate::support::database::{Live, Recorded};
 
 /// A key of the user's own, which serde does not know.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,9 +144,9 @@ fn reads(trades: &Buckets<Trade>) -> Vec<Read> {
     ]
 }
 
-#[tokio::test]
-async fn parts_are_the_fields_of_the_items() {
-    let trades = filled(&database("parts").await).await;
+#[bucket_testkit::test]
+async fn parts_are_the_fields_of_the_items(db: Live) {
+    let trades = filled(&db).await;
     let mut all = 0;
     for (whole, parts) in reads(&trades).into_iter().zip(reads(&trades)) {
         let whole: Vec<Trade> = whole.await.unwrap().try_collect().await.unwrap();
@@ -212,9 +212,9 @@ async fn the_server_sends_the_fields_of_a_part_and_no_others(Recorded(db, record
 }
 
 /// What another program wrote: an earlier name, and a field that is missing.
-#[tokio::test]
-async fn a_part_reads_what_it_names_and_reports_what_is_missing() {
-    let trades = filled(&database("parts_unreadable").await).await;
+#[bucket_testkit::test]
+async fn a_part_reads_what_it_names_and_reports_what_is_missing(db: Live) {
+    let trades = filled(&db).await;
     let raw = trades.collection().clone_with_type::<Document>();
     let first = doc! { "customer": 1, "items.quantity": 0 };
     let former = doc! {

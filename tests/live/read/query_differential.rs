@@ -13,14 +13,14 @@ use bucket_runtime::{
     },
 };
 use futures_util::TryStreamExt;
-use proptest::prelude::*;
 
+use crate::support::random::for_any;
 use crate::{
     read::{
         query_cases::{CAPACITY, Event, Millis, Numbered, Seconds, Values, Windows},
         query_random::{Change, Query, changes, queries},
     },
-    support::database::{database, documents, number},
+    support::database::{Live, documents, number},
 };
 
 /// The number of queries on each state of a collection.
@@ -202,26 +202,17 @@ async fn all_agree<T: Event>(db: &Database, changes: &[Change], queries: &[Query
 }
 
 /// 13 states of a collection × 4 ordinals × 40 queries.
-#[test]
-fn any_query_gives_what_it_gives_on_a_flat_collection() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let db = runtime.block_on(database("query_differential"));
-    let config = ProptestConfig {
-        cases: 13,
-        max_shrink_iters: 300,
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |(changes in changes(), queries in queries(QUERIES))| {
-        runtime.block_on(async {
+#[bucket_testkit::test(multi_thread)]
+async fn any_query_gives_what_it_gives_on_a_flat_collection(db: Live) {
+    for_any(
+        13,
+        (changes(), queries(QUERIES)),
+        async |(changes, queries)| {
             all_agree::<Seconds>(&db, &changes, &queries).await;
             all_agree::<Millis>(&db, &changes, &queries).await;
             all_agree::<Windows>(&db, &changes, &queries).await;
             all_agree::<Numbered>(&db, &changes, &queries).await;
-        });
-    });
+        },
+    );
     assert!(CASES.load(Ordering::Relaxed) >= 2000);
 }

@@ -10,7 +10,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::support::{
-    database::{Recorded, explain, is_cluster, number, recorded},
+    database::{Recorded, explain, is_cluster, number},
     plans::{examined, examines, stats},
 };
 
@@ -65,13 +65,14 @@ async fn values(items: bucket_runtime::action::Items<'_, Timed>) -> Vec<i64> {
     items.iter().map(|item| item.value).collect()
 }
 
-#[tokio::test]
-async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches() {
+#[bucket_testkit::test]
+async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches(
+    Recorded(db, record): Recorded,
+) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("query_plan_filter").await;
     let timed = Timed::buckets(&db).await.unwrap();
     for sensor in 1..=3 {
         fill(&db, sensor, &[CAPACITY; 100]).await;
@@ -140,13 +141,14 @@ async fn an_index_on_key_and_item_field_finds_the_buckets_that_hold_a_match(
 }
 
 /// Skips items of a key whose buckets are all full but the last.
-#[tokio::test]
-async fn a_skip_reads_index_keys_and_only_the_buckets_that_it_ends_in() {
+#[bucket_testkit::test]
+async fn a_skip_reads_index_keys_and_only_the_buckets_that_it_ends_in(
+    Recorded(db, record): Recorded,
+) {
     // A shard reads the documents that a `mongos` asks for.
     if is_cluster().await {
         return;
     }
-    let (db, record) = recorded("query_plan_skip").await;
     let timed = Timed::buckets(&db).await.unwrap();
     let mut counts = vec![CAPACITY; 1000];
     counts.push(3);
@@ -195,13 +197,12 @@ async fn a_skip_reads_index_keys_and_only_the_buckets_that_it_ends_in() {
 }
 
 /// Buckets that are sealed while they have room, anywhere in the order.
-#[tokio::test]
-async fn a_skip_counts_the_buckets_that_are_not_full() {
+#[bucket_testkit::test]
+async fn a_skip_counts_the_buckets_that_are_not_full(Recorded(db, record): Recorded) {
     // A shard reads the documents that a `mongos` asks for.
     if is_cluster().await {
         return;
     }
-    let (db, record) = recorded("query_plan_sealed").await;
     let timed = Timed::buckets(&db).await.unwrap();
     let mut counts = vec![CAPACITY; 1000];
     for sealed in [0, 1, 17, 400, 401, 402, 995] {

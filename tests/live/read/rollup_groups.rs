@@ -14,7 +14,7 @@ use futures_util::TryStreamExt;
 use rand::{Rng, seq::IndexedRandom};
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, Recorded, database};
+use crate::support::database::{Live, Recorded};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[serde(rename_all = "camelCase")]
@@ -144,9 +144,9 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-#[tokio::test]
-async fn rollups_of_matching_items() {
-    let (buckets, all) = filled(&database("rollup_filters").await).await;
+#[bucket_testkit::test]
+async fn rollups_of_matching_items(db: Live) {
+    let (buckets, all) = filled(&db).await;
     for (filter, holds) in cases() {
         let matching = || all.iter().filter(|trade| holds(trade));
         let everywhere = buckets.rollup_all().filter(filter.clone()).await.unwrap();

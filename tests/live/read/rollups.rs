@@ -12,7 +12,8 @@ use bucket_runtime::{
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, database, documents, number, pages};
+use crate::support::database::{Live, documents, fresh, number, pages};
+use crate::support::random::for_any;
 
 macro_rules! trades {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
@@ -166,11 +167,6 @@ fn values() -> impl Strategy<Value = Vec<Values>> {
     prop::collection::vec(item, 0..40)
 }
 
-async fn fresh<T: Trade>(db: &Database) -> Buckets<T> {
-    let _ = db.collection::<T>("trades").drop().await;
-    T::buckets(db).await.unwrap()
-}
-
 /// What the buckets keep, separately and added up, is what the items say.
 async fn agrees<T: Trade>(buckets: &Buckets<T>, values: &[Values]) {
     for customer in 0..3 {
@@ -229,25 +225,15 @@ async fn every_way<T: Trade>(db: &Database, values: &[Values]) {
     agrees(&buckets, values).await;
 }
 
-#[test]
-fn what_buckets_keep_is_what_their_items_say() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let db = runtime.block_on(database("rollups"));
-    let config = ProptestConfig {
-        cases: 5,
-        failure_persistence: None,
-        max_shrink_iters: 50,
-        ..Default::default()
-    };
-    proptest!(config, |(values in values())| {
-        runtime.block_on(async {
-            every_way::<Seconds>(&db, &values).await;
-            every_way::<Millis>(&db, &values).await;
-            every_way::<Numbered>(&db, &values).await;
-            every_way::<Windows>(&db, &values).await;
-            every_way::<Large>(&db, &values).await;
-            every_way::<One>(&db, &values).await;
-        });
+#[bucket_testkit::test(multi_thread)]
+async fn what_buckets_keep_is_what_their_items_say(db: Live) {
+    for_any(5, values(), async |values| {
+        every_way::<Seconds>(&db, &values).await;
+        every_way::<Millis>(&db, &values).await;
+        every_way::<Numbered>(&db, &values).await;
+        every_way::<Windows>(&db, &values).await;
+        every_way::<Large>(&db, &values).await;
+        every_way::<One>(&db, &values).await;
     });
 }
 

@@ -404,7 +404,7 @@ async fn run(
     calls(login(server, "user").await.database(db.name())).await
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn each_call_works_with_the_privileges_of_the_guide_and_names_the_one_it_lacks() {
     if is_cluster().await {
         return;
@@ -447,7 +447,7 @@ async fn each_call_works_with_the_privileges_of_the_guide_and_names_the_one_it_l
 }
 
 /// The server repeats the refused command, items included, in its answer to a user who lacks a privilege.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn an_error_says_what_to_do_about_a_user_and_holds_no_item() {
     if is_cluster().await {
         return;

@@ -3,16 +3,18 @@
 
 use bucket_runtime::{
     Bucket, Buckets, PageToken,
-    mongodb::bson::{Bson, DateTime, Document, doc},
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, doc},
+    },
 };
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
-use tokio::runtime::Runtime;
 
-use crate::support::database::{database, documents};
+use crate::support::database::{Live, documents, fresh};
+use crate::support::random::for_any;
 
 trait Item: for<'k> Bucket<Key = (i64,)> + Clone + Unpin + std::fmt::Debug {
-    const NAME: &'static str;
     fn new(k: i64) -> Self;
     fn k(&self) -> i64;
 }
@@ -30,8 +32,6 @@ macro_rules! items {
         }
 
         impl Item for $name {
-            const NAME: &'static str = stringify!($name);
-
             fn new(k: i64) -> Self {
                 Self { k, at: DateTime::from_millis(1_698_335_223_434), n: 1 }
             }
@@ -49,26 +49,11 @@ items! {
     Numbered("{k}_{#}")
 }
 
-fn runtime() -> Runtime {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    builder.enable_all().build().unwrap()
-}
-
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        max_shrink_iters: 100,
-        failure_persistence: None,
-        ..Default::default()
-    }
-}
-
 /// Keys whose ids begin with the same digit.
 const KEYS: [i64; 4] = [1, 12, 16, 169];
 
-async fn filled<T: Item>(test: &str) -> Buckets<T> {
-    let db = database(&format!("{test}_{}", T::NAME)).await;
-    let buckets = T::buckets(&db).await.unwrap();
+async fn filled<T: Item>(db: &Database) -> Buckets<T> {
+    let buckets = fresh::<T>(db).await;
     for k in KEYS {
         buckets
             .append_many((0..5).map(|_| T::new(k)))
@@ -79,34 +64,37 @@ async fn filled<T: Item>(test: &str) -> Buckets<T> {
 }
 
 /// Whatever token is sent, the page belongs to the key.
-fn tokens<T: Item>() {
-    let runtime = runtime();
-    let buckets = runtime.block_on(filled::<T>("security_tokens"));
+async fn tokens<T: Item>(db: &Database) {
+    let buckets = filled::<T>(db).await;
     let text = prop_oneof![
         "[-_0-9]{0,24}",
         "-?[0-9]{9,14}(_[0-9]{5,7})?",
         "(0{10}|000000000[0-3]|169833[0-9]{4})(_00000[0-3])?",
         any::<String>(),
     ];
-    proptest!(config(300), |(text in text, nth in 0..KEYS.len())| {
+    for_any(300, (text, 0..KEYS.len()), async |(text, nth)| {
         let Ok(token) = text.parse::<PageToken>() else {
-            return Ok(());
+            return;
         };
         let k = KEYS[nth];
-        runtime.block_on(async {
-            for page in [buckets.after(&k, &token).await, buckets.before(&k, &token).await] {
-                let items = page.unwrap().map(|page| page.items).unwrap_or_default();
-                assert!(items.iter().all(|item| item.k() == k), "{token} of {k}: {items:?}");
-            }
-        });
+        for page in [
+            buckets.after(&k, &token).await,
+            buckets.before(&k, &token).await,
+        ] {
+            let items = page.unwrap().map(|page| page.items).unwrap_or_default();
+            assert!(
+                items.iter().all(|item| item.k() == k),
+                "{token} of {k}: {items:?}"
+            );
+        }
     });
 }
 
-#[test]
-fn tokens_from_outside_never_lead_to_another_key() {
-    tokens::<Seconds>();
-    tokens::<Windows>();
-    tokens::<Numbered>();
+#[bucket_testkit::test(multi_thread)]
+async fn tokens_from_outside_never_lead_to_another_key(db: Live) {
+    tokens::<Seconds>(&db).await;
+    tokens::<Windows>(&db).await;
+    tokens::<Numbered>(&db).await;
 }
 
 /// Values of each type, among them some that a bucket holds.
@@ -210,35 +198,39 @@ async fn read_all<T: Item>(buckets: &Buckets<T>, k: i64) {
     }
 }
 
-fn stored<T: Item>() {
-    let runtime = runtime();
-    let buckets = runtime.block_on(filled::<T>("security_stored"));
-    let all = runtime.block_on(documents(buckets.collection()));
-    proptest!(config(60), |(hostile in proptest::collection::vec(document(), 1..4))| {
-        runtime.block_on(async {
-            for document in hostile {
-                // An index may refuse the document.
-                let _ = buckets.collection().insert_one(document).await;
-            }
-            read_all(&buckets, 12).await;
-            // Writes of the key succeed or are refused; neither affects other keys.
-            let _ = buckets.append(&T::new(12)).await;
-            let _ = buckets.append_many((0..5).map(|_| T::new(12))).await;
-            // The other keys are unchanged.
-            for k in [1, 16, 169] {
-                let items: Vec<T> = buckets.items(&k).await.unwrap().try_collect().await.unwrap();
-                assert_eq!(items.len(), 5);
-                assert!(items.iter().all(|item| item.k() == k));
-            }
-            buckets.collection().delete_many(doc! {}).await.unwrap();
-            buckets.collection().insert_many(&all).await.unwrap();
-        });
+async fn stored<T: Item>(db: &Database) {
+    let buckets = filled::<T>(db).await;
+    let all = documents(buckets.collection()).await;
+    let hostile = proptest::collection::vec(document(), 1..4);
+    for_any(60, hostile, async |hostile| {
+        for document in hostile {
+            // An index may refuse the document.
+            let _ = buckets.collection().insert_one(document).await;
+        }
+        read_all(&buckets, 12).await;
+        // Writes of the key succeed or are refused; neither affects other keys.
+        let _ = buckets.append(&T::new(12)).await;
+        let _ = buckets.append_many((0..5).map(|_| T::new(12))).await;
+        // The other keys are unchanged.
+        for k in [1, 16, 169] {
+            let items: Vec<T> = buckets
+                .items(&k)
+                .await
+                .unwrap()
+                .try_collect()
+                .await
+                .unwrap();
+            assert_eq!(items.len(), 5);
+            assert!(items.iter().all(|item| item.k() == k));
+        }
+        buckets.collection().delete_many(doc! {}).await.unwrap();
+        buckets.collection().insert_many(&all).await.unwrap();
     });
 }
 
-#[test]
-fn any_document_ends_in_a_value_or_an_error() {
-    stored::<Seconds>();
-    stored::<Windows>();
-    stored::<Numbered>();
+#[bucket_testkit::test(multi_thread)]
+async fn any_document_ends_in_a_value_or_an_error(db: Live) {
+    stored::<Seconds>(&db).await;
+    stored::<Windows>(&db).await;
+    stored::<Numbered>(&db).await;
 }

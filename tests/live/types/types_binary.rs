@@ -7,7 +7,7 @@ use bucket_runtime::{Bucket, Outlier, mongodb::bson::DateTime};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::support::{
-    database::{Live, database, dense_buckets, items, pages},
+    database::{Live, dense_buckets, items, pages},
     outliers::{fresh, verify},
 };
 
@@ -81,9 +81,8 @@ visits! {
 
 macro_rules! come_back {
     ($($test:ident: $name:ident;)+) => {$(
-        #[tokio::test]
-        async fn $test() {
-            let db = database(stringify!($test)).await;
+        #[bucket_testkit::test]
+        async fn $test(db: Live) {
             let visits = $name::buckets(&db).await.unwrap();
             let all: Vec<_> = (0..40).map($name::new).collect();
             // Alone, combined, in a session, and many at once.
@@ -154,9 +153,8 @@ fn caller(n: u8) -> Caller {
 
 macro_rules! stay {
     ($($test:ident: $name:ident, $item:ident;)+) => {$(
-        #[tokio::test]
-        async fn $test() {
-            let db = database(stringify!($test)).await;
+        #[bucket_testkit::test]
+        async fn $test(db: Live) {
             let sites = fresh::<$name>(&db).await;
             let new = |items: std::ops::Range<u8>| $name {
                 id: 1, host: address(0), callers: items.map($item).collect(),

@@ -9,7 +9,7 @@ use bucket_runtime::{
 };
 
 use crate::{
-    support::database::{database, documents, ids, items},
+    support::database::{Live, documents, ids, items},
     types::round_trip::{noon, round_trip},
 };
 
@@ -22,22 +22,22 @@ struct Sample<T, U = ()> {
     unit: PhantomData<U>,
 }
 
-#[tokio::test]
-async fn a_struct_may_be_generic() {
+#[bucket_testkit::test]
+async fn a_struct_may_be_generic(db: Live) {
     let texts = ["a", "b", "c"].map(|value| Sample::<String> {
         k: 1,
         at: noon(),
         value: value.into(),
         unit: PhantomData,
     });
-    assert_eq!(round_trip("generic_text", &texts).await.len(), 2);
+    assert_eq!(round_trip(&db, &texts).await.len(), 2);
     let lists = [vec![], vec![Some(0.5), None]].map(|value| Sample::<Vec<Option<f64>>, u8> {
         k: 1,
         at: noon(),
         value,
         unit: PhantomData,
     });
-    assert_eq!(round_trip("generic_list", &lists).await.len(), 1);
+    assert_eq!(round_trip(&db, &lists).await.len(), 1);
 }
 
 mod limits {
@@ -51,13 +51,15 @@ struct Raw {
     r#match: i32,
 }
 
-#[tokio::test]
-async fn raw_identifiers_are_stored_without_their_prefix_and_a_capacity_may_be_a_constant() {
+#[bucket_testkit::test]
+async fn raw_identifiers_are_stored_without_their_prefix_and_a_capacity_may_be_a_constant(
+    db: Live,
+) {
     let raw = [1, 2, 3].map(|r#match| Raw {
         r#type: "t".into(),
         r#match,
     });
-    let stored = round_trip("raw_identifiers", &raw).await;
+    let stored = round_trip(&db, &raw).await;
     let first = doc! {
         "_id": "t_0000000000", "type": "t", "count": 2, "items": [{ "match": 1 }, { "match": 2 }],
     };
@@ -100,9 +102,9 @@ struct Order {
 }
 
 /// The key's stored value is a document, and a filter must not take it for operators.
-#[tokio::test]
-async fn a_key_type_may_be_the_users_own() {
-    let orders = Order::buckets(&database("own_key").await).await.unwrap();
+#[bucket_testkit::test]
+async fn a_key_type_may_be_the_users_own(db: Live) {
+    let orders = Order::buckets(&db).await.unwrap();
     for n in 0..3 {
         for customer in [1, 2] {
             orders
@@ -144,11 +146,9 @@ struct Many {
     at: DateTime,
 }
 
-#[tokio::test]
-async fn a_key_may_have_several_fields_in_the_order_of_the_format() {
-    let many = Many::buckets(&database("several_keys").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn a_key_may_have_several_fields_in_the_order_of_the_format(db: Live) {
+    let many = Many::buckets(&db).await.unwrap();
     let (c, d) = (ObjectId::from_bytes([1; 12]), Uuid::from_bytes([2; 16]));
     let item = |n: i32, e: bool| Many {
         n,

@@ -5,17 +5,23 @@ use std::fmt::Debug;
 
 use bucket_runtime::{
     Bucket,
-    mongodb::bson::{Bson, DateTime, Decimal128, Document, doc, oid::ObjectId},
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Decimal128, Document, doc, oid::ObjectId},
+    },
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::support::database::{database, documents, items};
+use crate::support::database::{Live, documents, fresh, items};
 
 const NOON: i64 = 1_698_321_600_000;
 
 /// Appends items of one key and reads them back. Returns their elements as they are stored.
-async fn round_trip<T: Bucket + PartialEq + Debug>(test: &str, of_one_key: &[T]) -> Vec<Document> {
-    let buckets = T::buckets(&database(test).await).await.unwrap();
+async fn round_trip<T: Bucket + PartialEq + Debug>(
+    db: &Database,
+    of_one_key: &[T],
+) -> Vec<Document> {
+    let buckets = fresh::<T>(db).await;
     for item in of_one_key {
         buckets.append(item).await.unwrap();
     }
@@ -62,8 +68,8 @@ struct Nested {
     decimal: Decimal128,
 }
 
-#[tokio::test]
-async fn nested_values_of_all_types_come_back_as_they_were() {
+#[bucket_testkit::test]
+async fn nested_values_of_all_types_come_back_as_they_were(db: Live) {
     let leaf = |owner| Leaf {
         when: DateTime::from_millis(-1),
         owner,
@@ -106,7 +112,7 @@ async fn nested_values_of_all_types_come_back_as_they_were() {
         any,
         decimal: "123456789.0123456789".parse().unwrap(),
     });
-    let stored = round_trip("nested", &nested).await;
+    let stored = round_trip(&db, &nested).await;
     for (element, nested) in stored.iter().zip(&nested) {
         assert_eq!(element.get("any"), Some(&nested.any));
     }
@@ -126,11 +132,11 @@ macro_rules! times {
             other: $type,
         }
 
-        #[tokio::test]
-        async fn $test() {
+        #[bucket_testkit::test]
+        async fn $test(db: Live) {
             let make = |$millis: i64, $nanos: i64| -> $type { $make };
             let exact = MOMENTS.map(|millis| $name { k: 1, at: make(millis, 0), other: make(-millis, 0) });
-            for (element, millis) in round_trip(stringify!($test), &exact).await.iter().zip(MOMENTS) {
+            for (element, millis) in round_trip(&db, &exact).await.iter().zip(MOMENTS) {
                 let expected = doc! {
                     "at": DateTime::from_millis(millis), "other": DateTime::from_millis(-millis),
                 };
@@ -138,7 +144,7 @@ macro_rules! times {
             }
 
             // Anything finer than a millisecond is rounded towards the past, also in the id.
-            let times = $name::buckets(&database(stringify!($test)).await).await.unwrap();
+            let times = fresh::<$name>(&db).await;
             for millis in MOMENTS {
                 let at = make(millis, 999_999);
                 times.append(&$name { k: 1, at, other: at }).await.unwrap();
@@ -206,13 +212,13 @@ struct OwnFormat {
     at: DateTime,
 }
 
-#[tokio::test]
-async fn a_time_with_a_format_of_its_own_keeps_it() {
+#[bucket_testkit::test]
+async fn a_time_with_a_format_of_its_own_keeps_it(db: Live) {
     let item = OwnFormat {
         k: 1,
         at: DateTime::from_millis(NOON),
     };
-    let stored = round_trip("own_format", &[item]).await;
+    let stored = round_trip(&db, &[item]).await;
     assert_eq!(stored, [doc! { "at": NOON / 1000 }]);
 }
 
@@ -226,9 +232,9 @@ struct Far {
 }
 
 /// A date that BSON can hold and the field's type cannot.
-#[tokio::test]
-async fn a_stored_date_out_of_the_fields_range_is_an_error() {
-    let far = Far::buckets(&database("far_dates").await).await.unwrap();
+#[bucket_testkit::test]
+async fn a_stored_date_out_of_the_fields_range_is_an_error(db: Live) {
+    let far = Far::buckets(&db).await.unwrap();
     let now = DateTime::from_millis(NOON);
     for (at, other) in [
         (DateTime::MAX, now),

@@ -13,7 +13,7 @@ use bucket_runtime::{
 use rand::seq::SliceRandom;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, database, dense_buckets, documents, number};
+use crate::support::database::{Live, dense_buckets, documents, fresh, number};
 
 const WRITERS: usize = 32;
 const ITEMS: i64 = 1280;
@@ -56,11 +56,6 @@ fn time(n: i64) -> i64 {
 
 fn reading<T: Reading>(n: i64) -> T {
     T::new(n % KEYS, DateTime::from_millis(time(n)), n)
-}
-
-async fn fresh<T: Reading>(db: &Database) -> Buckets<T> {
-    let _ = db.collection::<T>("readings").drop().await;
-    T::buckets(db).await.unwrap()
 }
 
 /// 32 tasks append, in shuffled order, through one handle or through four, combined or not. Every
@@ -129,9 +124,8 @@ async fn each_item_is_in_its_window<T: Reading>(buckets: &Buckets<T>) {
 
 macro_rules! races {
     ($($test:ident: $name:ident;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            let db = database(concat!("windows_race_", stringify!($name))).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
             race::<$name>(&db, 1, true).await;
             race::<$name>(&db, 4, true).await;
             race::<$name>(&db, 2, false).await;
