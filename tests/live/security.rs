@@ -3,5 +3,5 @@
 pub(crate) mod inputs;
 #[cfg(not(feature = "bson-3"))]
 mod privileges;
-pub(crate) mod security_shape;
-pub(crate) mod security_stored;
+pub(crate) mod shape;
+pub(crate) mod stored;

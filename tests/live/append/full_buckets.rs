@@ -6,7 +6,7 @@ use bucket_runtime::{
 };
 
 use crate::{
-    append::combine_support::{
+    append::combine::support::{
         Mark, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, carried, stored, together,
     },
     support::database::{Live, Recorded, fresh},

@@ -11,7 +11,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::{
-    error::doubt_support::{CALLS, Handles, Mark, fill},
+    error::doubt::support::{CALLS, Handles, Mark, fill},
     support::database::items,
     support::fail_points::failing_server,
 };

@@ -12,7 +12,7 @@ use bucket_runtime::{
 use bucket_testkit::Server;
 
 use crate::{
-    append::combine_support::{
+    append::combine::support::{
         Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
     support::{

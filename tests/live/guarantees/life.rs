@@ -2,6 +2,9 @@
 //! task changes the capacity up and down and packs the buckets, and all of them drop some of their
 //! calls. Every acknowledged change holds, and at rest the buckets satisfy all guarantees.
 
+pub(crate) mod model;
+pub(crate) mod support;
+
 use std::{
     collections::BTreeMap,
     future::{Future, IntoFuture},
@@ -21,7 +24,15 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use tokio::task::JoinSet;
 
 use crate::{
-    guarantees::{life_model::*, life_support::*},
+    guarantees::life::{
+        model::{ITEMS, Known, Model, Outcome, assert_once, called, in_order},
+        support::{
+            Entry, Millis4, Millis10, Numbered4, Numbered10, NumberedBytes4, NumberedBytes10,
+            NumberedSum4, NumberedSum10, Place, Seconds4, Seconds10, SecondsSum4, SecondsSum10,
+            Step, Windows4, Windows10, WindowsBytes4, WindowsBytes10, WindowsSum4, WindowsSum10,
+            place, program,
+        },
+    },
     support::notes::checked_within,
     support::{
         capacity::{change, is_dense},

@@ -62,7 +62,7 @@ async fn pause_push(
 const BEGINNINGS: [i64; 5] = [0, 1, 2, 3, 4];
 
 #[bucket_testkit::test]
-async fn outlier_a_push_between_whose_commands_others_push(db: Live) {
+async fn a_push_between_whose_commands_others_push(db: Live) {
     let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for others in [1, 2, 5] {
@@ -99,7 +99,7 @@ async fn outlier_a_push_between_whose_commands_others_push(db: Live) {
 /// Values that fill a page at once, while somebody else opens one. The same writer's next values must
 /// not come before them.
 #[bucket_testkit::test]
-async fn outlier_a_push_of_many_between_whose_commands_others_push(db: Live) {
+async fn a_push_of_many_between_whose_commands_others_push(db: Live) {
     let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for many in [2, 3, 4, 7] {
@@ -135,9 +135,7 @@ async fn outlier_a_push_of_many_between_whose_commands_others_push(db: Live) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_most_an_orphan(
-    db: Live,
-) {
+async fn a_push_between_whose_commands_the_parent_is_deleted_leaves_at_most_an_orphan(db: Live) {
     let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for stop in 1.. {
@@ -172,7 +170,7 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_m
 /// The flag was set on the deleted parent, and its replacement does not have it: `verify` reports it,
 /// and after `repair` the acknowledged value is readable.
 #[bucket_testkit::test]
-async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_and_inserted_again(db: Live) {
+async fn a_push_between_whose_commands_the_parent_is_deleted_and_inserted_again(db: Live) {
     let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for stop in 1.. {
@@ -209,9 +207,7 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_and_inserte
 /// `repair` removes what an interrupted delete has left, so it does not come back among another
 /// parent's values.
 #[bucket_testkit::test]
-async fn outlier_a_parent_inserted_after_a_delete_that_was_cut_short_has_its_own_values_alone(
-    db: Live,
-) {
+async fn a_parent_inserted_after_a_delete_that_was_cut_short_has_its_own_values_alone(db: Live) {
     let (books, plain, events) = opened(&db).await;
     for stop in 1.. {
         for values in [vec![50], vec![50, 51], vec![50, 51, 52, 53]] {

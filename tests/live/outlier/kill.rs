@@ -28,7 +28,7 @@ books! {
 /// Not a test: the other process runs one call, up to a command.
 #[bucket_testkit::test]
 #[ignore = "a process that another test starts"]
-async fn outlier_the_other_process() {
+async fn the_other_process() {
     let Ok(call) = env::var(CALL) else {
         return;
     };
@@ -61,11 +61,7 @@ async fn call_at(uri: &str, books: &Outliers<Book3>, nth: usize, call: &str) -> 
     let told = format!("{} {nth} {call}", books.collection().namespace().db);
     let mut command = std::process::Command::new(env::current_exe().unwrap());
     command
-        .args([
-            "outlier::kill::outlier_the_other_process",
-            "--exact",
-            "--ignored",
-        ])
+        .args(["outlier::kill::the_other_process", "--exact", "--ignored"])
         .env(CALL, told)
         .env("MONGODB_URI", uri)
         .stdin(Stdio::null());
@@ -120,17 +116,17 @@ async fn push(db: &Database, name: &str, values: &[i64]) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_process_killed_at_every_command_of_a_push(db: Live) {
+async fn a_process_killed_at_every_command_of_a_push(db: Live) {
     push(&db, "push", &[100]).await;
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_process_killed_at_every_command_of_a_push_of_many(db: Live) {
+async fn a_process_killed_at_every_command_of_a_push_of_many(db: Live) {
     push(&db, "push_many", &(100..108).collect::<Vec<_>>()).await;
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_process_killed_at_every_command_of_an_insert(db: Live) {
+async fn a_process_killed_at_every_command_of_an_insert(db: Live) {
     let books = opened(&db).await;
     for nth in 1.. {
         books.delete(&8).await.unwrap();
@@ -150,7 +146,7 @@ async fn outlier_a_process_killed_at_every_command_of_an_insert(db: Live) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_process_killed_at_every_command_of_a_remove(db: Live) {
+async fn a_process_killed_at_every_command_of_a_remove(db: Live) {
     let books = opened(&db).await;
     for nth in 1.. {
         begin(&books, &[1, 0, 2, 0, 3, 0, 0, 4, 0]).await;
@@ -169,7 +165,7 @@ async fn outlier_a_process_killed_at_every_command_of_a_remove(db: Live) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_process_killed_at_every_command_of_a_delete(db: Live) {
+async fn a_process_killed_at_every_command_of_a_delete(db: Live) {
     let books = opened(&db).await;
     for nth in 1.. {
         begin(&books, &(0..9).collect::<Vec<_>>()).await;
@@ -191,7 +187,7 @@ async fn outlier_a_process_killed_at_every_command_of_a_delete(db: Live) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_process_killed_at_every_command_of_a_split(db: Live) {
+async fn a_process_killed_at_every_command_of_a_split(db: Live) {
     let books = opened(&db).await;
     for pushed in [0, 3] {
         for nth in 1.. {
@@ -221,7 +217,7 @@ async fn outlier_a_process_killed_at_every_command_of_a_split(db: Live) {
 /// The server ends the transaction of a dead process after its time limit. Until then another split
 /// waits, but does not give up.
 #[bucket_testkit::test]
-async fn outlier_a_split_waits_for_the_transaction_of_a_killed_process() {
+async fn a_split_waits_for_the_transaction_of_a_killed_process() {
     let options = ["--setParameter", "transactionLifetimeLimitSeconds=10"];
     let server = bucket_testkit::Server::start_with(&options).await.unwrap();
     if server.cluster().is_some() {

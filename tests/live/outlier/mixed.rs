@@ -177,7 +177,7 @@ macro_rules! mixed {
 }
 
 mixed! {
-    outlier_mixed_writers_and_removers: None;
-    outlier_mixed_with_parents_deleted: Deletes;
-    outlier_mixed_with_parents_inserted_again: InsertsAgain;
+    mixed_writers_and_removers: None;
+    mixed_with_parents_deleted: Deletes;
+    mixed_with_parents_inserted_again: InsertsAgain;
 }

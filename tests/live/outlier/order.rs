@@ -25,7 +25,7 @@ async fn one<T: Book>(books: &Outliers<T>) -> Stored {
 }
 
 #[bucket_testkit::test]
-async fn outlier_single_pushes_come_back_in_their_order(db: Live) {
+async fn single_pushes_come_back_in_their_order(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books.insert(&Book3x2::new(7, vec![])).await.unwrap();
     for value in 0..30 {
@@ -59,14 +59,14 @@ async fn all_sizes<T: Book>(db: &Database, most: i64) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_push_many_of_all_sizes_comes_back_in_order(db: Live) {
+async fn push_many_of_all_sizes_comes_back_in_order(db: Live) {
     all_sizes::<Book1x1>(&db, 4).await;
     all_sizes::<Book3x2>(&db, 10).await;
     all_sizes::<Book4x5>(&db, 11).await;
 }
 
 #[bucket_testkit::test]
-async fn outlier_push_many_of_several_capacities_comes_back_in_order(db: Live) {
+async fn push_many_of_several_capacities_comes_back_in_order(db: Live) {
     let books = fresh::<Book50x1000>(&db).await;
     books.insert(&Book50x1000::new(7, vec![])).await.unwrap();
     let mut pushed = 0;
@@ -80,7 +80,7 @@ async fn outlier_push_many_of_several_capacities_comes_back_in_order(db: Live) {
 
 /// A full page is sealed when a value is removed from it: later values must not come before others.
 #[bucket_testkit::test]
-async fn outlier_what_is_removed_leaves_room_that_nobody_fills(db: Live) {
+async fn what_is_removed_leaves_room_that_nobody_fills(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books
         .insert(&Book3x2::new(7, (0..9).collect()))
@@ -146,7 +146,7 @@ async fn outlier_what_is_removed_leaves_room_that_nobody_fills(db: Live) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_full_parent_without_extras_takes_values_again_after_a_removal(db: Live) {
+async fn a_full_parent_without_extras_takes_values_again_after_a_removal(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books.insert(&Book3x2::new(7, vec![0, 1, 2])).await.unwrap();
     books.remove(&7, 1).await.unwrap();
@@ -225,7 +225,7 @@ async fn any_steps<T: Book>(db: &Database) {
 }
 
 #[bucket_testkit::test(multi_thread)]
-async fn outlier_any_steps_do_what_they_do_to_a_vec(db: Live) {
+async fn any_steps_do_what_they_do_to_a_vec(db: Live) {
     any_steps::<Book1x1>(&db).await;
     any_steps::<Book3x2>(&db).await;
     any_steps::<Book4x5>(&db).await;

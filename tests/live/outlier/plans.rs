@@ -61,7 +61,7 @@ fn to(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[bucket_testkit::test]
-async fn outlier_an_insert_of_a_typical_parent_is_one_insert_of_what_serde_writes(
+async fn an_insert_of_a_typical_parent_is_one_insert_of_what_serde_writes(
     Recorded(db, record): Recorded,
 ) {
     let albums = Album::outliers(&db).await.unwrap();
@@ -97,7 +97,7 @@ async fn outlier_an_insert_of_a_typical_parent_is_one_insert_of_what_serde_write
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_push_is_one_command(Recorded(db, record): Recorded) {
+async fn a_push_is_one_command(Recorded(db, record): Recorded) {
     let albums = Album::outliers(&db).await.unwrap();
     albums.insert(&album(1, 0)).await.unwrap();
     record.take();
@@ -138,7 +138,7 @@ async fn outlier_a_push_is_one_command(Recorded(db, record): Recorded) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_reads_cost_what_they_say(Recorded(db, record): Recorded) {
+async fn reads_cost_what_they_say(Recorded(db, record): Recorded) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
@@ -194,7 +194,7 @@ async fn outlier_reads_cost_what_they_say(Recorded(db, record): Recorded) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_push_examines_one_key_and_one_document_however_many_extras(
+async fn a_push_examines_one_key_and_one_document_however_many_extras(
     Recorded(db, record): Recorded,
 ) {
     if is_cluster().await {
@@ -252,7 +252,7 @@ async fn outlier_a_push_examines_one_key_and_one_document_however_many_extras(
 
 /// The index on the reference field that the manual asks for, and the one that pages need.
 #[bucket_testkit::test]
-async fn outlier_the_extras_have_the_manuals_index_and_the_reads_by_reference_use_one(
+async fn the_extras_have_the_manuals_index_and_the_reads_by_reference_use_one(
     Recorded(db, record): Recorded,
 ) {
     if is_cluster().await {

@@ -73,7 +73,7 @@ async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_every_call_is_sent_in_the_session(Recorded(db, record): Recorded) {
+async fn every_call_is_sent_in_the_session(Recorded(db, record): Recorded) {
     let books = Book3::outliers(&db).await.unwrap();
     let mut session = books.collection().client().start_session().await.unwrap();
     record.take();
@@ -87,7 +87,7 @@ async fn outlier_every_call_is_sent_in_the_session(Recorded(db, record): Recorde
 }
 
 #[bucket_testkit::test]
-async fn outlier_every_call_belongs_to_the_transaction(db: Live) {
+async fn every_call_belongs_to_the_transaction(db: Live) {
     let (books, mut session) = opened(&db).await;
     session.start_transaction().await.unwrap();
     every_call(&books, &mut session).await;
@@ -116,7 +116,7 @@ async fn outlier_every_call_belongs_to_the_transaction(db: Live) {
 
 /// What a handle learned in an aborted transaction must not mislead it.
 #[bucket_testkit::test]
-async fn outlier_pushes_after_an_aborted_transaction_keep_all_guarantees(db: Live) {
+async fn pushes_after_an_aborted_transaction_keep_all_guarantees(db: Live) {
     let (books, mut session) = opened(&db).await;
     for begin in 0..7 {
         books
@@ -150,7 +150,7 @@ async fn outlier_pushes_after_an_aborted_transaction_keep_all_guarantees(db: Liv
 }
 
 #[bucket_testkit::test]
-async fn outlier_insert_push_and_an_own_write_commit_or_vanish_together(db: Live) {
+async fn insert_push_and_an_own_write_commit_or_vanish_together(db: Live) {
     let (books, mut session) = opened(&db).await;
     let client = books.collection().client().clone();
     let own = client
@@ -190,7 +190,7 @@ async fn outlier_insert_push_and_an_own_write_commit_or_vanish_together(db: Live
 /// 8 tasks push across the threshold in their own transactions, and retry those that lose a race in the
 /// driver's style, beside 4 tasks that push without.
 #[bucket_testkit::test(multi_thread)]
-async fn outlier_transactions_that_lose_a_race_run_again(db: Live) {
+async fn transactions_that_lose_a_race_run_again(db: Live) {
     let (books, _) = opened(&db).await;
     books.insert(&Book3::new(7, vec![])).await.unwrap();
     let mut writers = JoinSet::new();

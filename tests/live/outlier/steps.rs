@@ -54,7 +54,7 @@ impl Both {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_push_to_no_parent_stores_nothing_and_says_so(db: Live) {
+async fn a_push_to_no_parent_stores_nothing_and_says_so(db: Live) {
     let both = Both::open(&db).await;
     let books = &both.books;
     for _ in 0..2 {
@@ -134,17 +134,17 @@ async fn push<const N: i64>(db: &Database) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_push_dropped_at_every_command(db: Live) {
+async fn a_push_dropped_at_every_command(db: Live) {
     push::<1>(&db).await;
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_push_of_many_dropped_at_every_command(db: Live) {
+async fn a_push_of_many_dropped_at_every_command(db: Live) {
     push::<8>(&db).await;
 }
 
 #[bucket_testkit::test]
-async fn outlier_an_insert_dropped_at_every_command_leaves_a_first_part(db: Live) {
+async fn an_insert_dropped_at_every_command_leaves_a_first_part(db: Live) {
     let both = Both::open(&db).await;
     for values in [0, 3, 4, 5, 9] {
         for stop in 1.. {
@@ -176,7 +176,7 @@ async fn outlier_an_insert_dropped_at_every_command_leaves_a_first_part(db: Live
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_remove_dropped_at_every_command_is_finished_by_the_next(db: Live) {
+async fn a_remove_dropped_at_every_command_is_finished_by_the_next(db: Live) {
     let both = Both::open(&db).await;
     // The value is everywhere, and one page holds nothing else.
     let begin = vec![1, 0, 2, 0, 3, 0, 0, 4, 0];
@@ -202,7 +202,7 @@ async fn outlier_a_remove_dropped_at_every_command_is_finished_by_the_next(db: L
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_delete_dropped_at_every_command_is_finished_by_the_next(db: Live) {
+async fn a_delete_dropped_at_every_command_is_finished_by_the_next(db: Live) {
     let both = Both::open(&db).await;
     for stop in 1.. {
         both.begin(9).await;
@@ -231,7 +231,7 @@ async fn outlier_a_delete_dropped_at_every_command_is_finished_by_the_next(db: L
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_split_dropped_at_every_command_is_finished_by_the_next(db: Live) {
+async fn a_split_dropped_at_every_command_is_finished_by_the_next(db: Live) {
     let both = Both::open(&db).await;
     for pushed in [0, 1, 2, 3] {
         for stop in 1.. {

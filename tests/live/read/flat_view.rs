@@ -14,9 +14,9 @@ use futures_util::TryStreamExt;
 use crate::support::random::for_any;
 use crate::{
     read::{
-        query_cases::{Event, Millis, Numbered, Seconds, Test, Windows},
-        query_differential::Twice,
-        query_random::{Change, Query, changes, queries},
+        query::cases::{Event, Millis, Numbered, Seconds, Test, Windows},
+        query::differential::Twice,
+        query::random::{Change, Query, changes, queries},
     },
     support::{
         database::{Live, Recorded, explain, is_cluster, number},

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::support::random::for_any;
 use crate::{
-    security::security_shape::{SENTINEL, assert_same_shape},
+    security::shape::{SENTINEL, assert_same_shape},
     support::{
         database::{Record, Recorded, documents},
         scale::scaled,
