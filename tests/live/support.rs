@@ -24,3 +24,4 @@ pub(crate) mod sharding;
 pub(crate) mod transactions;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod visits;
+pub(crate) mod zoo;

@@ -7,12 +7,13 @@ use bucket_runtime::mongodb::{
 };
 use tokio::task::JoinSet;
 
+use crate::support::zoo::{Numbered3, Seconds3, Tick};
 use crate::{
-    append::sessions::{Numbered, Step, Timed, client, opened, read},
+    append::sessions::{client, opened, read},
     support::database::{Live, dense_buckets, documents, ids},
 };
 
-async fn aborted<T: Step>(db: &Database) {
+async fn aborted<T: Tick>(db: &Database) {
     let (steps, mut session) = opened::<T>(db).await;
     for n in 0..5 {
         steps.append(&T::new(5, n)).await.unwrap();
@@ -47,13 +48,13 @@ async fn aborted<T: Step>(db: &Database) {
 
 #[bucket_testkit::test]
 async fn an_aborted_transaction_leaves_nothing(db: Live) {
-    aborted::<Timed>(&db).await;
-    aborted::<Numbered>(&db).await;
+    aborted::<Seconds3>(&db).await;
+    aborted::<Numbered3>(&db).await;
 }
 
 #[bucket_testkit::test]
 async fn a_committed_transaction_stores_all_or_nothing(db: Live) {
-    let (steps, mut session) = opened::<Timed>(&db).await;
+    let (steps, mut session) = opened::<Seconds3>(&db).await;
     let own: Collection<Document> = client(&steps)
         .database(&steps.collection().namespace().db)
         .collection("own");
@@ -62,12 +63,12 @@ async fn a_committed_transaction_stores_all_or_nothing(db: Live) {
         .unwrap();
     session.start_transaction().await.unwrap();
     steps
-        .append(&Timed::new(5, 1))
+        .append(&Seconds3::new(5, 1))
         .session(&mut session)
         .await
         .unwrap();
     steps
-        .append(&Timed::new(6, 2))
+        .append(&Seconds3::new(6, 2))
         .session(&mut session)
         .await
         .unwrap();
@@ -85,7 +86,7 @@ async fn a_committed_transaction_stores_all_or_nothing(db: Live) {
     assert_eq!(documents(&own).await, [doc! { "_id": "balance", "sum": 2 }]);
 }
 
-async fn further_buckets<T: Step>(db: &Database, expected: [&str; 4]) {
+async fn further_buckets<T: Tick>(db: &Database, expected: [&str; 4]) {
     let (steps, mut session) = opened::<T>(db).await;
     // A neighbouring key whose ids end the same way.
     steps.append(&T::new(15, 0)).await.unwrap();
@@ -111,19 +112,19 @@ async fn a_transaction_opens_further_buckets_at_the_same_moment(db: Live) {
         "5_1698335223_000002",
         "5_1698335223_000003",
     ];
-    further_buckets::<Timed>(&db, suffixed).await;
+    further_buckets::<Seconds3>(&db, suffixed).await;
     let numbered = [
         "5_0000000000",
         "5_0000000001",
         "5_0000000002",
         "5_0000000003",
     ];
-    further_buckets::<Numbered>(&db, numbered).await;
+    further_buckets::<Numbered3>(&db, numbered).await;
 }
 
 /// The driver's label tells the loser of a race that it lost, and the error that its item is not
 /// stored.
-async fn loser<T: Step>(db: &Database, began_first: bool) {
+async fn loser<T: Tick>(db: &Database, began_first: bool) {
     let (steps, mut loser) = opened::<T>(db).await;
     let mut winner = client(&steps).start_session().await.unwrap();
     // The loser's snapshot predates the winner's commit.
@@ -165,13 +166,13 @@ async fn loser<T: Step>(db: &Database, began_first: bool) {
 
 #[bucket_testkit::test]
 async fn the_loser_of_a_race_of_transactions_can_be_run_again(db: Live) {
-    loser::<Timed>(&db, false).await;
-    loser::<Timed>(&db, true).await;
-    loser::<Numbered>(&db, false).await;
-    loser::<Numbered>(&db, true).await;
+    loser::<Seconds3>(&db, false).await;
+    loser::<Seconds3>(&db, true).await;
+    loser::<Numbered3>(&db, false).await;
+    loser::<Numbered3>(&db, true).await;
 }
 
-async fn race<T: Step>(db: &Database) {
+async fn race<T: Tick>(db: &Database) {
     let (steps, _) = opened::<T>(db).await;
     let mut writers = JoinSet::new();
     for writer in 0..8 {
@@ -208,15 +209,15 @@ async fn race<T: Step>(db: &Database) {
 
 #[bucket_testkit::test(multi_thread)]
 async fn racing_transactions_store_each_item_once(db: Live) {
-    race::<Timed>(&db).await;
-    race::<Numbered>(&db).await;
+    race::<Seconds3>(&db).await;
+    race::<Numbered3>(&db).await;
 }
 
 /// The driver's shorter way, with an asynchronous closure.
 #[bucket_testkit::test]
 async fn a_transaction_can_be_run_with_an_async_closure(db: Live) {
-    let (steps, mut session) = opened::<Timed>(&db).await;
-    let (five, six) = (Timed::new(5, 1), Timed::new(6, 2));
+    let (steps, mut session) = opened::<Seconds3>(&db).await;
+    let (five, six) = (Seconds3::new(5, 1), Seconds3::new(6, 2));
     (session.start_transaction())
         .and_run2(async |session| {
             steps.append(&five).session(&mut *session).await?;

@@ -2,57 +2,16 @@
 //! order of creation.
 
 use bucket_runtime::{
-    Bucket, Buckets,
-    mongodb::{
-        Database,
-        bson::{DateTime, Document},
-    },
+    Buckets,
+    mongodb::{Database, bson::Document},
 };
 
 use crate::support::database::{Live, documents, fresh, ids, items, number};
+use crate::support::zoo::{Millis1, Seconds1, Seconds2, Tick};
 
-macro_rules! ticks {
-    ($($name:ident($id:literal, $capacity:literal))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "ticks", id = $id, capacity = $capacity)]
-        pub(crate) struct $name {
-            k: i64,
-            at: DateTime,
-            n: i64,
-        }
-
-        impl Tick for $name {
-            fn new(at: DateTime, n: i64) -> Self {
-                Self { k: 5, at, n }
-            }
-
-            fn n(&self) -> i64 {
-                self.n
-            }
-        }
-    )+};
-}
-
-/// Items of one key, so that ids differ only in their ordinals.
-pub(crate) trait Tick: Bucket<Key = (i64,)> {
-    fn new(at: DateTime, n: i64) -> Self;
-    fn n(&self) -> i64;
-}
-
-ticks! {
-    Seconds1("{k}_{at}", 1)
-    Seconds2("{k}_{at}", 2)
-    Seconds3("{k}_{at}", 3)
-    Millis1("{k}_{at:millis}", 1)
-    Millis3("{k}_{at:millis}", 3)
-    Numbered3("{k}_{#}", 3)
-}
-
+/// Appends to one key, so that ids differ only in their ordinals.
 pub(crate) async fn append<T: Tick>(ticks: &Buckets<T>, millis: i64, n: i64) {
-    ticks
-        .append(&T::new(DateTime::from_millis(millis), n))
-        .await
-        .unwrap();
+    ticks.append(&T::new(5, n).at(millis)).await.unwrap();
 }
 
 pub(crate) async fn read<T: Tick>(ticks: &Buckets<T>) -> Vec<i64> {
@@ -169,7 +128,7 @@ async fn times_are_written_as_the_table_says(db: Live) {
 async fn refuses_past_the_width<T: Tick>(db: &Database) {
     let ticks = fresh::<T>(db).await;
     for millis in [-10_000_000_000_001, 10_000_000_000_000, i64::MIN, i64::MAX] {
-        let item = T::new(DateTime::from_millis(millis), 0);
+        let item = T::new(5, 0).at(millis);
         let error = ticks.append(&item).await.unwrap_err();
         assert!(
             error.is_out_of_range() && !error.is_maybe_stored(),

@@ -4,63 +4,32 @@
 use std::collections::BTreeMap;
 
 use bucket_runtime::{
-    Bucket, Buckets,
-    mongodb::{
-        Database,
-        bson::{DateTime, doc},
-    },
+    Buckets,
+    mongodb::{Database, bson::doc},
 };
 use rand::seq::SliceRandom;
 use tokio::task::JoinSet;
 
 use crate::support::database::{Live, dense_buckets, documents, fresh, number};
+use crate::support::zoo::{Tick, Windows1, Windows2, Windows10, Windows1000};
 
 const WRITERS: usize = 32;
 const ITEMS: i64 = 1280;
 const KEYS: i64 = 3;
 const HOUR: i64 = 3_600_000;
 
-macro_rules! readings {
-    ($($name:ident($capacity:literal))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "readings", id = "{sensor}_{at/1h}", capacity = $capacity)]
-        struct $name {
-            sensor: i64,
-            at: DateTime,
-            n: i64,
-        }
-
-        impl Reading for $name {
-            fn new(sensor: i64, at: DateTime, n: i64) -> Self {
-                Self { sensor, at, n }
-            }
-        }
-    )+};
-}
-
-trait Reading: Bucket {
-    fn new(sensor: i64, at: DateTime, n: i64) -> Self;
-}
-
-readings! {
-    Windows1(1)
-    Windows2(2)
-    Windows10(10)
-    Windows1000(1000)
-}
-
 /// Times in no order, on both sides of 1970, in about twenty windows.
 fn time(n: i64) -> i64 {
     (n * 7919 % 20_000 - 10_000) * 3600
 }
 
-fn reading<T: Reading>(n: i64) -> T {
-    T::new(n % KEYS, DateTime::from_millis(time(n)), n)
+fn tick<T: Tick>(n: i64) -> T {
+    T::new(n % KEYS, n).at(time(n))
 }
 
 /// 32 tasks append, in shuffled order, through one handle or through four, combined or not. Every
 /// eighth task loads its part with `append_many`.
-async fn race<T: Reading>(db: &Database, handles: usize, combine: bool) {
+async fn race<T: Tick>(db: &Database, handles: usize, combine: bool) {
     let first = fresh::<T>(db).await;
     let mut opened = vec![first.clone()];
     for _ in 0..handles {
@@ -74,12 +43,12 @@ async fn race<T: Reading>(db: &Database, handles: usize, combine: bool) {
         let part = part.to_vec();
         writers.spawn(async move {
             if writer % 8 == 0 {
-                let load = part.into_iter().map(reading::<T>).collect::<Vec<_>>();
+                let load = part.into_iter().map(tick::<T>).collect::<Vec<_>>();
                 assert!(buckets.append_many(load).await.is_ok());
                 return;
             }
             for n in part {
-                buckets.append(&reading::<T>(n)).await.unwrap();
+                buckets.append(&tick::<T>(n)).await.unwrap();
             }
         });
     }
@@ -87,11 +56,11 @@ async fn race<T: Reading>(db: &Database, handles: usize, combine: bool) {
     each_item_is_in_its_window(&first).await;
 }
 
-async fn each_item_is_in_its_window<T: Reading>(buckets: &Buckets<T>) {
+async fn each_item_is_in_its_window<T: Tick>(buckets: &Buckets<T>) {
     let windows = dense_buckets(buckets).await;
     let mut stored = Vec::new();
     for of_window in windows.values() {
-        let sensor = number(of_window[0].get("sensor"));
+        let key = number(of_window[0].get("k"));
         let start = of_window[0]
             .get_datetime("window")
             .unwrap()
@@ -104,15 +73,15 @@ async fn each_item_is_in_its_window<T: Reading>(buckets: &Buckets<T>) {
         };
         for (n, bucket) in of_window.iter().enumerate() {
             let id = match n {
-                0 => format!("{sensor}_{text}"),
-                _ => format!("{sensor}_{text}_{n:06}"),
+                0 => format!("{key}_{text}"),
+                _ => format!("{key}_{text}_{n:06}"),
             };
             assert_eq!(bucket.get_str("_id").unwrap(), id);
             for item in bucket.get_array("items").unwrap() {
                 let item = item.as_document().unwrap();
                 let n = number(item.get("n"));
                 let at = item.get_datetime("at").unwrap().timestamp_millis();
-                assert_eq!((n % KEYS, time(n)), (sensor, at));
+                assert_eq!((n % KEYS, time(n)), (key, at));
                 assert_eq!(at.div_euclid(HOUR) * HOUR, start, "item {n} in {id}");
                 stored.push(n);
             }
@@ -147,17 +116,17 @@ async fn loads_into_windows_that_exist_keep_their_order(db: Live) {
     let buckets = fresh::<Windows10>(&db).await;
     // Full windows, open ones, and one with a sealed bucket.
     for n in 0..ITEMS / 4 {
-        buckets.append(&reading(n)).await.unwrap();
+        buckets.append(&tick(n)).await.unwrap();
     }
     let open = doc! { "count": { "$lt": 10 } };
     let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
     buckets.collection().update_one(open, seal).await.unwrap();
-    let rest = (ITEMS / 4..ITEMS).map(reading::<Windows10>);
+    let rest = (ITEMS / 4..ITEMS).map(tick::<Windows10>);
     buckets.append_many(rest).await.unwrap();
     let mut last = BTreeMap::new();
     for bucket in documents(buckets.collection()).await {
         let window = (
-            number(bucket.get("sensor")),
+            number(bucket.get("k")),
             *bucket.get_datetime("window").unwrap(),
         );
         for item in bucket.get_array("items").unwrap() {
@@ -170,8 +139,8 @@ async fn loads_into_windows_that_exist_keep_their_order(db: Live) {
         }
     }
     let mut stored = 0;
-    for sensor in 0..KEYS {
-        stored += buckets.count(&sensor).await.unwrap() as i64;
+    for key in 0..KEYS {
+        stored += buckets.count(&key).await.unwrap() as i64;
     }
     assert_eq!(stored, ITEMS);
 }

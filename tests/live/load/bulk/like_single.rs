@@ -6,58 +6,18 @@ use std::{
     sync::atomic::{AtomicI64, Ordering},
 };
 
-use bucket_runtime::{
-    Bucket,
-    mongodb::{Database, bson::DateTime},
-};
+use bucket_runtime::mongodb::Database;
 use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::support::database::{Live, dense_buckets, fresh, items, number};
-
-macro_rules! samples {
-    ($($name:ident($id:literal, $capacity:literal))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "samples", id = $id, capacity = $capacity)]
-        struct $name {
-            probe: i64,
-            at: DateTime,
-            n: i64,
-        }
-
-        impl Sample for $name {
-            fn new(probe: i64, millis: i64, n: i64) -> Self {
-                Self { probe, at: DateTime::from_millis(millis), n }
-            }
-
-            fn n(&self) -> i64 {
-                self.n
-            }
-        }
-    )+};
-}
-
-pub(crate) trait Sample:
-    for<'k> Bucket<Key = (i64,)> + Clone + PartialEq + std::fmt::Debug
-{
-    fn new(probe: i64, millis: i64, n: i64) -> Self;
-    fn n(&self) -> i64;
-}
-
-samples! {
-    Seconds1("{probe}_{at}", 1)
-    Seconds2("{probe}_{at}", 2)
-    Seconds10("{probe}_{at}", 10)
-    Seconds1000("{probe}_{at}", 1000)
-    Millis3("{probe}_{at:millis}", 3)
-    Numbered1("{probe}_{#}", 1)
-    Numbered3("{probe}_{#}", 3)
-    Numbered10("{probe}_{#}", 10)
-}
+use crate::support::zoo::{
+    Millis3, Numbered1, Numbered3, Numbered10, Seconds1, Seconds2, Seconds10, Seconds1000, Tick,
+};
 
 /// Random loads and single appends, compared with a plain list. Times go up, at several paces, so that
 /// the order of ids is the order of the calls.
-async fn like_single_appends<T: Sample>(db: &Database) {
+async fn like_single_appends<T: Tick>(db: &Database) {
     for pace in [40, 2_000] {
         let buckets = fresh::<T>(db).await;
         let mut model = BTreeMap::<i64, Vec<T>>::new();
@@ -74,16 +34,16 @@ async fn like_single_appends<T: Sample>(db: &Database) {
                 )
             };
             let load: Vec<T> = (n..n + size)
-                .map(|n| T::new(n * 7919 % keys, 1_698_321_600_000 + n * pace, n))
+                .map(|n| T::new(n * 7919 % keys, n).at(1_698_321_600_000 + n * pace))
                 .collect();
             n += size;
-            for sample in &load {
-                let probe = sample.n() * 7919 % keys;
-                model.entry(probe).or_default().push(sample.clone());
+            for tick in &load {
+                let key = tick.n() * 7919 % keys;
+                model.entry(key).or_default().push(tick.clone());
             }
             if size < 4 {
-                for sample in &load {
-                    buckets.append(sample).await.unwrap();
+                for tick in &load {
+                    buckets.append(tick).await.unwrap();
                 }
             } else {
                 let mut seen = Vec::new();
@@ -98,9 +58,9 @@ async fn like_single_appends<T: Sample>(db: &Database) {
             }
         }
         dense_buckets(&buckets).await;
-        for (probe, expected) in &model {
-            let found = items(&buckets, probe).await;
-            assert_eq!(&found, expected, "pace {pace}, probe {probe}");
+        for (key, expected) in &model {
+            let found = items(&buckets, key).await;
+            assert_eq!(&found, expected, "pace {pace}, key {key}");
         }
     }
 }
@@ -118,7 +78,7 @@ async fn bulk_loads_and_single_appends_store_the_same(db: Live) {
 }
 
 /// Three loads and six writers of single items, each with its own handle, on few keys.
-async fn beside_others<T: Sample>(db: &Database) {
+async fn beside_others<T: Tick>(db: &Database) {
     const KEYS: i64 = 4;
     const LOADED: i64 = 2_000;
     const APPENDED: i64 = 100;
@@ -129,9 +89,9 @@ async fn beside_others<T: Sample>(db: &Database) {
         let buckets = T::buckets(db).await.unwrap();
         writers.spawn(async move {
             let clock = CLOCK.load(Ordering::SeqCst);
-            let samples = (load * LOADED..(load + 1) * LOADED)
-                .map(|n| T::new(n % KEYS, clock + n % LOADED * 300, n));
-            let stored = buckets.append_many(samples).buffer(100_000).await.unwrap();
+            let ticks = (load * LOADED..(load + 1) * LOADED)
+                .map(|n| T::new(n % KEYS, n).at(clock + n % LOADED * 300));
+            let stored = buckets.append_many(ticks).buffer(100_000).await.unwrap();
             assert_eq!(stored, LOADED as u64);
         });
     }
@@ -141,7 +101,7 @@ async fn beside_others<T: Sample>(db: &Database) {
             let first = 3 * LOADED + writer * APPENDED;
             for n in first..first + APPENDED {
                 let at = CLOCK.fetch_add(100, Ordering::SeqCst);
-                buckets.append(&T::new(n % KEYS, at, n)).await.unwrap();
+                buckets.append(&T::new(n % KEYS, n).at(at)).await.unwrap();
             }
         });
     }
@@ -153,7 +113,7 @@ async fn beside_others<T: Sample>(db: &Database) {
         for bucket in of_key {
             for item in bucket.get_array("items").unwrap() {
                 let n = number(item.as_document().unwrap().get("n"));
-                assert_eq!(n % KEYS, number(bucket.get("probe")), "G4");
+                assert_eq!(n % KEYS, number(bucket.get("k")), "G4");
                 stored.push(n);
                 if n < 3 * LOADED && T::SPEC.id.ordinal == bucket_runtime::Ordinal::Number {
                     let before = of_loads.insert(n / LOADED, n);
@@ -179,17 +139,17 @@ async fn g1_g2_g3_bulk_loads_beside_single_appends(db: Live) {
 }
 
 /// Loads that are dropped midway, beside one that is not.
-async fn dropped<T: Sample>(db: &Database) {
+async fn dropped<T: Tick>(db: &Database) {
     const KEYS: i64 = 5;
     const LOADED: i64 = 1_000;
     let buckets = fresh::<T>(db).await;
     let mut stored_all = Vec::new();
     for load in 0..12 {
-        let samples: Vec<T> = (load * LOADED..(load + 1) * LOADED)
-            .map(|n| T::new(n % KEYS, 1_698_321_600_000 + n * 300, n))
+        let ticks: Vec<T> = (load * LOADED..(load + 1) * LOADED)
+            .map(|n| T::new(n % KEYS, n).at(1_698_321_600_000 + n * 300))
             .collect();
         let micros = rand::rng().random_range(0..60_000);
-        let append = buckets.append_many(samples).buffer(30_000);
+        let append = buckets.append_many(ticks).buffer(30_000);
         let append = std::future::IntoFuture::into_future(append);
         let limit = std::time::Duration::from_micros(micros);
         if let Ok(stored) = tokio::time::timeout(limit, append).await {
@@ -198,7 +158,7 @@ async fn dropped<T: Sample>(db: &Database) {
         }
     }
     // Dropped calls may still be on their way.
-    let last = T::new(0, 1_698_321_600_000 + 20 * LOADED * 300, 20 * LOADED);
+    let last = T::new(0, 20 * LOADED).at(1_698_321_600_000 + 20 * LOADED * 300);
     buckets.append_many([last]).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     let mut stored = Vec::new();

@@ -11,7 +11,7 @@ use bucket_runtime::{
     },
 };
 
-use crate::support::database::{documents, items};
+use crate::support::database::{documents, fresh, items};
 
 pub(crate) trait Note: Bucket<Key = (String, i64)> + Clone + std::fmt::Debug {
     fn new(topic: &str, user: i64, n: i64) -> Self;
@@ -55,7 +55,7 @@ notes! {
 /// Buckets of every healthy kind: empty, open, full and sealed ones, ids with and without a suffix, and
 /// counts as the shell writes them.
 pub(crate) async fn healthy<T: Note>(db: &Database) -> Buckets<T> {
-    let notes = T::buckets(db).await.unwrap();
+    let notes = fresh::<T>(db).await;
     for (topic, user) in [("a_b", 1), ("a", 7), ("", -1)] {
         let all = (0..40).map(|n| T::new(topic, user, n));
         notes.append_many(all).await.unwrap();
