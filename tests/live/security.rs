@@ -1,4 +1,4 @@
-//! What an attacker could try.
+//! Attacks that must lead nowhere.
 
 pub(crate) mod inputs;
 #[cfg(not(feature = "bson-3"))]

@@ -6,7 +6,7 @@ use crate::{
     server::{Id, Item, Rules, Server, Statement},
 };
 
-/// What a writer knows of the key's newest bucket.
+/// A writer's knowledge of the key's newest bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Tail {
     Unknown,
@@ -49,7 +49,7 @@ impl Batch {
         }
     }
 
-    /// The same for buckets whose bytes are bounded, like those of extras.
+    /// A batch for buckets whose bytes are bounded, like those of extras.
     pub(crate) fn bounded(items: Vec<Item>) -> Self {
         Self {
             bounded: true,
@@ -188,7 +188,7 @@ impl Batch {
         }
     }
 
-    /// What the writer knows after the statement, if it succeeds.
+    /// The writer's knowledge after the statement, if it succeeds.
     fn after(&self, statement: &Statement, tail: Tail, rules: &Rules) -> Tail {
         let carried = u8::try_from(statement.carries()).expect("a handful of items");
         let (id, before) = match (statement, tail) {

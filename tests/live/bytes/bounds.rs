@@ -267,7 +267,7 @@ async fn an_item_that_never_fits_is_refused_with_its_size_and_the_others_are_sto
     let (takes, most) = (number_after("takes "), number_after("more than "));
     assert!(documents(buckets.collection()).await.is_empty());
 
-    // What the error says is true, to the byte.
+    // The text of the error is true, to the byte.
     let fits = 2500 - (takes - most);
     buckets.append(&Numbered::new(1, 0, 1, fits)).await.unwrap();
     let error = buckets

@@ -32,7 +32,7 @@ const STEPS: i64 = 60;
 /// The first owner's item that every writer increments.
 const COMMON: i64 = 0;
 
-/// What a writer knows about its own items: the values that each may have now, `None` if it may be
+/// A writer's knowledge of its own items: the values that each may have now, `None` if it may be
 /// missing.
 type Known = BTreeMap<i64, Vec<Option<i32>>>;
 
@@ -163,7 +163,7 @@ async fn at_once<T: Note>(db: &Database, drops: bool) {
     assert_eq!(stored, BTreeMap::new(), "nobody wrote these");
 }
 
-/// What is stored once no call is on its way any more. Where calls were dropped, a bucket that one of
+/// The stored items once no call is on its way any more. Where calls were dropped, a bucket that one of
 /// them emptied may remain.
 async fn at_rest<T: Note>(notes: &Buckets<T>, drops: bool) -> BTreeMap<i64, Vec<(i64, i32)>> {
     let mut before: Option<Vec<Document>> = None;

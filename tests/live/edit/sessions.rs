@@ -55,7 +55,7 @@ async fn all_or_nothing<T: Note>(db: &Database) {
     let changed = vec![(1, 101), (2, 2), (6, 6)];
     assert_eq!(checked(&notes).await[&1], changed);
 
-    // The same in a session of its own, without a transaction.
+    // Each call in a session of its own, without a transaction.
     let (notes, mut session) = filled::<T>(db).await;
     change(&notes, &mut session).await;
     assert_eq!(checked(&notes).await[&1], changed);

@@ -284,7 +284,7 @@ struct Large {
     text: String,
 }
 
-/// What items take beyond their shares stays right, whichever way an item is replaced.
+/// The bytes that items take beyond their shares stay right, whichever way an item is replaced.
 #[bucket_testkit::test]
 async fn large_items_and_small_ones_replace_each_other(db: Live) {
     let large = Large::buckets(&db).await.unwrap();

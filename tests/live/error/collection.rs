@@ -240,7 +240,7 @@ async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept(db: Live) {
             error.is_index_conflict() && !error.is_capacity_mismatch(),
             "{error}"
         );
-        // It may guard the buckets of another struct.
+        // The index may guard the buckets of another struct.
         let text = error.to_string();
         assert!(text.contains("a collection of its own"), "{text}");
         assert!(!text.contains("drop"), "{text}");

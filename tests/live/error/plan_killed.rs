@@ -69,7 +69,7 @@ async fn a_read_is_sent_again() {
     assert_eq!(Mark::verify(&on.db).await.unwrap().problems, []);
 }
 
-/// What each call stores, it stores once; and it says that nothing is stored only where nothing is.
+/// Each call stores its items once, and says that nothing is stored only where nothing is.
 #[bucket_testkit::test]
 async fn a_write_is_sent_again_or_in_doubt() {
     let Some(server) = failing_server().await else {

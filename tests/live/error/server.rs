@@ -86,7 +86,7 @@ async fn a_server_that_is_not_there_is_named_an_error_of_the_driver() {
     }
 }
 
-/// What was never sent was not stored, and the error says so for certain.
+/// An item that was never sent was not stored, and the error says so for certain.
 #[bucket_testkit::test(multi_thread)]
 async fn an_append_that_finds_no_server_is_known_not_to_be_stored() {
     let set = ReplicaSet::start(1).await.unwrap();

@@ -1,4 +1,4 @@
-//! What an error says: one line, with the code's name, the collection and the key.
+//! The text of an error: one line, with the code's name, the collection and the key.
 
 use std::error::Error as _;
 

@@ -57,7 +57,7 @@ notes! {
     Unique("{a}-{at}", a: Uuid)
 }
 
-/// The same moments for every key, so that ids differ only in their keys.
+/// All keys have the same moments, so that ids differ only in their keys.
 fn time(round: i64) -> DateTime {
     DateTime::from_millis(1_698_335_223_434 + round * 1000)
 }
@@ -179,7 +179,7 @@ async fn integers_stay_apart_up_to_their_limits(db: Live) {
     .await;
 }
 
-/// What another tool sees: an int64 where 64 bits suffice, otherwise a decimal number.
+/// Another tool sees an int64 where 64 bits suffice, otherwise a decimal number.
 #[bucket_testkit::test]
 async fn an_integer_that_no_int64_holds_is_stored_as_a_decimal(db: Live) {
     let notes = fresh::<Unsigned>(&db).await;

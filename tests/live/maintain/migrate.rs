@@ -243,7 +243,7 @@ async fn g1_a_migration_that_is_dropped_again_and_again_stores_each_item_once(db
         match tokio::time::timeout(limit, migrate).await {
             Err(_) => dropped += 1,
             Ok(Ok(3600)) => break 3600,
-            // It ended in a moment in which nothing was left to do, and wants to verify that.
+            // The call ended in a moment in which nothing was left to do, and wants to verify that.
             Ok(Ok(_)) => {
                 assert!(!is_over);
                 drop_new(&db).await;
@@ -383,7 +383,7 @@ async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
                 .contains(&format!("{}_0000000000", trade(what).customer)),
             "{error}"
         );
-        // It stays so until the new collection is dropped.
+        // The migration stays done until the new collection is dropped.
         let error = Trade::migrate_from(&db, convert).await.unwrap_err();
         assert!(error.is_migrated_item_changed(), "{error}");
         db.collection::<Document>("trades").drop().await.unwrap();
@@ -402,7 +402,7 @@ async fn a_foreign_writer_to_the_new_collection_is_found(db: Live) {
     assert!(error.is_key_taken(), "{error}");
     trades.remove_key("MDB").await.unwrap();
 
-    // The same number of items, but one with another value.
+    // As many items as before, but one with another value.
     let changed = async {
         let one = Trade::FIELDS.quantity.eq(4);
         trades

@@ -78,14 +78,13 @@ fn plain(n: i32) -> Plain {
 }
 
 async fn created<T: Bucket>(db: &Database) -> Buckets<T> {
-    let collection = db.collection::<Document>(T::SPEC.collection);
-    collection.drop().await.unwrap();
     T::create_collection(db).await.unwrap();
     T::buckets(db).await.unwrap()
 }
 
 /// Every way in which the library writes buckets.
 async fn every_write_passes<T: Sale>(db: &Database) {
+    db.drop().await.unwrap();
     let sales = created::<T>(db).await;
     let alone = T::buckets(db).combine(false).await.unwrap();
     for n in 0..10 {

@@ -48,7 +48,7 @@ async fn our_appends_and_the_manuals_upserts_race_without_a_loss(db: Live) {
         (0..32 * ITEMS).collect::<Vec<_>>(),
         "G1: each item once"
     );
-    // The same key may be stored as 32 or as 64 bits, depending on who opened the bucket.
+    // A key may be stored as 32 or as 64 bits, depending on who opened the bucket.
     let by_key = dense_buckets(&trades).await;
     assert_eq!(by_key.keys().collect::<Vec<_>>(), ["123"]);
     assert_eq!(by_key["123"].len(), 128);

@@ -114,7 +114,7 @@ async fn every_call_belongs_to_the_transaction(db: Live) {
     reads_agree(&books, 1, &parents[&1]).await;
 }
 
-/// What a handle learned in an aborted transaction must not mislead it.
+/// Knowledge of a handle from an aborted transaction must not mislead it.
 #[bucket_testkit::test]
 async fn pushes_after_an_aborted_transaction_keep_all_guarantees(db: Live) {
     let (books, mut session) = opened(&db).await;

@@ -45,7 +45,7 @@ impl Both {
             .unwrap();
     }
 
-    /// What is stored, now and at rest. Both times O2 to O4 are checked.
+    /// The stored parents, now and at rest. Both times O2 to O4 are checked.
     async fn look(&self) -> Stored {
         stored(&self.books).await;
         at_rest(&self.books).await;

@@ -16,7 +16,7 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use crate::support::database::{Live, Recorded, documents, is_cluster, items, number};
 
-/// What the structs below have in common.
+/// Common to the structs below.
 trait Line: Bucket<Key = (i64,)> + std::fmt::Debug + PartialEq {
     fn new(owner: i64, n: i64, color: i32) -> Self;
     fn n(&self) -> i64;
@@ -96,7 +96,7 @@ async fn stored<T: Line>(lines: &Buckets<T>) -> Vec<Stored> {
     found
 }
 
-/// What a read of a list gives.
+/// The items that a read of a list gives.
 #[derive(Debug, Clone, Copy)]
 struct Read {
     owner: Option<i64>,
@@ -180,7 +180,7 @@ async fn go_on<T: Line>(db: &Database, seed: u64) {
     let token = stream.token().unwrap().to_string();
     let token: ItemToken = token.parse().unwrap();
 
-    // What is on each side of the token. Whatever is stored later in its bucket is after it.
+    // The items on each side of the token. Whatever is stored later in its bucket is after it.
     let at = before.iter().position(|(_, _, n, _)| n == last).unwrap();
     let bucket = &before[at].0;
     let split = if newest_first { at } else { at + 1 };

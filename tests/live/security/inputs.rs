@@ -1,4 +1,4 @@
-//! What callers pass as values stays a value: whatever text or document it is, the commands keep their
+//! A value from a caller stays a value: whatever text or document it is, the commands keep their
 //! shape, and another key's documents stay unchanged.
 
 use bucket_runtime::{

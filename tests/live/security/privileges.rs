@@ -20,7 +20,7 @@ use crate::support::{
     visits::{Moved, Visit, visit},
 };
 
-/// The same visits in larger buckets.
+/// The visits in larger buckets.
 mod larger {
     use super::{Bucket, DateTime};
 

@@ -1,4 +1,4 @@
-//! What the library assumes about the server when it judges failed writes.
+//! Assumptions of the library about the server when it judges failed writes.
 
 use bucket_runtime::mongodb::{
     Database,

@@ -1,4 +1,4 @@
-//! What a change of the capacity assumes about the server.
+//! Assumptions of a change of the capacity about the server.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,4 @@
-//! What an edit of a single item assumes about the server, with the raw driver alone.
+//! Assumptions of an edit of a single item about the server, with the raw driver alone.
 
 use bucket_runtime::mongodb::{
     Collection, Database,

@@ -1,4 +1,4 @@
-//! What the protocol assumes about commands of several statements, with the raw driver alone.
+//! Assumptions of the protocol about commands of several statements, with the raw driver alone.
 
 use bucket_runtime::mongodb::{
     ClientSession, Database,
@@ -105,7 +105,7 @@ async fn numbered(
     }
 }
 
-/// What makes a command repeatable: the server remembers each statement of a session's latest number,
+/// Why a command can be repeated: the server remembers each statement of a session's latest number,
 /// and answers a repetition without carrying it out again.
 #[bucket_testkit::test]
 async fn a_numbered_command_is_carried_out_once_however_often_it_is_sent(db: Live) {

@@ -1,4 +1,4 @@
-//! What the guide (`compared_with`) says about time series collections and TTL indexes, with the raw
+//! Claims of the guide (`compared_with`) about time series collections and TTL indexes, with the raw
 //! driver alone.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the protocol assumes about the server, one claim per test, with the raw driver alone. A server
+//! Assumptions of the protocol about the server, one claim per test, with the raw driver alone. A server
 //! on which one of them fails is not supported.
 
 use bucket_runtime::mongodb::{

@@ -1,4 +1,4 @@
-//! What the library assumes that change streams report about each of its writes, with the raw driver
+//! Assumptions of the library about what change streams report about each of its writes, with the raw driver
 //! alone.
 
 use bucket_runtime::mongodb::{

@@ -1,4 +1,4 @@
-//! What all live tests share: one server, one database per test, and an oracle that reads the documents
+//! Shared by all live tests: one server, one database per test, and an oracle that reads the documents
 //! with the raw driver and knows nothing of the runtime.
 
 use std::{
@@ -225,7 +225,7 @@ pub(crate) async fn dense_buckets<T: Bucket>(
     dense::<T>(documents(buckets.collection()).await)
 }
 
-/// The same for documents that have already been read.
+/// [`dense_buckets`] of documents that have already been read.
 pub(crate) fn dense<T: Bucket>(documents: Vec<Document>) -> BTreeMap<String, Vec<Document>> {
     let spec = T::SPEC;
     let mut by_key = BTreeMap::<String, Vec<Document>>::new();

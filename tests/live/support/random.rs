@@ -8,7 +8,7 @@ use tokio::{runtime::Handle, task::block_in_place};
 
 /// Runs a test with random values. If one fails, it looks for a simpler one that fails as well.
 ///
-/// It blocks its thread, which takes a test with several (`multi_thread`).
+/// The call blocks its thread, so the test needs several (`multi_thread`).
 pub(crate) fn for_any<S: Strategy>(cases: u32, values: S, test: impl AsyncFn(S::Value)) {
     let config = Config {
         cases,

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use bucket_runtime::{Bucket, mongodb::bson::DateTime};
 
-/// What the structs have in common.
+/// Common to the structs.
 pub(crate) trait Tick:
     for<'k> Bucket<Key = (i64,)> + Clone + PartialEq + Debug + Unpin
 {

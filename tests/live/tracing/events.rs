@@ -1,4 +1,4 @@
-//! What a call had to wait for or to repeat is told by events in its span.
+//! Events in the span of a call tell its waits and repetitions.
 
 use std::time::Duration;
 

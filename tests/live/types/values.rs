@@ -1,4 +1,4 @@
-//! What an item's fields may hold: values of all BSON types, and points in time of several crates,
+//! Fields of an item: values of all BSON types, and points in time of several crates,
 //! which are stored as BSON dates.
 
 use std::fmt::Debug;

@@ -42,7 +42,7 @@ impl Reading {
     }
 }
 
-/// What is stored. The server chooses the order in which an upsert writes the key and the window.
+/// The stored documents. The server chooses the order in which an upsert writes the key and the window.
 async fn stored(buckets: &Buckets<Reading>) -> Vec<BTreeMap<String, Bson>> {
     sorted(documents(buckets.collection()).await)
 }

@@ -1,4 +1,4 @@
-//! What the server examines for writes into windows, and for reads of a time range.
+//! The keys and documents that the server examines for writes into windows, and for reads of a time range.
 
 use bucket_runtime::{
     Bucket, Buckets,

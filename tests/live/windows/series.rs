@@ -55,7 +55,7 @@ async fn told(series: RollupSeries<'_, Reading>) -> Vec<Row> {
     series.try_collect().await.unwrap()
 }
 
-/// The same, by a `Vec` of the items.
+/// The rows of a series, computed from a `Vec` of the items.
 fn expected<'r>(readings: impl Iterator<Item = &'r Reading>, step: i64) -> Vec<Row> {
     let mut windows = BTreeMap::<i64, Vec<i32>>::new();
     for reading in readings {

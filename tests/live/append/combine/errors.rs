@@ -167,9 +167,11 @@ async fn items_that_are_no_bson_or_have_no_id_keep_no_other_back(db: Live) {
 }
 
 /// An error that concerns all appends is reported to all of them, and nothing is stored.
-async fn no_index<T: Mark>(db: &Database) {
+async fn no_index<T: Mark>(db: &Database, name: &str) {
     for items in of_keys::<T>(60) {
-        let marks = fresh::<T>(db).await;
+        let collection = db.collection::<Document>(name);
+        collection.drop().await.unwrap();
+        let marks = T::buckets_in(collection).await.unwrap();
         marks.collection().drop_index("bucket_open").await.unwrap();
         for result in together(&marks, items).await {
             let error = result.unwrap_err();
@@ -186,9 +188,9 @@ async fn no_index<T: Mark>(db: &Database) {
 async fn without_the_open_index_every_append_says_so(db: Live) {
     // All of them wait for the index for a while, at the same time.
     tokio::join!(
-        no_index::<Seconds1>(&db),
-        no_index::<Seconds10>(&db),
-        no_index::<Numbered1>(&db),
-        no_index::<Numbered10>(&db),
+        no_index::<Seconds1>(&db, "seconds_1"),
+        no_index::<Seconds10>(&db, "seconds_10"),
+        no_index::<Numbered1>(&db, "numbered_1"),
+        no_index::<Numbered10>(&db, "numbered_10"),
     );
 }

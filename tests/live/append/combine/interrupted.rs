@@ -17,7 +17,7 @@ use crate::{
 
 const N: i64 = 120;
 
-/// What happens to the next commands: ours of several statements, and the driver's own.
+/// The fate of the next commands: ours of several statements, and the driver's own.
 fn failures() -> Vec<Document> {
     let commands = vec!["update", "bulkWrite", "insert"];
     let labels = vec!["RetryableWriteError"];

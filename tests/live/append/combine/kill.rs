@@ -121,7 +121,7 @@ async fn killed<T: Mark>(db: &Database, how: &'static str) {
             kill_after(&name, round * 1_000_000, how, uri, items)
         });
         acknowledged.extend(told.await.unwrap());
-        // What the server had received may still be on its way.
+        // A command that the server had received may still be on its way.
         let found = at_rest(&marks).await;
         let all: Vec<_> = found.values().flatten().copied().collect();
         let once: BTreeSet<_> = all.iter().copied().collect();

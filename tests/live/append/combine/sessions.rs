@@ -78,6 +78,7 @@ fn of_bursts(bursts: i64) -> impl Iterator<Item = (i64, i64)> {
 }
 
 async fn opened<T: Mark>(Recorded(db, record): &Recorded) -> (&Database, &Record) {
+    db.drop().await.unwrap();
     drop(fresh::<T>(db).await);
     record.take();
     (db, record)

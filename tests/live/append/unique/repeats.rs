@@ -56,7 +56,7 @@ orders! {
 
 pub(crate) const CUSTOMERS: i64 = 3;
 
-/// The same item for the same number: an order of one of the customers, about one per second.
+/// The item of a number: an order of one of the customers, about one per second.
 pub(crate) fn order<T: Order>(n: i64) -> T {
     let at = 1_698_321_600_000 + n * 997;
     T::new(n % CUSTOMERS, format!("order {n}"), at)
@@ -139,7 +139,7 @@ races! {
     g1_numbered_100: Numbered100;
 }
 
-/// The same item many times in one load, in one bucket and across several.
+/// One item many times in one load, in one bucket and across several.
 async fn twins_in_a_load<T: Order>(db: &Database) {
     let orders = fresh::<T>(db).await;
     let mut numbers: Vec<_> = (0..60).chain(0..60).chain([0, 0, 0, 59]).collect();

@@ -43,7 +43,7 @@ async fn kill_all(db: Database, end: Arc<AtomicBool>) {
     }
 }
 
-/// What a writer was told: the items that are certainly not stored, how often it was in doubt, and the
+/// The answers to a writer: the items that are certainly not stored, how often it was in doubt, and the
 /// acknowledged items.
 #[derive(Default)]
 struct Told {

@@ -1,4 +1,4 @@
-//! What a test knows about items after some calls were dropped, and what is stored in the end.
+//! Knowledge of items after some calls were dropped, and what is stored in the end.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -53,7 +53,7 @@ pub(crate) async fn called<O>(
     }
 }
 
-/// What a writer knows about one of its items.
+/// A writer's knowledge of one of its items.
 pub(crate) struct Known<T> {
     pub(crate) item: T,
     /// The values that the item may have, `None` if it may be missing.
@@ -62,7 +62,7 @@ pub(crate) struct Known<T> {
     pub(crate) in_order: bool,
 }
 
-/// What all writers together know about their items.
+/// All writers' knowledge of their items.
 #[derive(Default)]
 pub(crate) struct Model(BTreeMap<i64, (i64, Vec<Option<i32>>, bool)>);
 

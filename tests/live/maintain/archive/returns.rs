@@ -203,7 +203,7 @@ impl<T: Visit> Program<T> {
                 let _ = done.unwrap();
             }
         }
-        // What was dropped may still be on its way; the repetition finds it.
+        // A dropped call may still be on its way; the repetition finds it.
         let imported = self.visits.import(lines_of(&archive)).await.unwrap();
         assert_eq!(imported.lines(), archive.len() as u64);
         self.check(&buckets, archived, &imported).await;

@@ -365,7 +365,7 @@ async fn g6_an_import_that_was_dropped_goes_on(db: Live) {
     assert_eq!(after.len(), before.len());
 }
 
-/// What can be computed is computed, and what would break a guarantee is listed, with its place.
+/// Fields that can be computed are computed, and a line that would break a guarantee is listed, with its place.
 #[bucket_testkit::test]
 async fn g2_unsound_lines_are_mended_or_listed(db: Live) {
     #[derive(Debug, Clone, PartialEq, Bucket)]

@@ -229,7 +229,7 @@ async fn numbered_up_and_down(db: Live) {
     up_and_down::<Numbered10, Numbered25, Numbered7>(&db, false).await;
     up_and_down::<Numbered10, Numbered25, Numbered7>(&db, true).await;
     // Page n is still the bucket with number n - 1.
-    let trades = Numbered10::buckets(&db).await.unwrap();
+    let trades = fresh::<Numbered10>(&db).await;
     trades
         .append_many((0..100).map(|n| Numbered10::new(1, n)))
         .await

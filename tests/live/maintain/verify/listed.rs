@@ -1,4 +1,4 @@
-//! What could only be repaired by guessing is listed, with the way out, and left alone.
+//! Damage that could only be repaired by guessing is listed, with the way out, and left alone.
 
 use std::slice;
 

@@ -29,7 +29,7 @@ struct Reading {
     payload: Document,
 }
 
-/// The same readings in a program that keeps no rollups.
+/// The readings in a program that keeps no rollups.
 mod before {
     use super::{Bucket, DateTime, Decimal128, Document};
 

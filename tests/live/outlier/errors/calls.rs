@@ -1,4 +1,4 @@
-//! What a failed call reports, and what is stored after it.
+//! The report of a failed call, and the documents stored after it.
 
 use bucket_runtime::{
     Outlier,
@@ -107,7 +107,7 @@ async fn a_document_of_another_type_is_named_by_its_id(db: Live) {
             "not meant for people: {error}"
         );
     }
-    // The same for a page of extras.
+    // A page of extras is refused as well.
     let albums = fresh::<Album>(&db).await;
     albums.insert(&album(&[1, 1, 1, 1])).await.unwrap();
     let set = doc! { "$set": { "photos_extra": [5] } };

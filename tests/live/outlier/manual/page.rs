@@ -214,7 +214,7 @@ async fn values_are_removed_from_the_manuals_documents(db: Live) {
     assert_eq!(documents(books.extras_collection()).await, []);
 }
 
-/// The same fields in the same order; ours have 64-bit ids and pages with a number and a count.
+/// Our documents have the fields of the page in its order, with 64-bit ids and pages with a number and a count.
 #[bucket_testkit::test]
 async fn our_documents_have_the_manuals_shape(db: Live) {
     let books = Book::outliers(&db).await.unwrap();
@@ -247,7 +247,7 @@ async fn our_documents_have_the_manuals_shape(db: Live) {
         [by_name(&page)]
     );
 
-    // The same with a single insert.
+    // A single insert stores it as well.
     books.delete(&2).await.unwrap();
     books.insert(&outlier(1000)).await.unwrap();
     assert_eq!(documents(books.collection()).await, [first, second]);

@@ -75,7 +75,7 @@ fn sorted<T>(mut all: Vec<(Bson, T, Option<u64>)>) -> Vec<(Bson, T, Option<u64>)
     all
 }
 
-/// What is done to a parent by hand, and the problems that it then has.
+/// Changes of a parent by hand, and the problems that follow.
 type Damage = (Document, Vec<(Bson, &'static str, Option<u64>)>);
 
 fn damages() -> Vec<Damage> {

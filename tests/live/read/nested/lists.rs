@@ -210,7 +210,7 @@ async fn indexes_through_lists_and_variants_find_the_buckets(Recorded(db, record
     }
 }
 
-/// What a field inside of an `Option` is grouped by has an `Option`, too: there are items without one.
+/// A group by a field inside of an `Option` has an `Option`, too: there are items without one.
 #[bucket_testkit::test]
 async fn groups_by_a_field_in_an_option_have_one_of_none(db: Live) {
     let (orders, all) = filled(&db).await;

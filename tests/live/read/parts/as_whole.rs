@@ -165,7 +165,7 @@ fn payment(account: i64, n: i64) -> Payment {
     }
 }
 
-/// What other programs may have stored in place of the second of three elements.
+/// Values that other programs may have stored in place of the second of three elements.
 fn changes() -> Vec<Document> {
     let unset = |name: &str| doc! { "$unset": { name: 1 } };
     let rename = |from: &str, to: &str| doc! { "from": from, "to": to };

@@ -211,7 +211,7 @@ async fn the_server_sends_the_fields_of_a_part_and_no_others(Recorded(db, record
     }
 }
 
-/// What another program wrote: an earlier name, and a field that is missing.
+/// Items that another program wrote: an earlier name, and a field that is missing.
 #[bucket_testkit::test]
 async fn a_part_reads_what_it_names_and_reports_what_is_missing(db: Live) {
     let trades = filled(&db).await;

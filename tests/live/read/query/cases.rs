@@ -41,7 +41,7 @@ impl Values {
     }
 }
 
-/// What the structs have in common.
+/// Common to the structs.
 pub(crate) trait Event: Bucket<Key = (String, i64)> + std::fmt::Debug {
     fn new(values: &Values, n: i32) -> Self;
     fn n(&self) -> i32;

@@ -26,7 +26,7 @@ use crate::{
 /// The number of queries on each state of a collection.
 const QUERIES: usize = 40;
 
-/// The same items twice: in buckets, and flat in the order of the buckets.
+/// All items twice: in buckets, and flat in the order of the buckets.
 pub(crate) struct Twice<T> {
     pub(crate) buckets: Buckets<T>,
     pub(crate) flat: Collection<Document>,

@@ -1,4 +1,4 @@
-//! What the server examines for a read of items, and what it sends.
+//! The keys and documents that the server examines for a read of items, and those that it sends.
 
 use bucket_runtime::{
     Bucket,
@@ -96,7 +96,7 @@ async fn a_filter_visits_the_buckets_of_its_key_and_sends_what_matches(
     assert!(handed_on.contains(&unwind), "{handed_on:?}");
     assert_eq!(handed_on.last().unwrap().1, 3, "{handed_on:?}");
 
-    // The same over all keys, if conditions name the key's fields from the first one on.
+    // A read of all keys is as cheap, if conditions name the key's fields from the first one on.
     let field = Timed::FIELDS;
     let other = doc! { "_id": "Rome/2_0000000000", "site": "Rome", "sensor": 2_i64, "count": 0, "items": [] };
     timed.collection().insert_one(other).await.unwrap();

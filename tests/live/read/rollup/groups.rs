@@ -289,7 +289,7 @@ async fn values_that_cannot_be_added_up_or_read_are_errors(db: Live) {
         })
         .await
         .unwrap();
-    // What the buckets keep is complete.
+    // The rollups of the buckets are complete.
     assert_eq!(payments.rollup(&1).await.unwrap().cents.min(), Some(50));
     let some = payments.rollup(&1).filter(Payment::FIELDS.n.gt(0)).await;
     assert!(some.unwrap_err().is_incomplete_rollup());

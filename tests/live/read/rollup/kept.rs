@@ -90,7 +90,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// The same amount in one of several notations.
+    /// An amount in one of several notations.
     fn fee(&self) -> Decimal128 {
         let text = match self.cents % 3 {
             0 => format!("{}.{:02}", self.cents / 100, self.cents % 100),
@@ -122,7 +122,7 @@ fn dec(decimal: Decimal128) -> i64 {
     (units * 100.0).round() as i64
 }
 
-/// The same answers, computed from the items.
+/// The answers, computed from the items.
 fn expected<'v>(items: impl Iterator<Item = &'v Values> + Clone) -> Told {
     let at = items.clone().map(|item| DateTime::from_millis(item.millis));
     let quantity = items.clone().map(|item| item.quantity);
@@ -167,7 +167,7 @@ fn values() -> impl Strategy<Value = Vec<Values>> {
     prop::collection::vec(item, 0..40)
 }
 
-/// What the buckets keep, separately and added up, is what the items say.
+/// The rollups of the buckets, separately and added up, are those of the items.
 async fn agrees<T: Trade>(buckets: &Buckets<T>, values: &[Values]) {
     for customer in 0..3 {
         let own = values.iter().filter(|item| item.customer == customer);
