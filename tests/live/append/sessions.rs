@@ -10,8 +10,10 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, Recorded, dense_buckets, fresh, items};
-use crate::support::zoo::{Numbered3, Seconds3, Tick};
+use crate::support::{
+    database::{Live, Recorded, dense_buckets, fresh, items},
+    zoo::{Numbered3, Seconds3, Tick},
+};
 
 pub(crate) async fn opened<T: Tick>(db: &Database) -> (Buckets<T>, ClientSession) {
     let steps = fresh::<T>(db).await;

@@ -7,10 +7,12 @@ use bucket_runtime::mongodb::{
 };
 use tokio::task::JoinSet;
 
-use crate::support::zoo::{Numbered3, Seconds3, Tick};
 use crate::{
     append::sessions::{client, opened, read},
-    support::database::{Live, dense_buckets, documents, ids},
+    support::{
+        database::{Live, dense_buckets, documents, ids},
+        zoo::{Numbered3, Seconds3, Tick},
+    },
 };
 
 async fn aborted<T: Tick>(db: &Database) {

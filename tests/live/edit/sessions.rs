@@ -4,14 +4,13 @@ use bucket_runtime::{
     Buckets,
     mongodb::{ClientSession, Database, error::TRANSIENT_TRANSACTION_ERROR},
 };
-
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 
-use crate::support::runtime::blocking;
-use crate::{
-    support::database::{Live, documents},
-    support::notes::{DyingSum, Note, Seconds, checked, created, for_all_notes},
+use crate::support::{
+    database::{Live, documents},
+    notes::{DyingSum, Note, Seconds, checked, created, for_all_notes},
+    runtime::blocking,
 };
 
 async fn filled<T: Note>(db: &Database) -> (Buckets<T>, ClientSession) {

@@ -12,16 +12,14 @@ use bucket_runtime::{
 };
 use proptest::prelude::*;
 
-use crate::support::random::for_any;
-use crate::{
-    support::notes::{
+use crate::support::{
+    database::{Live, Recorded, documents, items, number},
+    notes::{
         CAPACITY, Note, Numbered, Seconds, SecondsSum, Windows, checked, created, for_all_notes,
         moment,
     },
-    support::{
-        database::{Live, Recorded, documents, items, number},
-        scale::scaled,
-    },
+    random::for_any,
+    scale::scaled,
 };
 
 /// A step of a program: the owner whose items it changes, and the change.

@@ -5,12 +5,11 @@ use std::fmt::Debug;
 use bucket_runtime::mongodb::{Database, bson::doc};
 use proptest::prelude::*;
 
-use crate::support::random::for_any;
 use crate::{
     guarantees::g4_keys::{
         LongLiterals, Millis, Note, Numbered, PairMillis, PairSeconds, Seconds, fresh, stay_apart,
     },
-    support::{database::Live, scale::scaled},
+    support::{database::Live, random::for_any, scale::scaled},
 };
 
 /// Texts that look like ids, escapes, patterns, operators and parts of each other.

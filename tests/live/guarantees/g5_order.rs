@@ -6,8 +6,10 @@ use bucket_runtime::{
     mongodb::{Database, bson::Document},
 };
 
-use crate::support::database::{Live, documents, fresh, ids, items, number};
-use crate::support::zoo::{Millis1, Seconds1, Seconds2, Tick};
+use crate::support::{
+    database::{Live, documents, fresh, ids, items, number},
+    zoo::{Millis1, Seconds1, Seconds2, Tick},
+};
 
 /// Appends to one key, so that ids differ only in their ordinals.
 pub(crate) async fn append<T: Tick>(ticks: &Buckets<T>, millis: i64, n: i64) {

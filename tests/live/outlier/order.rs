@@ -4,11 +4,11 @@
 use bucket_runtime::{Outliers, mongodb::Database};
 use proptest::prelude::*;
 
-use crate::support::random::for_any;
 use crate::{
     outlier::support::{Book, Stored, books, dense, fresh, reads_agree, stored, verify},
     support::{
         database::{Live, number},
+        random::for_any,
         scale::scaled,
     },
 };

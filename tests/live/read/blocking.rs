@@ -14,8 +14,10 @@ use bucket_runtime::{
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, dense, server};
-use crate::support::runtime::blocking;
+use crate::support::{
+    database::{Live, dense, server},
+    runtime::blocking,
+};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(

@@ -11,15 +11,15 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::support::random::for_any;
 use crate::{
-    read::{
-        query::cases::{Event, Millis, Numbered, Seconds, Test, Windows},
-        query::differential::Twice,
-        query::random::{Change, Query, changes, queries},
+    read::query::{
+        cases::{Event, Millis, Numbered, Seconds, Test, Windows},
+        differential::Twice,
+        random::{Change, Query, changes, queries},
     },
     support::{
         database::{Live, Recorded, explain, is_cluster, number},
+        random::for_any,
         scale::scaled,
     },
 };

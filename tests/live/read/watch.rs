@@ -13,10 +13,10 @@ use futures_util::{StreamExt, TryStreamExt};
 use rand::Rng;
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::support::runtime::blocking;
-use crate::{
-    support::database::{Live, documents, items},
-    support::notes::{Note, Numbered, Seconds, created, for_all_notes},
+use crate::support::{
+    database::{Live, documents, items},
+    notes::{Note, Numbered, Seconds, created, for_all_notes},
+    runtime::blocking,
 };
 
 /// The number of the item that is appended last of all.

@@ -9,11 +9,11 @@ use futures_util::TryStreamExt;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::support::random::for_any;
 use crate::{
     security::shape::{SENTINEL, assert_same_shape},
     support::{
         database::{Record, Recorded, documents},
+        random::for_any,
         scale::scaled,
     },
 };

@@ -11,8 +11,10 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
-use crate::support::database::{Live, documents, fresh};
-use crate::support::random::for_any;
+use crate::support::{
+    database::{Live, documents, fresh},
+    random::for_any,
+};
 
 trait Item: for<'k> Bucket<Key = (i64,)> + Clone + Unpin + std::fmt::Debug {
     fn new(k: i64) -> Self;

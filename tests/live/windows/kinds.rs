@@ -10,9 +10,9 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
-use crate::support::random::for_any;
 use crate::support::{
     database::{Live, documents, fresh, items, pages},
+    random::for_any,
     scale::scaled,
 };
 

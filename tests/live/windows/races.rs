@@ -10,8 +10,10 @@ use bucket_runtime::{
 use rand::seq::SliceRandom;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, dense_buckets, documents, fresh, number};
-use crate::support::zoo::{Tick, Windows1, Windows2, Windows10, Windows1000};
+use crate::support::{
+    database::{Live, dense_buckets, documents, fresh, number},
+    zoo::{Tick, Windows1, Windows2, Windows10, Windows1000},
+};
 
 const WRITERS: usize = 32;
 const ITEMS: i64 = 1280;

@@ -10,9 +10,11 @@ use bucket_runtime::mongodb::Database;
 use rand::Rng;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, dense_buckets, fresh, items, number};
-use crate::support::zoo::{
-    Millis3, Numbered1, Numbered3, Numbered10, Seconds1, Seconds2, Seconds10, Seconds1000, Tick,
+use crate::support::{
+    database::{Live, dense_buckets, fresh, items, number},
+    zoo::{
+        Millis3, Numbered1, Numbered3, Numbered10, Seconds1, Seconds2, Seconds10, Seconds1000, Tick,
+    },
 };
 
 /// Random loads and single appends, compared with a plain list. Times go up, at several paces, so that

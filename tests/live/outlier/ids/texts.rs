@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use bucket_runtime::mongodb::bson::{Document, doc};
 use proptest::prelude::*;
 
-use crate::support::random::for_any;
 use crate::{
     outlier::ids::types::{Log, fresh, stay_apart},
     support::{
         database::{Live, documents},
+        random::for_any,
         scale::scaled,
     },
 };

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use bucket_runtime::{Bucket, Buckets, mongodb::bson::doc};
 
-use crate::support::random::for_any;
 use crate::{
     read::paging::reads::{CAPACITY, Line, Numbered, Seconds, reads_agree},
     support::{
         database::{Live, fresh},
+        random::for_any,
         scale::scaled,
     },
 };

@@ -14,13 +14,15 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::support::random::for_any;
 use crate::{
-    read::{
-        query::cases::{CAPACITY, Event, Millis, Numbered, Seconds, Values, Windows},
-        query::random::{Change, Query, changes, queries},
+    read::query::{
+        cases::{CAPACITY, Event, Millis, Numbered, Seconds, Values, Windows},
+        random::{Change, Query, changes, queries},
     },
-    support::database::{Live, documents, number},
+    support::{
+        database::{Live, documents, number},
+        random::for_any,
+    },
 };
 
 /// The number of queries on each state of a collection.

@@ -12,8 +12,10 @@ use bucket_runtime::{
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, documents, fresh, number, pages};
-use crate::support::random::for_any;
+use crate::support::{
+    database::{Live, documents, fresh, number, pages},
+    random::for_any,
+};
 
 macro_rules! trades {
     ($($name:ident($id:literal, $capacity:literal))+) => {$(
