@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::support::{
     database::{Live, Recorded, dense_buckets, fresh, items},
-    zoo::{Numbered3, Seconds3, Tick},
+    zoo::ticks::{Numbered3, Seconds3, Tick},
 };
 
 pub(crate) async fn opened<T: Tick>(db: &Database) -> (Buckets<T>, ClientSession) {

@@ -11,7 +11,7 @@ use crate::{
     append::sessions::{client, opened, read},
     support::{
         database::{Live, dense_buckets, documents, ids},
-        zoo::{Numbered3, Seconds3, Tick},
+        zoo::ticks::{Numbered3, Seconds3, Tick},
     },
 };
 

@@ -1,52 +1,19 @@
 //! The errors of a collection that is not as it should be; and following the advice in each error's
 //! text helps.
 
-use crate::support::database::{Live, documents, is_cluster, items, number, pages};
 use bucket_runtime::{
     Bucket, Buckets, Error,
     mongodb::{
         Database, IndexModel,
-        bson::{DateTime, Document, doc},
+        bson::{Document, doc},
         options::{Collation, CollationStrength, IndexOptions},
     },
 };
 
-macro_rules! entries {
-    ($($name:ident($id:literal, $capacity:literal))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "entries", id = $id, capacity = $capacity)]
-        pub(crate) struct $name {
-            k: String,
-            at: DateTime,
-            n: i64,
-        }
-
-        impl Entry for $name {
-            fn new(k: &str, n: i64) -> Self {
-                Self { k: k.to_owned(), at: DateTime::from_millis(1_698_335_223_434), n }
-            }
-
-            fn n(&self) -> i64 {
-                self.n
-            }
-        }
-    )+};
-}
-
-pub(crate) trait Entry: Bucket<Key = (String,)> {
-    /// All at one moment, so that every further bucket needs another id.
-    fn new(k: &str, n: i64) -> Self;
-    fn n(&self) -> i64;
-}
-
-entries! {
-    Seconds5("{k}_{at}", 5)
-    Seconds10("{k}_{at}", 10)
-    Seconds20("{k}_{at}", 20)
-    Numbered5("{k}_{#}", 5)
-    Numbered10("{k}_{#}", 10)
-    Numbered20("{k}_{#}", 20)
-}
+use crate::support::{
+    database::{Live, documents, fresh, is_cluster, items, number, pages},
+    zoo::entries::{Entry, Numbered5, Numbered10, Numbered20, Seconds5, Seconds10, Seconds20},
+};
 
 pub(crate) async fn append<T: Entry>(
     entries: &Buckets<T>,
@@ -75,8 +42,7 @@ pub(crate) async fn refused<T: Entry>(db: &Database) -> Error {
 }
 
 async fn missing_index<T: Entry>(db: &Database) {
-    let _ = db.collection::<T>("entries").drop().await;
-    let entries = T::buckets(db).await.unwrap();
+    let entries = fresh::<T>(db).await;
     for k in ["fresh", "begun"] {
         append(&entries, "begun", [0]).await.unwrap();
         let names = entries.collection().list_index_names().await.unwrap();
@@ -112,8 +78,7 @@ async fn without_the_index_nothing_is_stored_until_the_collection_is_opened_agai
 
 /// Writes with one capacity, is refused with another, follows the advice in the error, and goes on.
 async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
-    let _ = db.collection::<Old>("entries").drop().await;
-    let old = Old::buckets(db).await.unwrap();
+    let old = fresh::<Old>(db).await;
     // Two full buckets and an open one; a full one; one that is full for a smaller capacity; one hardly
     // begun.
     let keys = [("many", 23), ("full", 10), ("most", 7), ("few", 2)];

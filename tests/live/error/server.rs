@@ -14,8 +14,11 @@ use bucket_runtime::{
 use bucket_testkit::ReplicaSet;
 
 use crate::{
-    error::collection::{Entry, Numbered10, Seconds10, append, read, refused},
-    support::database::{Live, documents, is_cluster},
+    error::collection::{append, read, refused},
+    support::{
+        database::{Live, documents, is_cluster},
+        zoo::entries::{Entry, Numbered10, Seconds10},
+    },
 };
 
 #[bucket_testkit::test]

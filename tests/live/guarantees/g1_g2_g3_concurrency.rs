@@ -9,7 +9,7 @@ use tokio::{sync::Barrier, task::JoinSet};
 use crate::support::{
     database::{Live, dense_buckets, fresh, number},
     scale::scaled,
-    zoo::{
+    zoo::ticks::{
         Millis1, Millis2, Millis10, Millis1000, Numbered1, Numbered2, Numbered10, Numbered1000,
         Seconds1, Seconds2, Seconds10, Seconds1000, Tick,
     },

@@ -10,7 +10,7 @@ use crate::{
     guarantees::g5_order::{append, read},
     support::{
         database::{Live, dense_buckets, fresh, number},
-        zoo::{Millis3, Numbered3, Seconds1, Seconds3, Tick},
+        zoo::ticks::{Millis3, Numbered3, Seconds1, Seconds3, Tick},
     },
 };
 

@@ -8,7 +8,7 @@ use bucket_runtime::{
 
 use crate::support::{
     database::{Live, documents, fresh, ids, items, number},
-    zoo::{Millis1, Seconds1, Seconds2, Tick},
+    zoo::ticks::{Millis1, Seconds1, Seconds2, Tick},
 };
 
 /// Appends to one key, so that ids differ only in their ordinals.

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::support::{
     database::{Live, dense_buckets, documents, fresh, number},
-    zoo::{Tick, Windows1, Windows2, Windows10, Windows1000},
+    zoo::ticks::{Tick, Windows1, Windows2, Windows10, Windows1000},
 };
 
 const WRITERS: usize = 32;

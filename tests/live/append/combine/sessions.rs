@@ -87,26 +87,26 @@ async fn opened<T: Mark>(Recorded(db, record): &Recorded) -> (&Database, &Record
 #[bucket_testkit::test]
 async fn the_drivers_own_writes_go_on_with_the_sessions_of_a_dropped_handle(on: Recorded) {
     let (db, record) = opened::<Seconds10>(&on).await;
-    burst::<Seconds10>(&db, 0).await;
+    burst::<Seconds10>(db, 0).await;
     let ours = assert_numbers_go_up(&record.take());
-    insert(&db, 0, 300, 1).await;
-    insert(&db, 300, 100, 10).await;
-    assert_inserted(&db, 400).await;
+    insert(db, 0, 300, 1).await;
+    insert(db, 300, 100, 10).await;
+    assert_inserted(db, 400).await;
     let theirs = assert_numbers_go_up(&record.take());
     let shared = theirs.keys().filter(|session| ours.contains_key(*session));
     assert!(shared.count() > 0, "the driver used none of these sessions");
-    let marks = Seconds10::buckets(&db).await.unwrap();
+    let marks = Seconds10::buckets(db).await.unwrap();
     assert_stored(&marks, of_bursts(1)).await;
 }
 
 #[bucket_testkit::test]
 async fn a_handle_goes_on_with_sessions_that_the_driver_has_used(on: Recorded) {
     let (db, record) = opened::<Numbered10>(&on).await;
-    insert(&db, 0, 777, 1).await;
-    insert(&db, 777, 120, 4).await;
+    insert(db, 0, 777, 1).await;
+    insert(db, 777, 120, 4).await;
     let before = assert_numbers_go_up(&record.take());
     assert!(before.values().any(|number| *number > 700));
-    burst::<Numbered10>(&db, 0).await;
+    burst::<Numbered10>(db, 0).await;
     // Refused numbers are not above the driver's.
     let commands = record.take();
     let probes = commands.iter().filter(|command| is_probe(command)).count();
@@ -117,9 +117,9 @@ async fn a_handle_goes_on_with_sessions_that_the_driver_has_used(on: Recorded) {
     for (session, number) in assert_numbers_go_up(&commands) {
         assert!(before.get(&session).is_none_or(|before| *before < number));
     }
-    insert(&db, 897, 50, 1).await;
-    assert_inserted(&db, 947).await;
-    let marks = Numbered10::buckets(&db).await.unwrap();
+    insert(db, 897, 50, 1).await;
+    assert_inserted(db, 947).await;
+    let marks = Numbered10::buckets(db).await.unwrap();
     assert_stored(&marks, of_bursts(1)).await;
 }
 
@@ -130,13 +130,13 @@ async fn numbers_do_not_run_away_however_many_handles_there_are(on: Recorded) {
     const ROUNDS: i32 = 40;
     let (db, record) = opened::<Seconds10>(&on).await;
     for round in 0..ROUNDS {
-        insert(&db, round, 1, 1).await;
-        burst::<Seconds10>(&db, i64::from(round) * 60).await;
+        insert(db, round, 1, 1).await;
+        burst::<Seconds10>(db, i64::from(round) * 60).await;
     }
     let latest = assert_numbers_go_up(&record.take());
     let bound = i64::from(ROUNDS) * 500;
     assert!(latest.values().all(|number| *number < bound), "{latest:?}");
-    assert_inserted(&db, ROUNDS).await;
+    assert_inserted(db, ROUNDS).await;
 }
 
 /// Handles are opened and dropped, beside the driver's own writes on the same client.
@@ -148,11 +148,11 @@ async fn handles_and_the_drivers_own_writes_take_turns(on: Recorded) {
         async move { insert(&db, 0, 600, 3).await }
     });
     for round in 0..12 {
-        burst::<Seconds10>(&db, round * 60).await;
+        burst::<Seconds10>(db, round * 60).await;
     }
     inserts.await.unwrap();
-    assert_inserted(&db, 600).await;
-    let marks = Seconds10::buckets(&db).await.unwrap();
+    assert_inserted(db, 600).await;
+    let marks = Seconds10::buckets(db).await.unwrap();
     assert_stored(&marks, of_bursts(12)).await;
 }
 

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::support::{
     database::{Live, dense_buckets, fresh, items, number},
-    zoo::{
+    zoo::ticks::{
         Millis3, Numbered1, Numbered3, Numbered10, Seconds1, Seconds2, Seconds10, Seconds1000, Tick,
     },
 };

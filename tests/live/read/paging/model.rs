@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use bucket_runtime::{Bucket, Buckets, mongodb::bson::doc};
 
 use crate::{
-    read::paging::reads::{CAPACITY, Line, Numbered, Seconds, reads_agree},
+    read::paging::reads::{CAPACITY, reads_agree},
     support::{
         database::{Live, fresh},
         random::for_any,
         scale::scaled,
+        zoo::entries::{Entry, Numbered3, Seconds3},
     },
 };
 
@@ -45,12 +46,12 @@ enum Ordinal {
     Number,
 }
 
-async fn differ<T: Line>(lines: &Buckets<T>, ordinal: Ordinal, appends: &[(u8, i64)]) {
+async fn differ<T: Entry>(lines: &Buckets<T>, ordinal: Ordinal, appends: &[(u8, i64)]) {
     lines.collection().delete_many(doc! {}).await.unwrap();
     let mut models = BTreeMap::<u8, Model>::new();
     for (n, (k, seconds)) in appends.iter().enumerate() {
         lines
-            .append(&T::new(&k.to_string(), *seconds, n as i64))
+            .append(&T::new(&k.to_string(), n as i64).at(seconds * 1000))
             .await
             .unwrap();
         models
@@ -65,8 +66,8 @@ async fn differ<T: Line>(lines: &Buckets<T>, ordinal: Ordinal, appends: &[(u8, i
 
 #[bucket_testkit::test(multi_thread)]
 async fn any_appends_give_the_pages_that_a_plain_list_gives(db: Live) {
-    let seconds = fresh::<Seconds>(&db).await;
-    let numbered = Numbered::buckets_in(db.collection::<()>("numbered"));
+    let seconds = fresh::<Seconds3>(&db).await;
+    let numbered = Numbered3::buckets_in(db.collection::<()>("numbered"));
     let numbered = numbered.await.unwrap();
     let appends = proptest::collection::vec((10..13_u8, -2..3_i64), 0..40);
     for_any(scaled(16), appends, async |appends| {

@@ -18,51 +18,19 @@ use serde::{
     },
 };
 
-use crate::support::database::{Live, Recorded, fresh, items, pages};
-
-macro_rules! lines {
-    ($($name:ident($id:literal))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "lines", id = $id, capacity = 3)]
-        pub(crate) struct $name {
-            k: String,
-            at: DateTime,
-            n: i64,
-        }
-
-        impl Line for $name {
-            fn new(k: &str, seconds: i64, n: i64) -> Self {
-                Self { k: k.to_owned(), at: DateTime::from_millis(seconds * 1000), n }
-            }
-
-            fn n(&self) -> i64 {
-                self.n
-            }
-        }
-    )+};
-}
-
-pub(crate) trait Line:
-    Bucket<Key = (String,)> + Clone + PartialEq + std::fmt::Debug
-{
-    fn new(k: &str, seconds: i64, n: i64) -> Self;
-    fn n(&self) -> i64;
-}
-
-lines! {
-    Seconds("{k}_{at}")
-    Millis("{k}_{at:millis}")
-    Numbered("{k}_{#}")
-}
+use crate::support::{
+    database::{Live, Recorded, fresh, items, pages},
+    zoo::entries::{Entry, Millis3, Numbered3, Seconds3},
+};
 
 pub(crate) const CAPACITY: usize = 3;
 
-fn ns<T: Line>(page: &Page<T>) -> Vec<i64> {
+fn ns<T: Entry>(page: &Page<T>) -> Vec<i64> {
     page.items.iter().map(T::n).collect()
 }
 
 /// Every way of reading a key returns these pages.
-pub(crate) async fn reads_agree<T: Line>(lines: &Buckets<T>, k: &str, expected: &[Vec<i64>]) {
+pub(crate) async fn reads_agree<T: Entry>(lines: &Buckets<T>, k: &str, expected: &[Vec<i64>]) {
     let all: Vec<i64> = expected.concat();
     let read: Vec<_> = items(lines, k).await.iter().map(T::n).collect();
     assert_eq!(read, all);
@@ -98,12 +66,12 @@ pub(crate) async fn reads_agree<T: Line>(lines: &Buckets<T>, k: &str, expected: 
 }
 
 /// Keys of 0 to 8 items, next to each other in the same collection.
-async fn all_lengths<T: Line>(db: &Database) {
+async fn all_lengths<T: Entry>(db: &Database) {
     let lines = fresh::<T>(db).await;
     for length in 0..9 {
         for n in 0..length {
             lines
-                .append(&T::new(&length.to_string(), n, n))
+                .append(&T::new(&length.to_string(), n).at(n * 1000))
                 .await
                 .unwrap();
         }
@@ -117,14 +85,14 @@ async fn all_lengths<T: Line>(db: &Database) {
 
 #[bucket_testkit::test]
 async fn all_reads_of_a_key_give_the_same_pages_from_none_on(db: Live) {
-    all_lengths::<Seconds>(&db).await;
-    all_lengths::<Millis>(&db).await;
-    all_lengths::<Numbered>(&db).await;
+    all_lengths::<Seconds3>(&db).await;
+    all_lengths::<Millis3>(&db).await;
+    all_lengths::<Numbered3>(&db).await;
 }
 
-async fn far_pages<T: Line>(db: &Database) {
+async fn far_pages<T: Entry>(db: &Database) {
     let lines = fresh::<T>(db).await;
-    lines.append(&T::new("k", 0, 0)).await.unwrap();
+    lines.append(&T::new("k", 0)).await.unwrap();
     for n in [
         2,
         10_000_000_000,
@@ -140,14 +108,14 @@ async fn far_pages<T: Line>(db: &Database) {
 /// Page numbers come from users; a nonsensical number must not cause a server error.
 #[bucket_testkit::test]
 async fn a_page_far_past_the_last_one_is_none(db: Live) {
-    far_pages::<Seconds>(&db).await;
-    far_pages::<Numbered>(&db).await;
+    far_pages::<Seconds3>(&db).await;
+    far_pages::<Numbered3>(&db).await;
 }
 
-async fn append_all<T: Line>(lines: &Buckets<T>, seconds: &[i64]) {
+async fn append_all<T: Entry>(lines: &Buckets<T>, seconds: &[i64]) {
     for (n, seconds) in seconds.iter().enumerate() {
         lines
-            .append(&T::new("k", *seconds, n as i64))
+            .append(&T::new("k", n as i64).at(seconds * 1000))
             .await
             .unwrap();
     }
@@ -155,7 +123,7 @@ async fn append_all<T: Line>(lines: &Buckets<T>, seconds: &[i64]) {
 
 #[bucket_testkit::test]
 async fn a_token_survives_text_and_serde(db: Live) {
-    let lines = fresh::<Seconds>(&db).await;
+    let lines = fresh::<Seconds3>(&db).await;
     append_all(&lines, &[-5, -5, -5, 7, 7, 7, 7, 7, 7, 9]).await;
     let pages = pages(&lines, "k").await;
     let tokens: Vec<_> = pages.iter().map(Page::token).collect();
@@ -189,7 +157,7 @@ async fn a_token_survives_text_and_serde(db: Live) {
 /// A token names a place, not a document: what comes after it and before it stays the same.
 #[bucket_testkit::test]
 async fn the_token_of_a_deleted_page_still_leads_to_its_neighbours(db: Live) {
-    let lines = fresh::<Seconds>(&db).await;
+    let lines = fresh::<Seconds3>(&db).await;
     append_all(&lines, &[1, 1, 1, 2, 2, 2, 3, 3, 3]).await;
     let before = pages(&lines, "k").await;
     lines
@@ -212,7 +180,7 @@ async fn the_token_of_a_deleted_page_still_leads_to_its_neighbours(db: Live) {
 /// With `{#}` a page keeps its number whatever happens to other pages.
 #[bucket_testkit::test]
 async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted(db: Live) {
-    let lines = fresh::<Numbered>(&db).await;
+    let lines = fresh::<Numbered3>(&db).await;
     append_all(&lines, &[0; 9]).await;
     let before = pages(&lines, "k").await;
     lines
@@ -223,7 +191,7 @@ async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted(db: Liv
     assert_eq!(lines.page("k", 2).await.unwrap(), None);
     assert_eq!(lines.page("k", 3).await.unwrap().as_ref(), Some(&before[2]));
     assert_eq!(lines.page_count("k").await.unwrap(), 2);
-    lines.append(&Numbered::new("k", 0, 9)).await.unwrap();
+    lines.append(&Numbered3::new("k", 9)).await.unwrap();
     assert_eq!(
         lines.latest("k").await.unwrap().unwrap().id(),
         "k_0000000003"
@@ -236,7 +204,7 @@ async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted(db: Liv
 async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway(
     Recorded(db, record): Recorded,
 ) {
-    let lines = Numbered::buckets(&db).await.unwrap();
+    let lines = Numbered3::buckets(&db).await.unwrap();
     let bucket = |n: i64| {
         let item = |m| doc! { "at": DateTime::from_millis(0), "n": n * 3 + m };
         let items = vec![item(0), item(1), item(2)];
@@ -247,7 +215,7 @@ async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway(
         .insert_many((0..300).map(bucket))
         .await
         .unwrap();
-    let read: Vec<_> = items(&lines, "k").await.iter().map(Numbered::n).collect();
+    let read: Vec<_> = items(&lines, "k").await.iter().map(Numbered3::n).collect();
     assert_eq!(read, (0..900).collect::<Vec<_>>());
 
     for taken in [0, 1, 303] {
@@ -255,7 +223,7 @@ async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway(
         let stream = lines.items("k").await.unwrap();
         let begun: Vec<_> = stream
             .take(taken)
-            .map_ok(|line| line.n)
+            .map_ok(|line| line.n())
             .try_collect()
             .await
             .unwrap();
