@@ -77,7 +77,6 @@ marks! {
     Numbered20("{k}_{#}", 20)
 }
 
-/// A handle of its own for the collection, which is emptied first.
 /// The numbers of each key's items in the order of storage. It checks G2 and G3 first.
 pub(crate) async fn stored<T: Mark>(buckets: &Buckets<T>) -> BTreeMap<i64, Vec<i64>> {
     let mut stored = BTreeMap::<i64, Vec<i64>>::new();
