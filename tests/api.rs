@@ -97,7 +97,7 @@ fn interface(docs: &Path) -> String {
     text.trim_start().to_owned()
 }
 
-/// What is implemented for an item, with its public parts. The order stays the same when they move from
+/// The implementations for an item, with its public parts. The order stays the same when they move from
 /// one module to another. The parts of a trait are in its declaration.
 fn implementations(html: &str, is_trait: bool) -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -140,7 +140,7 @@ fn plain(html: &str) -> String {
     text.replace("&nbsp;", " ").replace("&amp;", "&")
 }
 
-/// The same text in one line.
+/// A text in one line.
 fn line(html: &str) -> String {
     Vec::from_iter(plain(html).split_whitespace()).join(" ")
 }

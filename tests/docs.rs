@@ -85,6 +85,18 @@ fn figures_are_those_that_were_measured() {
     }
 }
 
+#[test]
+fn the_live_test_that_contributing_shows_is_one() {
+    let page = text("CONTRIBUTING.md");
+    let shown = between(&page, "```rust\n", "  ```")[0].replace("\n  ", "\n");
+    let test = shown.trim();
+    assert!(test.lines().count() <= 12);
+    assert!(
+        text("tests/live/guarantees/g5_order.rs").contains(test),
+        "{test}"
+    );
+}
+
 /// A module that was renamed would otherwise be left out of the run without a word.
 #[test]
 fn every_module_that_ci_names_exists() {

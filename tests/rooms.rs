@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+#[path = "sources.rs"]
+mod sources;
+
+use sources::{code, of_package, sources};
 
 /// The rooms of the runtime, in order. The modules beside them (the traits, the handles, `sync`) use
 /// them all.
@@ -113,17 +113,12 @@ fn each_stage_of_the_derives_uses_only_those_before_it() {
 }
 
 fn check(package: &str, rooms: &[&str], beside: &[&str]) {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .join(package)
-        .join("src");
+    let src = of_package(package);
     let mut wrong = Vec::new();
     for (place, room) in rooms.iter().enumerate() {
         let file = src.join(format!("{room}.rs"));
         for file in sources(&src.join(room)).into_iter().chain([file]) {
-            let text = fs::read_to_string(&file).unwrap();
-            let code = text.split("#[cfg(test)]").next().unwrap();
-            for used in used(code) {
+            for used in used(&code(&file)) {
                 let target = rooms.iter().position(|room| *room == used);
                 let is_right = match target {
                     Some(target) => target <= place,
@@ -138,21 +133,38 @@ fn check(package: &str, rooms: &[&str], beside: &[&str]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The first names after `use crate::`; braces may hold several.
-fn used(text: &str) -> Vec<String> {
-    let uses = text.split("use crate::").skip(1);
-    let trees = uses.filter_map(|rest| rest.split_once(';'));
-    trees.flat_map(|(tree, _)| first_names(tree)).collect()
+/// The first names after `crate::`, in imports and within the code; the braces of an import may hold
+/// several. What a macro names by `$crate::` may be public, so it is left out.
+fn used(code: &str) -> Vec<String> {
+    let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut names = Vec::new();
+    for (at, path) in code.match_indices("crate::") {
+        if code[..at].ends_with(|letter| is_name(letter) || letter == '$') {
+            continue;
+        }
+        let rest = &code[at + path.len()..];
+        if rest.starts_with('{') {
+            names.extend(first_names(rest.split(';').next().unwrap()));
+        } else {
+            names.push(
+                rest.split(|letter| !is_name(letter))
+                    .next()
+                    .unwrap()
+                    .to_owned(),
+            );
+        }
+    }
+    names
 }
 
-fn first_names(tree: &str) -> Vec<String> {
+/// The first name of each path between braces.
+fn first_names(group: &str) -> Vec<String> {
     let (mut depth, mut names) = (0, vec![String::new()]);
-    let is_group = tree.starts_with('{');
-    for letter in tree.strip_prefix('{').unwrap_or(tree).chars() {
+    for letter in group.strip_prefix('{').unwrap().chars() {
         match letter {
             '{' => depth += 1,
             '}' => depth -= 1,
-            ',' if depth == 0 && is_group => names.push(String::new()),
+            ',' if depth == 0 => names.push(String::new()),
             _ if depth == 0 => names.last_mut().unwrap().push(letter),
             _ => {}
         }
@@ -164,15 +176,10 @@ fn first_names(tree: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).collect()
 }
 
-/// All sources of a folder, and of the folders in it.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let paths = entries.map(|entry| entry.unwrap().path());
-    let files = paths.flat_map(|path| match path.is_dir() {
-        true => sources(&path),
-        false => vec![path],
-    });
-    files.collect()
+#[test]
+fn paths_are_read_in_imports_and_within_the_code() {
+    let code = "use crate::{\n    read::{Page, items}, Error as Own,\n};\nuse crate::schema::Spec;\n\
+        pub(in crate::write) fn f() { let a = crate::value::json(&$crate::Filter); my_crate::x(); }";
+    let expected = ["read", "Error", "schema", "write", "value"];
+    assert_eq!(used(code), expected);
 }

@@ -1,4 +1,4 @@
-//! What the compiler must say about each mistake.
+//! The compiler's message about each mistake.
 //!
 //! `TRYBUILD=overwrite cargo test --test ui` blesses the messages; read them in the diff.
 

@@ -12,7 +12,7 @@ use bucket_testkit::Cluster;
 
 use crate::support::{Book, Timed, stored, timed};
 
-/// What the shard answers in the end: FailedToSatisfyReadPreference, interruptions of a reshard and of a
+/// Answers of the shard in the end: FailedToSatisfyReadPreference, interruptions of a reshard and of a
 /// change of the version, other codes that say "not now", and one that does not exist.
 const CODES: [i32; 8] = [133, 453, 10_045_600, 91_331, 402, 412, 433, 54_321];
 

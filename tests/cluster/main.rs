@@ -1,4 +1,4 @@
-//! What is true only of a sharded cluster: on which shards a call's documents lie, which shards it
+//! Facts of a sharded cluster alone: on which shards a call's documents lie, which shards it
 //! asks, and what happens when a shard lacks something.
 //!
 //! `cargo test` ignores these tests, since a cluster takes npm and five processes. They run with

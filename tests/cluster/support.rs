@@ -75,7 +75,7 @@ pub(crate) async fn database(test: &str) -> Database {
     db
 }
 
-/// The same database on each shard, bypassing the `mongos`.
+/// A database on each shard, bypassing the `mongos`.
 pub(crate) async fn on_shards(db: &Database) -> Vec<Database> {
     let mut on_shards = Vec::new();
     for shard in cluster().await.shards() {

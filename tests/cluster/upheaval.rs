@@ -32,7 +32,7 @@ struct Handles {
     books: Outliers<Book>,
 }
 
-/// What writers were told: by number, for both collections.
+/// The answers to writers: by number, for both collections.
 #[derive(Default)]
 struct Told {
     acknowledged: Vec<i64>,

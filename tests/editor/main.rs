@@ -50,7 +50,7 @@ fn write_crate() {
     fs::create_dir_all(folder.join("src")).unwrap();
     fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     fs::write(folder.join("src/lib.rs"), SOURCE).unwrap();
-    // The same versions and the same compiler as here.
+    // The project takes the versions and the compiler of this workspace.
     for file in ["Cargo.lock", "rust-toolchain.toml"] {
         fs::copy(root.join(file), folder.join(file)).unwrap();
     }

@@ -1,4 +1,4 @@
-//! What the callers saw: each item that they sent, and the answer.
+//! The answers that callers saw: each item that they sent, and the answer.
 
 /// The fate of an item, as its caller was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

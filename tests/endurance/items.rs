@@ -1,4 +1,4 @@
-//! What the writers write: items with each ordinal, and values of parents.
+//! The writers' data: items with each ordinal, and values of parents.
 
 use bucket_runtime::{Bucket, Filter, Outlier, bson::DateTime};
 use serde::{Deserialize, Serialize};

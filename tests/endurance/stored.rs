@@ -1,4 +1,4 @@
-//! What is stored, as the raw driver reads it.
+//! The stored documents, as the raw driver reads them.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Buckets stay within their size limit.
 
 pub(crate) mod bounds;
-pub(crate) mod bytes_capacity;
-pub(crate) mod bytes_proof;
+pub(crate) mod capacity;
+pub(crate) mod proof;

@@ -1,16 +1,16 @@
 //! Edits and removals.
 
-pub(crate) mod edits;
 #[cfg(not(feature = "bson-3"))]
-pub(crate) mod edits_many;
+pub(crate) mod many;
 #[cfg(not(feature = "bson-3"))]
-pub(crate) mod edits_races;
-pub(crate) mod edits_raw;
-#[cfg(not(feature = "bson-3"))]
-pub(crate) mod edits_sessions;
-#[cfg(not(feature = "bson-3"))]
-pub(crate) mod edits_unique;
+pub(crate) mod races;
+pub(crate) mod raw;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod remove_key;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod sessions;
+pub(crate) mod single;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod unique;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod upsert;

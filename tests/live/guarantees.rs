@@ -7,5 +7,3 @@ pub(crate) mod g5_creation;
 pub(crate) mod g5_order;
 pub(crate) mod g6_dropped;
 pub(crate) mod life;
-pub(crate) mod life_model;
-pub(crate) mod life_support;

@@ -1,4 +1,4 @@
-//! What is read, on a real server, read back by the raw driver.
+//! Reads, on a real server, compared with those of the raw driver.
 //!
 //! The tests of one binary share a server. With the feature `bson-3` only the tests that depend on how a
 //! document is encoded run.

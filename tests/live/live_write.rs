@@ -1,4 +1,4 @@
-//! What is written, on a real server, read back by the raw driver.
+//! Writes, on a real server, read back by the raw driver.
 //!
 //! The tests of one binary share a server. With the feature `bson-3` only the tests that depend on how a
 //! document is encoded run.

@@ -1,5 +1,5 @@
 //! The manual's own commands beside the library's.
 
 #[cfg(not(feature = "bson-3"))]
-pub(crate) mod manual_race;
+pub(crate) mod race;
 pub(crate) mod walk;

@@ -1,7 +1,7 @@
-//! What an attacker could try.
+//! Attacks that must lead nowhere.
 
 pub(crate) mod inputs;
 #[cfg(not(feature = "bson-3"))]
 mod privileges;
-pub(crate) mod security_shape;
-pub(crate) mod security_stored;
+pub(crate) mod shape;
+pub(crate) mod stored;

@@ -1,4 +1,4 @@
-//! What the library assumes about the server.
+//! Assumptions of the library about the server.
 
 pub(crate) mod doubt;
 pub(crate) mod dropped_index;

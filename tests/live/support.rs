@@ -16,9 +16,12 @@ pub(crate) mod outliers;
 pub(crate) mod plans;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod proxy;
+pub(crate) mod random;
+pub(crate) mod runtime;
 pub(crate) mod scale;
 pub(crate) mod sharding;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod transactions;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod visits;
+pub(crate) mod zoo;

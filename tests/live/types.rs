@@ -1,7 +1,7 @@
 //! Types of keys and fields.
 
+pub(crate) mod binary;
+pub(crate) mod keys;
 pub(crate) mod round_trip;
-pub(crate) mod types_binary;
-pub(crate) mod types_keys;
-pub(crate) mod types_values;
+pub(crate) mod values;
 pub(crate) mod versions;

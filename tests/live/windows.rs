@@ -3,9 +3,9 @@
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod expiry;
 pub(crate) mod kinds;
+pub(crate) mod open;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod plans;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod races;
 pub(crate) mod series;
-pub(crate) mod windows_open;
-#[cfg(not(feature = "bson-3"))]
-pub(crate) mod windows_plans;
-#[cfg(not(feature = "bson-3"))]
-pub(crate) mod windows_races;

@@ -20,7 +20,7 @@ use crate::replay::names_of;
 /// The next step of a writer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Next {
-    /// It sends this command.
+    /// The writer sends this command.
     Command(Document),
     Over,
 }

@@ -182,7 +182,7 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
     statements.iter().map(name).collect()
 }
 
-/// The same names, for a command that the runtime sends.
+/// The model's name of a command that the runtime sends.
 pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
     if command.contains_key("insert") {
         return vec!["insert"];

@@ -20,8 +20,8 @@ pub(crate) struct Found {
 
 /// Visits every state once, until a state breaks a guarantee.
 ///
-/// It keeps only a 64-bit hash of each state. Among 10^7 states two share a hash with a probability of
-/// about 10^-6, and the search would then merely miss the states behind the second.
+/// The search keeps only a 64-bit hash of each state. Among 10^7 states two share a hash with a
+/// probability of about 10^-6, and it would then merely miss the states behind the second.
 pub(crate) fn search(config: &Config) -> Found {
     let hashes = BuildHasherDefault::<DefaultHasher>::default();
     let start = System::new(config);

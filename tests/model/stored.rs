@@ -13,7 +13,7 @@ use crate::{
     system::{Config, System},
 };
 
-/// What is stored: each bucket's id, items, count and seal, and the parent's items and flag.
+/// The stored documents: each bucket's id, items, count and seal, and the parent's items and flag.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Stored {
     buckets: Vec<(String, Vec<i64>, i64, bool)>,
@@ -48,7 +48,7 @@ pub(crate) fn of_model(system: &System, config: &Config) -> Stored {
     }
 }
 
-/// The same, as the raw driver reads it.
+/// The stored documents, as the raw driver reads them.
 pub(crate) async fn of_server(db: &Database, config: &Config) -> Stored {
     let array = match config.has_parent {
         true => "items_extra",

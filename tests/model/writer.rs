@@ -8,7 +8,7 @@ use crate::{
     system::Config,
 };
 
-/// What a call does.
+/// The task of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Call {
     /// `append`, or `append_many` of items that are combined.

@@ -9,7 +9,7 @@ use crate::{
         names::SEALED,
         open_index::OpenIndex,
         size::layout::{digits, field, signed},
-        spec::OutlierSpec,
+        spec::{BucketSpec, OutlierSpec},
     },
     value::element::value_size,
 };
@@ -26,7 +26,7 @@ pub(crate) struct ParentScope {
 impl ParentScope {
     pub(crate) fn new(
         spec: &'static OutlierSpec,
-        extras: &'static crate::BucketSpec,
+        extras: &'static BucketSpec,
         id: KeyPart,
         open: OpenIndex,
     ) -> Self {

@@ -6,18 +6,16 @@ use bucket_runtime::{
 };
 
 use crate::{
-    append::combine_support::{
-        Mark, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, carried, fresh, stored,
-        together,
+    append::combine::support::{
+        Mark, Numbered1, Numbered10, Seconds1, Seconds10, assert_stored, carried, stored, together,
     },
-    support::database::{Live, Record, recorded},
+    support::database::{Live, Recorded, fresh},
 };
 
 /// Four items of one key, and then `n` more at once. Returns how many items each statement of the last
 /// command carries.
-async fn after_four<T: Mark>(test: &str, n: i64) -> Vec<usize> {
-    let (db, record): (_, Record) = recorded(test).await;
-    let marks = fresh::<T>(&db).await;
+async fn after_four<T: Mark>(Recorded(db, record): &Recorded, n: i64) -> Vec<usize> {
+    let marks = fresh::<T>(db).await;
     for n in 0..4 {
         marks.append(&T::new(7, n)).await.unwrap();
     }
@@ -33,33 +31,33 @@ async fn after_four<T: Mark>(test: &str, n: i64) -> Vec<usize> {
 }
 
 /// While it is open, nobody opens another one, so that what anybody appends next comes after these items.
-#[tokio::test]
-async fn with_a_time_the_last_bucket_is_opened_before_the_full_ones() {
-    let carried = after_four::<Seconds10>("full_timed", 33).await;
+#[bucket_testkit::test]
+async fn with_a_time_the_last_bucket_is_opened_before_the_full_ones(on: Recorded) {
+    let carried = after_four::<Seconds10>(&on, 33).await;
     assert_eq!(carried, [6, 7, 10, 10]);
 }
 
 /// A full bucket takes the number that an open one would need.
-#[tokio::test]
-async fn with_numbers_buckets_are_inserted_in_order() {
-    let carried = after_four::<Numbered10>("full_numbered", 33).await;
+#[bucket_testkit::test]
+async fn with_numbers_buckets_are_inserted_in_order(on: Recorded) {
+    let carried = after_four::<Numbered10>(&on, 33).await;
     assert_eq!(carried, [6, 10, 10, 7]);
 }
 
 /// The last bucket is opened with room for one item, since a full one would not show that it is open.
-#[tokio::test]
-async fn the_last_bucket_is_filled_after_the_others() {
-    let carried = after_four::<Seconds10>("full_timed_exactly", 26).await;
+#[bucket_testkit::test]
+async fn the_last_bucket_is_filled_after_the_others(on: Recorded) {
+    let carried = after_four::<Seconds10>(&on, 26).await;
     assert_eq!(carried, [6, 9, 10, 1]);
-    let carried = after_four::<Numbered10>("full_numbered_exactly", 26).await;
+    let carried = after_four::<Numbered10>(&on, 26).await;
     assert_eq!(carried, [6, 10, 9, 1]);
 }
 
-#[tokio::test]
-async fn a_bucket_of_one_item_is_never_open() {
-    let carried = after_four::<Seconds1>("full_timed_1", 5).await;
+#[bucket_testkit::test]
+async fn a_bucket_of_one_item_is_never_open(on: Recorded) {
+    let carried = after_four::<Seconds1>(&on, 5).await;
     assert_eq!(carried, [1; 5]);
-    let carried = after_four::<Numbered1>("full_numbered_1", 5).await;
+    let carried = after_four::<Numbered1>(&on, 5).await;
     assert_eq!(carried, [1; 5]);
 }
 

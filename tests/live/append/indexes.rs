@@ -12,7 +12,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, Recorded, explain, is_cluster, number, recorded};
+use crate::support::database::{Live, Recorded, explain, is_cluster, number};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[serde(rename_all = "camelCase")]
@@ -137,13 +137,14 @@ async fn indexes_that_somebody_else_is_to_make_are_named_and_not_made(
     assert_eq!(is_sent, is_cluster().await);
 }
 
-#[tokio::test]
-async fn a_filter_on_an_indexed_field_visits_the_buckets_with_a_match_only() {
+#[bucket_testkit::test]
+async fn a_filter_on_an_indexed_field_visits_the_buckets_with_a_match_only(
+    Recorded(db, record): Recorded,
+) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("indexes_used").await;
     let trades = Trade::buckets(&db).await.unwrap();
     trades.append_many((0..1000).map(Trade::new)).await.unwrap();
 
@@ -195,13 +196,12 @@ async fn an_index_with_the_name_of_ours_that_lacks_documents_is_refused(db: Live
     Trade::buckets(&db).await.unwrap();
 }
 
-#[tokio::test]
-async fn the_indexes_of_parents_are_made_and_used() {
+#[bucket_testkit::test]
+async fn the_indexes_of_parents_are_made_and_used(Recorded(db, record): Recorded) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("indexes_of_parents").await;
     let books = Book::outliers(&db).await.unwrap();
     let all = ["_id_", "author_1", "buyers_1"];
     assert_eq!(names(books.collection()).await, all);

@@ -1,67 +1,36 @@
 //! Sessions and transactions: every call takes part in them.
 
 use bucket_runtime::{
-    Bucket, Buckets,
+    Buckets,
     mongodb::{
-        Client, ClientSession,
+        Client, ClientSession, Database,
         bson::{DateTime, doc},
     },
 };
 use futures_util::TryStreamExt;
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, dense_buckets, items, recorded};
+use crate::support::{
+    database::{Live, Recorded, dense_buckets, fresh, items},
+    zoo::ticks::{Numbered3, Seconds3, Tick},
+};
 
-macro_rules! steps {
-    ($($name:ident($id:literal))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "steps", id = $id, capacity = 3)]
-        pub(crate) struct $name {
-            k: i64,
-            at: DateTime,
-            n: i64,
-        }
-
-        impl Step for $name {
-            fn new(k: i64, n: i64) -> Self {
-                Self { k, at: DateTime::from_millis(1_698_335_223_434), n }
-            }
-
-            fn n(&self) -> i64 {
-                self.n
-            }
-        }
-    )+};
-}
-
-/// All at one moment, so that every further bucket needs another id.
-pub(crate) trait Step: Bucket<Key = (i64,)> {
-    fn new(k: i64, n: i64) -> Self;
-    fn n(&self) -> i64;
-}
-
-steps! {
-    Timed("{k}_{at}")
-    Numbered("{k}_{#}")
-}
-
-pub(crate) async fn opened<T: Step>(test: &str) -> (Buckets<T>, ClientSession) {
-    let steps = T::buckets(&database(test).await).await.unwrap();
+pub(crate) async fn opened<T: Tick>(db: &Database) -> (Buckets<T>, ClientSession) {
+    let steps = fresh::<T>(db).await;
     let session = client(&steps).start_session().await.unwrap();
     (steps, session)
 }
 
-pub(crate) fn client<T: Step>(steps: &Buckets<T>) -> Client {
+pub(crate) fn client<T: Tick>(steps: &Buckets<T>) -> Client {
     steps.collection().client().clone()
 }
 
-pub(crate) async fn read<T: Step>(steps: &Buckets<T>, k: i64) -> Vec<i64> {
-    items(steps, &k).await.iter().map(T::n).collect()
+pub(crate) async fn read<T: Tick>(steps: &Buckets<T>, k: i64) -> Vec<i64> {
+    items(steps, &k).await.iter().map(Tick::n).collect()
 }
 
-async fn every_call<T: Step>(test: &str) {
-    let (db, record) = recorded(test).await;
-    let steps = T::buckets(&db).await.unwrap();
+async fn every_call<T: Tick>(Recorded(db, record): &Recorded) {
+    let steps = fresh::<T>(db).await;
     let mut session = client(&steps).start_session().await.unwrap();
     let session = &mut session;
     record.take();
@@ -96,7 +65,7 @@ async fn every_call<T: Step>(test: &str) {
         .await
         .unwrap()
         .unwrap();
-    let ns = |page: bucket_runtime::Page<T>| page.items.iter().map(T::n).collect::<Vec<_>>();
+    let ns = |page: bucket_runtime::Page<T>| page.items.iter().map(Tick::n).collect::<Vec<_>>();
     assert_eq!(
         [first, second, again, last].map(ns),
         [vec![0, 1, 2], vec![3, 4, 5], vec![0, 1, 2], vec![6]]
@@ -123,23 +92,23 @@ async fn every_call<T: Step>(test: &str) {
 }
 
 /// Without a session from the caller the driver uses any; so this test compares which session it is.
-#[tokio::test]
-async fn every_call_with_a_session_sends_all_its_commands_in_that_session() {
-    every_call::<Timed>("session_timed").await;
-    every_call::<Numbered>("session_numbered").await;
+#[bucket_testkit::test]
+async fn every_call_with_a_session_sends_all_its_commands_in_that_session(on: Recorded) {
+    every_call::<Seconds3>(&on).await;
+    every_call::<Numbered3>(&on).await;
 }
 
 /// Plain sessions beside writers without one, on a fresh key.
-#[tokio::test(flavor = "multi_thread")]
-async fn sessions_without_a_transaction_race_without_a_loss() {
-    let (steps, _) = opened::<Numbered>("plain_sessions").await;
+#[bucket_testkit::test(multi_thread)]
+async fn sessions_without_a_transaction_race_without_a_loss(db: Live) {
+    let (steps, _) = opened::<Numbered3>(&db).await;
     let mut writers = JoinSet::new();
     for writer in 0..16 {
         let steps = steps.clone();
         writers.spawn(async move {
             let mut session = client(&steps).start_session().await.unwrap();
             for n in writer * 10..(writer + 1) * 10 {
-                let step = Numbered::new(5, n);
+                let step = Numbered3::new(5, n);
                 let append = steps.append(&step);
                 match writer % 2 {
                     0 => append.await.unwrap(),
@@ -156,9 +125,9 @@ async fn sessions_without_a_transaction_race_without_a_loss() {
 }
 
 /// More pages than the first batch holds (101): the later ones come from the same snapshot.
-#[tokio::test]
-async fn a_stream_in_a_transaction_shows_one_moment() {
-    let (steps, mut session) = opened::<Numbered>("snapshot").await;
+#[bucket_testkit::test]
+async fn a_stream_in_a_transaction_shows_one_moment(db: Live) {
+    let (steps, mut session) = opened::<Numbered3>(&db).await;
     let bucket = |n: i64| {
         let items = vec![doc! { "at": DateTime::from_millis(0), "n": n }; 3];
         doc! { "_id": format!("5_{n:010}"), "k": 5_i64, "count": 3, "items": items }
@@ -170,8 +139,8 @@ async fn a_stream_in_a_transaction_shows_one_moment() {
         .unwrap();
     session.start_transaction().await.unwrap();
     let mut stream = steps.items(&5).session(&mut session).await.unwrap();
-    assert_eq!(stream.try_next().await.unwrap().unwrap().n, 0);
-    steps.append(&Numbered::new(5, 250)).await.unwrap();
+    assert_eq!(stream.try_next().await.unwrap().unwrap().n(), 0);
+    steps.append(&Numbered3::new(5, 250)).await.unwrap();
     let rest: Vec<_> = stream.try_collect().await.unwrap();
     assert_eq!(rest.len(), 749);
     assert_eq!(steps.count(&5).session(&mut session).await.unwrap(), 750);
@@ -181,7 +150,7 @@ async fn a_stream_in_a_transaction_shows_one_moment() {
     assert!(pages.try_next().await.unwrap().is_some());
     drop(pages);
     steps
-        .append(&Numbered::new(6, 0))
+        .append(&Numbered3::new(6, 0))
         .session(&mut session)
         .await
         .unwrap();

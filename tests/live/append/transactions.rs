@@ -1,19 +1,22 @@
 //! Transactions: all or nothing, and whoever loses a race can run again.
 
 use bucket_runtime::mongodb::{
-    Collection,
+    Collection, Database,
     bson::{Document, doc},
     error::{Error as DriverError, TRANSIENT_TRANSACTION_ERROR},
 };
 use tokio::task::JoinSet;
 
 use crate::{
-    append::sessions::{Numbered, Step, Timed, client, opened, read},
-    support::database::{dense_buckets, documents, ids},
+    append::sessions::{client, opened, read},
+    support::{
+        database::{Live, dense_buckets, documents, ids},
+        zoo::ticks::{Numbered3, Seconds3, Tick},
+    },
 };
 
-async fn aborted<T: Step>(test: &str) {
-    let (steps, mut session) = opened::<T>(test).await;
+async fn aborted<T: Tick>(db: &Database) {
+    let (steps, mut session) = opened::<T>(db).await;
     for n in 0..5 {
         steps.append(&T::new(5, n)).await.unwrap();
     }
@@ -45,15 +48,15 @@ async fn aborted<T: Step>(test: &str) {
     assert_eq!(read(&steps, 6).await, [0]);
 }
 
-#[tokio::test]
-async fn an_aborted_transaction_leaves_nothing() {
-    aborted::<Timed>("aborted_timed").await;
-    aborted::<Numbered>("aborted_numbered").await;
+#[bucket_testkit::test]
+async fn an_aborted_transaction_leaves_nothing(db: Live) {
+    aborted::<Seconds3>(&db).await;
+    aborted::<Numbered3>(&db).await;
 }
 
-#[tokio::test]
-async fn a_committed_transaction_stores_all_or_nothing() {
-    let (steps, mut session) = opened::<Timed>("committed").await;
+#[bucket_testkit::test]
+async fn a_committed_transaction_stores_all_or_nothing(db: Live) {
+    let (steps, mut session) = opened::<Seconds3>(&db).await;
     let own: Collection<Document> = client(&steps)
         .database(&steps.collection().namespace().db)
         .collection("own");
@@ -62,12 +65,12 @@ async fn a_committed_transaction_stores_all_or_nothing() {
         .unwrap();
     session.start_transaction().await.unwrap();
     steps
-        .append(&Timed::new(5, 1))
+        .append(&Seconds3::new(5, 1))
         .session(&mut session)
         .await
         .unwrap();
     steps
-        .append(&Timed::new(6, 2))
+        .append(&Seconds3::new(6, 2))
         .session(&mut session)
         .await
         .unwrap();
@@ -85,8 +88,8 @@ async fn a_committed_transaction_stores_all_or_nothing() {
     assert_eq!(documents(&own).await, [doc! { "_id": "balance", "sum": 2 }]);
 }
 
-async fn further_buckets<T: Step>(test: &str, expected: [&str; 4]) {
-    let (steps, mut session) = opened::<T>(test).await;
+async fn further_buckets<T: Tick>(db: &Database, expected: [&str; 4]) {
+    let (steps, mut session) = opened::<T>(db).await;
     // A neighbouring key whose ids end the same way.
     steps.append(&T::new(15, 0)).await.unwrap();
     session.start_transaction().await.unwrap();
@@ -103,28 +106,28 @@ async fn further_buckets<T: Step>(test: &str, expected: [&str; 4]) {
     dense_buckets(&steps).await;
 }
 
-#[tokio::test]
-async fn a_transaction_opens_further_buckets_at_the_same_moment() {
+#[bucket_testkit::test]
+async fn a_transaction_opens_further_buckets_at_the_same_moment(db: Live) {
     let suffixed = [
         "5_1698335223",
         "5_1698335223_000001",
         "5_1698335223_000002",
         "5_1698335223_000003",
     ];
-    further_buckets::<Timed>("further_timed", suffixed).await;
+    further_buckets::<Seconds3>(&db, suffixed).await;
     let numbered = [
         "5_0000000000",
         "5_0000000001",
         "5_0000000002",
         "5_0000000003",
     ];
-    further_buckets::<Numbered>("further_numbered", numbered).await;
+    further_buckets::<Numbered3>(&db, numbered).await;
 }
 
 /// The driver's label tells the loser of a race that it lost, and the error that its item is not
 /// stored.
-async fn loser<T: Step>(test: &str, began_first: bool) {
-    let (steps, mut loser) = opened::<T>(test).await;
+async fn loser<T: Tick>(db: &Database, began_first: bool) {
+    let (steps, mut loser) = opened::<T>(db).await;
     let mut winner = client(&steps).start_session().await.unwrap();
     // The loser's snapshot predates the winner's commit.
     loser.start_transaction().await.unwrap();
@@ -163,16 +166,16 @@ async fn loser<T: Step>(test: &str, began_first: bool) {
     dense_buckets(&steps).await;
 }
 
-#[tokio::test]
-async fn the_loser_of_a_race_of_transactions_can_be_run_again() {
-    loser::<Timed>("loser_timed", false).await;
-    loser::<Timed>("loser_timed_late", true).await;
-    loser::<Numbered>("loser_numbered", false).await;
-    loser::<Numbered>("loser_numbered_late", true).await;
+#[bucket_testkit::test]
+async fn the_loser_of_a_race_of_transactions_can_be_run_again(db: Live) {
+    loser::<Seconds3>(&db, false).await;
+    loser::<Seconds3>(&db, true).await;
+    loser::<Numbered3>(&db, false).await;
+    loser::<Numbered3>(&db, true).await;
 }
 
-async fn race<T: Step>(test: &str) {
-    let (steps, _) = opened::<T>(test).await;
+async fn race<T: Tick>(db: &Database) {
+    let (steps, _) = opened::<T>(db).await;
     let mut writers = JoinSet::new();
     for writer in 0..8 {
         let steps = steps.clone();
@@ -206,17 +209,17 @@ async fn race<T: Step>(test: &str) {
     dense_buckets(&steps).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn racing_transactions_store_each_item_once() {
-    race::<Timed>("race_timed").await;
-    race::<Numbered>("race_numbered").await;
+#[bucket_testkit::test(multi_thread)]
+async fn racing_transactions_store_each_item_once(db: Live) {
+    race::<Seconds3>(&db).await;
+    race::<Numbered3>(&db).await;
 }
 
 /// The driver's shorter way, with an asynchronous closure.
-#[tokio::test]
-async fn a_transaction_can_be_run_with_an_async_closure() {
-    let (steps, mut session) = opened::<Timed>("and_run2").await;
-    let (five, six) = (Timed::new(5, 1), Timed::new(6, 2));
+#[bucket_testkit::test]
+async fn a_transaction_can_be_run_with_an_async_closure(db: Live) {
+    let (steps, mut session) = opened::<Seconds3>(&db).await;
+    let (five, six) = (Seconds3::new(5, 1), Seconds3::new(6, 2));
     (session.start_transaction())
         .and_run2(async |session| {
             steps.append(&five).session(&mut *session).await?;

@@ -11,7 +11,7 @@ use bucket_runtime::{
 };
 use tokio::task::JoinSet;
 
-use crate::support::database::{Recorded, database, dense_buckets, documents, items, number};
+use crate::support::database::{Live, Recorded, dense_buckets, documents, fresh, items, number};
 
 trait Note: Bucket<Key = (String, i64)> + Clone + Debug {
     fn new(topic: &str, user: i64, n: i64) -> Self;
@@ -51,18 +51,12 @@ notes! {
 
 const TOPICS: [&str; 7] = ["12", "12_3", "", "_", "a.b", "a%b", "$ne"];
 
-async fn opened<T: Note>(test: &str) -> (Database, Buckets<T>) {
-    let db = database(test).await;
-    let notes = T::buckets(&db).await.unwrap();
-    (db, notes)
-}
-
 fn is_of(bucket: &Document, topic: &str, user: i64) -> bool {
     bucket.get_str("topic").unwrap() == topic && number(bucket.get("user")) == user
 }
 
-async fn goes_alone<T: Note>(test: &str) {
-    let (_, notes) = opened::<T>(test).await;
+async fn goes_alone<T: Note>(db: &Database) {
+    let notes = fresh::<T>(db).await;
     let all = (0..500).map(|n: i64| T::new(TOPICS[n as usize % 7], n % 3, n));
     notes.append_many(all).await.unwrap();
     for topic in TOPICS {
@@ -84,16 +78,16 @@ async fn goes_alone<T: Note>(test: &str) {
     dense_buckets(&notes).await;
 }
 
-#[tokio::test]
-async fn all_of_a_key_goes_and_nothing_else() {
-    goes_alone::<Timed>("remove_timed").await;
-    goes_alone::<Numbered>("remove_numbered").await;
-    goes_alone::<Windowed>("remove_windowed").await;
+#[bucket_testkit::test]
+async fn all_of_a_key_goes_and_nothing_else(db: Live) {
+    goes_alone::<Timed>(&db).await;
+    goes_alone::<Numbered>(&db).await;
+    goes_alone::<Windowed>(&db).await;
 }
 
-#[tokio::test]
-async fn a_bucket_under_an_older_name_goes_and_a_foreign_one_stays() {
-    let (_, notes) = opened::<Timed>("remove_names").await;
+#[bucket_testkit::test]
+async fn a_bucket_under_an_older_name_goes_and_a_foreign_one_stays(db: Live) {
+    let notes = fresh::<Timed>(&db).await;
     let bucket = |id: &str, name: &str, topic: &str| {
         let item = doc! { "at": DateTime::now(), "n": 1_i64 };
         doc! { "_id": id, name: topic, "user": 1, "count": 3, "items": [item.clone(), item.clone(), item] }
@@ -107,8 +101,8 @@ async fn a_bucket_under_an_older_name_goes_and_a_foreign_one_stays() {
     assert_eq!(documents(raw).await, [foreign]);
 }
 
-async fn beside_writers<T: Note>(test: &str) {
-    let (_, notes) = opened::<T>(test).await;
+async fn beside_writers<T: Note>(db: &Database) {
+    let notes = fresh::<T>(db).await;
     let mut tasks = JoinSet::new();
     for writer in 0..16 {
         let notes = notes.clone();
@@ -147,16 +141,16 @@ async fn dense_buckets_of_one_moment<T: Note>(notes: &Buckets<T>) {
     }
 }
 
-#[tokio::test]
-async fn writers_of_the_moment_go_on() {
-    beside_writers::<Timed>("remove_race_timed").await;
-    beside_writers::<Numbered>("remove_race_numbered").await;
-    beside_writers::<Windowed>("remove_race_windowed").await;
+#[bucket_testkit::test]
+async fn writers_of_the_moment_go_on(db: Live) {
+    beside_writers::<Timed>(&db).await;
+    beside_writers::<Numbered>(&db).await;
+    beside_writers::<Windowed>(&db).await;
 }
 
-#[tokio::test]
-async fn in_a_transaction_all_goes_or_nothing() {
-    let (db, notes) = opened::<Timed>("remove_transaction").await;
+#[bucket_testkit::test]
+async fn in_a_transaction_all_goes_or_nothing(db: Live) {
+    let notes = fresh::<Timed>(&db).await;
     for n in 0..8 {
         notes.append(&Timed::new("a", 1, n)).await.unwrap();
     }

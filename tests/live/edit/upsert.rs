@@ -16,9 +16,7 @@ use tokio::task::JoinSet;
 use crate::{
     support::notes::moment,
     support::{
-        database::{
-            Live, Recorded, database, documents, items, number, numbers_its_commands, server,
-        },
+        database::{Live, Recorded, documents, items, number, numbers_its_commands, server},
         proxy::{Fate, Proxy},
     },
 };
@@ -244,10 +242,9 @@ async fn a_transaction_upserts_all_or_nothing(db: Live) {
     for_all_orders!(in_transactions(&db));
 }
 
-#[tokio::test]
-async fn an_upsert_is_carried_out_once_although_the_connection_breaks() {
+#[bucket_testkit::test]
+async fn an_upsert_is_carried_out_once_although_the_connection_breaks(direct: Live) {
     let proxy = Proxy::start(server().await.uri()).await;
-    let direct = database("upsert_lost").await;
     let db = proxy.database(direct.name());
     let orders = created::<Numbered>(&db).await;
     orders.upsert_item(&Numbered::new(0, 0, 0)).await.unwrap();
@@ -287,7 +284,7 @@ struct Large {
     text: String,
 }
 
-/// What items take beyond their shares stays right, whichever way an item is replaced.
+/// The bytes that items take beyond their shares stay right, whichever way an item is replaced.
 #[bucket_testkit::test]
 async fn large_items_and_small_ones_replace_each_other(db: Live) {
     let large = Large::buckets(&db).await.unwrap();

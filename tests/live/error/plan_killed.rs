@@ -11,7 +11,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 
 use crate::{
-    error::doubt_support::{CALLS, Handles, Mark, fill},
+    error::doubt::support::{CALLS, Handles, Mark, fill},
     support::database::items,
     support::fail_points::failing_server,
 };
@@ -30,7 +30,7 @@ async fn fail_once(db: &Database, commands: &[&str], failure: Document) {
         .unwrap();
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_read_is_sent_again() {
     let Some(server) = failing_server().await else {
         return;
@@ -69,8 +69,8 @@ async fn a_read_is_sent_again() {
     assert_eq!(Mark::verify(&on.db).await.unwrap().problems, []);
 }
 
-/// What each call stores, it stores once; and it says that nothing is stored only where nothing is.
-#[tokio::test]
+/// Each call stores its items once, and says that nothing is stored only where nothing is.
+#[bucket_testkit::test]
 async fn a_write_is_sent_again_or_in_doubt() {
     let Some(server) = failing_server().await else {
         return;
@@ -113,7 +113,7 @@ async fn a_write_is_sent_again_or_in_doubt() {
 
 /// The driver resumes only after errors that the server labels; MongoDB 9.0 may send this one after an
 /// election.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_watch_goes_on_after_an_election_without_a_label() {
     let Some(server) = failing_server().await else {
         return;

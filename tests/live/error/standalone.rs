@@ -12,11 +12,11 @@ use bucket_runtime::{
 use bucket_testkit::Server;
 
 use crate::{
-    append::combine_support::{
-        Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, fresh, together,
+    append::combine::support::{
+        Mark, NOON, Numbered10, Seconds10, assert_stored, at_rest, together,
     },
     support::{
-        database::listening,
+        database::{fresh, listening},
         proxy::{
             Fate::{CutAfter, CutBefore},
             Proxy,

@@ -43,7 +43,7 @@ async fn refuse(db: &Database, name: &str, code: i32) {
 }
 
 /// Behind a `mongos`, opening sends the indexes each time. A user who may only read does not need that.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_user_who_may_not_make_indexes_opens_a_collection_that_has_them() {
     let options = ["--setParameter", "enableTestCommands=1"];
     let server = Server::start_with(&options).await.unwrap();
@@ -60,7 +60,7 @@ async fn a_user_who_may_not_make_indexes_opens_a_collection_that_has_them() {
 
 /// Amazon DocumentDB takes no `hint` in an update, and says so by such a code. (Its own code, 303,
 /// makes a fail point close the connection.)
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_server_without_hinted_updates_is_refused_at_opening() {
     let options = ["--setParameter", "enableTestCommands=1"];
     let server = Server::start_with(&options).await.unwrap();

@@ -3,56 +3,19 @@
 
 use std::sync::Arc;
 
-use bucket_runtime::{
-    Bucket, Buckets,
-    mongodb::{Database, bson::DateTime},
-};
+use bucket_runtime::{Buckets, mongodb::Database};
 use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::support::{
-    database::{Live, database, dense_buckets, number},
+    database::{Live, dense_buckets, fresh, number},
     scale::scaled,
+    zoo::ticks::{
+        Millis1, Millis2, Millis10, Millis1000, Numbered1, Numbered2, Numbered10, Numbered1000,
+        Seconds1, Seconds2, Seconds10, Seconds1000, Tick,
+    },
 };
 
 const WRITERS: i64 = 32;
-
-/// One struct per ordinal and capacity, since a type fixes both.
-macro_rules! readings {
-    ($($name:ident($id:literal, $capacity:literal))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "readings", id = $id, capacity = $capacity)]
-        struct $name {
-            sensor: i64,
-            at: DateTime,
-            n: i64,
-        }
-
-        impl Reading for $name {
-            fn new(sensor: i64, at: DateTime, n: i64) -> Self {
-                Self { sensor, at, n }
-            }
-        }
-    )+};
-}
-
-trait Reading: Bucket {
-    fn new(sensor: i64, at: DateTime, n: i64) -> Self;
-}
-
-readings! {
-    Seconds1("{sensor}_{at}", 1)
-    Seconds2("{sensor}_{at}", 2)
-    Seconds10("{sensor}_{at}", 10)
-    Seconds1000("{sensor}_{at}", 1000)
-    Millis1("{sensor}_{at:millis}", 1)
-    Millis2("{sensor}_{at:millis}", 2)
-    Millis10("{sensor}_{at:millis}", 10)
-    Millis1000("{sensor}_{at:millis}", 1000)
-    Numbered1("{sensor}_{#}", 1)
-    Numbered2("{sensor}_{#}", 2)
-    Numbered10("{sensor}_{#}", 10)
-    Numbered1000("{sensor}_{#}", 1000)
-}
 
 /// How the items' times are spread.
 #[derive(Clone, Copy)]
@@ -75,7 +38,7 @@ enum Handles {
 }
 
 /// A handle for each writer.
-async fn handles<T: Reading>(db: &Database, handles: Handles) -> Vec<Buckets<T>> {
+async fn handles<T: Tick>(db: &Database, handles: Handles) -> Vec<Buckets<T>> {
     let mut opened = Vec::new();
     for _ in 0..if matches!(handles, Handles::Four) {
         4
@@ -88,18 +51,18 @@ async fn handles<T: Reading>(db: &Database, handles: Handles) -> Vec<Buckets<T>>
     (opened.iter().cycle().take(WRITERS as usize).cloned()).collect()
 }
 
-fn time(times: Times, n: i64) -> DateTime {
+fn time(times: Times, n: i64) -> i64 {
     const NOON: i64 = 1_698_321_600_000;
-    DateTime::from_millis(match times {
+    match times {
         Times::Burst => NOON + n % 7,
         Times::Spread => NOON + (n * 7919 % 6400) * 1_800_000,
-    })
+    }
 }
 
 /// 32 tasks append their items to `keys` keys; then every item is there once, in a dense set of
 /// buckets.
-async fn race<T: Reading>(db: &Database, keys: i64, times: Times, through: Handles) {
-    let _ = db.collection::<T>("readings").drop().await;
+async fn race<T: Tick>(db: &Database, keys: i64, times: Times, through: Handles) {
+    drop(fresh::<T>(db).await);
     let handles = handles::<T>(db, through).await;
     let items = scaled(40);
     let mut writers = JoinSet::new();
@@ -107,7 +70,7 @@ async fn race<T: Reading>(db: &Database, keys: i64, times: Times, through: Handl
         writers.spawn(async move {
             for n in writer * items..(writer + 1) * items {
                 buckets
-                    .append(&T::new(n % keys, time(times, n), n))
+                    .append(&T::new(n % keys, n).at(time(times, n)))
                     .await
                     .unwrap();
             }
@@ -117,15 +80,15 @@ async fn race<T: Reading>(db: &Database, keys: i64, times: Times, through: Handl
     assert_all_stored_once(&handles[0], WRITERS * items, keys).await;
 }
 
-async fn assert_all_stored_once<T: Reading>(buckets: &Buckets<T>, items: i64, keys: i64) {
+async fn assert_all_stored_once<T: Tick>(buckets: &Buckets<T>, items: i64, keys: i64) {
     let by_key = dense_buckets(buckets).await;
     assert_eq!(by_key.len() as i64, keys);
     let mut stored = Vec::new();
     for bucket in by_key.values().flatten() {
-        let sensor = number(bucket.get("sensor"));
+        let key = number(bucket.get("k"));
         for item in bucket.get_array("items").unwrap() {
             let n = number(item.as_document().unwrap().get("n"));
-            assert_eq!(n % keys, sensor, "item {n} in a bucket of {sensor}");
+            assert_eq!(n % keys, key, "item {n} in a bucket of {key}");
             stored.push(n);
         }
     }
@@ -135,9 +98,8 @@ async fn assert_all_stored_once<T: Reading>(buckets: &Buckets<T>, items: i64, ke
 
 macro_rules! races {
     ($($test:ident: $($name:ident)+;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            let db = database(stringify!($test)).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
             $(
                 race::<$name>(&db, 1, Times::Burst, Handles::Clones).await;
                 race::<$name>(&db, 1, Times::Spread, Handles::Four).await;
@@ -162,10 +124,9 @@ races! {
 }
 
 /// 32 tasks make the first append of a fresh key at the same instant.
-async fn first_appends<T: Reading>(db: &Database) {
+async fn first_appends<T: Tick>(db: &Database) {
     const KEYS: i64 = 100;
-    let _ = db.collection::<T>("readings").drop().await;
-    let buckets = T::buckets(db).await.unwrap();
+    let buckets = fresh::<T>(db).await;
     let barrier = Arc::new(Barrier::new(WRITERS as usize));
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
@@ -175,7 +136,7 @@ async fn first_appends<T: Reading>(db: &Database) {
                 let n = writer * KEYS + key;
                 barrier.wait().await;
                 buckets
-                    .append(&T::new(n % KEYS, time(Times::Burst, n), n))
+                    .append(&T::new(n % KEYS, n).at(time(Times::Burst, n)))
                     .await
                     .unwrap();
             }

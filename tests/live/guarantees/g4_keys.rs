@@ -14,7 +14,7 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::support::database::{Live, database, documents, items, number, pages};
+use crate::support::database::{Live, documents, items, number, pages};
 
 pub(crate) trait Note: Bucket + Clone + PartialEq + Debug {
     fn new(key: Self::Key, at: DateTime, n: i64) -> Self;
@@ -57,7 +57,7 @@ notes! {
     Unique("{a}-{at}", a: Uuid)
 }
 
-/// The same moments for every key, so that ids differ only in their keys.
+/// All keys have the same moments, so that ids differ only in their keys.
 fn time(round: i64) -> DateTime {
     DateTime::from_millis(1_698_335_223_434 + round * 1000)
 }
@@ -179,10 +179,10 @@ async fn integers_stay_apart_up_to_their_limits(db: Live) {
     .await;
 }
 
-/// What another tool sees: an int64 where 64 bits suffice, otherwise a decimal number.
-#[tokio::test]
-async fn an_integer_that_no_int64_holds_is_stored_as_a_decimal() {
-    let notes = fresh::<Unsigned>(&database("decimal_key").await).await;
+/// Another tool sees an int64 where 64 bits suffice, otherwise a decimal number.
+#[bucket_testkit::test]
+async fn an_integer_that_no_int64_holds_is_stored_as_a_decimal(db: Live) {
+    let notes = fresh::<Unsigned>(&db).await;
     for key in [i64::MAX as u64, u64::MAX] {
         notes
             .append(&Unsigned::new((key,), time(0), 0))
@@ -213,9 +213,9 @@ async fn bools_object_ids_and_uuids_stay_apart(db: Live) {
     stay_apart(&fresh::<Unique>(&db).await, &uuids).await;
 }
 
-#[tokio::test]
-async fn a_text_and_an_integer_stay_apart() {
-    let notes = fresh::<PairMixed>(&database("mixed_keys").await).await;
+#[bucket_testkit::test]
+async fn a_text_and_an_integer_stay_apart(db: Live) {
+    let notes = fresh::<PairMixed>(&db).await;
     let texts = ["", "1", "1_2", "_", "-", "a_-1"];
     let numbers = [i64::MIN, -12, -1, 0, 1, 12, 2, i64::MAX];
     let pairs = texts

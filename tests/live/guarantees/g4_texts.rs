@@ -2,14 +2,14 @@
 
 use std::fmt::Debug;
 
-use bucket_runtime::mongodb::bson::doc;
+use bucket_runtime::mongodb::{Database, bson::doc};
 use proptest::prelude::*;
 
 use crate::{
     guarantees::g4_keys::{
         LongLiterals, Millis, Note, Numbered, PairMillis, PairSeconds, Seconds, fresh, stay_apart,
     },
-    support::{database::database, scale::scaled},
+    support::{database::Live, random::for_any, scale::scaled},
 };
 
 /// Texts that look like ids, escapes, patterns, operators and parts of each other.
@@ -61,9 +61,9 @@ pub(crate) fn hostile() -> Vec<String> {
 
 macro_rules! hostile_texts {
     ($($test:ident: $name:ident;)+) => {$(
-        #[tokio::test]
-        async fn $test() {
-            let notes = fresh::<$name>(&database(stringify!($test)).await).await;
+        #[bucket_testkit::test]
+        async fn $test(db: Live) {
+            let notes = fresh::<$name>(&db).await;
             let keys: Vec<_> = hostile().into_iter().map(|text| (text,)).collect();
             stay_apart(&notes, &keys).await;
         }
@@ -82,9 +82,9 @@ pub(crate) const PARTS: [&str; 11] = ["", "_", "__", "a", "b", "a_b", "b_c", "_x
 
 macro_rules! composite {
     ($($test:ident: $name:ident;)+) => {$(
-        #[tokio::test]
-        async fn $test() {
-            let notes = fresh::<$name>(&database(stringify!($test)).await).await;
+        #[bucket_testkit::test]
+        async fn $test(db: Live) {
+            let notes = fresh::<$name>(&db).await;
             let pairs = PARTS.iter().flat_map(|a| PARTS.iter().map(move |b| (*a, *b)));
             let keys: Vec<_> = pairs.map(|(a, b)| (a.to_owned(), b.to_owned())).collect();
             stay_apart(&notes, &keys).await;
@@ -108,34 +108,23 @@ fn key_sets<K: Debug + Ord>(
 }
 
 /// A collection for all cases, emptied for each.
-fn any_set_stays_apart<T: Note>(test: &str, sets: impl Strategy<Value = Vec<T::Key>>)
+async fn any_set_stays_apart<T: Note>(db: &Database, sets: impl Strategy<Value = Vec<T::Key>>)
 where
     T::Key: Debug,
 {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let notes = runtime.block_on(async { fresh::<T>(&database(test).await).await });
-    let config = ProptestConfig {
-        cases: scaled(64),
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |(keys in sets)| {
-        runtime.block_on(async {
-            notes.collection().delete_many(doc! {}).await.unwrap();
-            stay_apart(&notes, &keys).await;
-        });
+    let notes = fresh::<T>(db).await;
+    for_any(scaled(64), sets, async |keys| {
+        notes.collection().delete_many(doc! {}).await.unwrap();
+        stay_apart(&notes, &keys).await;
     });
 }
 
-#[test]
-fn any_texts_stay_apart() {
-    any_set_stays_apart::<Seconds>("any_texts", key_sets(|a, _| (a,)));
+#[bucket_testkit::test(multi_thread)]
+async fn any_texts_stay_apart(db: Live) {
+    any_set_stays_apart::<Seconds>(&db, key_sets(|a, _| (a,))).await;
 }
 
-#[test]
-fn any_pairs_of_texts_stay_apart() {
-    any_set_stays_apart::<PairMillis>("any_pairs", key_sets(|a, b| (a, b)));
+#[bucket_testkit::test(multi_thread)]
+async fn any_pairs_of_texts_stay_apart(db: Live) {
+    any_set_stays_apart::<PairMillis>(&db, key_sets(|a, b| (a, b))).await;
 }

@@ -7,8 +7,11 @@ use bucket_runtime::mongodb::{
 use tokio::task::JoinSet;
 
 use crate::{
-    guarantees::g5_order::{Millis3, Numbered3, Seconds1, Seconds3, Tick, append, fresh, read},
-    support::database::{Live, database, dense_buckets, number},
+    guarantees::g5_order::{append, read},
+    support::{
+        database::{Live, dense_buckets, fresh, number},
+        zoo::ticks::{Millis3, Numbered3, Seconds1, Seconds3, Tick},
+    },
 };
 
 /// 32 tasks append 20 items each to one key. Every writer's own items come back in its order.
@@ -55,9 +58,9 @@ fn assert_created_one_after_the_other(buckets: &[Document], id: impl Fn(usize) -
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn numbers_count_from_zero_without_a_gap_whatever_the_contention() {
-    let buckets = race::<Numbered3>(&database("numbers").await).await;
+#[bucket_testkit::test(multi_thread)]
+async fn numbers_count_from_zero_without_a_gap_whatever_the_contention(db: Live) {
+    let buckets = race::<Numbered3>(&db).await;
     assert_created_one_after_the_other(&buckets, |n| format!("5_{n:010}"));
 }
 
@@ -87,10 +90,7 @@ async fn ids_that_are_used_up_are_an_error(db: Live) {
     let ticks = fresh::<Seconds1>(&db).await;
     let taken = [full("5_0000000000", 1), full("5_0000000000_999999", 1)];
     ticks.collection().insert_many(taken).await.unwrap();
-    let error = ticks
-        .append(&Tick::new(DateTime::from_millis(0), 0))
-        .await
-        .unwrap_err();
+    let error = ticks.append(&Seconds1::new(5, 0).at(0)).await.unwrap_err();
     assert!(
         error.is_out_of_range() && !error.is_maybe_stored(),
         "{error}"
@@ -106,10 +106,7 @@ async fn ids_that_are_used_up_are_an_error(db: Live) {
         .insert_one(full("5_9999999999", 3))
         .await
         .unwrap();
-    let error = ticks
-        .append(&Tick::new(DateTime::from_millis(0), 0))
-        .await
-        .unwrap_err();
+    let error = ticks.append(&Numbered3::new(5, 0).at(0)).await.unwrap_err();
     assert!(
         error.is_out_of_range() && !error.is_maybe_stored(),
         "{error}"

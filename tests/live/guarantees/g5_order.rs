@@ -2,62 +2,18 @@
 //! order of creation.
 
 use bucket_runtime::{
-    Bucket, Buckets,
-    mongodb::{
-        Database,
-        bson::{DateTime, Document},
-    },
+    Buckets,
+    mongodb::{Database, bson::Document},
 };
 
-use crate::support::database::{Live, database, documents, ids, items, number};
+use crate::support::{
+    database::{Live, documents, fresh, ids, items, number},
+    zoo::ticks::{Millis1, Seconds1, Seconds2, Tick},
+};
 
-macro_rules! ticks {
-    ($($name:ident($id:literal, $capacity:literal))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "ticks", id = $id, capacity = $capacity)]
-        pub(crate) struct $name {
-            k: i64,
-            at: DateTime,
-            n: i64,
-        }
-
-        impl Tick for $name {
-            fn new(at: DateTime, n: i64) -> Self {
-                Self { k: 5, at, n }
-            }
-
-            fn n(&self) -> i64 {
-                self.n
-            }
-        }
-    )+};
-}
-
-/// Items of one key, so that ids differ only in their ordinals.
-pub(crate) trait Tick: Bucket<Key = (i64,)> {
-    fn new(at: DateTime, n: i64) -> Self;
-    fn n(&self) -> i64;
-}
-
-ticks! {
-    Seconds1("{k}_{at}", 1)
-    Seconds2("{k}_{at}", 2)
-    Seconds3("{k}_{at}", 3)
-    Millis1("{k}_{at:millis}", 1)
-    Millis3("{k}_{at:millis}", 3)
-    Numbered3("{k}_{#}", 3)
-}
-
-pub(crate) async fn fresh<T: Tick>(db: &Database) -> Buckets<T> {
-    let _ = db.collection::<T>("ticks").drop().await;
-    T::buckets(db).await.unwrap()
-}
-
+/// Appends to one key, so that ids differ only in their ordinals.
 pub(crate) async fn append<T: Tick>(ticks: &Buckets<T>, millis: i64, n: i64) {
-    ticks
-        .append(&T::new(DateTime::from_millis(millis), n))
-        .await
-        .unwrap();
+    ticks.append(&T::new(5, n).at(millis)).await.unwrap();
 }
 
 pub(crate) async fn read<T: Tick>(ticks: &Buckets<T>) -> Vec<i64> {
@@ -174,7 +130,7 @@ async fn times_are_written_as_the_table_says(db: Live) {
 async fn refuses_past_the_width<T: Tick>(db: &Database) {
     let ticks = fresh::<T>(db).await;
     for millis in [-10_000_000_000_001, 10_000_000_000_000, i64::MIN, i64::MAX] {
-        let item = T::new(DateTime::from_millis(millis), 0);
+        let item = T::new(5, 0).at(millis);
         let error = ticks.append(&item).await.unwrap_err();
         assert!(
             error.is_out_of_range() && !error.is_maybe_stored(),
@@ -194,25 +150,22 @@ async fn a_time_past_the_width_is_refused(db: Live) {
     refuses_past_the_width::<Millis1>(&db).await;
 }
 
-#[tokio::test]
-async fn a_late_item_goes_into_the_open_bucket() {
-    let ticks = fresh::<Seconds2>(&database("late").await).await;
-    for (n, seconds) in [100, 50, 70, 90, 10].into_iter().enumerate() {
-        append(&ticks, seconds * 1000, n as i64).await;
+#[bucket_testkit::test]
+async fn a_late_item_goes_into_the_open_bucket(db: Live) {
+    let ticks = fresh::<Seconds2>(&db).await;
+    for (n, seconds) in (0..).zip([100, 50, 70, 90, 10]) {
+        append(&ticks, seconds * 1000, n).await;
     }
     // 50 joined the bucket of 100, and 90 that of 70; 10 opened its own.
-    assert_eq!(
-        ids(&ticks).await,
-        ["5_0000000010", "5_0000000070", "5_0000000100"]
-    );
+    let stored = ids(&ticks).await;
+    assert_eq!(stored, ["5_0000000010", "5_0000000070", "5_0000000100"]);
     assert_eq!(read(&ticks).await, [4, 2, 3, 0, 1]);
-    let latest = ticks.latest(&5).await.unwrap().unwrap();
-    assert_eq!(latest.id(), "5_0000000100");
+    assert_eq!(ticks.latest(&5).await.unwrap().unwrap().id(), stored[2]);
 }
 
-#[tokio::test]
-async fn the_buckets_of_one_second_sort_between_their_neighbours() {
-    let ticks = fresh::<Seconds2>(&database("suffixes").await).await;
+#[bucket_testkit::test]
+async fn the_buckets_of_one_second_sort_between_their_neighbours(db: Live) {
+    let ticks = fresh::<Seconds2>(&db).await;
     for n in 0..8 {
         append(&ticks, 1_698_335_223_434 + n, n).await;
     }

@@ -2,43 +2,19 @@
 
 use std::{future::IntoFuture, time::Duration};
 
-use bucket_runtime::{Bucket, Buckets, mongodb::bson::DateTime};
+use bucket_runtime::{Bucket, mongodb::Database};
 use rand::Rng;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, dense_buckets, number};
-
-macro_rules! visits {
-    ($($name:ident($id:literal, $capacity:literal))+) => {$(
-        #[derive(Debug, Clone, PartialEq, Bucket)]
-        #[bucket(collection = "visits", id = $id, capacity = $capacity)]
-        struct $name {
-            page: String,
-            at: DateTime,
-            n: i64,
-        }
-
-        impl Visit for $name {
-            fn new(page: String, at: DateTime, n: i64) -> Self {
-                Self { page, at, n }
-            }
-        }
-    )+};
-}
-
-trait Visit: Bucket {
-    fn new(page: String, at: DateTime, n: i64) -> Self;
-}
-
-visits! {
-    BySecond("{page}_{at}", 3)
-    ByMillisecond("{page}_{at:millis}", 3)
-    ByNumber("{page}_{#}", 3)
-}
+use crate::support::{
+    database::{Live, Recorded, dense_buckets, number},
+    zoo::entries::{Entry, Millis3, Numbered3, Seconds3},
+};
 
 /// 16 tasks append. Each drops half of its futures after a random time, from before the first byte is
 /// sent until after the answer.
-async fn drop_at_random<T: Visit>(buckets: Buckets<T>) {
+async fn drop_at_random<T: Entry>(db: &Database, name: &str) {
+    let buckets = T::buckets_in(db.collection::<()>(name)).await.unwrap();
     const WRITERS: i64 = 16;
     const ITEMS: i64 = 100;
     let mut writers = JoinSet::new();
@@ -47,13 +23,12 @@ async fn drop_at_random<T: Visit>(buckets: Buckets<T>) {
         writers.spawn(async move {
             let mut acknowledged = Vec::new();
             for n in writer * ITEMS..(writer + 1) * ITEMS {
-                let at = DateTime::from_millis(1_698_321_600_000 + n % 3);
-                let visit = T::new(format!("page {}", n % 4), at, n);
+                let entry = T::new(&format!("page {}", n % 4), n).at(1_698_321_600_000 + n % 3);
                 let (patient, micros) = {
                     let mut random = rand::rng();
                     (random.random::<bool>(), random.random_range(0..6000))
                 };
-                let append = buckets.append(&visit);
+                let append = buckets.append(&entry);
                 if patient {
                     append.await.unwrap();
                     acknowledged.push(n);
@@ -90,7 +65,7 @@ async fn drop_at_random<T: Visit>(buckets: Buckets<T>) {
             for item in bucket.get_array("items").unwrap() {
                 let n = number(item.as_document().unwrap().get("n"));
                 assert_eq!(
-                    bucket.get_str("page").unwrap(),
+                    bucket.get_str("k").unwrap(),
                     format!("page {}", n % 4),
                     "G4"
                 );
@@ -116,35 +91,19 @@ async fn drop_at_random<T: Visit>(buckets: Buckets<T>) {
 
 #[bucket_testkit::test(multi_thread)]
 async fn appends_dropped_at_random_points(db: Live) {
-    drop_at_random(
-        BySecond::buckets_in(db.collection::<()>("seconds"))
-            .await
-            .unwrap(),
-    )
-    .await;
-    drop_at_random(
-        ByMillisecond::buckets_in(db.collection::<()>("millis"))
-            .await
-            .unwrap(),
-    )
-    .await;
-    drop_at_random(
-        ByNumber::buckets_in(db.collection::<()>("numbers"))
-            .await
-            .unwrap(),
-    )
-    .await;
+    drop_at_random::<Seconds3>(&db, "seconds").await;
+    drop_at_random::<Millis3>(&db, "millis").await;
+    drop_at_random::<Numbered3>(&db, "numbers").await;
 }
 
 /// A future that was created but never polled has sent nothing.
-#[tokio::test]
-async fn an_append_that_is_not_awaited_sends_nothing() {
-    let (db, record) = crate::support::database::recorded("not_awaited").await;
-    let buckets = ByNumber::buckets(&db).await.unwrap();
+#[bucket_testkit::test]
+async fn an_append_that_is_not_awaited_sends_nothing(Recorded(db, record): Recorded) {
+    let buckets = Numbered3::buckets(&db).await.unwrap();
     record.take();
-    let visit = ByNumber::new("page".into(), DateTime::from_millis(0), 0);
-    drop(buckets.append(&visit));
-    drop(buckets.append(&visit).into_future());
+    let entry = Numbered3::new("page", 0);
+    drop(buckets.append(&entry));
+    drop(buckets.append(&entry).into_future());
     drop(buckets.page("page", 1));
     assert_eq!(record.names(), Vec::<String>::new());
 }

@@ -2,6 +2,9 @@
 //! task changes the capacity up and down and packs the buckets, and all of them drop some of their
 //! calls. Every acknowledged change holds, and at rest the buckets satisfy all guarantees.
 
+pub(crate) mod model;
+pub(crate) mod support;
+
 use std::{
     collections::BTreeMap,
     future::{Future, IntoFuture},
@@ -21,11 +24,19 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 use tokio::task::JoinSet;
 
 use crate::{
-    guarantees::{life_model::*, life_support::*},
+    guarantees::life::{
+        model::{ITEMS, Known, Model, Outcome, assert_once, called, in_order},
+        support::{
+            Entry, Millis4, Millis10, Numbered4, Numbered10, NumberedBytes4, NumberedBytes10,
+            NumberedSum4, NumberedSum10, Place, Seconds4, Seconds10, SecondsSum4, SecondsSum10,
+            Step, Windows4, Windows10, WindowsBytes4, WindowsBytes10, WindowsSum4, WindowsSum10,
+            place, program,
+        },
+    },
     support::notes::checked_within,
     support::{
         capacity::{change, is_dense},
-        database::{database, documents, snapshot},
+        database::{Live, documents, snapshot},
     },
 };
 
@@ -228,18 +239,17 @@ async fn at_rest(db: &Database, collection: &str) {
     }
 }
 
-async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
+async fn life<A: Entry, B: Entry>(db: &Database, validated: bool) {
     let seed = rand::random_range(0..1_000_000);
     // The test's output shows this if the test fails.
-    println!("{test}: seed {seed}");
-    let db = database(test).await;
+    println!("seed {seed}");
     if validated {
-        A::create_collection(&db).await.unwrap();
+        A::create_collection(db).await.unwrap();
     }
-    let large = A::buckets(&db).await.unwrap();
-    let alone = A::buckets(&db).combine(false).await.unwrap();
-    change::<B>(&db, true).await;
-    let small = B::buckets(&db).await.unwrap();
+    let large = A::buckets(db).await.unwrap();
+    let alone = A::buckets(db).combine(false).await.unwrap();
+    change::<B>(db, true).await;
+    let small = B::buckets(db).await.unwrap();
 
     let mut first = Writer::new(alone, 1);
     first.load(100).await;
@@ -258,14 +268,14 @@ async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
     model.add(of_small.join_all().await);
     stop.store(true, Ordering::Relaxed);
     changes.await.unwrap();
-    at_rest(&db, A::SPEC.collection).await;
+    at_rest(db, A::SPEC.collection).await;
 
     // Whichever capacity was the last, these calls pack all buckets.
-    change::<A>(&db, true).await;
-    model.agrees::<A>(&db).await;
+    change::<A>(db, true).await;
+    model.agrees::<A>(db).await;
     let before = in_order(&large).await;
-    change::<B>(&db, true).await;
-    model.agrees::<B>(&db).await;
+    change::<B>(db, true).await;
+    model.agrees::<B>(db).await;
     assert_eq!(in_order(&small).await, before, "packing changed the order");
     if B::SPEC.max_bytes == Seconds4::SPEC.max_bytes {
         is_dense(&small).await;
@@ -274,9 +284,9 @@ async fn life<A: Entry, B: Entry>(test: &str, validated: bool) {
 
 macro_rules! lives {
     ($($test:ident: $large:ident $small:ident $validated:literal;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            life::<$large, $small>(concat!("life_", stringify!($test)), $validated).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
+            life::<$large, $small>(&db, $validated).await;
         }
     )+};
 }

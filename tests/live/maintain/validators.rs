@@ -13,7 +13,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, database, dense_buckets, documents, items, number};
+use crate::support::database::{Live, dense_buckets, documents, items, number};
 
 /// Too large for a signed 64-bit integer, so it is stored as a decimal.
 const LARGE: u64 = u64::MAX - 7;
@@ -83,10 +83,10 @@ async fn created<T: Bucket>(db: &Database) -> Buckets<T> {
 }
 
 /// Every way in which the library writes buckets.
-async fn every_write_passes<T: Sale>(test: &str) {
-    let db = database(test).await;
-    let sales = created::<T>(&db).await;
-    let alone = T::buckets(&db).combine(false).await.unwrap();
+async fn every_write_passes<T: Sale>(db: &Database) {
+    db.drop().await.unwrap();
+    let sales = created::<T>(db).await;
+    let alone = T::buckets(db).combine(false).await.unwrap();
     for n in 0..10 {
         sales.append(&T::new(1, n)).await.unwrap();
         alone.append(&T::new(LARGE, n)).await.unwrap();
@@ -140,11 +140,11 @@ async fn every_write_passes<T: Sale>(test: &str) {
     assert!(of_one.len() >= 12);
 }
 
-#[tokio::test]
-async fn no_write_of_the_library_is_refused() {
-    every_write_passes::<Timed>("validator_timed").await;
-    every_write_passes::<Numbered>("validator_numbered").await;
-    every_write_passes::<Windowed>("validator_windowed").await;
+#[bucket_testkit::test]
+async fn no_write_of_the_library_is_refused(db: Live) {
+    every_write_passes::<Timed>(&db).await;
+    every_write_passes::<Numbered>(&db).await;
+    every_write_passes::<Windowed>(&db).await;
 }
 
 /// DocumentValidationFailure.
@@ -356,12 +356,10 @@ async fn another_validator_stays_and_the_error_says_what_replaces_it(db: Live) {
     Plain::create_collection(&db).await.unwrap();
 
     // A view with that name is not a collection.
-    let views = database("validator_view").await;
-    let create = views
-        .create_collection("plain")
-        .view_on("others".to_owned());
+    db.collection::<Plain>("plain").drop().await.unwrap();
+    let create = db.create_collection("plain").view_on("others".to_owned());
     create.await.unwrap();
-    let error = Plain::create_collection(&views).await.unwrap_err();
+    let error = Plain::create_collection(&db).await.unwrap_err();
     assert!(!error.is_validator_conflict(), "{error}");
 }
 

@@ -12,7 +12,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Live, database, dense_buckets, documents, ids, items, number};
+use crate::support::database::{Live, dense_buckets, documents, ids, items, number};
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -219,11 +219,9 @@ pub(crate) async fn quantities(trades: &Buckets<Trade>) -> Vec<i32> {
         .collect()
 }
 
-#[tokio::test]
-async fn the_manuals_page_query_finds_our_pages() {
-    let trades = Trade::buckets(&database("manual_query").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn the_manuals_page_query_finds_our_pages(db: Live) {
+    let trades = Trade::buckets(&db).await.unwrap();
     for customer in [12, 123, 1234] {
         fill(&trades, customer, 25).await;
     }
@@ -243,11 +241,9 @@ async fn the_manuals_page_query_finds_our_pages() {
     assert_eq!(manual_page(trades.collection(), 4).await, None);
 }
 
-#[tokio::test]
-async fn the_manuals_upsert_joins_our_open_bucket_and_opens_the_next_one() {
-    let trades = Trade::buckets(&database("manual_upsert").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn the_manuals_upsert_joins_our_open_bucket_and_opens_the_next_one(db: Live) {
+    let trades = Trade::buckets(&db).await.unwrap();
     fill(&trades, 12, 3).await;
     fill(&trades, 123, 9).await;
     let collection = trades.collection();

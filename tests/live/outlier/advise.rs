@@ -9,7 +9,10 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
-use crate::{outlier::support::books, support::database::Live};
+use crate::{
+    outlier::support::books,
+    support::database::{Live, Recorded},
+};
 
 books! {
     Book50(50, 1000)
@@ -119,7 +122,7 @@ async fn told(db: &Database) -> (Option<u64>, String) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_advice_on_few_outliers_is_the_least_threshold_that_sets_them_apart(db: Live) {
+async fn advice_on_few_outliers_is_the_least_threshold_that_sets_them_apart(db: Live) {
     // 985 arrays of up to 19 items, 5 of 30, and 10 of 5,000.
     let lengths = (0..985).map(|n| n % 20).chain([30; 5]).chain([5000; 10]);
     fill(&db, lengths).await;
@@ -141,7 +144,7 @@ async fn outlier_advice_on_few_outliers_is_the_least_threshold_that_sets_them_ap
 }
 
 #[bucket_testkit::test]
-async fn outlier_advice_on_many_distributions_is_exact(db: Live) {
+async fn advice_on_many_distributions_is_exact(db: Live) {
     let mut recommendations = Vec::new();
     for lengths in [
         vec![3],
@@ -172,7 +175,7 @@ async fn outlier_advice_on_many_distributions_is_exact(db: Live) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_advice_on_nothing_and_on_missing_arrays(db: Live) {
+async fn advice_on_nothing_and_on_missing_arrays(db: Live) {
     let (recommended, reason) = told(&db).await;
     assert_eq!(recommended, None);
     assert!(reason.contains("no documents"), "{reason}");
@@ -192,9 +195,8 @@ async fn outlier_advice_on_nothing_and_on_missing_arrays(db: Live) {
     assert_eq!(advice.histogram, [(0, 4), (2, 1)]);
 }
 
-#[tokio::test]
-async fn outlier_advice_changes_nothing_and_reads_by_one_command() {
-    let (db, record) = crate::support::database::recorded("outlier_advise_reads").await;
+#[bucket_testkit::test]
+async fn advice_changes_nothing_and_reads_by_one_command(Recorded(db, record): Recorded) {
     fill(&db, (0..300).map(|n| n % 9).chain([30_000, 100_000])).await;
     let before = crate::support::database::documents(&db.collection::<Document>("books")).await;
     record.take();
@@ -210,7 +212,7 @@ async fn outlier_advice_changes_nothing_and_reads_by_one_command() {
 
 /// Large figures fit, too.
 #[bucket_testkit::test]
-async fn outlier_advice_fits_into_100_columns(db: Live) {
+async fn advice_fits_into_100_columns(db: Live) {
     for lengths in [
         vec![],
         vec![3],

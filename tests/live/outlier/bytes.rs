@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     outlier::support::verify,
-    support::database::{Live, database, documents, number},
+    support::database::{Live, documents, number},
 };
 
 const MAX: i64 = 5000;
@@ -260,11 +260,10 @@ struct Proved {
     names: Vec<String>,
 }
 
-#[tokio::test]
-async fn full_documents_are_no_larger_than_proved() {
+#[bucket_testkit::test]
+async fn full_documents_are_no_larger_than_proved(db: Live) {
     const { assert!(Proved::SPEC.is_bounded) };
     const { assert!(!Book::SPEC.is_bounded) };
-    let db = database("outlier_bytes_proved").await;
     let all = Proved::outliers(&db).await.unwrap();
     let proved = Proved {
         // Every character is escaped in the ids of extras.

@@ -3,22 +3,25 @@
 
 use std::{future::IntoFuture, pin::Pin};
 
-use bucket_runtime::{OutlierProblem, Outliers, mongodb::bson::Bson};
+use bucket_runtime::{
+    OutlierProblem, Outliers,
+    mongodb::{Database, bson::Bson},
+};
 
 use crate::{
     outlier::{
         events::{Events, counted},
         support::{Book, books, dense, fresh, reads_agree, repair, survey, verify},
     },
-    support::database::database,
+    support::database::Live,
 };
 
 books! {
     Book2(2, 2)
 }
 
-async fn opened(test: &str) -> (Outliers<Book2>, Outliers<Book2>, Events) {
-    let plain = fresh::<Book2>(&database(test).await).await;
+async fn opened(db: &Database) -> (Outliers<Book2>, Outliers<Book2>, Events) {
+    let plain = fresh::<Book2>(db).await;
     let (db, events) = counted(plain.collection().namespace().db.as_str()).await;
     (
         <Book2 as bucket_runtime::Outlier>::outliers(&db)
@@ -58,9 +61,9 @@ async fn pause_push(
 /// page, or a full page.
 const BEGINNINGS: [i64; 5] = [0, 1, 2, 3, 4];
 
-#[tokio::test]
-async fn outlier_a_push_between_whose_commands_others_push() {
-    let (books, plain, events) = opened("outlier_pause_push").await;
+#[bucket_testkit::test]
+async fn a_push_between_whose_commands_others_push(db: Live) {
+    let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for others in [1, 2, 5] {
             for stop in 1.. {
@@ -95,9 +98,9 @@ async fn outlier_a_push_between_whose_commands_others_push() {
 
 /// Values that fill a page at once, while somebody else opens one. The same writer's next values must
 /// not come before them.
-#[tokio::test]
-async fn outlier_a_push_of_many_between_whose_commands_others_push() {
-    let (books, plain, events) = opened("outlier_pause_many").await;
+#[bucket_testkit::test]
+async fn a_push_of_many_between_whose_commands_others_push(db: Live) {
+    let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for many in [2, 3, 4, 7] {
             for stop in 1.. {
@@ -131,9 +134,9 @@ async fn outlier_a_push_of_many_between_whose_commands_others_push() {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_most_an_orphan() {
-    let (books, plain, events) = opened("outlier_pause_delete").await;
+#[bucket_testkit::test]
+async fn a_push_between_whose_commands_the_parent_is_deleted_leaves_at_most_an_orphan(db: Live) {
+    let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for stop in 1.. {
             plain
@@ -166,9 +169,9 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_leaves_at_m
 
 /// The flag was set on the deleted parent, and its replacement does not have it: `verify` reports it,
 /// and after `repair` the acknowledged value is readable.
-#[tokio::test]
-async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_and_inserted_again() {
-    let (books, plain, events) = opened("outlier_pause_again").await;
+#[bucket_testkit::test]
+async fn a_push_between_whose_commands_the_parent_is_deleted_and_inserted_again(db: Live) {
+    let (books, plain, events) = opened(&db).await;
     for begin in BEGINNINGS {
         for stop in 1.. {
             plain
@@ -203,9 +206,9 @@ async fn outlier_a_push_between_whose_commands_the_parent_is_deleted_and_inserte
 
 /// `repair` removes what an interrupted delete has left, so it does not come back among another
 /// parent's values.
-#[tokio::test]
-async fn outlier_a_parent_inserted_after_a_delete_that_was_cut_short_has_its_own_values_alone() {
-    let (books, plain, events) = opened("outlier_cut_delete").await;
+#[bucket_testkit::test]
+async fn a_parent_inserted_after_a_delete_that_was_cut_short_has_its_own_values_alone(db: Live) {
+    let (books, plain, events) = opened(&db).await;
     for stop in 1.. {
         for values in [vec![50], vec![50, 51], vec![50, 51, 52, 53]] {
             plain

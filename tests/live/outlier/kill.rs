@@ -3,7 +3,10 @@
 
 use std::{env, future::IntoFuture, process::Stdio};
 
-use bucket_runtime::{Outlier, Outliers, mongodb::bson::doc};
+use bucket_runtime::{
+    Outlier, Outliers,
+    mongodb::{Database, bson::doc},
+};
 
 use crate::{
     outlier::{
@@ -11,7 +14,7 @@ use crate::{
         support::{Book, books, dense, fresh, items, stored, survey, verify},
     },
     support::{
-        database::{database, documents, server},
+        database::{Live, documents, server},
         transactions::end_transactions,
     },
 };
@@ -23,9 +26,9 @@ books! {
 }
 
 /// Not a test: the other process runs one call, up to a command.
-#[tokio::test]
+#[bucket_testkit::test]
 #[ignore = "a process that another test starts"]
-async fn outlier_the_other_process() {
+async fn the_other_process() {
     let Ok(call) = env::var(CALL) else {
         return;
     };
@@ -58,11 +61,7 @@ async fn call_at(uri: &str, books: &Outliers<Book3>, nth: usize, call: &str) -> 
     let told = format!("{} {nth} {call}", books.collection().namespace().db);
     let mut command = std::process::Command::new(env::current_exe().unwrap());
     command
-        .args([
-            "outlier::kill::outlier_the_other_process",
-            "--exact",
-            "--ignored",
-        ])
+        .args(["outlier::kill::the_other_process", "--exact", "--ignored"])
         .env(CALL, told)
         .env("MONGODB_URI", uri)
         .stdin(Stdio::null());
@@ -79,8 +78,8 @@ async fn call_at(uri: &str, books: &Outliers<Book3>, nth: usize, call: &str) -> 
     false
 }
 
-async fn opened(test: &str) -> Outliers<Book3> {
-    fresh::<Book3>(&database(test).await).await
+async fn opened(db: &Database) -> Outliers<Book3> {
+    fresh::<Book3>(db).await
 }
 
 async fn begin(books: &Outliers<Book3>, values: &[i64]) {
@@ -90,8 +89,8 @@ async fn begin(books: &Outliers<Book3>, values: &[i64]) {
 
 /// Ends the process before each command of a push in turn. Then the first few values are stored, and
 /// the others can be pushed.
-async fn push(test: &str, name: &str, values: &[i64]) {
-    let books = opened(test).await;
+async fn push(db: &Database, name: &str, values: &[i64]) {
+    let books = opened(db).await;
     for length in [0, 2, 3, 4, 5] {
         let own: Vec<i64> = (0..length).collect();
         for nth in 1.. {
@@ -116,24 +115,19 @@ async fn push(test: &str, name: &str, values: &[i64]) {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_process_killed_at_every_command_of_a_push() {
-    push("outlier_kill_push", "push", &[100]).await;
+#[bucket_testkit::test]
+async fn a_process_killed_at_every_command_of_a_push(db: Live) {
+    push(&db, "push", &[100]).await;
 }
 
-#[tokio::test]
-async fn outlier_a_process_killed_at_every_command_of_a_push_of_many() {
-    push(
-        "outlier_kill_push_many",
-        "push_many",
-        &(100..108).collect::<Vec<_>>(),
-    )
-    .await;
+#[bucket_testkit::test]
+async fn a_process_killed_at_every_command_of_a_push_of_many(db: Live) {
+    push(&db, "push_many", &(100..108).collect::<Vec<_>>()).await;
 }
 
-#[tokio::test]
-async fn outlier_a_process_killed_at_every_command_of_an_insert() {
-    let books = opened("outlier_kill_insert").await;
+#[bucket_testkit::test]
+async fn a_process_killed_at_every_command_of_an_insert(db: Live) {
+    let books = opened(&db).await;
     for nth in 1.. {
         books.delete(&8).await.unwrap();
         let done = call(&books, nth, "insert").await;
@@ -151,9 +145,9 @@ async fn outlier_a_process_killed_at_every_command_of_an_insert() {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_process_killed_at_every_command_of_a_remove() {
-    let books = opened("outlier_kill_remove").await;
+#[bucket_testkit::test]
+async fn a_process_killed_at_every_command_of_a_remove(db: Live) {
+    let books = opened(&db).await;
     for nth in 1.. {
         begin(&books, &[1, 0, 2, 0, 3, 0, 0, 4, 0]).await;
         let done = call(&books, nth, "remove").await;
@@ -170,9 +164,9 @@ async fn outlier_a_process_killed_at_every_command_of_a_remove() {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_process_killed_at_every_command_of_a_delete() {
-    let books = opened("outlier_kill_delete").await;
+#[bucket_testkit::test]
+async fn a_process_killed_at_every_command_of_a_delete(db: Live) {
+    let books = opened(&db).await;
     for nth in 1.. {
         begin(&books, &(0..9).collect::<Vec<_>>()).await;
         let done = call(&books, nth, "delete").await;
@@ -192,9 +186,9 @@ async fn outlier_a_process_killed_at_every_command_of_a_delete() {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_process_killed_at_every_command_of_a_split() {
-    let books = opened("outlier_kill_split").await;
+#[bucket_testkit::test]
+async fn a_process_killed_at_every_command_of_a_split(db: Live) {
+    let books = opened(&db).await;
     for pushed in [0, 3] {
         for nth in 1.. {
             books.delete(&7).await.unwrap();
@@ -222,8 +216,8 @@ async fn outlier_a_process_killed_at_every_command_of_a_split() {
 
 /// The server ends the transaction of a dead process after its time limit. Until then another split
 /// waits, but does not give up.
-#[tokio::test]
-async fn outlier_a_split_waits_for_the_transaction_of_a_killed_process() {
+#[bucket_testkit::test]
+async fn a_split_waits_for_the_transaction_of_a_killed_process() {
     let options = ["--setParameter", "transactionLifetimeLimitSeconds=10"];
     let server = bucket_testkit::Server::start_with(&options).await.unwrap();
     if server.cluster().is_some() {

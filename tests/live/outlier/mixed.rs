@@ -1,13 +1,16 @@
 //! Writers, removers and a deleter at once on a few parents: they leave behind only what a delete that
 //! races with a push may leave.
 
-use bucket_runtime::{OutlierProblem, Outliers, mongodb::bson::Bson};
+use bucket_runtime::{
+    OutlierProblem, Outliers,
+    mongodb::{Database, bson::Bson},
+};
 use rand::Rng;
 use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{Book, books, fresh, numbers, reads_agree, repair, survey, verify},
-    support::database::database,
+    support::database::Live,
 };
 
 const PARENTS: i64 = 4;
@@ -88,13 +91,12 @@ enum Deleter {
     InsertsAgain,
 }
 
-async fn mixed<T: Book>(test: &str, deleter: Deleter) {
-    let db = database(test).await;
-    let books = fresh::<T>(&db).await;
+async fn mixed<T: Book>(db: &Database, deleter: Deleter) {
+    let books = fresh::<T>(db).await;
     for id in 0..PARENTS {
         books.insert(&T::new(id, vec![])).await.unwrap();
     }
-    let other = T::outliers(&db).await.unwrap();
+    let other = T::outliers(db).await.unwrap();
     let mut writers = JoinSet::new();
     let mut removers = JoinSet::new();
     for writer in 0..WRITERS {
@@ -165,17 +167,17 @@ async fn mixed<T: Book>(test: &str, deleter: Deleter) {
 
 macro_rules! mixed {
     ($($test:ident: $deleter:ident;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            mixed::<Book1>(stringify!($test), Deleter::$deleter).await;
-            mixed::<Book5>(stringify!($test), Deleter::$deleter).await;
-            mixed::<Book20>(stringify!($test), Deleter::$deleter).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
+            mixed::<Book1>(&db, Deleter::$deleter).await;
+            mixed::<Book5>(&db, Deleter::$deleter).await;
+            mixed::<Book20>(&db, Deleter::$deleter).await;
         }
     )+};
 }
 
 mixed! {
-    outlier_mixed_writers_and_removers: None;
-    outlier_mixed_with_parents_deleted: Deletes;
-    outlier_mixed_with_parents_inserted_again: InsertsAgain;
+    mixed_writers_and_removers: None;
+    mixed_with_parents_deleted: Deletes;
+    mixed_with_parents_inserted_again: InsertsAgain;
 }

@@ -1,13 +1,14 @@
 //! O5: one writer's values come back in the order in which it pushed them, also across the threshold
 //! and after removals.
 
-use bucket_runtime::Outliers;
+use bucket_runtime::{Outliers, mongodb::Database};
 use proptest::prelude::*;
 
 use crate::{
     outlier::support::{Book, Stored, books, dense, fresh, reads_agree, stored, verify},
     support::{
-        database::{Live, database, number},
+        database::{Live, number},
+        random::for_any,
         scale::scaled,
     },
 };
@@ -24,7 +25,7 @@ async fn one<T: Book>(books: &Outliers<T>) -> Stored {
 }
 
 #[bucket_testkit::test]
-async fn outlier_single_pushes_come_back_in_their_order(db: Live) {
+async fn single_pushes_come_back_in_their_order(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books.insert(&Book3x2::new(7, vec![])).await.unwrap();
     for value in 0..30 {
@@ -37,9 +38,8 @@ async fn outlier_single_pushes_come_back_in_their_order(db: Live) {
 
 /// Pushes every number of values onto every filling of the parent and the open page, and then the same
 /// number again.
-async fn all_sizes<T: Book>(most: i64) {
-    let db = database(&format!("outlier_sizes_{}", T::SPEC.threshold)).await;
-    let books = fresh::<T>(&db).await;
+async fn all_sizes<T: Book>(db: &Database, most: i64) {
+    let books = fresh::<T>(db).await;
     for begin in 0..most {
         for more in 0..most {
             books
@@ -58,15 +58,15 @@ async fn all_sizes<T: Book>(most: i64) {
     }
 }
 
-#[tokio::test]
-async fn outlier_push_many_of_all_sizes_comes_back_in_order() {
-    all_sizes::<Book1x1>(4).await;
-    all_sizes::<Book3x2>(10).await;
-    all_sizes::<Book4x5>(11).await;
+#[bucket_testkit::test]
+async fn push_many_of_all_sizes_comes_back_in_order(db: Live) {
+    all_sizes::<Book1x1>(&db, 4).await;
+    all_sizes::<Book3x2>(&db, 10).await;
+    all_sizes::<Book4x5>(&db, 11).await;
 }
 
 #[bucket_testkit::test]
-async fn outlier_push_many_of_several_capacities_comes_back_in_order(db: Live) {
+async fn push_many_of_several_capacities_comes_back_in_order(db: Live) {
     let books = fresh::<Book50x1000>(&db).await;
     books.insert(&Book50x1000::new(7, vec![])).await.unwrap();
     let mut pushed = 0;
@@ -80,7 +80,7 @@ async fn outlier_push_many_of_several_capacities_comes_back_in_order(db: Live) {
 
 /// A full page is sealed when a value is removed from it: later values must not come before others.
 #[bucket_testkit::test]
-async fn outlier_what_is_removed_leaves_room_that_nobody_fills(db: Live) {
+async fn what_is_removed_leaves_room_that_nobody_fills(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books
         .insert(&Book3x2::new(7, (0..9).collect()))
@@ -146,7 +146,7 @@ async fn outlier_what_is_removed_leaves_room_that_nobody_fills(db: Live) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_full_parent_without_extras_takes_values_again_after_a_removal(db: Live) {
+async fn a_full_parent_without_extras_takes_values_again_after_a_removal(db: Live) {
     let books = fresh::<Book3x2>(&db).await;
     books.insert(&Book3x2::new(7, vec![0, 1, 2])).await.unwrap();
     books.remove(&7, 1).await.unwrap();
@@ -216,26 +216,17 @@ async fn as_a_vec<T: Book>(mut books: Outliers<T>, begin: Vec<i64>, steps: &[Ste
     assert_eq!(verify(&books).await.unwrap(), []);
 }
 
-fn any_steps<T: Book>(test: &str) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let books = runtime.block_on(async { fresh::<T>(&database(test).await).await });
-    let config = ProptestConfig {
-        cases: scaled(12),
-        failure_persistence: None,
-        ..Default::default()
-    };
+async fn any_steps<T: Book>(db: &Database) {
+    let books = fresh::<T>(db).await;
     let begin = proptest::collection::vec(0..9_i64, 0..9);
-    proptest!(config, |(begin in begin, steps in steps())| {
-        runtime.block_on(as_a_vec(books.clone(), begin, &steps));
+    for_any(scaled(12), (begin, steps()), async |(begin, steps)| {
+        as_a_vec(books.clone(), begin, &steps).await;
     });
 }
 
-#[test]
-fn outlier_any_steps_do_what_they_do_to_a_vec() {
-    any_steps::<Book1x1>("outlier_vec_1");
-    any_steps::<Book3x2>("outlier_vec_3");
-    any_steps::<Book4x5>("outlier_vec_4");
+#[bucket_testkit::test(multi_thread)]
+async fn any_steps_do_what_they_do_to_a_vec(db: Live) {
+    any_steps::<Book1x1>(&db).await;
+    any_steps::<Book3x2>(&db).await;
+    any_steps::<Book4x5>(&db).await;
 }

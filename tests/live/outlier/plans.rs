@@ -10,7 +10,7 @@ use bucket_runtime::{
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{Recorded, documents, explain, is_cluster, number, recorded};
+use crate::support::database::{Recorded, documents, explain, is_cluster, number};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[serde(rename_all = "camelCase")]
@@ -61,7 +61,7 @@ fn to(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[bucket_testkit::test]
-async fn outlier_an_insert_of_a_typical_parent_is_one_insert_of_what_serde_writes(
+async fn an_insert_of_a_typical_parent_is_one_insert_of_what_serde_writes(
     Recorded(db, record): Recorded,
 ) {
     let albums = Album::outliers(&db).await.unwrap();
@@ -97,7 +97,7 @@ async fn outlier_an_insert_of_a_typical_parent_is_one_insert_of_what_serde_write
 }
 
 #[bucket_testkit::test]
-async fn outlier_a_push_is_one_command(Recorded(db, record): Recorded) {
+async fn a_push_is_one_command(Recorded(db, record): Recorded) {
     let albums = Album::outliers(&db).await.unwrap();
     albums.insert(&album(1, 0)).await.unwrap();
     record.take();
@@ -137,13 +137,12 @@ async fn outlier_a_push_is_one_command(Recorded(db, record): Recorded) {
     assert_eq!(targets(&record.take()), to(&[("update", "albums")]));
 }
 
-#[tokio::test]
-async fn outlier_reads_cost_what_they_say() {
+#[bucket_testkit::test]
+async fn reads_cost_what_they_say(Recorded(db, record): Recorded) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("outlier_plan_reads").await;
     let albums = Album::outliers(&db).await.unwrap();
     for (id, listeners) in [(1, 3), (2, 55), (3, 2000)] {
         albums.insert(&album(id, listeners)).await.unwrap();
@@ -194,13 +193,14 @@ async fn outlier_reads_cost_what_they_say() {
     );
 }
 
-#[tokio::test]
-async fn outlier_a_push_examines_one_key_and_one_document_however_many_extras() {
+#[bucket_testkit::test]
+async fn a_push_examines_one_key_and_one_document_however_many_extras(
+    Recorded(db, record): Recorded,
+) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("outlier_plan_examined").await;
     let albums = Album::outliers(&db).await.unwrap();
     // Neighbouring ids on both sides.
     for id in [1, 2, 3, 22] {
@@ -251,13 +251,14 @@ async fn outlier_a_push_examines_one_key_and_one_document_however_many_extras() 
 }
 
 /// The index on the reference field that the manual asks for, and the one that pages need.
-#[tokio::test]
-async fn outlier_the_extras_have_the_manuals_index_and_the_reads_by_reference_use_one() {
+#[bucket_testkit::test]
+async fn the_extras_have_the_manuals_index_and_the_reads_by_reference_use_one(
+    Recorded(db, record): Recorded,
+) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("outlier_plan_index").await;
     let albums = Album::outliers(&db).await.unwrap();
     record.assert_opened(true).await;
     let indexes = albums.extras_collection().list_indexes().await.unwrap();

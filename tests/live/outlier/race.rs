@@ -18,7 +18,7 @@ use crate::{
     outlier::support::{
         Book, Stored, assert_in_order, books, dense, fresh, items, reads_agree, verify,
     },
-    support::database::{Live, database},
+    support::database::Live,
 };
 
 const WRITERS: i64 = 32;
@@ -124,23 +124,22 @@ fn assert_all_once(stored: &Stored, expected: impl Iterator<Item = i64>) {
 
 macro_rules! races {
     ($($test:ident: $($name:ident)+;)+) => {$(
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            let db = database(stringify!($test)).await;
+        #[bucket_testkit::test(multi_thread)]
+        async fn $test(db: Live) {
             $(race::<$name>(&db, 1).await;)+
         }
     )+};
 }
 
 races! {
-    outlier_threshold_1: Book1x1 Book1x10 Book1x1000;
-    outlier_threshold_2: Book2x1 Book2x10 Book2x1000;
-    outlier_threshold_50: Book50x1 Book50x10 Book50x1000;
-    outlier_threshold_1000: Book1000x1 Book1000x10 Book1000x1000;
+    threshold_1: Book1x1 Book1x10 Book1x1000;
+    threshold_2: Book2x1 Book2x10 Book2x1000;
+    threshold_50: Book50x1 Book50x10 Book50x1000;
+    threshold_1000: Book1000x1 Book1000x10 Book1000x1000;
 }
 
 #[bucket_testkit::test(multi_thread)]
-async fn outlier_a_parent_for_each_task(db: Live) {
+async fn a_parent_for_each_task(db: Live) {
     race::<Book1x10>(&db, WRITERS).await;
     race::<Book50x10>(&db, WRITERS).await;
     race::<Book50x1000>(&db, WRITERS).await;
@@ -180,7 +179,7 @@ async fn first_pushes<T: Book>(db: &Database, begin: usize) {
 }
 
 #[bucket_testkit::test(multi_thread)]
-async fn outlier_first_pushes_of_fresh_parents_at_one_instant(db: Live) {
+async fn first_pushes_of_fresh_parents_at_one_instant(db: Live) {
     first_pushes::<Book1x1000>(&db, 0).await;
     first_pushes::<Book2x10>(&db, 2).await;
     first_pushes::<Book50x10>(&db, 30).await;
@@ -221,7 +220,7 @@ async fn many_at_once<T: Book>(db: &Database) {
 }
 
 #[bucket_testkit::test(multi_thread)]
-async fn outlier_many_values_at_once(db: Live) {
+async fn many_values_at_once(db: Live) {
     many_at_once::<Book2x10>(&db).await;
     many_at_once::<Book50x10>(&db).await;
     many_at_once::<Book50x1000>(&db).await;

@@ -3,7 +3,7 @@
 use bucket_runtime::{
     Outlier, Outliers,
     mongodb::{
-        ClientSession,
+        ClientSession, Database,
         bson::{Document, doc},
         error::TRANSIENT_TRANSACTION_ERROR,
     },
@@ -13,16 +13,15 @@ use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{Book, books, dense, fresh, reads_agree, stored},
-    support::database::{Recorded, database, documents},
+    support::database::{Live, Recorded, documents},
 };
 
 books! {
     Book3(3, 2)
 }
 
-async fn opened(test: &str) -> (Outliers<Book3>, ClientSession) {
-    let db = database(test).await;
-    let books = fresh::<Book3>(&db).await;
+async fn opened(db: &Database) -> (Outliers<Book3>, ClientSession) {
+    let books = fresh::<Book3>(db).await;
     // The server creates no collection in a transaction across shards.
     db.create_collection(Book3::SPEC.collection).await.unwrap();
     let session = books.collection().client().start_session().await.unwrap();
@@ -74,7 +73,7 @@ async fn every_call(books: &Outliers<Book3>, session: &mut ClientSession) {
 }
 
 #[bucket_testkit::test]
-async fn outlier_every_call_is_sent_in_the_session(Recorded(db, record): Recorded) {
+async fn every_call_is_sent_in_the_session(Recorded(db, record): Recorded) {
     let books = Book3::outliers(&db).await.unwrap();
     let mut session = books.collection().client().start_session().await.unwrap();
     record.take();
@@ -87,9 +86,9 @@ async fn outlier_every_call_is_sent_in_the_session(Recorded(db, record): Recorde
     }
 }
 
-#[tokio::test]
-async fn outlier_every_call_belongs_to_the_transaction() {
-    let (books, mut session) = opened("outlier_transactions").await;
+#[bucket_testkit::test]
+async fn every_call_belongs_to_the_transaction(db: Live) {
+    let (books, mut session) = opened(&db).await;
     session.start_transaction().await.unwrap();
     every_call(&books, &mut session).await;
     assert_eq!(
@@ -115,10 +114,10 @@ async fn outlier_every_call_belongs_to_the_transaction() {
     reads_agree(&books, 1, &parents[&1]).await;
 }
 
-/// What a handle learned in an aborted transaction must not mislead it.
-#[tokio::test]
-async fn outlier_pushes_after_an_aborted_transaction_keep_all_guarantees() {
-    let (books, mut session) = opened("outlier_aborted").await;
+/// Knowledge of a handle from an aborted transaction must not mislead it.
+#[bucket_testkit::test]
+async fn pushes_after_an_aborted_transaction_keep_all_guarantees(db: Live) {
+    let (books, mut session) = opened(&db).await;
     for begin in 0..7 {
         books
             .insert(&Book3::new(7, (0..begin).collect()))
@@ -150,9 +149,9 @@ async fn outlier_pushes_after_an_aborted_transaction_keep_all_guarantees() {
     }
 }
 
-#[tokio::test]
-async fn outlier_insert_push_and_an_own_write_commit_or_vanish_together() {
-    let (books, mut session) = opened("outlier_own_write").await;
+#[bucket_testkit::test]
+async fn insert_push_and_an_own_write_commit_or_vanish_together(db: Live) {
+    let (books, mut session) = opened(&db).await;
     let client = books.collection().client().clone();
     let own = client
         .database(&books.collection().namespace().db)
@@ -190,9 +189,9 @@ async fn outlier_insert_push_and_an_own_write_commit_or_vanish_together() {
 
 /// 8 tasks push across the threshold in their own transactions, and retry those that lose a race in the
 /// driver's style, beside 4 tasks that push without.
-#[tokio::test(flavor = "multi_thread")]
-async fn outlier_transactions_that_lose_a_race_run_again() {
-    let (books, _) = opened("outlier_transactions_race").await;
+#[bucket_testkit::test(multi_thread)]
+async fn transactions_that_lose_a_race_run_again(db: Live) {
+    let (books, _) = opened(&db).await;
     books.insert(&Book3::new(7, vec![])).await.unwrap();
     let mut writers = JoinSet::new();
     for writer in 0..12_i64 {

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     outlier::support::{assert_in_order, books, fresh, items, reads_agree, stored, verify},
-    support::database::{Live, database, server},
+    support::database::{Live, server},
 };
 
 const PARENTS: i64 = 2000;
@@ -70,9 +70,9 @@ async fn write(books: Outliers<Book50>, writer: i64, stop: Arc<AtomicBool>) -> P
 }
 
 /// Not a test: another process runs this split until it is killed.
-#[tokio::test]
+#[bucket_testkit::test]
 #[ignore = "a process that another test starts"]
-async fn outlier_the_splitting_process() {
+async fn the_splitting_process() {
     let Ok(name) = std::env::var(URI) else {
         return;
     };
@@ -117,7 +117,7 @@ async fn split_in_a_process_that_is_killed(db: &str) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command
         .args([
-            "outlier::split::outlier_the_splitting_process",
+            "outlier::split::the_splitting_process",
             "--exact",
             "--ignored",
         ])
@@ -135,7 +135,7 @@ async fn split_in_a_process_that_is_killed(db: &str) {
 }
 
 #[bucket_testkit::test(multi_thread)]
-async fn outlier_two_thousand_parents_are_split_while_others_push(db: Live) {
+async fn two_thousand_parents_are_split_while_others_push(db: Live) {
     let books = fresh::<Book50>(&db).await;
     let parents: Vec<_> = (0..PARENTS)
         .map(|id| parent(id, if is_long(id) { LONG } else { id % 50 }))
@@ -207,9 +207,9 @@ async fn outlier_two_thousand_parents_are_split_while_others_push(db: Live) {
 
 /// A parent with `length` values, and values that were pushed before it is split: those went to the
 /// extras, and what moves out of the parent must come before them.
-#[tokio::test]
-async fn outlier_what_was_pushed_before_the_split_stays_behind_what_is_older() {
-    let books = fresh::<Book3>(&database("outlier_split_later").await).await;
+#[bucket_testkit::test]
+async fn what_was_pushed_before_the_split_stays_behind_what_is_older(db: Live) {
+    let books = fresh::<Book3>(&db).await;
     for length in [4, 5, 6, 7, 12] {
         for pushed in [0, 1, 2, 3, 5] {
             books
@@ -267,9 +267,9 @@ async fn outlier_what_was_pushed_before_the_split_stays_behind_what_is_older() {
 
 /// A program that does not know the pattern made the parent too long again: its pages are numbered
 /// below those of the first split.
-#[tokio::test]
-async fn outlier_a_parent_is_split_again_and_again() {
-    let books = fresh::<Book3>(&database("outlier_split_again").await).await;
+#[bucket_testkit::test]
+async fn a_parent_is_split_again_and_again(db: Live) {
+    let books = fresh::<Book3>(&db).await;
     books.collection().insert_one(parent(7, 8)).await.unwrap();
     books.push(&7, 8).await.unwrap();
     let mut expected: Vec<i64> = (0..9).collect();
@@ -292,9 +292,9 @@ async fn outlier_a_parent_is_split_again_and_again() {
 
 /// The manual's own logic overshoots: it pushes the 51st value to the parent, sets the flag, and only
 /// the 52nd goes to its extras document. The surplus values of the parent are older than those extras.
-#[tokio::test]
-async fn outlier_a_parent_with_the_manuals_extras_keeps_its_order() {
-    let books = fresh::<Book3>(&database("outlier_split_manual").await).await;
+#[bucket_testkit::test]
+async fn a_parent_with_the_manuals_extras_keeps_its_order(db: Live) {
+    let books = fresh::<Book3>(&db).await;
     let mut manual = parent(7, 4);
     manual.insert("has_extras", true);
     books.collection().insert_one(manual).await.unwrap();

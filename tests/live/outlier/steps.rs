@@ -2,7 +2,7 @@
 //! after it was sent and once after its answer arrived. What is stored obeys O2 and O3 at every moment
 //! and O1 as far as calls were acknowledged, and calls can be repeated or continued.
 
-use bucket_runtime::{Outlier, Outliers};
+use bucket_runtime::{Outlier, Outliers, mongodb::Database};
 
 use crate::{
     outlier::{
@@ -10,7 +10,7 @@ use crate::{
         support::{Book, Stored, books, dense, fresh, items, reads_agree, stored, survey},
     },
     support::{
-        database::{database, documents},
+        database::{Live, documents},
         transactions::end_transactions,
     },
 };
@@ -27,8 +27,8 @@ struct Both {
 }
 
 impl Both {
-    async fn open(test: &str) -> Self {
-        let books = fresh::<Book3>(&database(test).await).await;
+    async fn open(db: &Database) -> Self {
+        let books = fresh::<Book3>(db).await;
         let (db, events) = counted(&books.collection().namespace().db).await;
         Self {
             cut: Book3::outliers(&db).await.unwrap(),
@@ -45,7 +45,7 @@ impl Both {
             .unwrap();
     }
 
-    /// What is stored, now and at rest. Both times O2 to O4 are checked.
+    /// The stored parents, now and at rest. Both times O2 to O4 are checked.
     async fn look(&self) -> Stored {
         stored(&self.books).await;
         at_rest(&self.books).await;
@@ -53,9 +53,9 @@ impl Both {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_push_to_no_parent_stores_nothing_and_says_so() {
-    let both = Both::open("outlier_no_parent").await;
+#[bucket_testkit::test]
+async fn a_push_to_no_parent_stores_nothing_and_says_so(db: Live) {
+    let both = Both::open(&db).await;
     let books = &both.books;
     for _ in 0..2 {
         let error = books.push(&7, 1).await.unwrap_err();
@@ -84,8 +84,8 @@ async fn outlier_a_push_to_no_parent_stores_nothing_and_says_so() {
 }
 
 /// Pushes of one and of many values onto every filling, dropped at every event.
-async fn push<const N: i64>(test: &str) {
-    let both = Both::open(test).await;
+async fn push<const N: i64>(db: &Database) {
+    let both = Both::open(db).await;
     let beginnings: &[i64] = if N == 1 {
         &[0, 1, 2, 3, 4, 5, 6]
     } else {
@@ -133,19 +133,19 @@ async fn push<const N: i64>(test: &str) {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_push_dropped_at_every_command() {
-    push::<1>("outlier_drop_push").await;
+#[bucket_testkit::test]
+async fn a_push_dropped_at_every_command(db: Live) {
+    push::<1>(&db).await;
 }
 
-#[tokio::test]
-async fn outlier_a_push_of_many_dropped_at_every_command() {
-    push::<8>("outlier_drop_push_many").await;
+#[bucket_testkit::test]
+async fn a_push_of_many_dropped_at_every_command(db: Live) {
+    push::<8>(&db).await;
 }
 
-#[tokio::test]
-async fn outlier_an_insert_dropped_at_every_command_leaves_a_first_part() {
-    let both = Both::open("outlier_drop_insert").await;
+#[bucket_testkit::test]
+async fn an_insert_dropped_at_every_command_leaves_a_first_part(db: Live) {
+    let both = Both::open(&db).await;
     for values in [0, 3, 4, 5, 9] {
         for stop in 1.. {
             both.books.delete(&7).await.unwrap();
@@ -175,9 +175,9 @@ async fn outlier_an_insert_dropped_at_every_command_leaves_a_first_part() {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_remove_dropped_at_every_command_is_finished_by_the_next() {
-    let both = Both::open("outlier_drop_remove").await;
+#[bucket_testkit::test]
+async fn a_remove_dropped_at_every_command_is_finished_by_the_next(db: Live) {
+    let both = Both::open(&db).await;
     // The value is everywhere, and one page holds nothing else.
     let begin = vec![1, 0, 2, 0, 3, 0, 0, 4, 0];
     for stop in 1.. {
@@ -201,9 +201,9 @@ async fn outlier_a_remove_dropped_at_every_command_is_finished_by_the_next() {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_delete_dropped_at_every_command_is_finished_by_the_next() {
-    let both = Both::open("outlier_drop_delete").await;
+#[bucket_testkit::test]
+async fn a_delete_dropped_at_every_command_is_finished_by_the_next(db: Live) {
+    let both = Both::open(&db).await;
     for stop in 1.. {
         both.begin(9).await;
         let done = both.events.cut(stop, both.cut.delete(&7)).await;
@@ -230,9 +230,9 @@ async fn outlier_a_delete_dropped_at_every_command_is_finished_by_the_next() {
     }
 }
 
-#[tokio::test]
-async fn outlier_a_split_dropped_at_every_command_is_finished_by_the_next() {
-    let both = Both::open("outlier_drop_split").await;
+#[bucket_testkit::test]
+async fn a_split_dropped_at_every_command_is_finished_by_the_next(db: Live) {
+    let both = Both::open(&db).await;
     for pushed in [0, 1, 2, 3] {
         for stop in 1.. {
             let books = &both.books;

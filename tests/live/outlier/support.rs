@@ -139,7 +139,7 @@ pub(crate) async fn survey<T: Outlier>(books: &Outliers<T>) -> Survey {
     found
 }
 
-/// The same, with O3: only flagged parents have extras.
+/// The survey, with O3: only flagged parents have extras.
 pub(crate) async fn stored<T: Outlier>(books: &Outliers<T>) -> BTreeMap<i64, Stored> {
     let found = survey(books).await;
     assert!(found.orphans.is_empty(), "O3: {:?}", found.orphans);
@@ -147,7 +147,7 @@ pub(crate) async fn stored<T: Outlier>(books: &Outliers<T>) -> BTreeMap<i64, Sto
     found.parents
 }
 
-/// The same where nothing was ever removed: parents with extras are full, the pages are numbered from 0
+/// The parents where nothing was ever removed: parents with extras are full, the pages are numbered from 0
 /// without a gap, and all but the last are full.
 pub(crate) async fn dense<T: Outlier>(books: &Outliers<T>) -> BTreeMap<i64, Stored> {
     let spec = T::SPEC;

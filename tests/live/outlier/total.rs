@@ -337,7 +337,7 @@ async fn o1_verify_finds_wrong_totals_and_repair_corrects_them(db: Live) {
     );
 }
 
-/// The same documents with a lower threshold.
+/// The documents with a lower threshold.
 #[derive(Debug, Serialize, Deserialize, Outlier)]
 #[serde(rename_all = "camelCase")]
 #[outlier(

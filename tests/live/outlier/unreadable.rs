@@ -2,12 +2,15 @@
 
 use bucket_runtime::{
     Error, Outlier, Outliers,
-    mongodb::bson::{Document, doc},
+    mongodb::{
+        Database,
+        bson::{Document, doc},
+    },
 };
 use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::database;
+use crate::support::database::Live;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
 #[outlier(
@@ -40,8 +43,8 @@ fn book(id: i64, buyers: std::ops::Range<i32>) -> Book {
 
 /// Book 1 has three buyers, and six extras on two pages; buyers 1 and 4 have lost their names. Book 2
 /// has one buyer.
-async fn damaged(test: &str) -> Outliers<Book> {
-    let books = Book::outliers(&database(test).await).await.unwrap();
+async fn damaged(db: &Database) -> Outliers<Book> {
+    let books = Book::outliers(db).await.unwrap();
     books.insert(&book(1, 0..9)).await.unwrap();
     books.insert(&book(2, 0..1)).await.unwrap();
     for (collection, filter, field) in [
@@ -78,9 +81,9 @@ fn check(told: &[Error], places: &[&str]) {
 
 const BOTH: [&str; 2] = ["buyers.1: ", "buyers_extra.1: "];
 
-#[tokio::test]
-async fn items_go_on_past_it() {
-    let books = damaged("outlier_unread_items").await;
+#[bucket_testkit::test]
+async fn items_go_on_past_it(db: Live) {
+    let books = damaged(&db).await;
     assert!(books.items(&1).await.err().unwrap().is_deserialize());
 
     let mut told = Vec::new();
@@ -100,9 +103,9 @@ async fn items_go_on_past_it() {
     check(&told, &BOTH);
 }
 
-#[tokio::test]
-async fn extras_go_on_past_it() {
-    let books = damaged("outlier_unread_extras").await;
+#[bucket_testkit::test]
+async fn extras_go_on_past_it(db: Live) {
+    let books = damaged(&db).await;
     let pages = books.extras(&1).await.unwrap();
     let pages = pages.try_collect::<Vec<_>>().await;
     assert!(pages.unwrap_err().is_deserialize());
@@ -116,9 +119,9 @@ async fn extras_go_on_past_it() {
     assert_eq!(told[0].key(), Some("\"1\""));
 }
 
-#[tokio::test]
-async fn a_parent_is_read_without_it() {
-    let books = damaged("outlier_unread_parent").await;
+#[bucket_testkit::test]
+async fn a_parent_is_read_without_it(db: Live) {
+    let books = damaged(&db).await;
     assert!(books.get(&1).await.unwrap_err().is_deserialize());
     assert!(books.get_all(&1).await.unwrap_err().is_deserialize());
 
@@ -138,9 +141,9 @@ async fn a_parent_is_read_without_it() {
     check(&told, &BOTH);
 }
 
-#[tokio::test]
-async fn a_find_goes_on_past_items_and_past_whole_parents() {
-    let books = damaged("outlier_unread_find").await;
+#[bucket_testkit::test]
+async fn a_find_goes_on_past_items_and_past_whole_parents(db: Live) {
+    let books = damaged(&db).await;
     let raw = books.collection().clone_with_type::<Document>();
     let without_title = doc! { "_id": 0_i64, "buyers": [] };
     raw.insert_one(without_title).await.unwrap();
@@ -165,9 +168,9 @@ async fn a_find_goes_on_past_items_and_past_whole_parents() {
     check(&told[1..], &BOTH[..1]);
 }
 
-#[tokio::test]
-async fn a_parent_that_is_unreadable_itself_is_an_error() {
-    let books = damaged("outlier_unread_itself").await;
+#[bucket_testkit::test]
+async fn a_parent_that_is_unreadable_itself_is_an_error(db: Live) {
+    let books = damaged(&db).await;
     let raw = books.collection().clone_with_type::<Document>();
     let untitled = doc! { "$unset": { "title": 1 } };
     let changed = raw.update_one(doc! { "_id": 1_i64 }, untitled);

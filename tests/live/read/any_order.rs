@@ -59,7 +59,7 @@ async fn pages_and_parts_take_settings_afterwards(Recorded(db, record): Recorded
     let later = later.filter(large()).newest_first().await.unwrap();
     assert_eq!(later.try_collect::<Vec<_>>().await.unwrap(), parts);
 
-    // What is unreadable, and how the server reads.
+    // Unreadable items, and the way the server reads.
     let raw = notes.collection().clone_with_type::<Document>();
     let damage = doc! { "$set": { "items.0.number": "none" } };
     raw.update_one(doc! {}, damage).await.unwrap();

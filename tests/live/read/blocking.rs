@@ -14,7 +14,10 @@ use bucket_runtime::{
 use futures_util::stream;
 use serde::{Deserialize, Serialize};
 
-use crate::support::database::{dense, server};
+use crate::support::{
+    database::{Live, dense, server},
+    runtime::blocking,
+};
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
 #[bucket(
@@ -44,13 +47,11 @@ struct Book {
 }
 
 /// The driver's blocking client, and a database through its asynchronous one.
-fn connect(test: &str) -> (Client, Database) {
+fn connect(name: &str) -> (Client, Database) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let server = runtime.block_on(server());
     let client = Client::with_uri_str(server.uri()).unwrap();
-    let name = format!("bucket_tests_{}_{test}", std::process::id());
-    let db = sync::client(&client).unwrap().database(&name);
-    client.database(&name).drop().run().unwrap();
+    let db = sync::client(&client).unwrap().database(name);
     (client, db)
 }
 
@@ -67,200 +68,211 @@ fn all(trades: &Buckets<Trade>, customer_id: i64) -> Vec<i64> {
     numbers(items.map(Result::unwrap))
 }
 
-#[test]
-fn appends_of_many_threads_fill_whole_buckets() {
-    let (client, db) = connect("blocking_threads");
-    let trades = Trade::buckets(&db).run().unwrap();
-    thread::scope(|scope| {
+#[bucket_testkit::test(multi_thread)]
+async fn appends_of_many_threads_fill_whole_buckets(db: Live) {
+    blocking(|| {
+        let (client, db) = connect(db.name());
+        let trades = Trade::buckets(&db).run().unwrap();
+        thread::scope(|scope| {
+            for writer in 0..8 {
+                let trades = &trades;
+                scope.spawn(move || {
+                    for n in 0..50 {
+                        let trade = trade(n % 2, writer * 1000 + n);
+                        trades.append(&trade).run().unwrap();
+                    }
+                });
+            }
+        });
+        let stored = client.database(db.name()).collection::<Document>("trades");
+        let stored = stored.find(doc! {}).sort(doc! { "_id": 1 }).run().unwrap();
+        let buckets = dense::<Trade>(stored.map(Result::unwrap).collect());
+        assert_eq!(buckets.values().map(Vec::len).collect::<Vec<_>>(), [20, 20]);
+
+        let mut of_first = all(&trades, 0);
         for writer in 0..8 {
-            let trades = &trades;
-            scope.spawn(move || {
-                for n in 0..50 {
-                    let trade = trade(n % 2, writer * 1000 + n);
-                    trades.append(&trade).run().unwrap();
-                }
-            });
+            // Each writer's own items are in order.
+            let own: Vec<_> = (of_first.iter().copied())
+                .filter(|n| n / 1000 == writer)
+                .collect();
+            assert_eq!(
+                own,
+                (0..25).map(|n| writer * 1000 + 2 * n).collect::<Vec<_>>()
+            );
         }
+        of_first.sort_unstable();
+        of_first.dedup();
+        assert_eq!(of_first.len(), 200);
     });
-    let stored = client.database(db.name()).collection::<Document>("trades");
-    let stored = stored.find(doc! {}).sort(doc! { "_id": 1 }).run().unwrap();
-    let buckets = dense::<Trade>(stored.map(Result::unwrap).collect());
-    assert_eq!(buckets.values().map(Vec::len).collect::<Vec<_>>(), [20, 20]);
+}
 
-    let mut of_first = all(&trades, 0);
-    for writer in 0..8 {
-        // Each writer's own items are in order.
-        let own: Vec<_> = (of_first.iter().copied())
-            .filter(|n| n / 1000 == writer)
-            .collect();
+#[bucket_testkit::test(multi_thread)]
+async fn pages_items_and_counts_are_read(db: Live) {
+    blocking(|| {
+        let (client, db) = connect(db.name());
+        let trades = Trade::buckets(&db).run().unwrap();
+        let stored = trades.append_many((0..35).map(|n| trade(1, n))).run();
+        assert_eq!(stored.unwrap(), 35);
+        let stored = trades.append_stream(stream::iter([trade(2, 100), trade(2, 101)]));
+        assert_eq!(stored.run().unwrap(), 2);
+
+        let first = trades.page(&1, 1).run().unwrap().unwrap();
+        assert_eq!(numbers(first.items.clone()), Vec::from_iter(0..10));
+        let second = trades.after(&1, &first.token()).run().unwrap().unwrap();
+        assert_eq!(numbers(second.items.clone()), Vec::from_iter(10..20));
+        let back = trades.before(&1, &second.token()).run().unwrap().unwrap();
+        assert_eq!(back.items, first.items);
+        let last = trades.latest(&1).run().unwrap().unwrap();
+        assert_eq!(numbers(last.items), Vec::from_iter(30..35));
+        assert!(trades.page(&1, 5).run().unwrap().is_none());
+        assert_eq!(trades.count(&1).run().unwrap(), 35);
+        assert_eq!(trades.page_count(&1).run().unwrap(), 4);
+        let pages = trades.pages(&1).run().unwrap();
+        let lengths: Vec<_> = pages.map(|page| page.unwrap().items.len()).collect();
+        assert_eq!(lengths, [10, 10, 10, 5]);
+
+        let large = Trade::FIELDS.n.gte(30);
+        let large = trades.all_items().filter(large).newest_first().run();
         assert_eq!(
-            own,
-            (0..25).map(|n| writer * 1000 + 2 * n).collect::<Vec<_>>()
+            numbers(large.unwrap().map(Result::unwrap)),
+            [101, 100, 34, 33, 32, 31, 30]
         );
-    }
-    of_first.sort_unstable();
-    of_first.dedup();
-    assert_eq!(of_first.len(), 200);
+        // A stream that is not read to its end.
+        let some = trades.items(&1).skip(7).run().unwrap().take(5);
+        assert_eq!(numbers(some.map(Result::unwrap)), Vec::from_iter(7..12));
+
+        trades.create_view("trades_flat").run().unwrap();
+        let flat = client
+            .database(db.name())
+            .collection::<Document>("trades_flat");
+        assert_eq!(flat.count_documents(doc! {}).run().unwrap(), 37);
+    });
 }
 
-#[test]
-fn pages_items_and_counts_are_read() {
-    let (client, db) = connect("blocking_reads");
-    let trades = Trade::buckets(&db).run().unwrap();
-    let stored = trades.append_many((0..35).map(|n| trade(1, n))).run();
-    assert_eq!(stored.unwrap(), 35);
-    let stored = trades.append_stream(stream::iter([trade(2, 100), trade(2, 101)]));
-    assert_eq!(stored.run().unwrap(), 2);
+#[bucket_testkit::test(multi_thread)]
+async fn a_transaction_of_the_drivers_blocking_session_holds_all_or_nothing(db: Live) {
+    blocking(|| {
+        let (client, db) = connect(db.name());
+        let trades = Trade::buckets(&db).run().unwrap();
+        trades.append(&trade(1, 0)).run().unwrap();
+        let mut session = client.start_session().run().unwrap();
 
-    let first = trades.page(&1, 1).run().unwrap().unwrap();
-    assert_eq!(numbers(first.items.clone()), Vec::from_iter(0..10));
-    let second = trades.after(&1, &first.token()).run().unwrap().unwrap();
-    assert_eq!(numbers(second.items.clone()), Vec::from_iter(10..20));
-    let back = trades.before(&1, &second.token()).run().unwrap().unwrap();
-    assert_eq!(back.items, first.items);
-    let last = trades.latest(&1).run().unwrap().unwrap();
-    assert_eq!(numbers(last.items), Vec::from_iter(30..35));
-    assert!(trades.page(&1, 5).run().unwrap().is_none());
-    assert_eq!(trades.count(&1).run().unwrap(), 35);
-    assert_eq!(trades.page_count(&1).run().unwrap(), 4);
-    let pages = trades.pages(&1).run().unwrap();
-    let lengths: Vec<_> = pages.map(|page| page.unwrap().items.len()).collect();
-    assert_eq!(lengths, [10, 10, 10, 5]);
+        session.start_transaction().run().unwrap();
+        for n in 1..15 {
+            trades
+                .append(&trade(1, n))
+                .session(&mut session)
+                .run()
+                .unwrap();
+        }
+        // The transaction sees its own writes: the reads use the same session.
+        let within = trades.items(&1).session(&mut session).run().unwrap();
+        assert_eq!(within.count(), 15);
+        assert_eq!(all(&trades, 1), [0]);
+        session.abort_transaction().run().unwrap();
+        assert_eq!(all(&trades, 1), [0]);
 
-    let large = Trade::FIELDS.n.gte(30);
-    let large = trades.all_items().filter(large).newest_first().run();
-    assert_eq!(
-        numbers(large.unwrap().map(Result::unwrap)),
-        [101, 100, 34, 33, 32, 31, 30]
-    );
-    // A stream that is not read to its end.
-    let some = trades.items(&1).skip(7).run().unwrap().take(5);
-    assert_eq!(numbers(some.map(Result::unwrap)), Vec::from_iter(7..12));
-
-    trades.create_view("trades_flat").run().unwrap();
-    let flat = client
-        .database(db.name())
-        .collection::<Document>("trades_flat");
-    assert_eq!(flat.count_documents(doc! {}).run().unwrap(), 37);
-}
-
-#[test]
-fn a_transaction_of_the_drivers_blocking_session_holds_all_or_nothing() {
-    let (client, db) = connect("blocking_transaction");
-    let trades = Trade::buckets(&db).run().unwrap();
-    trades.append(&trade(1, 0)).run().unwrap();
-    let mut session = client.start_session().run().unwrap();
-
-    session.start_transaction().run().unwrap();
-    for n in 1..15 {
+        session.start_transaction().run().unwrap();
         trades
-            .append(&trade(1, n))
+            .append(&trade(1, 1))
             .session(&mut session)
             .run()
             .unwrap();
-    }
-    // The transaction sees its own writes: the reads use the same session.
-    let within = trades.items(&1).session(&mut session).run().unwrap();
-    assert_eq!(within.count(), 15);
-    assert_eq!(all(&trades, 1), [0]);
-    session.abort_transaction().run().unwrap();
-    assert_eq!(all(&trades, 1), [0]);
-
-    session.start_transaction().run().unwrap();
-    trades
-        .append(&trade(1, 1))
-        .session(&mut session)
-        .run()
-        .unwrap();
-    session.commit_transaction().run().unwrap();
-    assert_eq!(all(&trades, 1), [0, 1]);
+        session.commit_transaction().run().unwrap();
+        assert_eq!(all(&trades, 1), [0, 1]);
+    });
 }
 
-#[test]
-fn a_flat_collection_is_imported() {
-    let (client, db) = connect("blocking_import");
-    let flat = client.database(db.name()).collection::<Document>("flat");
-    let documents = (0..25).map(|n| doc! { "_id": n, "customer_id": 1_i64, "n": i64::from(n) });
-    flat.insert_many(documents).run().unwrap();
-    let trades = Trade::buckets(&db).run().unwrap();
-    let mut steps = 0;
-    let import_flat = trades.import_flat(&db.collection::<Document>("flat"));
-    let done = import_flat.on_progress(|_| steps += 1).run().unwrap();
-    assert_eq!(done.stored, 25);
-    assert!(steps > 0);
-    assert_eq!(all(&trades, 1), Vec::from_iter(0..25));
+#[bucket_testkit::test(multi_thread)]
+async fn a_flat_collection_is_imported(db: Live) {
+    blocking(|| {
+        let (client, db) = connect(db.name());
+        let flat = client.database(db.name()).collection::<Document>("flat");
+        let documents = (0..25).map(|n| doc! { "_id": n, "customer_id": 1_i64, "n": i64::from(n) });
+        flat.insert_many(documents).run().unwrap();
+        let trades = Trade::buckets(&db).run().unwrap();
+        let mut steps = 0;
+        let import_flat = trades.import_flat(&db.collection::<Document>("flat"));
+        let done = import_flat.on_progress(|_| steps += 1).run().unwrap();
+        assert_eq!(done.stored, 25);
+        assert!(steps > 0);
+        assert_eq!(all(&trades, 1), Vec::from_iter(0..25));
+    });
 }
 
-#[test]
-fn errors_are_those_of_the_asynchronous_calls() {
-    let (_, db) = connect("blocking_errors");
-    Trade::buckets(&db).run().unwrap();
+#[bucket_testkit::test(multi_thread)]
+async fn errors_are_those_of_the_asynchronous_calls(db: Live) {
+    blocking(|| {
+        let (_, db) = connect(db.name());
+        Trade::buckets(&db).run().unwrap();
 
-    #[derive(Debug, Bucket)]
-    #[bucket(
-        collection = "trades",
-        id = "{customer_id}_{#}",
-        capacity = 20,
-        items = "history"
-    )]
-    struct Larger {
-        customer_id: i64,
-        at: DateTime,
-    }
-    let error = Larger::buckets(&db).run().unwrap_err();
-    assert!(error.is_capacity_mismatch(), "{error}");
+        #[derive(Debug, Bucket)]
+        #[bucket(
+            collection = "trades",
+            id = "{customer_id}_{#}",
+            capacity = 20,
+            items = "history"
+        )]
+        struct Larger {
+            customer_id: i64,
+            at: DateTime,
+        }
+        let error = Larger::buckets(&db).run().unwrap_err();
+        assert!(error.is_capacity_mismatch(), "{error}");
+    });
 }
 
-#[test]
-fn every_call_of_the_outlier_pattern_has_its_twin() {
-    let (client, db) = connect("blocking_outliers");
-    let books = Book::outliers(&db).run().unwrap();
-    let book = |id, year, buyers: &[&str]| Book {
-        id,
-        year,
-        buyers: buyers.iter().map(|buyer| buyer.to_string()).collect(),
-    };
-    books.insert(&book(1, 2019, &["a"])).run().unwrap();
-    books.insert(&book(2, 2023, &[])).run().unwrap();
-    books.push(&1, "b").run().unwrap();
-    books
-        .push_many(&1, ["c", "d", "e", "f", "g"])
-        .run()
-        .unwrap();
-    assert!(books.push(&3, "a").run().unwrap_err().is_not_found());
+#[bucket_testkit::test(multi_thread)]
+async fn every_call_of_the_outlier_pattern_has_its_twin(db: Live) {
+    blocking(|| {
+        let (client, db) = connect(db.name());
+        let books = Book::outliers(&db).run().unwrap();
+        let book = |id, year, buyers: &[&str]| Book {
+            id,
+            year,
+            buyers: buyers.iter().map(|buyer| buyer.to_string()).collect(),
+        };
+        books.insert(&book(1, 2019, &["a"])).run().unwrap();
+        books.insert(&book(2, 2023, &[])).run().unwrap();
+        books.push(&1, "b").run().unwrap();
+        books
+            .push_many(&1, ["c", "d", "e", "f", "g"])
+            .run()
+            .unwrap();
+        assert!(books.push(&3, "a").run().unwrap_err().is_not_found());
 
-    let stored = books.get(&1).run().unwrap().unwrap();
-    assert!(stored.has_extras);
-    assert_eq!(stored.document.buyers, ["a", "b", "c"]);
-    let joined = books.get_all(&1).run().unwrap().unwrap();
-    assert_eq!(joined.buyers, ["a", "b", "c", "d", "e", "f", "g"]);
-    let buyers: Vec<_> = books.items(&1).run().unwrap().map(Result::unwrap).collect();
-    assert_eq!(buyers, joined.buyers);
-    assert_eq!(books.extras(&1).run().unwrap().count(), 2);
-    assert_eq!(books.count(&1).run().unwrap(), 7);
-    let recent = books.find(Book::FIELDS.year.gte(2020)).run().unwrap();
-    let recent: Vec<_> = recent.map(|book| book.unwrap().document.id).collect();
-    assert_eq!(recent, [2]);
-    assert!(books.remove(&1, "d").run().unwrap());
-    assert_eq!(books.count(&1).run().unwrap(), 6);
+        let stored = books.get(&1).run().unwrap().unwrap();
+        assert!(stored.has_extras);
+        assert_eq!(stored.document.buyers, ["a", "b", "c"]);
+        let joined = books.get_all(&1).run().unwrap().unwrap();
+        assert_eq!(joined.buyers, ["a", "b", "c", "d", "e", "f", "g"]);
+        let buyers: Vec<_> = books.items(&1).run().unwrap().map(Result::unwrap).collect();
+        assert_eq!(buyers, joined.buyers);
+        assert_eq!(books.extras(&1).run().unwrap().count(), 2);
+        assert_eq!(books.count(&1).run().unwrap(), 7);
+        let recent = books.find(Book::FIELDS.year.gte(2020)).run().unwrap();
+        let recent: Vec<_> = recent.map(|book| book.unwrap().document.id).collect();
+        assert_eq!(recent, [2]);
+        assert!(books.remove(&1, "d").run().unwrap());
+        assert_eq!(books.count(&1).run().unwrap(), 6);
 
-    // A parent that has grown without the library.
-    let sales = client.database(db.name()).collection::<Document>("sales");
-    let grown = doc! { "_id": 4_i64, "year": 2020, "buyers": ["a", "b", "c", "d", "e"] };
-    sales.insert_one(grown).run().unwrap();
-    assert_eq!(Book::verify(&db).run().unwrap().problems.len(), 1);
-    assert_eq!(books.split_existing().run().unwrap().moved, 2);
-    assert_eq!(Book::verify(&db).run().unwrap().problems, []);
-    assert_eq!(Book::repair(&db).run().unwrap().left, []);
-    assert!(Book::advise(&db).run().unwrap().to_string().contains('3'));
-    assert!(books.delete(&1).run().unwrap());
-    assert!(!books.delete(&1).run().unwrap());
+        // A parent that has grown without the library.
+        let sales = client.database(db.name()).collection::<Document>("sales");
+        let grown = doc! { "_id": 4_i64, "year": 2020, "buyers": ["a", "b", "c", "d", "e"] };
+        sales.insert_one(grown).run().unwrap();
+        assert_eq!(Book::verify(&db).run().unwrap().problems.len(), 1);
+        assert_eq!(books.split_existing().run().unwrap().moved, 2);
+        assert_eq!(Book::verify(&db).run().unwrap().problems, []);
+        assert_eq!(Book::repair(&db).run().unwrap().left, []);
+        assert!(Book::advise(&db).run().unwrap().to_string().contains('3'));
+        assert!(books.delete(&1).run().unwrap());
+        assert!(!books.delete(&1).run().unwrap());
+    });
 }
 
 /// A blocking call there would hold up other tasks.
-#[tokio::test]
+#[bucket_testkit::test]
 #[should_panic(expected = "within a runtime")]
-async fn asynchronous_code_may_not_block() {
-    let db = crate::support::database::database("blocking_async").await;
+async fn asynchronous_code_may_not_block(db: Live) {
     let _ = Trade::buckets(&db).run();
 }

@@ -10,16 +10,16 @@ use bucket_runtime::{
     },
 };
 use futures_util::TryStreamExt;
-use proptest::prelude::*;
 
 use crate::{
-    read::{
-        query_cases::{Event, Millis, Numbered, Seconds, Test, Windows},
-        query_differential::Twice,
-        query_random::{Change, Query, changes, queries},
+    read::query::{
+        cases::{Event, Millis, Numbered, Seconds, Test, Windows},
+        differential::Twice,
+        random::{Change, Query, changes, queries},
     },
     support::{
-        database::{Live, database, explain, is_cluster, number, recorded},
+        database::{Live, Recorded, explain, is_cluster, number},
+        random::for_any,
         scale::scaled,
     },
 };
@@ -47,27 +47,18 @@ async fn sorted(collection: &Collection<Document>, filter: Document) -> Vec<Stri
     found.iter().map(|found| format!("{found:?}")).collect()
 }
 
-#[test]
-fn any_query_on_the_view_gives_what_it_gives_on_a_flat_collection() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let db = runtime.block_on(database("view_differential"));
-    let config = ProptestConfig {
-        cases: scaled(9),
-        max_shrink_iters: 300,
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |(changes in changes(), queries in queries(40))| {
-        runtime.block_on(async {
+#[bucket_testkit::test(multi_thread)]
+async fn any_query_on_the_view_gives_what_it_gives_on_a_flat_collection(db: Live) {
+    for_any(
+        scaled(9),
+        (changes(), queries(40)),
+        async |(changes, queries)| {
             shows_the_same::<Seconds>(&db, &changes, &queries).await;
             shows_the_same::<Millis>(&db, &changes, &queries).await;
             shows_the_same::<Windows>(&db, &changes, &queries).await;
             shows_the_same::<Numbered>(&db, &changes, &queries).await;
-        });
-    });
+        },
+    );
 }
 
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -194,13 +185,12 @@ async fn a_name_that_is_taken_is_an_error_unless_it_is_this_view(db: Live) {
 }
 
 /// A condition on the key is applied before the stages that unwind the buckets.
-#[tokio::test]
-async fn an_index_on_the_key_answers_a_query_on_the_view() {
+#[bucket_testkit::test]
+async fn an_index_on_the_key_answers_a_query_on_the_view(Recorded(db, record): Recorded) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("view_plan").await;
     let buckets = Millis::buckets(&db).await.unwrap();
     let bucket = |user: i64| {
         let item =

@@ -6,7 +6,7 @@ use bucket_runtime::{
 };
 
 use crate::support::{
-    database::{Recorded, explain, is_cluster, number, recorded},
+    database::{Recorded, explain, is_cluster, number},
     plans::examined_by,
 };
 
@@ -45,13 +45,14 @@ fn stats(explained: &Document) -> &Document {
     explained.get_document("executionStats").unwrap()
 }
 
-#[tokio::test]
-async fn an_append_examines_one_key_and_one_document_however_long_the_history() {
+#[bucket_testkit::test]
+async fn an_append_examines_one_key_and_one_document_however_long_the_history(
+    Recorded(db, record): Recorded,
+) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("plan_append").await;
     let timed = Timed::buckets(&db).await.unwrap();
     let numbered = Numbered::buckets(&db).await.unwrap();
     let mut full = 0;
@@ -171,13 +172,12 @@ async fn opening_asks_once_and_makes_the_index_once(Recorded(db, record): Record
     record.assert_opened(false).await;
 }
 
-#[tokio::test]
-async fn a_deep_page_fetches_one_document() {
+#[bucket_testkit::test]
+async fn a_deep_page_fetches_one_document(Recorded(db, record): Recorded) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("plan_page").await;
     let timed = Timed::buckets(&db).await.unwrap();
     let numbered = Numbered::buckets(&db).await.unwrap();
     let new = (0..1000).map(|n| full_bucket(format!("5_{n:010}")));

@@ -101,7 +101,7 @@ macro_rules! each_read {
 }
 
 /// A set of two members: what a majority has, both have.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn each_read_takes_a_read_preference_and_a_read_concern() {
     let set = ReplicaSet::start(2).await.unwrap();
     let primary = set.primary().await.unwrap().address();

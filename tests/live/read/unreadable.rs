@@ -3,11 +3,14 @@
 
 use bucket_runtime::{
     Bucket, BucketProblem as Problem, Buckets, Error, Filter,
-    mongodb::bson::{Bson, DateTime, Document, doc},
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, doc},
+    },
 };
 use futures_util::TryStreamExt;
 
-use crate::support::database::{database, documents, number};
+use crate::support::database::{Live, documents, number};
 
 /// The bucket keeps nothing about its items, so an edit reads one item.
 #[derive(Debug, Clone, PartialEq, Bucket)]
@@ -68,8 +71,8 @@ fn note<T: Note>(n: i32) -> T {
 }
 
 /// Seven notes; 1 and 4 have lost their text, in the full buckets `0 1 2` and `3 4 5`.
-async fn damaged<T: Note>(test: &str, text: &str) -> Buckets<T> {
-    let notes = T::buckets(&database(test).await).await.unwrap();
+async fn damaged<T: Note>(db: &Database, text: &str) -> Buckets<T> {
+    let notes = T::buckets(db).await.unwrap();
     for n in 0..7 {
         notes.append(&T::new(n, text.to_owned())).await.unwrap();
     }
@@ -83,26 +86,26 @@ async fn damaged<T: Note>(test: &str, text: &str) -> Buckets<T> {
 }
 
 macro_rules! for_both {
-    ($($test:ident($name:literal))+) => {$(
+    ($($test:ident)+) => {$(
         mod $test {
-            #[tokio::test]
-            async fn plain() {
-                super::$test::<super::Plain>(concat!("unread_plain_", $name)).await;
+            #[bucket_testkit::test]
+            async fn plain(db: super::Live) {
+                super::$test::<super::Plain>(&db).await;
             }
-            #[tokio::test]
-            async fn kept() {
-                super::$test::<super::Kept>(concat!("unread_kept_", $name)).await;
+            #[bucket_testkit::test]
+            async fn kept(db: super::Live) {
+                super::$test::<super::Kept>(&db).await;
             }
         }
     )+};
 }
 
 for_both! {
-    reads_go_on_past_it("reads")
-    large_buckets_are_read_past_it("large")
-    verify_lists_it_by_bucket_and_place("verify")
-    it_is_taken_out_as_it_is_stored("taken")
-    its_neighbours_can_be_edited("edited")
+    reads_go_on_past_it
+    large_buckets_are_read_past_it
+    verify_lists_it_by_bucket_and_place
+    it_is_taken_out_as_it_is_stored
+    its_neighbours_can_be_edited
 }
 
 fn numbers<T: Note>(notes: impl IntoIterator<Item = T>) -> Vec<i32> {
@@ -122,8 +125,8 @@ fn check(told: &[Error], count: usize) {
     }
 }
 
-async fn reads_go_on_past_it<T: Note>(test: &str) {
-    let notes = damaged::<T>(test, "short").await;
+async fn reads_go_on_past_it<T: Note>(db: &Database) {
+    let notes = damaged::<T>(db, "short").await;
 
     let all = notes.items(&1).await.unwrap().try_collect::<Vec<_>>().await;
     assert!(all.unwrap_err().is_deserialize());
@@ -220,8 +223,8 @@ async fn reads_go_on_past_it<T: Note>(test: &str) {
 }
 
 /// Tasks decode large buckets ahead of the reader.
-async fn large_buckets_are_read_past_it<T: Note>(test: &str) {
-    let notes = damaged::<T>(test, &"x".repeat(20_000)).await;
+async fn large_buckets_are_read_past_it<T: Note>(db: &Database) {
+    let notes = damaged::<T>(db, &"x".repeat(20_000)).await;
     let mut told = Vec::new();
     let all = notes
         .items(&1)
@@ -235,8 +238,8 @@ async fn large_buckets_are_read_past_it<T: Note>(test: &str) {
     check(&told, 2);
 }
 
-async fn verify_lists_it_by_bucket_and_place<T: Note>(test: &str) {
-    let notes = damaged::<T>(test, "short").await;
+async fn verify_lists_it_by_bucket_and_place<T: Note>(db: &Database) {
+    let notes = damaged::<T>(db, "short").await;
     let raw = notes.collection().clone_with_type::<Document>();
     // An element that is not even a document.
     raw.update_one(doc! { "items.0.n": 6 }, doc! { "$set": { "items.0": 5 } })
@@ -275,8 +278,8 @@ async fn verify_lists_it_by_bucket_and_place<T: Note>(test: &str) {
     assert_eq!(documents(notes.collection()).await, before);
 }
 
-async fn it_is_taken_out_as_it_is_stored<T: Note>(test: &str) {
-    let notes = damaged::<T>(test, "short").await;
+async fn it_is_taken_out_as_it_is_stored<T: Note>(db: &Database) {
+    let notes = damaged::<T>(db, "short").await;
     let before = documents(notes.collection()).await;
     assert!(
         notes
@@ -331,8 +334,8 @@ async fn it_is_taken_out_as_it_is_stored<T: Note>(test: &str) {
     assert_eq!(verified.problems, []);
 }
 
-async fn its_neighbours_can_be_edited<T: Note>(test: &str) {
-    let notes = damaged::<T>(test, "short").await;
+async fn its_neighbours_can_be_edited<T: Note>(db: &Database) {
+    let notes = damaged::<T>(db, "short").await;
     let changed = notes
         .update_item(&1, T::is(3), |note| *note.n() = 30)
         .await

@@ -13,9 +13,10 @@ use futures_util::{StreamExt, TryStreamExt};
 use rand::Rng;
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::{
-    support::database::{Live, database, documents, items},
-    support::notes::{Note, Numbered, Seconds, created, for_all_notes},
+use crate::support::{
+    database::{Live, documents, items},
+    notes::{Note, Numbered, Seconds, created, for_all_notes},
+    runtime::blocking,
 };
 
 /// The number of the item that is appended last of all.
@@ -293,17 +294,17 @@ async fn the_place_moves_on_while_nothing_happens(db: Live) {
     resumes(&notes, stream.token(), &[]).await;
 }
 
-#[test]
-fn by_blocking() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let db = runtime.block_on(database("watch_blocking"));
-    let notes = runtime.block_on(created::<Seconds>(&db));
-    let mut stream = notes.watch(&1).run().unwrap();
-    notes.append(&Seconds::new(1, 1, 1)).run().unwrap();
-    notes.append(&Seconds::new(1, 2, 1)).run().unwrap();
-    assert_eq!(stream.next().unwrap().unwrap().n(), 1);
-    let mut again = notes.watch(&1).resume_after(stream.token()).run().unwrap();
-    assert_eq!(again.next().unwrap().unwrap().n(), 2);
+#[bucket_testkit::test(multi_thread)]
+async fn by_blocking(db: Live) {
+    let notes = created::<Seconds>(&db).await;
+    blocking(|| {
+        let mut stream = notes.watch(&1).run().unwrap();
+        notes.append(&Seconds::new(1, 1, 1)).run().unwrap();
+        notes.append(&Seconds::new(1, 2, 1)).run().unwrap();
+        assert_eq!(stream.next().unwrap().unwrap().n(), 1);
+        let mut again = notes.watch(&1).resume_after(stream.token()).run().unwrap();
+        assert_eq!(again.next().unwrap().unwrap().n(), 2);
+    });
 }
 
 /// A server that started after the token was issued has no earlier history, and reports that with the

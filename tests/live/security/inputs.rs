@@ -1,21 +1,19 @@
-//! What callers pass as values stays a value: whatever text or document it is, the commands keep their
+//! A value from a caller stays a value: whatever text or document it is, the commands keep their
 //! shape, and another key's documents stay unchanged.
 
 use bucket_runtime::{
     Bucket, Buckets, Outlier, Outliers,
-    mongodb::{
-        Database,
-        bson::{Bson, DateTime, Document, Regex, doc},
-    },
+    mongodb::bson::{Bson, DateTime, Document, Regex, doc},
 };
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    security::security_shape::{SENTINEL, assert_same_shape},
+    security::shape::{SENTINEL, assert_same_shape},
     support::{
-        database::{Record, Recorded, documents, recorded},
+        database::{Record, Recorded, documents},
+        random::for_any,
         scale::scaled,
     },
 };
@@ -52,15 +50,13 @@ struct Both {
 }
 
 impl Both {
-    async fn open(test: &str) -> (Self, Database) {
-        let (db, record) = recorded(test).await;
+    async fn open(Recorded(db, record): Recorded) -> Self {
         let (notes, lists) = (Note::buckets(&db).await, List::outliers(&db).await);
-        let both = Self {
+        Self {
             notes: notes.unwrap(),
             lists: lists.unwrap(),
             record,
-        };
-        (both, db)
+        }
     }
 
     /// Another key and another parent, which would change if a value were taken for a command.
@@ -202,32 +198,17 @@ fn hostile() -> impl Strategy<Value = (String, Bson)> {
     (key, value)
 }
 
-#[test]
-fn values_never_change_a_command_nor_reach_another_key() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    let (both, sent, before) = runtime.block_on(async {
-        let (both, _) = Both::open("security_values").await;
-        both.plant_canary().await;
-        let sent = both.every_call(SENTINEL, &SENTINEL.into()).await;
-        let before = both.all().await;
-        (both, sent, before)
-    });
-    let config = ProptestConfig {
-        cases: scaled(60),
-        max_shrink_iters: 100,
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |((text, any) in hostile())| {
-        prop_assume!(text != "canary");
-        runtime.block_on(async {
-            let commands = both.every_call(&text, &any).await;
-            assert_same_shape(&sent, &commands, &text, &any);
-            assert_eq!(both.all().await, before, "other documents");
-        });
+#[bucket_testkit::test(multi_thread)]
+async fn values_never_change_a_command_nor_reach_another_key(on: Recorded) {
+    let both = Both::open(on).await;
+    both.plant_canary().await;
+    let sent = both.every_call(SENTINEL, &SENTINEL.into()).await;
+    let before = both.all().await;
+    let hostile = hostile().prop_filter("the canary's", |(text, _)| text != "canary");
+    for_any(scaled(60), hostile, async |(text, any)| {
+        let commands = both.every_call(&text, &any).await;
+        assert_same_shape(&sent, &commands, &text, &any);
+        assert_eq!(both.all().await, before, "other documents");
     });
 }
 
@@ -310,9 +291,9 @@ async fn names_of_views_are_names(Recorded(db, _): Recorded) {
 }
 
 /// Oversized values are refused, and the handle still works.
-#[tokio::test]
-async fn oversized_values_are_errors() {
-    let (both, _) = Both::open("security_size").await;
+#[bucket_testkit::test]
+async fn oversized_values_are_errors(on: Recorded) {
+    let both = Both::open(on).await;
     both.plant_canary().await;
     let before = both.all().await;
     let large = "x".repeat(17 << 20);

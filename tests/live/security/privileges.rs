@@ -1,10 +1,12 @@
 //! The guide lists which privileges each call needs: with exactly these it works, and without any one of
 //! them the error names that one.
 
-use std::{convert::Infallible, fs, os::unix::fs::PermissionsExt, path::Path};
+mod calls;
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use bucket_runtime::{
-    Bucket, Error, Outlier, Result,
+    Bucket, Outlier, Result,
     mongodb::{
         Client, Database,
         bson::{DateTime, Document, doc},
@@ -12,15 +14,15 @@ use bucket_runtime::{
     },
 };
 use bucket_testkit::Server;
-use futures_util::{TryStream, TryStreamExt, future::BoxFuture, stream};
 use serde::{Deserialize, Serialize};
 
+use self::calls::{Calls, ROWS};
 use crate::support::{
     database::is_cluster,
-    visits::{Moved, Visit, visit},
+    visits::{Visit, visit},
 };
 
-/// The same visits in larger buckets.
+/// The visits in larger buckets.
 mod larger {
     use super::{Bucket, DateTime};
 
@@ -62,233 +64,6 @@ fn book(id: i64, buyers: usize) -> Book {
         buyers: (0..buyers).map(buyer).collect(),
         sold: 0,
     }
-}
-
-/// The calls of one row of the guide's table, in a database where a user with all privileges has stored
-/// visits and books.
-type Calls = fn(Database) -> BoxFuture<'static, Result<()>>;
-
-/// The rows by their first cells, and whether the collections are there before.
-const ROWS: &[(&str, bool, Calls)] = &[
-    ("opening, where the indexes are there", true, |db| {
-        Box::pin(open(db))
-    }),
-    ("opening, where they have to be created", false, |db| {
-        Box::pin(open(db))
-    }),
-    (
-        "reading pages, items, counts, rollups, parents and extras; `export`, `advise`",
-        true,
-        |db| Box::pin(read(db)),
-    ),
-    ("`verify`", true, |db| Box::pin(verify(db))),
-    ("`watch`", true, |db| Box::pin(watch(db))),
-    (
-        "`append`, `append_many`, `append_stream`, `upsert_item`",
-        true,
-        |db| Box::pin(append(db)),
-    ),
-    (
-        "`update_item`, `update_items`, `update_all_items`, `remove_item`",
-        true,
-        |db| Box::pin(edit(db)),
-    ),
-    ("`remove_items`, `remove_all_items`", true, |db| {
-        Box::pin(remove_items(db))
-    }),
-    ("`remove_key`", true, |db| Box::pin(remove_key(db))),
-    (
-        "`insert`, `push`, `push_many` of outliers, `split_existing`",
-        true,
-        |db| Box::pin(push(db)),
-    ),
-    ("`remove` of outliers", true, |db| Box::pin(remove(db))),
-    ("`delete` of outliers", true, |db| Box::pin(delete(db))),
-    ("`repair`, `rebuild_rollups`", true, |db| {
-        Box::pin(repair(db))
-    }),
-    ("`import`", true, |db| Box::pin(import(db))),
-    ("`import_flat`", true, |db| Box::pin(import_flat(db))),
-    ("`migrate_from`", true, |db| Box::pin(migrate(db))),
-    ("`change_capacity`", true, |db| {
-        Box::pin(change_capacity(db))
-    }),
-    ("`create_view`", true, |db| Box::pin(create_view(db))),
-    ("`create_collection` of a new collection", false, |db| {
-        Box::pin(create_collection(db))
-    }),
-    (
-        "`create_collection` of one without a validator",
-        true,
-        |db| Box::pin(create_collection(db)),
-    ),
-];
-
-/// Reads a stream to its end.
-async fn drain<T>(stream: impl TryStream<Ok = T, Error = Error>) -> Result<()> {
-    stream.try_for_each(async |_| Ok(())).await
-}
-
-async fn open(db: Database) -> Result<()> {
-    Visit::buckets(&db).await?;
-    Book::outliers(&db).await?;
-    Ok(())
-}
-
-async fn read(db: Database) -> Result<()> {
-    let visits = Visit::buckets(&db).await?;
-    let long = Visit::FIELDS.seconds.gte(1);
-    visits.page(&1, 1).await?;
-    visits.latest(&1).await?;
-    drain(visits.pages(&1).await?).await?;
-    drain(visits.items(&1).skip(3).await?).await?;
-    visits
-        .all_items()
-        .filter(long.clone())
-        .page_of_items(2)
-        .await?;
-    visits.count_all().filter(long).await?;
-    visits.page_count(&1).await?;
-    visits.rollup(&1).await?;
-    drain(visits.rollup(&1).per_window().await?).await?;
-    let books = Book::outliers(&db).await?;
-    books.get_all(&1).await?;
-    drain(books.extras(&1).await?).await?;
-    books.count(&1).await?;
-    drain(books.find(doc! {}).await?).await?;
-    drain(visits.export_all().await?).await?;
-    Book::advise(&db).await?;
-    Ok(())
-}
-
-async fn verify(db: Database) -> Result<()> {
-    Visit::verify(&db).await?;
-    Book::verify(&db).await?;
-    Ok(())
-}
-
-async fn watch(db: Database) -> Result<()> {
-    Visit::buckets(&db).await?.watch(&1).await?;
-    Ok(())
-}
-
-async fn append(db: Database) -> Result<()> {
-    let visits = Visit::buckets(&db).await?;
-    for visitor in 10..15 {
-        visits.append(&visit(visitor)).await?;
-    }
-    visits.append_many((15..20).map(visit)).await?;
-    visits.upsert_item(&visit(20)).await?;
-    visits.upsert_item(&visit(20)).await?;
-    Ok(())
-}
-
-async fn edit(db: Database) -> Result<()> {
-    let visits = Visit::buckets(&db).await?;
-    let first = || Visit::FIELDS.visitor.eq(0);
-    visits
-        .update_item(&1, first(), |visit| visit.seconds = 1)
-        .await?;
-    visits
-        .update_items(&1, first(), |visit| visit.seconds = 2)
-        .await?;
-    visits
-        .update_all_items(first(), |visit| visit.seconds = 3)
-        .await?;
-    visits.remove_item(&1, first()).await?;
-    Ok(())
-}
-
-async fn remove_items(db: Database) -> Result<()> {
-    let visits = Visit::buckets(&db).await?;
-    let some = Visit::FIELDS.visitor.lt(3);
-    visits.remove_items(&1, some).await?;
-    let old = Visit::FIELDS.at.lt(DateTime::now());
-    visits.remove_all_items(old).await?;
-    Ok(())
-}
-
-async fn remove_key(db: Database) -> Result<()> {
-    Visit::buckets(&db).await?.remove_key(&1).await?;
-    Ok(())
-}
-
-async fn push(db: Database) -> Result<()> {
-    let books = Book::outliers(&db).await?;
-    books.insert(&book(3, 1)).await?;
-    books.insert(&book(4, 5)).await?;
-    for buyer in ["user1", "user2", "user3", "user4"] {
-        books.push(&3, buyer).await?;
-    }
-    books.push_many(&3, ["user5", "user6"]).await?;
-    books.split_existing().await?;
-    Ok(())
-}
-
-async fn remove(db: Database) -> Result<()> {
-    let books = Book::outliers(&db).await?;
-    books.remove(&1, "user0").await?;
-    books.remove(&1, "user4").await?;
-    Ok(())
-}
-
-async fn delete(db: Database) -> Result<()> {
-    Book::outliers(&db).await?.delete(&1).await?;
-    Ok(())
-}
-
-async fn repair(db: Database) -> Result<()> {
-    Visit::repair(&db).await?;
-    Visit::rebuild_rollups(&db).await?;
-    Book::repair(&db).await?;
-    Ok(())
-}
-
-async fn import(db: Database) -> Result<()> {
-    let visits = Visit::buckets(&db).await?;
-    let line = r#"{"_id": "5_0000000000", "page": 5, "window": {"$date": "1970-01-01T00:00:00Z"},
-        "count": 1, "items": [{"at": {"$date": "1970-01-01T00:00:00Z"}, "visitor": 5, "seconds": 1}],
-        "rollup": {"seconds": {"count": 1, "sum": 1}}}"#;
-    let lines = stream::iter([Ok::<_, Infallible>(line.to_owned())]);
-    let _ = visits.import(lines).await?;
-    // The second import puts the item back.
-    visits.remove_item(&5, Visit::FIELDS.visitor.eq(5)).await?;
-    let again = stream::iter([Ok::<_, Infallible>(line.to_owned())]);
-    let _ = visits.import(again).await?;
-    Ok(())
-}
-
-async fn import_flat(db: Database) -> Result<()> {
-    Visit::buckets(&db)
-        .await?
-        .import_flat(&db.collection::<Document>("flat"))
-        .await?;
-    Ok(())
-}
-
-async fn migrate(db: Database) -> Result<()> {
-    Visit::repair(&db).await?;
-    Moved::migrate_from(&db, |visit: Visit| visit.into()).await?;
-    Ok(())
-}
-
-async fn change_capacity(db: Database) -> Result<()> {
-    larger::Visit::change_capacity(&db).repack(true).await?;
-    Ok(())
-}
-
-async fn create_view(db: Database) -> Result<()> {
-    Visit::buckets(&db)
-        .await?
-        .create_view("flat_visits")
-        .await?;
-    Ok(())
-}
-
-async fn create_collection(db: Database) -> Result<()> {
-    Visit::create_collection(&db).await?;
-    Book::create_collections(&db).await?;
-    Ok(())
 }
 
 /// A server that asks who somebody is, and its first user, who may do everything.
@@ -404,7 +179,7 @@ async fn run(
     calls(login(server, "user").await.database(db.name())).await
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn each_call_works_with_the_privileges_of_the_guide_and_names_the_one_it_lacks() {
     if is_cluster().await {
         return;
@@ -447,7 +222,7 @@ async fn each_call_works_with_the_privileges_of_the_guide_and_names_the_one_it_l
 }
 
 /// The server repeats the refused command, items included, in its answer to a user who lacks a privilege.
-#[tokio::test]
+#[bucket_testkit::test]
 async fn an_error_says_what_to_do_about_a_user_and_holds_no_item() {
     if is_cluster().await {
         return;

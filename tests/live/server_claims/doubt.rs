@@ -1,4 +1,4 @@
-//! What the library assumes about the server when it judges failed writes.
+//! Assumptions of the library about the server when it judges failed writes.
 
 use bucket_runtime::mongodb::{
     Database,
@@ -6,7 +6,7 @@ use bucket_runtime::mongodb::{
     error::{Error, ErrorKind},
 };
 
-use crate::support::database::{Live, database, documents, is_cluster};
+use crate::support::database::{Live, documents, is_cluster};
 
 /// Two statements that update a document each; the second takes longer than its time limit.
 async fn two_statements(db: &Database, ordered: bool) -> Result<Document, Error> {
@@ -26,14 +26,13 @@ async fn two_statements(db: &Database, ordered: bool) -> Result<Document, Error>
 
 /// The server reports an interruption by failing the command, not as a statement's error. So a
 /// statement's error is a refusal, and a command's error proves nothing about its statements.
-#[tokio::test]
-async fn an_interrupted_command_fails_as_a_whole_and_has_carried_out_what_came_before() {
+#[bucket_testkit::test]
+async fn an_interrupted_command_fails_as_a_whole_and_has_carried_out_what_came_before(db: Live) {
     // A `mongos` turns it into a statement's error.
     if is_cluster().await {
         return;
     }
     for ordered in [true, false] {
-        let db = database("claim_interrupted").await;
         let error = two_statements(&db, ordered).await.unwrap_err();
         assert!(
             matches!(&*error.kind, ErrorKind::Command(error) if error.code == 50),

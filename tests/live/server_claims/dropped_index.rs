@@ -1,4 +1,4 @@
-//! What a change of the capacity assumes about the server.
+//! Assumptions of a change of the capacity about the server.
 
 use std::sync::{
     Arc,
@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use bucket_runtime::mongodb::{
-    Collection, IndexModel,
+    Collection, Database, IndexModel,
     bson::{Bson, Document, doc},
     error::{Error, ErrorKind, WriteFailure},
     options::{Hint, IndexOptions},
@@ -14,10 +14,10 @@ use bucket_runtime::mongodb::{
 use bucket_testkit::Server;
 use tokio::task::JoinSet;
 
-use crate::support::database::{database, documents, number, wire_version};
+use crate::support::database::{Live, documents, number, wire_version};
 
-async fn guarded(test: &str, name: &str, capacity: i32) -> Collection<Document> {
-    let trades = database(test).await.collection("trades");
+async fn guarded(db: &Database, name: &str, capacity: i32) -> Collection<Document> {
+    let trades = db.collection("trades");
     create(&trades, name, capacity).await;
     trades
 }
@@ -60,9 +60,9 @@ fn refusal(error: &Error) -> (i32, String) {
     }
 }
 
-#[tokio::test]
-async fn by_the_open_index_an_append_to_an_id_inserts_fills_and_is_refused_as_by_the_id() {
-    let trades = guarded("claim_by_id", "bucket_open", 2).await;
+#[bucket_testkit::test]
+async fn by_the_open_index_an_append_to_an_id_inserts_fills_and_is_refused_as_by_the_id(db: Live) {
+    let trades = guarded(&db, "bucket_open", 2).await;
     let by = async |id, refused| append(&trades, id, "bucket_open", 2, refused).await;
     assert!(by("a", false).await.unwrap(), "inserted");
     assert!(!by("a", false).await.unwrap(), "filled");
@@ -98,9 +98,9 @@ async fn by_the_open_index_an_append_to_an_id_inserts_fills_and_is_refused_as_by
 }
 
 /// This is why the index's name states the capacity: its bound alone refuses nothing.
-#[tokio::test]
-async fn a_hint_is_followed_though_the_index_holds_less_than_the_filter_asks_for() {
-    let trades = guarded("claim_bound", "bucket_open", 3).await;
+#[bucket_testkit::test]
+async fn a_hint_is_followed_though_the_index_holds_less_than_the_filter_asks_for(db: Live) {
+    let trades = guarded(&db, "bucket_open", 3).await;
     assert!(append(&trades, "a", "bucket_open", 9, false).await.unwrap());
     for _ in 0..2 {
         assert!(!append(&trades, "a", "bucket_open", 9, false).await.unwrap());
@@ -125,9 +125,9 @@ async fn a_hint_is_followed_though_the_index_holds_less_than_the_filter_asks_for
     );
 }
 
-#[tokio::test]
-async fn a_hint_that_names_no_index_is_refused_and_nothing_is_stored() {
-    let trades = guarded("claim_renamed", "bucket_open_7", 7).await;
+#[bucket_testkit::test]
+async fn a_hint_that_names_no_index_is_refused_and_nothing_is_stored(db: Live) {
+    let trades = guarded(&db, "bucket_open_7", 7).await;
     for refused in [false, true] {
         let error = append(&trades, "a", "bucket_open", 10, refused)
             .await
@@ -138,9 +138,9 @@ async fn a_hint_that_names_no_index_is_refused_and_nothing_is_stored() {
     assert_eq!(documents(&trades).await, Vec::<Document>::new());
 }
 
-#[tokio::test]
-async fn a_transaction_puts_other_buckets_in_the_place_of_some_under_the_same_ids() {
-    let trades = guarded("claim_replace", "bucket_open", 3).await;
+#[bucket_testkit::test]
+async fn a_transaction_puts_other_buckets_in_the_place_of_some_under_the_same_ids(db: Live) {
+    let trades = guarded(&db, "bucket_open", 3).await;
     let bucket = |id: &str, items: Vec<i32>| doc! { "_id": id, "customerId": 123, "count": items.len() as i32, "history": items };
     let old = [
         bucket("a", vec![1, 2, 3]),
@@ -233,7 +233,7 @@ async fn broken_off(by: &'static str) -> (Vec<i32>, Vec<i32>) {
 
 /// Server 6.0 may have carried such an update out, so it is asked for again by its number. Server 8.2
 /// has not, so it is sent again. A findAndModify is sent again on both.
-#[tokio::test(flavor = "multi_thread")]
+#[bucket_testkit::test(multi_thread)]
 async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_dropped() {
     let (broken_off, stored) = broken_off("update").await;
     let carried_out = broken_off.iter().filter(|n| stored.contains(n)).count();
@@ -252,9 +252,9 @@ async fn an_update_may_be_carried_out_though_it_is_broken_off_when_its_index_is_
 
 /// Server 6.0 looks for every deleted document in the unique index, also for those that are not in it. So
 /// a transaction that replaces full buckets has to keep writers from opening further ones. 8.2 does not.
-#[tokio::test]
-async fn deleting_a_full_bucket_conflicts_with_opening_another_of_its_key() {
-    let trades = guarded("claim_delete_conflict", "open", 1).await;
+#[bucket_testkit::test]
+async fn deleting_a_full_bucket_conflicts_with_opening_another_of_its_key(db: Live) {
+    let trades = guarded(&db, "open", 1).await;
     for customer in [123, 124] {
         let full = doc! { "_id": format!("{customer}_1"), "customerId": customer, "count": 1 };
         trades.insert_one(full).await.unwrap();

@@ -1,17 +1,17 @@
-//! What an edit of a single item assumes about the server, with the raw driver alone.
+//! Assumptions of an edit of a single item about the server, with the raw driver alone.
 
 use bucket_runtime::mongodb::{
-    Collection,
+    Collection, Database,
     bson::{Bson, Document, doc},
     error::ErrorKind,
     options::ReturnDocument,
 };
 use futures_util::TryStreamExt;
 
-use crate::support::database::{database, documents};
+use crate::support::database::{Live, documents};
 
-async fn holding(test: &str, items: &[i32]) -> Collection<Document> {
-    let collection = database(test).await.collection("notes");
+async fn holding(db: &Database, items: &[i32]) -> Collection<Document> {
+    let collection = db.collection("notes");
     let items = Vec::from_iter(items.iter().map(|n| doc! { "n": n }));
     let bucket = doc! { "_id": "a", "count": 7, "items": items };
     collection.insert_one(bucket).await.unwrap();
@@ -25,9 +25,9 @@ async fn computed(collection: &Collection<Document>, expression: Document) -> Bs
     found.remove(0).remove("is").unwrap_or(Bson::Undefined)
 }
 
-#[tokio::test]
-async fn the_place_of_an_item_may_be_told_in_a_field_that_is_there() {
-    let notes = holding("claim_place", &[5, 6, 6]).await;
+#[bucket_testkit::test]
+async fn the_place_of_an_item_may_be_told_in_a_field_that_is_there(db: Live) {
+    let notes = holding(&db, &[5, 6, 6]).await;
     let pipeline = [
         doc! { "$set": { "sealed": "$items" } },
         doc! { "$unwind": { "path": "$items", "includeArrayIndex": "count" } },
@@ -45,9 +45,9 @@ async fn the_place_of_an_item_may_be_told_in_a_field_that_is_there() {
     );
 }
 
-#[tokio::test]
-async fn a_slice_ends_where_the_array_does_and_may_not_be_of_nothing() {
-    let notes = holding("claim_slice", &[5, 6]).await;
+#[bucket_testkit::test]
+async fn a_slice_ends_where_the_array_does_and_may_not_be_of_nothing(db: Live) {
+    let notes = holding(&db, &[5, 6]).await;
     let array = |items: &[i32]| Bson::from(Vec::from_iter(items.iter().map(|n| doc! { "n": n })));
     for (slice, expected) in [
         (doc! { "$slice": ["$items", 1] }, &[5][..]),
@@ -69,9 +69,9 @@ async fn a_slice_ends_where_the_array_does_and_may_not_be_of_nothing() {
 
 /// Whole elements are compared, with their fields in order. Past the end of the array nothing equals
 /// anything, and numbers are equal whatever their type.
-#[tokio::test]
-async fn an_element_equals_itself_alone() {
-    let notes = holding("claim_element", &[5]).await;
+#[bucket_testkit::test]
+async fn an_element_equals_itself_alone(db: Live) {
+    let notes = holding(&db, &[5]).await;
     for (place, value, expected) in [
         (0, doc! { "n": 5 }.into(), true),
         (0, doc! { "n": 5.0 }.into(), true),
@@ -92,9 +92,9 @@ async fn an_element_equals_itself_alone() {
 
 /// An update that finds a document and leaves it unchanged still returns it, so no document means that
 /// the condition did not hold.
-#[tokio::test]
-async fn a_document_that_is_left_as_it_is_was_found() {
-    let notes = holding("claim_unchanged", &[5]).await;
+#[bucket_testkit::test]
+async fn a_document_that_is_left_as_it_is_was_found(db: Live) {
+    let notes = holding(&db, &[5]).await;
     let before = documents(&notes).await;
     for (n, is_found) in [(5, true), (6, false)] {
         let equal = doc! { "$eq": [{ "$arrayElemAt": ["$items", 0] }, { "$literal": { "n": n } }] };
@@ -112,9 +112,9 @@ async fn a_document_that_is_left_as_it_is_was_found() {
 }
 
 /// A validator's refusal is an error of the command, and so is a duplicate: nothing was stored.
-#[tokio::test]
-async fn a_refusal_is_an_error_of_the_command() {
-    let notes = holding("claim_refusal", &[5]).await;
+#[bucket_testkit::test]
+async fn a_refusal_is_an_error_of_the_command(db: Live) {
+    let notes = holding(&db, &[5]).await;
     let database = notes.client().database(&notes.namespace().db);
     let validator = doc! { "collMod": "notes", "validator": { "count": 7 } };
     database.run_command(validator).await.unwrap();

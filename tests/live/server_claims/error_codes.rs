@@ -5,7 +5,7 @@ use bucket_testkit::Server;
 
 use crate::support::database::wire_version;
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn each_code_has_the_name_that_the_server_gives_it() {
     let options = ["--setParameter", "enableTestCommands=1"];
     let server = Server::start_with(&options).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the protocol assumes about commands of several statements, with the raw driver alone.
+//! Assumptions of the protocol about commands of several statements, with the raw driver alone.
 
 use bucket_runtime::mongodb::{
     ClientSession, Database,
@@ -6,7 +6,7 @@ use bucket_runtime::mongodb::{
     error::ErrorKind,
 };
 
-use crate::support::database::{Live, database, documents, is_cluster, number};
+use crate::support::database::{Live, documents, is_cluster, number};
 
 fn push(key: i64, id: &str) -> Document {
     doc! {
@@ -76,10 +76,9 @@ async fn an_upsert_of_one_id_with_an_impossible_id_is_refused_if_nothing_matches
     assert_eq!(number(buckets[0].get("count")), 2);
 }
 
-#[tokio::test]
-async fn an_ordered_command_stops_at_the_first_refusal_and_an_unordered_one_goes_on() {
+#[bucket_testkit::test]
+async fn an_ordered_command_stops_at_the_first_refusal_and_an_unordered_one_goes_on(db: Live) {
     for (ordered, stored) in [(true, 1), (false, 2)] {
-        let db = database("claim_ordered").await;
         let statements = vec![push(1, "1"), push_to_open(2), push(1, "1")];
         let reply = update(&db, statements, ordered).await;
         assert_eq!(refusals(&reply), [(1, 53)], "{reply}");
@@ -106,15 +105,14 @@ async fn numbered(
     }
 }
 
-/// What makes a command repeatable: the server remembers each statement of a session's latest number,
+/// Why a command can be repeated: the server remembers each statement of a session's latest number,
 /// and answers a repetition without carrying it out again.
-#[tokio::test]
-async fn a_numbered_command_is_carried_out_once_however_often_it_is_sent() {
+#[bucket_testkit::test]
+async fn a_numbered_command_is_carried_out_once_however_often_it_is_sent(db: Live) {
     // A `mongos` turns it into a statement's error, which is why nothing is numbered there.
     if is_cluster().await {
         return;
     }
-    let db = database("claim_numbered").await;
     let mut session = db.client().start_session().await.unwrap();
     let number_of = 1 << 40;
     for _ in 0..3 {
@@ -138,13 +136,12 @@ async fn a_numbered_command_is_carried_out_once_however_often_it_is_sent() {
 
 /// A transaction that is started and aborted without a command costs no round trip and advances the
 /// driver's own number for the session. That keeps our number below the driver's.
-#[tokio::test]
-async fn a_transaction_without_commands_advances_the_sessions_number() {
+#[bucket_testkit::test]
+async fn a_transaction_without_commands_advances_the_sessions_number(db: Live) {
     // A `mongos` turns it into a statement's error, which is why nothing is numbered there.
     if is_cluster().await {
         return;
     }
-    let db = database("claim_advance").await;
     let buckets = db.collection::<Document>("buckets");
     let mut session = db.client().start_session().await.unwrap();
     buckets
@@ -175,13 +172,12 @@ async fn a_transaction_without_commands_advances_the_sessions_number() {
 }
 
 /// This finds out a session's latest number: 0 is a number that the driver never uses.
-#[tokio::test]
-async fn a_number_that_is_too_old_is_refused_with_the_name_of_the_latest() {
+#[bucket_testkit::test]
+async fn a_number_that_is_too_old_is_refused_with_the_name_of_the_latest(db: Live) {
     // A `mongos` turns it into a statement's error, which is why nothing is numbered there.
     if is_cluster().await {
         return;
     }
-    let db = database("claim_latest").await;
     let mut session = db.client().start_session().await.unwrap();
     let fresh = numbered(&db, &mut session, 0, vec![push(1, "1")]).await;
     fresh.unwrap();

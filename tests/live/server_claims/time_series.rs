@@ -1,4 +1,4 @@
-//! What the guide (`compared_with`) says about time series collections and TTL indexes, with the raw
+//! Claims of the guide (`compared_with`) about time series collections and TTL indexes, with the raw
 //! driver alone.
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use bucket_runtime::mongodb::{
 };
 use bucket_testkit::Server;
 
-use crate::support::database::{Live, database, documents, number, wire_version};
+use crate::support::database::{Live, documents, number, wire_version};
 
 async fn series(db: &Database) -> Collection<Document> {
     let options = TimeseriesOptions::builder()
@@ -39,9 +39,9 @@ fn code<T: std::fmt::Debug>(result: bucket_runtime::mongodb::error::Result<T>) -
     }
 }
 
-#[tokio::test]
-async fn a_time_series_cannot_be_written_in_a_transaction() {
-    let series = series(&database("claim_ts_transaction").await).await;
+#[bucket_testkit::test]
+async fn a_time_series_cannot_be_written_in_a_transaction(db: Live) {
+    let series = series(&db).await;
     let mut session = series.client().start_session().await.unwrap();
     session.start_transaction().await.unwrap();
     let insert = series
@@ -52,9 +52,9 @@ async fn a_time_series_cannot_be_written_in_a_transaction() {
     assert_eq!(code(insert), 263);
 }
 
-#[tokio::test]
-async fn a_time_series_has_no_unique_index_and_no_change_stream() {
-    let series = series(&database("claim_ts_index").await).await;
+#[bucket_testkit::test]
+async fn a_time_series_has_no_unique_index_and_no_change_stream(db: Live) {
+    let series = series(&db).await;
     let unique = IndexModel::builder()
         .keys(doc! { "n": 1 })
         .options(IndexOptions::builder().unique(true).build())
@@ -65,9 +65,9 @@ async fn a_time_series_has_no_unique_index_and_no_change_stream() {
     assert_eq!(code(series.watch().await.map(drop)), 166);
 }
 
-#[tokio::test]
-async fn a_measurement_cannot_be_changed_or_removed_by_what_it_holds() {
-    let series = series(&database("claim_ts_update").await).await;
+#[bucket_testkit::test]
+async fn a_measurement_cannot_be_changed_or_removed_by_what_it_holds(db: Live) {
+    let series = series(&db).await;
     series.insert_one(measurement(0)).await.unwrap();
     let update = doc! { "$set": { "n": 1 } };
     // InvalidOptions. From 7.0 on such deletes work.
@@ -100,7 +100,7 @@ async fn the_server_decides_how_long_the_buckets_of_a_time_series_are(db: Live) 
     assert!(closed.take(2).all(|count| number(Some(count)) == 1000));
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_time_index_over_items_goes_by_the_oldest_one() {
     let options = ["--setParameter", "ttlMonitorSleepSecs=1"];
     let server = Server::start_with(&options).await.unwrap();

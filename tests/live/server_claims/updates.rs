@@ -1,17 +1,17 @@
-//! What the protocol assumes about the server, one claim per test, with the raw driver alone. A server
+//! Assumptions of the protocol about the server, one claim per test, with the raw driver alone. A server
 //! on which one of them fails is not supported.
 
 use bucket_runtime::mongodb::{
-    Collection, IndexModel,
+    Collection, Database, IndexModel,
     bson::{Bson, Document, doc},
     error::{Error, ErrorKind, WriteFailure},
     options::{Hint, IndexOptions},
 };
 
-use crate::support::database::{database, documents, explain, is_cluster, number, recorded};
+use crate::support::database::{Live, Recorded, documents, explain, is_cluster, number};
 
-async fn guarded(test: &str) -> Collection<Document> {
-    let trades = database(test).await.collection("trades");
+async fn guarded(db: &Database) -> Collection<Document> {
+    let trades = db.collection("trades");
     create_open_index(&trades, 10).await.unwrap();
     trades
 }
@@ -50,9 +50,9 @@ fn refusal(error: &Error) -> (i32, String) {
     }
 }
 
-#[tokio::test]
-async fn the_upsert_joins_the_open_bucket_and_opens_the_next_one() {
-    let trades = guarded("claim_upsert").await;
+#[bucket_testkit::test]
+async fn the_upsert_joins_the_open_bucket_and_opens_the_next_one(db: Live) {
+    let trades = guarded(&db).await;
     for n in 0..25 {
         let opened = append(&trades, &format!("123_{n:010}")).await.unwrap();
         assert_eq!(opened, n % 10 == 0);
@@ -67,9 +67,9 @@ async fn the_upsert_joins_the_open_bucket_and_opens_the_next_one() {
 
 /// The equality on the key becomes a field of the new bucket, and the fields have the order of the
 /// manual's documents.
-#[tokio::test]
-async fn an_upserted_bucket_has_the_shape_of_the_manual() {
-    let trades = guarded("claim_shape").await;
+#[bucket_testkit::test]
+async fn an_upserted_bucket_has_the_shape_of_the_manual(db: Live) {
+    let trades = guarded(&db).await;
     append(&trades, "123_0000000000").await.unwrap();
     let expected = doc! {
         "_id": "123_0000000000", "customerId": 123, "count": 1, "history": [ { "qty": 1 } ],
@@ -77,9 +77,9 @@ async fn an_upserted_bucket_has_the_shape_of_the_manual() {
     assert_eq!(documents(&trades).await, [expected]);
 }
 
-#[tokio::test]
-async fn a_second_open_bucket_is_refused_by_the_index() {
-    let trades = guarded("claim_second_open").await;
+#[bucket_testkit::test]
+async fn a_second_open_bucket_is_refused_by_the_index(db: Live) {
+    let trades = guarded(&db).await;
     append(&trades, "123_0000000000").await.unwrap();
     let second = doc! { "_id": "other", "customerId": 123, "count": 3 };
     let (code, message) = refusal(&trades.insert_one(second.clone()).await.unwrap_err());
@@ -101,9 +101,9 @@ async fn a_second_open_bucket_is_refused_by_the_index() {
     );
 }
 
-#[tokio::test]
-async fn a_taken_id_is_refused_by_the_id_index() {
-    let trades = guarded("claim_taken_id").await;
+#[bucket_testkit::test]
+async fn a_taken_id_is_refused_by_the_id_index(db: Live) {
+    let trades = guarded(&db).await;
     for _ in 0..10 {
         append(&trades, "123_0000000000").await.unwrap();
     }
@@ -112,9 +112,9 @@ async fn a_taken_id_is_refused_by_the_id_index() {
     assert!(message.contains(" index: _id_ dup key"), "{message}");
 }
 
-#[tokio::test]
-async fn a_sealed_bucket_takes_nothing() {
-    let trades = guarded("claim_sealed").await;
+#[bucket_testkit::test]
+async fn a_sealed_bucket_takes_nothing(db: Live) {
+    let trades = guarded(&db).await;
     append(&trades, "123_0000000000").await.unwrap();
     let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
     trades
@@ -131,9 +131,9 @@ async fn a_sealed_bucket_takes_nothing() {
 }
 
 /// This is why the filter says `$exists: false` and not `null`.
-#[tokio::test]
-async fn an_equality_with_null_would_be_copied_into_the_new_document() {
-    let trades = guarded("claim_null").await;
+#[bucket_testkit::test]
+async fn an_equality_with_null_would_be_copied_into_the_new_document(db: Live) {
+    let trades = guarded(&db).await;
     let filter = doc! { "_id": "a", "customerId": 1, "sealed": null, "count": { "$lt": 10 } };
     trades
         .update_one(filter, doc! { "$inc": { "count": 1 } })
@@ -144,9 +144,9 @@ async fn an_equality_with_null_would_be_copied_into_the_new_document() {
 }
 
 /// This is why `$inc` counts the first item, and not `$setOnInsert`.
-#[tokio::test]
-async fn one_field_cannot_be_counted_and_set_on_insert() {
-    let trades = guarded("claim_conflict").await;
+#[bucket_testkit::test]
+async fn one_field_cannot_be_counted_and_set_on_insert(db: Live) {
+    let trades = guarded(&db).await;
     let update = doc! { "$inc": { "count": 1 }, "$setOnInsert": { "count": 1 } };
     let refused = trades
         .update_one(doc! { "_id": "a" }, update)
@@ -158,9 +158,9 @@ async fn one_field_cannot_be_counted_and_set_on_insert() {
 
 /// No bucket is sealed with a text before the empty one. So this upsert always inserts, and does not look
 /// at the key's open buckets; the range is not copied into the new document. Both indexes still guard it.
-#[tokio::test]
-async fn an_upsert_that_matches_nothing_asks_the_index_for_nothing() {
-    let trades = guarded("claim_insert").await;
+#[bucket_testkit::test]
+async fn an_upsert_that_matches_nothing_asks_the_index_for_nothing(db: Live) {
+    let trades = guarded(&db).await;
     let filter = |id: &str| {
         doc! { "_id": id, "customerId": 123, "sealed": { "$lt": "" }, "count": { "$lt": 10 } }
     };
@@ -199,18 +199,18 @@ async fn an_upsert_that_matches_nothing_asks_the_index_for_nothing() {
     assert_eq!(refusal(&insert("123_4", 10).await.unwrap_err()).0, 2);
 }
 
-#[tokio::test]
-async fn a_hint_to_a_missing_index_is_refused() {
-    let trades = guarded("claim_hint").await;
+#[bucket_testkit::test]
+async fn a_hint_to_a_missing_index_is_refused(db: Live) {
+    let trades = guarded(&db).await;
     trades.drop_index("bucket_open").await.unwrap();
     let (code, message) = refusal(&append(&trades, "123_0000000000").await.unwrap_err());
     assert_eq!(code, 2);
     assert!(message.contains("hint provided"), "{message}");
 }
 
-#[tokio::test]
-async fn an_index_of_another_capacity_is_refused() {
-    let trades = guarded("claim_capacity").await;
+#[bucket_testkit::test]
+async fn an_index_of_another_capacity_is_refused(db: Live) {
+    let trades = guarded(&db).await;
     create_open_index(&trades, 10).await.unwrap();
     assert_eq!(
         refusal(&create_open_index(&trades, 5).await.unwrap_err()).0,
@@ -218,9 +218,9 @@ async fn an_index_of_another_capacity_is_refused() {
     );
 }
 
-#[tokio::test]
-async fn the_index_cannot_be_made_over_several_open_buckets() {
-    let trades = guarded("claim_several_open").await;
+#[bucket_testkit::test]
+async fn the_index_cannot_be_made_over_several_open_buckets(db: Live) {
+    let trades = guarded(&db).await;
     trades.drop_index("bucket_open").await.unwrap();
     for id in ["a", "b"] {
         trades
@@ -235,9 +235,9 @@ async fn the_index_cannot_be_made_over_several_open_buckets() {
 }
 
 /// This is why elements are pushed in `$each`: alone, an element could be taken for a modifier.
-#[tokio::test]
-async fn an_element_that_looks_like_a_modifier_is_a_value_inside_each() {
-    let trades = guarded("claim_each").await;
+#[bucket_testkit::test]
+async fn an_element_that_looks_like_a_modifier_is_a_value_inside_each(db: Live) {
+    let trades = guarded(&db).await;
     let element = doc! { "$each": [1, 2, 3], "$slice": 1 };
     let update = doc! { "$push": { "history": { "$each": [element.clone()] } } };
     trades
@@ -254,13 +254,12 @@ async fn an_element_that_looks_like_a_modifier_is_a_value_inside_each() {
 
 /// The cost of the manual's own upsert, and the reason why the append has an index: the regex walks
 /// every full bucket of the key.
-#[tokio::test]
-async fn the_manuals_upsert_walks_every_full_bucket() {
+#[bucket_testkit::test]
+async fn the_manuals_upsert_walks_every_full_bucket(Recorded(db, record): Recorded) {
     if is_cluster().await {
         // A `mongos` explains differently.
         return;
     }
-    let (db, record) = recorded("claim_manual_walk").await;
     let trades = db.collection::<Document>("trades");
     let full = |n: i32| doc! { "_id": format!("123_{n:010}"), "customerId": 123, "count": 10 };
     trades.insert_many((0..1000).map(full)).await.unwrap();
@@ -288,9 +287,9 @@ async fn the_manuals_upsert_walks_every_full_bucket() {
 }
 
 /// This is why a bucket's sum can be trusted: the server refuses to exceed 64 bits.
-#[tokio::test]
-async fn an_increment_beyond_64_bits_is_refused_and_changes_nothing() {
-    let sums = database("claim_inc").await.collection::<Document>("sums");
+#[bucket_testkit::test]
+async fn an_increment_beyond_64_bits_is_refused_and_changes_nothing(db: Live) {
+    let sums = db.collection::<Document>("sums");
     sums.insert_one(doc! { "_id": 1, "count": 1, "sum": i64::MAX })
         .await
         .unwrap();
@@ -304,9 +303,9 @@ async fn an_increment_beyond_64_bits_is_refused_and_changes_nothing() {
 }
 
 /// This is why such sums are computed as decimals: `$sum` silently switches to floats.
-#[tokio::test]
-async fn a_sum_beyond_64_bits_is_a_float_and_of_decimals_exact() {
-    let sums = database("claim_sum").await.collection::<Document>("sums");
+#[bucket_testkit::test]
+async fn a_sum_beyond_64_bits_is_a_float_and_of_decimals_exact(db: Live) {
+    let sums = db.collection::<Document>("sums");
     let two = [doc! { "sum": i64::MAX }, doc! { "sum": i64::MAX }];
     sums.insert_many(two).await.unwrap();
     let group = doc! { "$group": {

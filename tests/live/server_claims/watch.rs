@@ -1,17 +1,17 @@
-//! What the library assumes that change streams report about each of its writes, with the raw driver
+//! Assumptions of the library about what change streams report about each of its writes, with the raw driver
 //! alone.
 
 use bucket_runtime::mongodb::{
-    Collection,
+    Collection, Database,
     bson::{Bson, Document, doc},
     change_stream::event::{ChangeStreamEvent, OperationType},
 };
 
-use crate::support::database::{database, number};
+use crate::support::database::{Live, number};
 
 /// A bucket of items that are long or short compared with their description in an event.
-async fn bucket(test: &str, texts: &[&str]) -> Collection<Document> {
-    let collection = database(test).await.collection("notes");
+async fn bucket(db: &Database, texts: &[&str]) -> Collection<Document> {
+    let collection = db.collection("notes");
     let items = Vec::from_iter(texts.iter().map(|text| doc! { "text": *text }));
     let count = i32::try_from(texts.len()).unwrap();
     let bucket = doc! { "_id": "a", "count": count, "items": items };
@@ -61,9 +61,9 @@ fn remove(at: i32) -> Vec<Document> {
 const LONG: &str = "a text that is longer than what is told about an item of the array that has it, \
     which is why the server tells what has changed and not what there is";
 
-#[tokio::test]
-async fn a_push_is_told_by_places_and_the_count() {
-    let notes = bucket("claim_watch_push", &["x"]).await;
+#[bucket_testkit::test]
+async fn a_push_is_told_by_places_and_the_count(db: Live) {
+    let notes = bucket(&db, &["x"]).await;
     let (fields, is_cut) = updated(told(&notes, push(&["y"])).await);
     assert_eq!(fields, doc! { "count": 2, "items.1": { "text": "y" } });
     assert!(!is_cut);
@@ -76,9 +76,9 @@ async fn a_push_is_told_by_places_and_the_count() {
     assert_eq!(fields.len(), 11);
 }
 
-#[tokio::test]
-async fn an_edit_is_told_without_a_count() {
-    let notes = bucket("claim_watch_edit", &[LONG, LONG, LONG]).await;
+#[bucket_testkit::test]
+async fn an_edit_is_told_without_a_count(db: Live) {
+    let notes = bucket(&db, &[LONG, LONG, LONG]).await;
     let item = doc! { "$literal": { "text": "new" } };
     let after = doc! { "$slice": ["$items", 1, i32::MAX] };
     let items = doc! { "$concatArrays": [[item], after] };
@@ -95,9 +95,9 @@ async fn an_edit_is_told_without_a_count() {
 
 /// A removal is reported as a shorter array, as a new one, or as the whole document: never as places
 /// alone.
-#[tokio::test]
-async fn a_removal_is_told_in_one_of_three_ways() {
-    let notes = bucket("claim_watch_removal", &[LONG; 40]).await;
+#[bucket_testkit::test]
+async fn a_removal_is_told_in_one_of_three_ways(db: Live) {
+    let notes = bucket(&db, &[LONG; 40]).await;
     for (at, way) in [(39, "cut"), (30, "cut"), (0, "replace")] {
         let event = told(&notes, remove(at)).await;
         match way {
@@ -118,9 +118,9 @@ async fn a_removal_is_told_in_one_of_three_ways() {
 
 /// So the array alone does not distinguish an append from a removal; the type of the count does, if the
 /// writes set it for that.
-#[tokio::test]
-async fn an_append_to_an_emptied_array_is_told_as_the_whole_array() {
-    let notes = bucket("claim_watch_emptied", &[]).await;
+#[bucket_testkit::test]
+async fn an_append_to_an_emptied_array_is_told_as_the_whole_array(db: Live) {
+    let notes = bucket(&db, &[]).await;
     let (fields, _) = updated(told(&notes, push(&["x", "y"])).await);
     let items = vec![doc! { "text": "x" }, doc! { "text": "y" }];
     assert_eq!(fields, doc! { "count": 2, "items": items });
@@ -130,9 +130,9 @@ async fn an_append_to_an_emptied_array_is_told_as_the_whole_array() {
     assert_eq!(fields, doc! { "count": 1_i64, "items": [{ "text": "z" }] });
 }
 
-#[tokio::test]
-async fn a_seal_is_told_without_items() {
-    let notes = bucket("claim_watch_seal", &["x"]).await;
+#[bucket_testkit::test]
+async fn a_seal_is_told_without_items(db: Live) {
+    let notes = bucket(&db, &["x"]).await;
     let event = told(&notes, vec![doc! { "$set": { "sealed": "$_id" } }]).await;
     if event.operation_type == OperationType::Update {
         assert_eq!(updated(event).0, doc! { "sealed": "a" });
@@ -140,9 +140,9 @@ async fn a_seal_is_told_without_items() {
 }
 
 /// Each statement of a transaction or of a command is reported separately, in order.
-#[tokio::test]
-async fn the_statements_of_a_transaction_are_told_one_by_one() {
-    let notes = bucket("claim_watch_transaction", &["x"]).await;
+#[bucket_testkit::test]
+async fn the_statements_of_a_transaction_are_told_one_by_one(db: Live) {
+    let notes = bucket(&db, &["x"]).await;
     let mut stream = notes.watch().await.unwrap();
     let mut session = notes.client().start_session().await.unwrap();
     session.start_transaction().await.unwrap();

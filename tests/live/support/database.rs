@@ -1,4 +1,4 @@
-//! What all live tests share: one server, one database per test, and an oracle that reads the documents
+//! Shared by all live tests: one server, one database per test, and an oracle that reads the documents
 //! with the raw driver and knows nothing of the runtime.
 
 use std::{
@@ -50,12 +50,6 @@ impl Deref for Live {
     fn deref(&self) -> &Database {
         &self.0
     }
-}
-
-/// An empty database for one test, through its own client: a client belongs to the test's tokio
-/// runtime.
-pub(crate) async fn database(test: &str) -> Database {
-    empty(client().await.database(&name(test))).await
 }
 
 /// A client of the tests' server. On a cluster it shards each collection that it opens.
@@ -116,14 +110,6 @@ impl Fixture for Recorded {
     }
 }
 
-/// Like [`database`], with a record of all commands sent through it.
-pub(crate) async fn recorded(test: &str) -> (Database, Record) {
-    let (client, record) = recording().await;
-    let db = empty(client.database(&name(test))).await;
-    record.take();
-    (db, record)
-}
-
 async fn recording() -> (Client, Record) {
     let options = ClientOptions::parse(server().await.uri()).await;
     let (options, record) = listening(options.expect("options"));
@@ -138,16 +124,6 @@ pub(crate) fn listening(options: ClientOptions) -> (ClientOptions, Record) {
         commands.lock().unwrap().push(command)
     });
     (options, record)
-}
-
-fn name(test: &str) -> String {
-    // A server that several runs share (MONGODB_URI) sees each run's own databases.
-    format!("bucket_tests_{}_{test}", std::process::id())
-}
-
-async fn empty(db: Database) -> Database {
-    db.drop().await.expect("an empty database");
-    db
 }
 
 /// The commands that a client sent.
@@ -211,6 +187,13 @@ pub(crate) fn number(value: Option<&Bson>) -> i64 {
     }
 }
 
+/// The buckets of a struct in a collection that holds nothing yet.
+pub(crate) async fn fresh<T: Bucket>(db: &Database) -> Buckets<T> {
+    let collection = db.collection::<Document>(T::SPEC.collection);
+    collection.drop().await.expect("an empty collection");
+    T::buckets(db).await.expect("buckets")
+}
+
 /// All documents of a collection in the order of their ids.
 pub(crate) async fn documents<T: Send + Sync>(collection: &Collection<T>) -> Vec<Document> {
     let collection = collection.clone_with_type::<Document>();
@@ -242,7 +225,7 @@ pub(crate) async fn dense_buckets<T: Bucket>(
     dense::<T>(documents(buckets.collection()).await)
 }
 
-/// The same for documents that have already been read.
+/// [`dense_buckets`] of documents that have already been read.
 pub(crate) fn dense<T: Bucket>(documents: Vec<Document>) -> BTreeMap<String, Vec<Document>> {
     let spec = T::SPEC;
     let mut by_key = BTreeMap::<String, Vec<Document>>::new();

@@ -133,7 +133,7 @@ pub(crate) async fn created<T: Note>(db: &Database) -> Buckets<T> {
     T::buckets_in(collection).await.unwrap()
 }
 
-/// What is stored: the number and the value of each item, by owner, in order. It also checks everything
+/// The stored items: the number and the value of each item, by owner, in order. It also checks everything
 /// that must hold for a bucket after removals.
 pub(crate) async fn checked<T: Note>(notes: &Buckets<T>) -> BTreeMap<i64, Vec<(i64, i32)>> {
     let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
@@ -148,7 +148,7 @@ pub(crate) async fn checked<T: Note>(notes: &Buckets<T>) -> BTreeMap<i64, Vec<(i
     checked_documents::<T>(documents)
 }
 
-/// The same for documents that have already been read. One of them may be an emptied bucket that is
+/// [`checked`] for documents that have already been read. One of them may be an emptied bucket that is
 /// about to be deleted.
 pub(crate) fn checked_documents<T: Note>(
     documents: Vec<Document>,
@@ -157,7 +157,7 @@ pub(crate) fn checked_documents<T: Note>(
     checked_within::<T>(documents, capacity, capacity)
 }
 
-/// The same while buckets may hold up to `most` items, and those with fewer than `open_below` are open.
+/// [`checked`] while buckets may hold up to `most` items, and those with fewer than `open_below` are open.
 pub(crate) fn checked_within<T: Note>(
     documents: Vec<Document>,
     open_below: i64,

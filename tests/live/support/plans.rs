@@ -1,4 +1,4 @@
-//! What the server examines for a command.
+//! The keys and documents that the server examines for a command.
 
 use bucket_runtime::mongodb::{
     Database,
@@ -7,7 +7,7 @@ use bucket_runtime::mongodb::{
 
 use crate::support::database::{Record, explain, number};
 
-/// What a command made the server examine.
+/// The numbers of keys and documents that a command made the server examine.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Examined {
     pub(crate) keys: i64,
@@ -24,7 +24,7 @@ pub(crate) async fn examined(db: &Database, record: &Record) -> Vec<Examined> {
     all
 }
 
-/// What an explained command examined, on all shards that it was sent to.
+/// The numbers for an explained command, on all shards that it was sent to.
 pub(crate) fn examined_by(explained: &Document) -> Examined {
     let by_shard = explained.get_document("shards");
     let by_shard = by_shard.map_or(vec![explained], |shards| {

@@ -22,7 +22,7 @@ use tokio::{
     sync::watch,
 };
 
-/// What the proxy does with a command.
+/// The proxy's treatment of a command.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Fate {
     /// The command is carried out and answered.

@@ -1,4 +1,4 @@
-//! What a call had to wait for or to repeat is told by events in its span.
+//! Events in the span of a call tell its waits and repetitions.
 
 use std::time::Duration;
 
@@ -79,7 +79,7 @@ async fn a_wait_for_the_index_is_told(Recorded(db, _): Recorded) {
     assert_eq!(told.number("bucket.tries"), 1 + told.events.len());
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn repetitions_and_doubts_are_told() {
     let Some(server) = failing_server().await else {
         return;

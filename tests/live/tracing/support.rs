@@ -18,7 +18,7 @@ use tracing_subscriber::{
     registry::Registry,
 };
 
-/// What a span said.
+/// The fields of a span.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Told {
     pub(super) name: &'static str,

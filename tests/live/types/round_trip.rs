@@ -5,11 +5,14 @@ use std::{collections::HashMap, fmt::Debug};
 
 use bucket_runtime::{
     Bucket,
-    mongodb::bson::{Bson, DateTime, Document, doc, oid::ObjectId},
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, doc, oid::ObjectId},
+    },
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::support::database::{database, documents, items};
+use crate::support::database::{Live, documents, fresh, items};
 
 const NOON: i64 = 1_698_321_600_000;
 
@@ -19,10 +22,10 @@ pub(crate) fn noon() -> DateTime {
 
 /// Appends items of one key and reads them back. Returns the documents that hold them.
 pub(crate) async fn round_trip<T: Bucket + PartialEq + Debug>(
-    test: &str,
+    db: &Database,
     of_one_key: &[T],
 ) -> Vec<Document> {
-    let buckets = T::buckets(&database(test).await).await.unwrap();
+    let buckets = fresh::<T>(db).await;
     for item in of_one_key {
         buckets.append(item).await.unwrap();
     }
@@ -88,8 +91,8 @@ struct Event {
     note: Option<String>,
 }
 
-#[tokio::test]
-async fn serdes_attributes_say_how_fields_are_written() {
+#[bucket_testkit::test]
+async fn serdes_attributes_say_how_fields_are_written(db: Live) {
     let event = Event {
         user_name: "ada".into(),
         created_at: noon(),
@@ -114,16 +117,14 @@ async fn serdes_attributes_say_how_fields_are_written() {
     let expected = doc! {
         "_id": "ada/1698321600", "who": "ada", "events": [written, written_noted], "n": 2,
     };
-    let stored = round_trip("attributes", &[event, noted]).await;
+    let stored = round_trip(&db, &[event, noted]).await;
     // `events` comes before `n`: the server sorts the fields that an upsert sets.
     assert_eq!(stored, [expected]);
 }
 
-#[tokio::test]
-async fn serdes_attributes_say_how_older_documents_are_read() {
-    let events = Event::buckets(&database("old_attributes").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn serdes_attributes_say_how_older_documents_are_read(db: Live) {
+    let events = Event::buckets(&db).await.unwrap();
     let element = |name: &str| {
         doc! { "createdAt": noon(), name: "name", "given": 1, "level": "level 3", "note": null }
     };
@@ -164,8 +165,8 @@ struct Flat {
     rest: HashMap<String, i32>,
 }
 
-#[tokio::test]
-async fn flattened_fields_stand_in_the_element_even_if_they_look_like_operators() {
+#[bucket_testkit::test]
+async fn flattened_fields_stand_in_the_element_even_if_they_look_like_operators(db: Live) {
     let owner = ObjectId::from_bytes([7; 12]);
     let with = |names: &[&str]| Flat {
         k: 1,
@@ -190,7 +191,7 @@ async fn flattened_fields_stand_in_the_element_even_if_they_look_like_operators(
         "$",
     ];
     let flat = [with(&[]), with(&["$each"]), with(&hostile)];
-    let stored = round_trip("flatten", &flat).await;
+    let stored = round_trip(&db, &flat).await;
     let elements = elements(&stored, "items");
     assert_eq!(elements[1].get_i32("$each").unwrap(), 5);
     assert_eq!(elements[2].len(), 4 + hostile.len());
@@ -209,9 +210,9 @@ struct Strict {
     n: i32,
 }
 
-#[tokio::test]
-async fn unknown_fields_are_refused_if_the_struct_says_so() {
-    let strict = Strict::buckets(&database("strict").await).await.unwrap();
+#[bucket_testkit::test]
+async fn unknown_fields_are_refused_if_the_struct_says_so(db: Live) {
+    let strict = Strict::buckets(&db).await.unwrap();
     strict.append(&Strict { k: 1, n: 1 }).await.unwrap();
     assert_eq!(items(&strict, &1).await, [Strict { k: 1, n: 1 }]);
     let add = doc! { "$set": { "items.0.more": 1 } };
@@ -238,11 +239,9 @@ impl Default for Defaults {
     }
 }
 
-#[tokio::test]
-async fn what_an_element_lacks_comes_from_the_structs_default_and_the_key_does_not() {
-    let defaults = Defaults::buckets(&database("defaults").await)
-        .await
-        .unwrap();
+#[bucket_testkit::test]
+async fn what_an_element_lacks_comes_from_the_structs_default_and_the_key_does_not(db: Live) {
+    let defaults = Defaults::buckets(&db).await.unwrap();
     let bucket =
         doc! { "_id": "1_0000000000", "k": 1, "count": 2, "items": [{}, { "text": "own" }] };
     defaults.collection().insert_one(bucket).await.unwrap();

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, time::Duration};
 
 use bucket_runtime::{
-    Bucket, Buckets,
+    Bucket,
     mongodb::{
         Database,
         bson::{DateTime, Document, doc},
@@ -12,7 +12,7 @@ use bucket_runtime::{
 use bucket_testkit::Server;
 use tokio::task::JoinSet;
 
-use crate::support::database::{Live, database, documents, items};
+use crate::support::database::{Live, documents, fresh, items};
 
 macro_rules! readings {
     ($($name:ident($id:literal, $span:literal))+) => {$(
@@ -74,7 +74,7 @@ async fn check_newest(db: &Database) -> usize {
     buckets.len()
 }
 
-#[tokio::test]
+#[bucket_testkit::test]
 async fn a_bucket_goes_when_its_newest_item_is_too_old_and_not_before() {
     // By default a server looks once a minute.
     let options = ["--setParameter", "ttlMonitorSleepSecs=1"];
@@ -165,12 +165,11 @@ async fn imported_buckets_have_the_time_of_their_newest_item(db: Live) {
 }
 
 /// The server removes buckets too seldom for this test, so another task removes them in its place.
-async fn check_removed_while_writing<T>(test: &str)
+async fn check_removed_while_writing<T>(db: &Database)
 where
     T: Bucket<Key = (i64,)> + From<Reading> + Debug,
 {
-    let db = database(test).await;
-    let readings: Buckets<T> = T::buckets(&db).await.unwrap();
+    let readings = fresh::<T>(db).await;
     let remover = tokio::spawn({
         let buckets = readings.collection().clone();
         async move {
@@ -206,10 +205,10 @@ where
     remover.abort();
 }
 
-#[tokio::test]
-async fn appends_go_to_a_new_bucket_when_the_open_one_is_removed() {
-    check_removed_while_writing::<In90Days>("expiry_removed").await;
-    check_removed_while_writing::<InMillis>("expiry_removed_millis").await;
+#[bucket_testkit::test]
+async fn appends_go_to_a_new_bucket_when_the_open_one_is_removed(db: Live) {
+    check_removed_while_writing::<In90Days>(&db).await;
+    check_removed_while_writing::<InMillis>(&db).await;
 }
 
 #[bucket_testkit::test]

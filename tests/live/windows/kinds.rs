@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::{
-        Database,
-        bson::{Bson, DateTime, Document, doc},
-    },
+    mongodb::bson::{Bson, DateTime, Document, doc},
 };
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use crate::support::{
-    database::{Live, database, documents, items, pages},
+    database::{Live, documents, fresh, items, pages},
+    random::for_any,
     scale::scaled,
 };
 
@@ -44,12 +42,7 @@ impl Reading {
     }
 }
 
-async fn fresh(db: &Database) -> Buckets<Reading> {
-    let _ = db.collection::<Reading>("readings").drop().await;
-    Reading::buckets(db).await.unwrap()
-}
-
-/// What is stored. The server chooses the order in which an upsert writes the key and the window.
+/// The stored documents. The server chooses the order in which an upsert writes the key and the window.
 async fn stored(buckets: &Buckets<Reading>) -> Vec<BTreeMap<String, Bson>> {
     sorted(documents(buckets.collection()).await)
 }
@@ -108,17 +101,12 @@ fn readings() -> impl Strategy<Value = Vec<Reading>> {
 }
 
 /// One by one, all at once, in one load, in two loads, and from a flat collection.
-#[test]
-fn every_way_of_writing_makes_the_same_buckets() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let db = runtime.block_on(database("windows_ways"));
-    let config = ProptestConfig {
-        cases: scaled(14),
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |(readings in readings(), cut in 0..40_usize)| {
-        runtime.block_on(async {
+#[bucket_testkit::test(multi_thread)]
+async fn every_way_of_writing_makes_the_same_buckets(db: Live) {
+    for_any(
+        scaled(14),
+        (readings(), 0..40_usize),
+        async |(readings, cut)| {
             let expected_documents = expected(&readings);
             let buckets = fresh(&db).await;
             for reading in &readings {
@@ -155,8 +143,8 @@ fn every_way_of_writing_makes_the_same_buckets() {
             let mut in_order = readings.clone();
             in_order.sort_by_key(|reading| reading.at);
             assert_eq!(stored(&buckets).await, expected(&in_order));
-        });
-    });
+        },
+    );
 }
 
 /// Compares every read of every key with the list of its readings, in the order of the windows.

@@ -11,7 +11,8 @@ use futures_util::TryStreamExt;
 use proptest::prelude::*;
 
 use crate::support::{
-    database::{Live, database},
+    database::{Live, fresh},
+    random::for_any,
     scale::scaled,
 };
 
@@ -54,7 +55,7 @@ async fn told(series: RollupSeries<'_, Reading>) -> Vec<Row> {
     series.try_collect().await.unwrap()
 }
 
-/// The same, by a `Vec` of the items.
+/// The rows of a series, computed from a `Vec` of the items.
 fn expected<'r>(readings: impl Iterator<Item = &'r Reading>, step: i64) -> Vec<Row> {
     let mut windows = BTreeMap::<i64, Vec<i32>>::new();
     for reading in readings {
@@ -105,25 +106,17 @@ async fn agrees(buckets: &Buckets<Reading>, readings: &[Reading], from: i64, win
     assert_eq!(all, expected(readings.iter(), step));
 }
 
-#[test]
-fn a_series_of_rollups_is_that_of_the_items() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    let db = runtime.block_on(database("series"));
-    let config = ProptestConfig {
-        cases: scaled(40),
-        failure_persistence: None,
-        max_shrink_iters: 50,
-        ..Default::default()
-    };
-    let start = -6..6_i64;
-    proptest!(config, |(readings in readings(), start in start, windows in 1..8_u32)| {
-        runtime.block_on(async {
-            let _ = db.collection::<Reading>("readings").drop().await;
-            let buckets = Reading::buckets(&db).await.unwrap();
+#[bucket_testkit::test(multi_thread)]
+async fn a_series_of_rollups_is_that_of_the_items(db: Live) {
+    for_any(
+        scaled(40),
+        (readings(), -6..6_i64, 1..8_u32),
+        async |(readings, start, windows)| {
+            let buckets = fresh::<Reading>(&db).await;
             buckets.append_many(readings.clone()).await.unwrap();
             agrees(&buckets, &readings, start * MINUTE, windows).await;
-        });
-    });
+        },
+    );
 }
 
 /// Buckets that keep nothing but their count.

@@ -1,8 +1,11 @@
 //! The maximum size of a full bucket, computed at compile time.
 
 use crate::schema::{
-    size::layout::{digits, field},
-    spec::{BucketSpec, OutlierSpec},
+    size::{
+        document_size,
+        layout::{digits, field},
+    },
+    spec::{BucketSpec, MAX_CAPACITY, OutlierSpec},
 };
 
 /// The longest ordinal: a sign, thirteen digits, and a suffix.
@@ -87,7 +90,7 @@ impl BucketSpec {
         }
         let mut n = 0;
         while n < self.rollups.len() {
-            let value = crate::document_size(&[
+            let value = document_size(&[
                 ("count", 8),
                 ("missing", 8),
                 ("sum", 16),
@@ -202,7 +205,7 @@ const fn elements(count: u32, element: u64) -> u64 {
 
 /// The largest capacity with which a full bucket fits.
 const fn fitting(head: u64, element: u64, max: u64) -> u32 {
-    let (mut fits, mut exceeds) = (0, crate::MAX_CAPACITY + 1);
+    let (mut fits, mut exceeds) = (0, MAX_CAPACITY + 1);
     while exceeds - fits > 1 {
         let middle = fits + (exceeds - fits) / 2;
         if head + elements(middle, element) <= max {

@@ -1,0 +1,278 @@
+//! Items are edited and removed one by one: reads return what a list would hold, and the buckets stay
+//! valid.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{
+    Bucket, Buckets,
+    mongodb::{
+        Database,
+        bson::{DateTime, Document, doc},
+    },
+};
+use proptest::prelude::*;
+
+use crate::support::{
+    database::{Live, Recorded, documents, items, number},
+    notes::{
+        CAPACITY, Note, Numbered, Seconds, SecondsSum, Windows, checked, created, for_all_notes,
+        moment,
+    },
+    random::for_any,
+    scale::scaled,
+};
+
+/// A step of a program: the owner whose items it changes, and the change.
+#[derive(Debug, Clone)]
+enum Step {
+    Append(i64, i32),
+    /// Removes the first item that has this value.
+    Remove(i64, i32),
+    /// Gives the first item that has this value another value.
+    Update(i64, i32, i32),
+    /// Removes the owner's first item.
+    RemoveFirst(i64),
+    /// Moves the first item that has this value in time, within its window.
+    Delay(i64, i32),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let owner = || 1..3_i64;
+    let value = || 0..6_i32;
+    let step = prop_oneof![
+        10 => (owner(), value()).prop_map(|(owner, value)| Step::Append(owner, value)),
+        4 => (owner(), value()).prop_map(|(owner, value)| Step::Remove(owner, value)),
+        4 => (owner(), value(), value())
+            .prop_map(|(owner, value, to)| Step::Update(owner, value, to)),
+        1 => owner().prop_map(Step::RemoveFirst),
+        1 => (owner(), value()).prop_map(|(owner, value)| Step::Delay(owner, value)),
+    ];
+    proptest::collection::vec(step, 20..70)
+}
+
+async fn as_a_list_would<T: Note>(db: &Database, steps: &[Step]) {
+    let notes = created::<T>(db).await;
+    let mut lists = BTreeMap::<i64, Vec<T>>::new();
+    for (n, step) in (0..).zip(steps) {
+        let first = |list: &[T], value: i32| {
+            let mut list = list.iter().cloned();
+            list.position(|mut note| *note.value() == value)
+        };
+        match *step {
+            Step::Append(owner, value) => {
+                let note = T::new(owner, n, value);
+                notes.append(&note).await.unwrap();
+                lists.entry(owner).or_default().push(note);
+            }
+            Step::Remove(owner, value) => {
+                let list = lists.entry(owner).or_default();
+                let expected = first(list, value).map(|at| list.remove(at));
+                let gone = notes.remove_item(&owner, T::value_is(value)).await;
+                assert_eq!(gone.unwrap(), expected);
+            }
+            Step::RemoveFirst(owner) => {
+                let list = lists.entry(owner).or_default();
+                let expected = (!list.is_empty()).then(|| list.remove(0));
+                let gone = notes.remove_item(&owner, Default::default()).await;
+                assert_eq!(gone.unwrap(), expected);
+            }
+            Step::Update(owner, value, to) => {
+                let list = lists.entry(owner).or_default();
+                let expected = first(list, value).map(|at| {
+                    *list[at].value() = to;
+                    list[at].clone()
+                });
+                let update =
+                    notes.update_item(&owner, T::value_is(value), |note| *note.value() = to);
+                assert_eq!(update.await.unwrap(), expected);
+            }
+            Step::Delay(owner, value) => {
+                let list = lists.entry(owner).or_default();
+                let to = |at: DateTime| {
+                    DateTime::from_millis(at.timestamp_millis() / 60_000 * 60_000 + 59_999)
+                };
+                let expected = first(list, value).map(|at| {
+                    let moment = list[at].at();
+                    *moment = to(*moment);
+                    list[at].clone()
+                });
+                let update = notes.update_item(&owner, T::value_is(value), |note| {
+                    let moment = note.at();
+                    *moment = to(*moment);
+                });
+                assert_eq!(update.await.unwrap(), expected);
+            }
+        }
+    }
+    let stored = checked(&notes).await;
+    let problems = T::verify_in(notes.collection().clone()).await;
+    assert_eq!(problems.unwrap().problems, []);
+    for owner in 1..3 {
+        let list = lists.remove(&owner).unwrap_or_default();
+        assert_eq!(items(&notes, &owner).await, list);
+        let told = list.into_iter().map(|mut note| (note.n(), *note.value()));
+        let told = Vec::from_iter(told);
+        assert_eq!(stored.get(&owner).cloned().unwrap_or_default(), told);
+        assert_eq!(notes.count(&owner).await.unwrap(), told.len() as u64);
+    }
+}
+
+/// 8 programs × 9 structs, on collections with validators.
+#[bucket_testkit::test(multi_thread)]
+async fn any_program_leaves_what_a_list_would_hold(db: Live) {
+    for_any(scaled(8), steps(), async |steps| {
+        for_all_notes!(as_a_list_would(&db, &steps))
+    });
+}
+
+async fn filled<T: Note>(db: &Database, notes: i64) -> Buckets<T> {
+    let buckets = created::<T>(db).await;
+    for n in 0..notes {
+        buckets.append(&T::new(1, n, n as i32)).await.unwrap();
+    }
+    buckets
+}
+
+fn shape(bucket: &Document) -> (i64, bool) {
+    let count = number(bucket.get("count"));
+    (count, bucket.contains_key("sealed"))
+}
+
+#[bucket_testkit::test]
+async fn a_full_bucket_is_sealed_and_an_open_one_stays_open(db: Live) {
+    let notes = filled::<Seconds>(&db, 5).await;
+    for n in [1, 4] {
+        notes.remove_item(&1, Seconds::n_is(n)).await.unwrap();
+    }
+    let shapes = async || Vec::from_iter(documents(notes.collection()).await.iter().map(shape));
+    assert_eq!(shapes().await, [(2, true), (1, false)]);
+    // The next item joins the open bucket.
+    notes.append(&Seconds::new(1, 6, 0)).await.unwrap();
+    assert_eq!(shapes().await, [(2, true), (2, false)]);
+    // An emptied bucket that is open takes the next item.
+    for n in [3, 6] {
+        notes.remove_item(&1, Seconds::n_is(n)).await.unwrap();
+    }
+    assert_eq!(shapes().await, [(2, true), (0, false)]);
+    notes.append(&Seconds::new(1, 7, 0)).await.unwrap();
+    assert_eq!(shapes().await, [(2, true), (1, false)]);
+}
+
+/// The pages and items that are left after all items of a full bucket are removed.
+async fn pages_after_emptying<T: Note>(db: &Database) -> (Vec<usize>, Vec<i64>) {
+    let notes = filled::<T>(db, CAPACITY * 2 + 1).await;
+    for n in CAPACITY..CAPACITY * 2 {
+        let gone = notes.remove_item(&1, T::n_is(n)).await.unwrap();
+        assert_eq!(gone.unwrap().n(), n);
+    }
+    notes.append(&T::new(1, 8, 8)).await.unwrap();
+    let pages = crate::support::database::pages(&notes, &1).await;
+    let left = items(&notes, &1).await;
+    checked(&notes).await;
+    (
+        pages.iter().map(|page| page.items.len()).collect(),
+        left.iter().map(T::n).collect(),
+    )
+}
+
+#[bucket_testkit::test]
+async fn an_emptied_bucket_goes_where_no_number_would_be_given_anew(db: Live) {
+    let left = vec![0, 1, 2, 6, 8];
+    let timed = pages_after_emptying::<Seconds>(&db).await;
+    assert_eq!(timed, (vec![3, 2], left.clone()));
+    let numbered = pages_after_emptying::<Numbered>(&db).await;
+    assert_eq!(numbered, (vec![3, 0, 2], left.clone()));
+    let windows = pages_after_emptying::<Windows>(&db).await;
+    assert_eq!(windows, (vec![3, 0, 2], left));
+}
+
+#[bucket_testkit::test]
+async fn an_item_that_would_belong_elsewhere_is_not_changed(db: Live) {
+    let notes = filled::<Windows>(&db, 5).await;
+    let before = documents(notes.collection()).await;
+    let all = Windows::n_is(2);
+    let error = (notes
+        .update_item(&1, all.clone(), |note| *note.owner() = 2)
+        .await)
+        .unwrap_err();
+    assert!(error.is_item_moved() && !error.is_maybe_stored(), "{error}");
+    assert!(error.to_string().contains("changed the key"), "{error}");
+    let late = |note: &mut Windows| *note.at() = moment(20);
+    let error = notes.update_item(&1, all.clone(), late).await.unwrap_err();
+    assert!(error.is_item_moved() && !error.is_maybe_stored(), "{error}");
+    assert!(error.to_string().contains("time window"), "{error}");
+    let never = |note: &mut Windows| *note.at() = DateTime::MAX;
+    let error = notes.update_item(&1, all, never).await.unwrap_err();
+    assert!(error.is_out_of_range(), "{error}");
+    assert_eq!(documents(notes.collection()).await, before);
+}
+
+#[bucket_testkit::test]
+async fn nothing_happens_if_nothing_matches(db: Live) {
+    let notes = created::<SecondsSum>(&db).await;
+    let none = notes.remove_item(&1, Default::default()).await.unwrap();
+    assert_eq!(none, None);
+    notes.append(&SecondsSum::new(1, 1, 1)).await.unwrap();
+    let before = documents(notes.collection()).await;
+    // Another value, and another owner's item.
+    for (owner, n) in [(1, 2), (2, 1)] {
+        let filter = SecondsSum::n_is(n);
+        let none = notes.remove_item(&owner, filter.clone()).await.unwrap();
+        assert_eq!(none, None);
+        let never = |_: &mut SecondsSum| panic!("nothing matches");
+        let none = notes.update_item(&owner, filter, never).await.unwrap();
+        assert_eq!(none, None);
+    }
+    assert_eq!(documents(notes.collection()).await, before);
+}
+
+#[bucket_testkit::test]
+async fn an_edit_is_a_read_and_a_write(Recorded(db, record): Recorded) {
+    let notes = created::<Seconds>(&db).await;
+    for n in 0..4 {
+        notes.append(&Seconds::new(1, n, 0)).await.unwrap();
+    }
+    record.take();
+    let update = notes.update_item(&1, Seconds::n_is(1), |note| *note.value() = 7);
+    update.await.unwrap();
+    assert_eq!(record.names(), ["aggregate", "findAndModify"]);
+    notes.remove_item(&1, Seconds::n_is(1)).await.unwrap();
+    notes.remove_item(&1, Seconds::n_is(2)).await.unwrap();
+    let twice = ["aggregate", "findAndModify"].repeat(2);
+    assert_eq!(record.names(), twice);
+    notes.remove_item(&1, Seconds::n_is(0)).await.unwrap();
+    assert_eq!(record.names(), ["aggregate", "findAndModify", "delete"]);
+    // A call that is not awaited sends nothing.
+    drop(notes.remove_item(&1, Seconds::n_is(3)));
+    drop(notes.update_item(&1, Seconds::n_is(3), |note| *note.value() = 1));
+    assert_eq!(record.names(), Vec::<String>::new());
+}
+
+/// Fields that the struct does not have belong to the element and are replaced with it. A bucket that
+/// holds its key under a former name belongs to that key.
+#[bucket_testkit::test]
+async fn an_item_is_replaced_as_a_whole_wherever_its_bucket_has_its_key(db: Live) {
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(collection = "named", id = "{owner}_{#}", capacity = 3)]
+    struct Named {
+        #[serde(alias = "user")]
+        owner: i64,
+        n: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    }
+    let named = Named::buckets(&db).await.unwrap();
+    let element = |n: i64| doc! { "n": n, "by": "another program" };
+    let bucket = doc! { "_id": "1_0000000000", "user": 1_i64, "count": 3, "items": [element(0), element(1), element(2)] };
+    named.collection().insert_one(bucket).await.unwrap();
+    let field = Named::FIELDS.n;
+    let update = named.update_item(&1, field.eq(1), |named| named.text = Some("$$ROOT".into()));
+    let now = update.await.unwrap().unwrap();
+    assert_eq!(now.text.as_deref(), Some("$$ROOT"));
+    named.remove_item(&1, field.eq(0)).await.unwrap().unwrap();
+    let expected = doc! {
+        "_id": "1_0000000000", "user": 1_i64, "count": 2,
+        "items": [{ "n": 1_i64, "text": "$$ROOT" }, element(2)], "sealed": "1_0000000000",
+    };
+    assert_eq!(documents(named.collection()).await, [expected]);
+}

@@ -1,0 +1,219 @@
+//! The errors of a collection that is not as it should be; and following the advice in each error's
+//! text helps.
+
+use bucket_runtime::{
+    Bucket, Buckets, Error,
+    mongodb::{
+        Database, IndexModel,
+        bson::{Document, doc},
+        options::{Collation, CollationStrength, IndexOptions},
+    },
+};
+
+use crate::support::{
+    database::{Live, documents, fresh, is_cluster, items, number, pages},
+    zoo::entries::{Entry, Numbered5, Numbered10, Numbered20, Seconds5, Seconds10, Seconds20},
+};
+
+pub(crate) async fn append<T: Entry>(
+    entries: &Buckets<T>,
+    k: &str,
+    n: impl IntoIterator<Item = i64>,
+) -> Result<(), Error> {
+    for n in n {
+        entries.append(&T::new(k, n)).await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn read<T: Entry>(entries: &Buckets<T>, k: &str) -> Vec<i64> {
+    items(entries, k).await.iter().map(T::n).collect()
+}
+
+/// The error of an opening.
+pub(crate) async fn refused<T: Entry>(db: &Database) -> Error {
+    let error = T::buckets(db)
+        .await
+        .expect_err("the collection must be refused");
+    assert_eq!(error.collection(), format!("{}.entries", db.name()));
+    assert!(error.to_string().contains(error.collection()), "{error}");
+    assert!(!error.is_maybe_stored(), "{error}");
+    error
+}
+
+async fn missing_index<T: Entry>(db: &Database) {
+    let entries = fresh::<T>(db).await;
+    for k in ["fresh", "begun"] {
+        append(&entries, "begun", [0]).await.unwrap();
+        let names = entries.collection().list_index_names().await.unwrap();
+        let is_open = |name: &&String| name.starts_with("bucket_open");
+        let open = names.iter().find(is_open).unwrap();
+        entries.collection().drop_index(open).await.unwrap();
+        let before = documents(entries.collection()).await;
+        let error = append(&entries, k, [1]).await.unwrap_err();
+        assert!(
+            error.is_index_missing() && !error.is_maybe_stored(),
+            "{error}"
+        );
+        assert_eq!(error.key(), Some(&*format!("{k:?}")));
+        assert!(
+            error
+                .to_string()
+                .contains("open the collection again with `buckets`"),
+            "{error}"
+        );
+        assert_eq!(documents(entries.collection()).await, before);
+        // The old handle works again, too.
+        let _ = T::buckets(db).await.unwrap();
+        append(&entries, k, [2]).await.unwrap();
+        assert_eq!(read(&entries, k).await.last(), Some(&2));
+    }
+}
+
+#[bucket_testkit::test]
+async fn without_the_index_nothing_is_stored_until_the_collection_is_opened_again(db: Live) {
+    missing_index::<Seconds10>(&db).await;
+    missing_index::<Numbered10>(&db).await;
+}
+
+/// Writes with one capacity, is refused with another, follows the advice in the error, and goes on.
+async fn change_capacity<Old: Entry, New: Entry>(db: &Database) {
+    let old = fresh::<Old>(db).await;
+    // Two full buckets and an open one; a full one; one that is full for a smaller capacity; one hardly
+    // begun.
+    let keys = [("many", 23), ("full", 10), ("most", 7), ("few", 2)];
+    for (k, n) in keys {
+        append(&old, k, 0..n).await.unwrap();
+    }
+    let error = refused::<New>(db).await;
+    assert!(
+        error.is_capacity_mismatch() && !error.is_index_conflict(),
+        "{error}"
+    );
+    for said in [
+        "`capacity = 10`",
+        &format!("says {}", New::SPEC.capacity),
+        "`Trade::change_capacity(&db)`",
+    ] {
+        assert!(error.to_string().contains(said), "{error}");
+    }
+    // Nothing has changed: the old struct still works.
+    let old = Old::buckets(db).await.unwrap();
+    append(&old, "few", [2]).await.unwrap();
+
+    let done = New::change_capacity(db).await.unwrap();
+    assert!(done.left.is_empty(), "{:?}", done.left);
+    let new = New::buckets(db).await.unwrap();
+    for (k, n) in [("many", 23), ("full", 10), ("most", 7), ("few", 3)] {
+        append(&new, k, n..n + 30).await.unwrap();
+        assert_eq!(read(&new, k).await, (0..n + 30).collect::<Vec<_>>(), "{k}");
+        assert_eq!(new.count(k).await.unwrap() as i64, n + 30);
+        let pages = pages(&new, k).await;
+        let open = pages.iter().rposition(|page| page.is_open());
+        assert!(
+            open.is_none_or(|open| open + 1 == pages.len()),
+            "only the last bucket may be open"
+        );
+        assert!(
+            pages.iter().filter(|page| page.is_open()).count() <= 1,
+            "G3"
+        );
+    }
+    // Later buckets have the new capacity; those that were full keep their items.
+    let capacity = i64::from(New::SPEC.capacity);
+    for bucket in documents(new.collection()).await {
+        let length = bucket.get_array("items").unwrap().len() as i64;
+        assert_eq!(number(bucket.get("count")), length, "G2: {bucket}");
+        assert!(
+            length
+                <= if bucket.contains_key("sealed") {
+                    10
+                } else {
+                    capacity.max(7)
+                }
+        );
+    }
+    // The next change starts from here.
+    assert!(refused::<Old>(db).await.is_capacity_mismatch());
+}
+
+#[bucket_testkit::test]
+async fn following_the_refusal_of_another_capacity_changes_the_capacity(db: Live) {
+    change_capacity::<Seconds10, Seconds5>(&db).await;
+    change_capacity::<Seconds10, Seconds20>(&db).await;
+    change_capacity::<Numbered10, Numbered5>(&db).await;
+    change_capacity::<Numbered10, Numbered20>(&db).await;
+}
+
+#[bucket_testkit::test]
+async fn an_index_of_that_name_that_is_not_ours_is_refused_and_kept(db: Live) {
+    if is_cluster().await {
+        // No such unique index fits the shard key.
+        return;
+    }
+    let entries = db.collection::<Document>("entries");
+    let ours = || doc! { "k": 1, "sealed": 1 };
+    let open = || doc! { "count": { "$lt": 10 } };
+    let named = || IndexOptions::builder().name("bucket_open".to_owned());
+    let insensitive = Collation::builder()
+        .locale("en")
+        .strength(CollationStrength::Secondary);
+    let foreign = [
+        (doc! { "other": 1 }, named().build()),
+        (
+            doc! { "k": 1 },
+            named()
+                .unique(true)
+                .partial_filter_expression(open())
+                .build(),
+        ),
+        (
+            doc! { "sealed": 1, "k": 1 },
+            named()
+                .unique(true)
+                .partial_filter_expression(open())
+                .build(),
+        ),
+        // Not unique: it would not refuse a second open bucket.
+        (ours(), named().partial_filter_expression(open()).build()),
+        // Not partial: it would refuse the second full bucket of a key.
+        (ours(), named().unique(true).build()),
+        (
+            ours(),
+            named()
+                .unique(true)
+                .partial_filter_expression(doc! { "count": 3 })
+                .build(),
+        ),
+        // With this collation "a" and "A" are one key.
+        (
+            ours(),
+            named()
+                .unique(true)
+                .partial_filter_expression(open())
+                .collation(insensitive.build())
+                .build(),
+        ),
+    ];
+    for (keys, options) in foreign {
+        let model = IndexModel::builder().keys(keys).options(options).build();
+        entries.create_index(model.clone()).await.unwrap();
+        let Err(error) = Seconds10::buckets(&db).await else {
+            panic!("taken for our index: {model:?}")
+        };
+        assert!(
+            error.is_index_conflict() && !error.is_capacity_mismatch(),
+            "{error}"
+        );
+        // The index may guard the buckets of another struct.
+        let text = error.to_string();
+        assert!(text.contains("a collection of its own"), "{text}");
+        assert!(!text.contains("drop"), "{text}");
+        entries
+            .drop_index("bucket_open")
+            .await
+            .expect("the index is still there");
+    }
+    let entries = Seconds10::buckets(&db).await.unwrap();
+    append(&entries, "a", [0]).await.unwrap();
+}

@@ -1,0 +1,134 @@
+//! Items that cannot be stored: nothing is lost, and the error says what is wrong with them.
+
+use bucket_runtime::{Bucket, Error};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{
+    error::stored::{Numbered, Text, numbered, text},
+    support::database::{Live, documents, items},
+};
+
+const MB: usize = 1024 * 1024;
+
+fn assert_too_large(error: &Error) {
+    assert!(error.is_too_large(), "{error}");
+    assert!(!error.is_maybe_stored(), "{error}");
+    assert_eq!(error.key(), Some("\"big\""));
+}
+
+/// 17 MB fit into no document, 30 MB into no command that carries an item, 50 MB into no message.
+#[bucket_testkit::test]
+async fn an_item_that_no_document_can_hold_is_too_large(db: Live) {
+    let texts = Text::buckets(&db).await.unwrap();
+    let numbers = Numbered::buckets(&db).await.unwrap();
+    for bytes in [16 * MB, 17 * MB, 30 * MB, 50 * MB] {
+        for begun in [false, true] {
+            if begun {
+                texts.append(&text("big", 1)).await.unwrap();
+                numbers.append(&numbered("big", 1)).await.unwrap();
+            }
+            let before = (
+                documents(texts.collection()).await,
+                documents(numbers.collection()).await,
+            );
+            assert_too_large(&texts.append(&text("big", bytes)).await.unwrap_err());
+            assert_too_large(&numbers.append(&numbered("big", bytes)).await.unwrap_err());
+            let after = (
+                documents(texts.collection()).await,
+                documents(numbers.collection()).await,
+            );
+            assert!(before == after, "documents changed");
+        }
+    }
+    // The connection still works.
+    texts.append(&text("big", 2)).await.unwrap();
+    assert_eq!(items(&texts, "big").await.last(), Some(&text("big", 2)));
+}
+
+#[bucket_testkit::test]
+async fn an_item_that_the_open_bucket_cannot_hold_opens_the_next_one(db: Live) {
+    let texts = Text::buckets(&db).await.unwrap();
+    let numbers = Numbered::buckets(&db).await.unwrap();
+    for bytes in [9 * MB, 9 * MB, 1] {
+        texts.append(&text("big", bytes)).await.unwrap();
+        numbers.append(&numbered("big", bytes)).await.unwrap();
+    }
+    // The first bucket is sealed, the second has room for the third item.
+    assert_eq!(texts.page_count("big").await.unwrap(), 2);
+    assert_eq!(numbers.page_count("big").await.unwrap(), 2);
+    let expected = [9 * MB, 9 * MB, 1].map(|bytes| text("big", bytes));
+    assert!(items(&texts, "big").await == expected);
+    let expected = [9 * MB, 9 * MB, 1].map(|bytes| numbered("big", bytes));
+    assert!(items(&numbers, "big").await == expected);
+}
+
+/// A value that serialises itself, or does not.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Fails,
+    Big(u64),
+    Named(String),
+    Fine,
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Fails => Err(serde::ser::Error::custom("the value does not want to")),
+            Self::Big(number) => serializer.serialize_u64(*number),
+            Self::Named(name) => serializer.collect_map([(name, 1)]),
+            Self::Fine => serializer.serialize_i32(1),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        i32::deserialize(deserializer).map(|_| Self::Fine)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "values", id = "{k}_{#}", capacity = 10)]
+pub(crate) struct Valued {
+    pub(crate) k: i64,
+    pub(crate) value: Value,
+}
+
+#[bucket_testkit::test]
+async fn an_item_that_is_no_bson_is_refused_before_it_is_sent(db: Live) {
+    let values = Valued::buckets(&db).await.unwrap();
+    for value in [
+        Value::Fails,
+        Value::Big(u64::MAX),
+        Value::Named("a\0b".into()),
+    ] {
+        let error = values
+            .append(&Valued {
+                k: 1,
+                value: value.clone(),
+            })
+            .await
+            .unwrap_err();
+        assert!(
+            error.is_serialize() && !error.is_maybe_stored(),
+            "{value:?}: {error}"
+        );
+        assert_eq!(error.key(), Some("\"1\""));
+        if value == Value::Fails {
+            assert!(
+                error.to_string().contains("the value does not want to"),
+                "{error}"
+            );
+        }
+    }
+    assert_eq!(documents(values.collection()).await, []);
+    values
+        .append(&Valued {
+            k: 1,
+            value: Value::Fine,
+        })
+        .await
+        .unwrap();
+    assert_eq!(values.count(&1).await.unwrap(), 1);
+}

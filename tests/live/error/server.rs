@@ -1,0 +1,181 @@
+//! The errors of an unreachable server, and of a collection that was not made for buckets.
+
+use std::error::Error as _;
+
+use bucket_runtime::{
+    Bucket,
+    mongodb::{
+        Client, Database, IndexModel,
+        bson::{DateTime, Document, doc},
+        error::{Error as DriverError, ErrorKind},
+        options::{Collation, CollationStrength, IndexOptions},
+    },
+};
+use bucket_testkit::ReplicaSet;
+
+use crate::{
+    error::collection::{append, read, refused},
+    support::{
+        database::{Live, documents, is_cluster},
+        zoo::entries::{Entry, Numbered10, Seconds10},
+    },
+};
+
+#[bucket_testkit::test]
+async fn several_open_buckets_are_refused_until_all_but_the_newest_are_sealed(db: Live) {
+    let unguarded = db.collection::<Document>("entries");
+    let bucket = |id: &str, n: i64| {
+        let item = doc! { "at": DateTime::from_millis(0), "n": n };
+        doc! { "_id": id, "k": "a", "count": 1, "items": [item] }
+    };
+    let ids = ["a_1698335200", "a_1698335201", "a_1698335202"];
+    unguarded
+        .insert_many(ids.iter().zip(0..).map(|(id, n)| bucket(id, n)))
+        .await
+        .unwrap();
+    let error = refused::<Seconds10>(&db).await;
+    assert!(error.is_several_open(), "{error}");
+    assert!(
+        error.to_string().contains("seal all but the newest"),
+        "{error}"
+    );
+
+    let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
+    let filter = doc! { "k": "a", "_id": { "$lt": ids[2] } };
+    unguarded.update_many(filter, seal).await.unwrap();
+    let entries = Seconds10::buckets(&db).await.unwrap();
+    append(&entries, "a", [3, 4]).await.unwrap();
+    assert_eq!(read(&entries, "a").await, [0, 1, 2, 3, 4]);
+    assert_eq!(entries.latest("a").await.unwrap().unwrap().items.len(), 3);
+}
+
+#[bucket_testkit::test]
+async fn a_collection_that_takes_different_keys_for_equal_is_refused(db: Live) {
+    let collation = Collation::builder()
+        .locale("en")
+        .strength(CollationStrength::Secondary);
+    db.create_collection("entries")
+        .collation(collation.build())
+        .await
+        .unwrap();
+    let error = refused::<Seconds10>(&db).await;
+    assert!(error.is_collation(), "{error}");
+    assert_eq!(
+        db.collection::<Document>("entries")
+            .list_index_names()
+            .await
+            .unwrap(),
+        ["_id_"]
+    );
+}
+
+#[bucket_testkit::test]
+async fn a_server_that_is_not_there_is_named_an_error_of_the_driver() {
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    for host in [
+        format!("127.0.0.1:{port}"),
+        "no-such-host.invalid:27017".to_owned(),
+    ] {
+        let uri = format!("mongodb://{host}/?serverSelectionTimeoutMS=200");
+        let db = Client::with_uri_str(uri).await.unwrap().database("nowhere");
+        let error = refused::<Seconds10>(&db).await;
+        assert!(error.driver().is_some(), "{error}");
+        assert!(error.source().unwrap().is::<DriverError>(), "{error}");
+    }
+}
+
+/// An item that was never sent was not stored, and the error says so for certain.
+#[bucket_testkit::test(multi_thread)]
+async fn an_append_that_finds_no_server_is_known_not_to_be_stored() {
+    let set = ReplicaSet::start(1).await.unwrap();
+    let separator = if set.uri().contains('?') { '&' } else { '/' };
+    let separator = if separator == '/' { "/?" } else { "&" };
+    let uri = format!("{}{separator}serverSelectionTimeoutMS=200", set.uri());
+    let db = Client::with_uri_str(uri).await.unwrap().database("killed");
+    let entries = Seconds10::buckets(&db).await.unwrap();
+    append(&entries, "a", [0]).await.unwrap();
+    set.primary().await.unwrap().kill().await.unwrap();
+    // The first append or two may still be sent over a dying connection.
+    for _ in 0..10 {
+        let error = append(&entries, "a", [1]).await.unwrap_err();
+        assert_eq!(
+            (error.collection(), error.key()),
+            ("killed.entries", Some("\"a\""))
+        );
+        if matches!(
+            &*error.driver().unwrap().kind,
+            ErrorKind::ServerSelection { .. }
+        ) {
+            assert!(!error.is_maybe_stored(), "{error}");
+            return;
+        }
+    }
+    panic!("the driver still finds a server");
+}
+
+async fn own_unique_index<T: Entry>(db: &Database) {
+    let _ = db.collection::<T>("entries").drop().await;
+    let entries = T::buckets(db).await.unwrap();
+    let unique = IndexOptions::builder().unique(true).build();
+    let model = IndexModel::builder()
+        .keys(doc! { "items.n": 1 })
+        .options(unique)
+        .build();
+    entries.collection().create_index(model).await.unwrap();
+    append(&entries, "a", [1]).await.unwrap();
+    // Once as the first item of a bucket, once as the second.
+    for own in [2, 3] {
+        let before = documents(entries.collection()).await;
+        let error = append(&entries, "b", [1]).await.unwrap_err();
+        assert!(error.is_duplicate() && !error.is_maybe_stored(), "{error}");
+        assert_eq!(error.key(), Some("\"b\""));
+        assert_eq!(documents(entries.collection()).await, before);
+        append(&entries, "b", [own]).await.unwrap();
+    }
+    assert_eq!(read(&entries, "b").await, [2, 3]);
+}
+
+#[bucket_testkit::test]
+async fn a_unique_index_of_the_users_own_refuses_an_item_and_harms_no_other(db: Live) {
+    if is_cluster().await {
+        // No such unique index fits the shard key.
+        return;
+    }
+    own_unique_index::<Seconds10>(&db).await;
+    own_unique_index::<Numbered10>(&db).await;
+}
+
+#[bucket_testkit::test]
+async fn a_view_is_refused(db: Live) {
+    db.create_collection("entries")
+        .view_on("others".to_owned())
+        .await
+        .unwrap();
+    let error = refused::<Seconds10>(&db).await;
+    assert!(error.driver().is_some(), "{error}");
+}
+
+/// A capped collection deletes old documents by itself; if it accepts items, they must be readable.
+#[bucket_testkit::test]
+async fn a_capped_collection_is_refused_or_takes_items(db: Live) {
+    (db.create_collection("entries")
+        .capped(true)
+        .size(1 << 20)
+        .await)
+        .unwrap();
+    let mut taken = Vec::new();
+    if let Ok(entries) = Seconds10::buckets(&db).await {
+        for n in 0..25 {
+            match append(&entries, "a", [n]).await {
+                Ok(()) => taken.push(n),
+                Err(error) => assert!(!error.is_maybe_stored(), "{error}"),
+            }
+        }
+        assert_eq!(read(&entries, "a").await, taken);
+    }
+}

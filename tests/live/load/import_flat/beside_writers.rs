@@ -1,0 +1,94 @@
+//! Imports beside writers, and beside each other.
+
+use bucket_runtime::mongodb::{Database, bson::DateTime};
+
+use super::{Ride, Seconds3, Windows3, assert_imported, fill, flat, flat_of};
+use crate::support::database::{Live, dense_buckets, fresh, items};
+
+/// A live program appends to other keys during the import.
+#[bucket_testkit::test(multi_thread)]
+async fn a_writer_of_other_keys_is_not_in_the_way(db: Live) {
+    let expected = fill(&db, 5_000).await;
+    let buckets = fresh::<Seconds3>(&db).await;
+    let live = buckets.clone();
+    let (stop, mut stopped) = tokio::sync::oneshot::channel::<()>();
+    let writer = tokio::spawn(async move {
+        let mut n = 0;
+        while stopped.try_recv().is_err() {
+            let at = DateTime::from_millis(1_698_321_600_000 + n * 10);
+            live.append(&Seconds3::new(99, "Basel", at, n))
+                .await
+                .unwrap();
+            n += 1;
+        }
+        n
+    });
+    buckets.import_flat(&flat_of(&db)).await.unwrap();
+    stop.send(()).unwrap();
+    let appended = writer.await.unwrap();
+    assert_eq!(
+        buckets.count(("Basel", &99)).await.unwrap() as i64,
+        appended
+    );
+    buckets
+        .collection()
+        .delete_many(buckets.filter(("Basel", &99)))
+        .await
+        .unwrap();
+    assert_imported(&buckets, &expected).await;
+}
+
+/// A dropped call may go on beside the call that takes over its work.
+#[bucket_testkit::test(multi_thread)]
+async fn several_runs_at_a_time_store_each_item_once(db: Live) {
+    let expected = fill(&db, 20_000).await;
+    let buckets = fresh::<Seconds3>(&db).await;
+    let runs = (0..4).map(|_| {
+        let (buckets, flat) = (buckets.clone(), flat_of(&db));
+        tokio::spawn(async move { buckets.import_flat(&flat).await })
+    });
+    let runs = futures_util::future::join_all(runs).await;
+    let mut finished = 0;
+    for run in runs {
+        match run.unwrap() {
+            Ok(done) => finished += usize::from(done.stored == 20_000),
+            // Another run took over this one's work, or had already finished it.
+            Err(error) => assert!(
+                error.is_import_overtaken() || error.is_key_taken(),
+                "{error}"
+            ),
+        }
+    }
+    assert!(finished > 0, "no run has finished");
+    assert_imported(&buckets, &expected).await;
+}
+
+/// The docs of `import_flat` advise against this; yet nothing is lost, and the guarantees hold.
+#[bucket_testkit::test(multi_thread)]
+async fn a_writer_of_a_key_that_is_half_imported_is_joined(db: Live) {
+    let rides = (0..4_001).map(|n| flat(n, 1, "Bern", 1_698_321_600_000 + n * 10));
+    flat_of(&db).insert_many(rides).await.unwrap();
+    joined::<Seconds3>(&db).await;
+    joined::<Windows3>(&db).await;
+}
+
+async fn joined<T: Ride>(db: &Database) {
+    let buckets = fresh::<T>(db).await;
+    let (live, handle) = (buckets.clone(), tokio::runtime::Handle::current());
+    let mut begun = false;
+    let import_flat = buckets.import_flat(&flat_of(db)).on_progress(move |at| {
+        if at.stored > 0 && !std::mem::replace(&mut begun, true) {
+            let late = T::new(1, "Bern", DateTime::from_millis(1_698_321_639_000), -1);
+            tokio::task::block_in_place(|| handle.block_on(async { live.append(&late).await }))
+                .unwrap();
+        }
+    });
+    let done = import_flat.await.unwrap();
+    assert_eq!((done.found, done.stored), (4_001, 4_001));
+    dense_buckets(&buckets).await;
+    let mut stored: Vec<_> = (items(&buckets, ("Bern", &1)).await.iter())
+        .map(T::kilometres)
+        .collect();
+    stored.sort_unstable();
+    assert_eq!(stored, (-1..4_001).collect::<Vec<_>>());
+}

@@ -1,0 +1,403 @@
+//! Export, whatever happens meanwhile, import: each archived item is there once, or its line is listed.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
+    future::IntoFuture,
+    sync::OnceLock,
+    time::Duration,
+};
+
+use bucket_runtime::{
+    Bucket, Buckets, Filter, Imported, Ordinal,
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, doc},
+    },
+};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use rand::Rng;
+
+use crate::support::{
+    database::{Live, documents, items, number},
+    scale::scaled,
+};
+
+macro_rules! visits {
+    ($($name:ident($id:literal $(, $option:ident $(= $value:literal)?)*) $(#[$unique:meta])?)+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "visits", id = $id, capacity = 3 $(, $option $(= $value)?)*)]
+        struct $name {
+            page: String,
+            at: DateTime,
+            $(#[$unique])?
+            n: i64,
+            #[bucket(sum, max)]
+            value: i64,
+        }
+
+        impl Visit for $name {
+            fn new(page: &str, n: i64, at: DateTime) -> Self {
+                Self { page: page.to_owned(), at, n, value: 0 }
+            }
+
+            fn n(&self) -> i64 {
+                self.n
+            }
+
+            fn edit(&mut self) {
+                self.value += 1;
+            }
+
+            fn only(n: i64) -> Filter<Self> {
+                Self::FIELDS.n.eq(n)
+            }
+
+            fn before(time: DateTime) -> Filter<Self> {
+                Self::FIELDS.at.lt(time)
+            }
+        }
+    )+};
+}
+
+trait Visit:
+    for<'k> Bucket<Key: bucket_runtime::Key<Ref<'k> = &'k str>> + Clone + PartialEq + std::fmt::Debug
+{
+    fn new(page: &str, n: i64, at: DateTime) -> Self;
+    fn n(&self) -> i64;
+    fn edit(&mut self);
+    fn only(n: i64) -> Filter<Self>;
+    fn before(time: DateTime) -> Filter<Self>;
+}
+
+visits! {
+    Seconds("{page}_{at}", expire_after = "900d")
+    Millis("{page}_{at:millis}")
+    Numbered("{page}_{#}")
+    Hours("{page}_{at/1h}", expire_after = "900d")
+    UniqueSeconds("{page}_{at}") #[bucket(unique)]
+    UniqueMillis("{page}_{at:millis}", expire_after = "900d") #[bucket(unique)]
+    UniqueNumbered("{page}_{#}") #[bucket(unique)]
+    UniqueHours("{page}_{at/1h}") #[bucket(unique)]
+}
+
+const PAGES: [&str; 2] = ["a", "a_b"];
+
+/// The start of an hour, about a year ago.
+fn base() -> i64 {
+    static BASE: OnceLock<i64> = OnceLock::new();
+    let hour = 3_600_000;
+    *BASE.get_or_init(|| (DateTime::now().timestamp_millis() - 8760 * hour) / hour * hour)
+}
+
+/// Four hours, and no time twice; most times lie close together, so that several buckets begin in a second.
+fn time(base: i64, n: i64) -> DateTime {
+    DateTime::from_millis(base + n % 4 * 3_600_000 + n)
+}
+
+/// The oracle: each stored item's value, by page and number; a number that is there twice is an error.
+async fn stored<T: Visit>(visits: &Buckets<T>) -> BTreeMap<(String, i64), i64> {
+    let mut found = BTreeMap::new();
+    for bucket in documents(visits.collection()).await {
+        let page = bucket.get_str("page").unwrap();
+        let elements = bucket.get_array("items").unwrap();
+        assert_eq!(
+            number(bucket.get("count")),
+            elements.len() as i64,
+            "{bucket}"
+        );
+        assert!(elements.len() <= 3, "{bucket}");
+        for element in elements {
+            let element = element.as_document().unwrap();
+            let item = (page.to_owned(), number(element.get("n")));
+            let twice = found.insert(item, number(element.get("value")));
+            assert_eq!(twice, None, "stored twice: {element} in {bucket}");
+        }
+    }
+    found
+}
+
+fn lines_of(
+    lines: &[String],
+) -> impl stream::Stream<Item = Result<String, Infallible>> + Send + use<> {
+    stream::iter(lines.to_vec()).map(Ok)
+}
+
+async fn export<T: Visit>(visits: &Buckets<T>) -> Vec<String> {
+    let lines = visits.export_all().await.unwrap();
+    lines.try_collect().await.unwrap()
+}
+
+/// A random program, beside a model.
+struct Program<T: Visit> {
+    visits: Buckets<T>,
+    model: BTreeMap<(String, i64), i64>,
+    base: i64,
+    next: i64,
+    edits: bool,
+}
+
+impl<T: Visit> Program<T> {
+    async fn append(&mut self, items: i64) {
+        for _ in 0..items {
+            let page = PAGES[rand::rng().random_range(0..2)];
+            let (n, at) = (self.next, time(self.base, self.next));
+            self.next += 1;
+            self.visits.append(&T::new(page, n, at)).await.unwrap();
+            self.model.insert((page.to_owned(), n), 0);
+        }
+    }
+
+    async fn step(&mut self) {
+        let page = PAGES[rand::rng().random_range(0..2)];
+        let all: Vec<_> = self.model.keys().filter(|(of, _)| of == page).collect();
+        let n = match all.len() {
+            0 => -1,
+            len => all[rand::rng().random_range(0..len)].1,
+        };
+        match rand::rng().random_range(0..12) {
+            0 => {
+                self.visits.remove_key(page).await.unwrap();
+                self.model.retain(|(of, _), _| of != page);
+            }
+            1..=3 => {
+                // Whole windows, too.
+                let hours = rand::rng().random_range(0..5);
+                let limit = DateTime::from_millis(self.base + hours * 3_600_000);
+                self.visits
+                    .remove_items(page, T::before(limit))
+                    .await
+                    .unwrap();
+                let base = self.base;
+                self.model
+                    .retain(|(of, n), _| of != page || time(base, *n) >= limit);
+            }
+            4..=6 => {
+                self.visits.remove_items(page, T::only(n)).await.unwrap();
+                self.model.remove(&(page.to_owned(), n));
+            }
+            7..=8 if self.edits => {
+                let edited = self.visits.update_item(page, T::only(n), T::edit);
+                if edited.await.unwrap().is_some() {
+                    *self.model.get_mut(&(page.to_owned(), n)).unwrap() += 1;
+                }
+            }
+            _ => self.append(rand::rng().random_range(1..4)).await,
+        }
+    }
+
+    /// Exports, lets things happen, and imports, killed some times.
+    async fn round(&mut self) {
+        let archive = export(&self.visits).await;
+        let buckets = documents(self.visits.collection()).await;
+        let archived = self.model.clone();
+        for _ in 0..rand::rng().random_range(0..9) {
+            self.step().await;
+        }
+        for _ in 0..rand::rng().random_range(0..4) {
+            let limit = Duration::from_micros(rand::rng().random_range(100..20_000));
+            let visits = self.visits.clone();
+            let import = visits.import(lines_of(&archive)).into_future();
+            let (killed, ()) = tokio::join!(tokio::time::timeout(limit, import), self.append(2));
+            if let Ok(done) = killed {
+                let _ = done.unwrap();
+            }
+        }
+        // A dropped call may still be on its way; the repetition finds it.
+        let imported = self.visits.import(lines_of(&archive)).await.unwrap();
+        assert_eq!(imported.lines(), archive.len() as u64);
+        self.check(&buckets, archived, &imported).await;
+        let again = self.visits.import(lines_of(&archive)).await.unwrap();
+        assert_eq!(again.refused, imported.refused);
+        assert_eq!((again.buckets, again.merged), (0, 0), "{again:?}");
+    }
+
+    /// Each archived item is there once, as it is now or as it was, or its line is listed.
+    async fn check(
+        &mut self,
+        buckets: &[Document],
+        archived: BTreeMap<(String, i64), i64>,
+        imported: &Imported,
+    ) {
+        let is_unique = T::SPEC.unique.is_some();
+        let is_decided = !self.edits && T::SPEC.id.ordinal != Ordinal::Number;
+        if is_unique || is_decided {
+            assert_eq!(imported.refused, []);
+        }
+        let now = stored(&self.visits).await;
+        let mut excused = BTreeSet::new();
+        for refused in &imported.refused {
+            let bucket = &buckets[refused.line as usize - 1];
+            let page = bucket.get_str("page").unwrap().to_owned();
+            for element in bucket.get_array("items").unwrap() {
+                let n = number(element.as_document().unwrap().get("n"));
+                excused.insert((page.clone(), n));
+            }
+        }
+        for (item, value) in archived {
+            let expected = *self.model.entry(item.clone()).or_insert(value);
+            match now.get(&item) {
+                None if excused.contains(&item) => drop(self.model.remove(&item)),
+                // Removed after an edit: it comes back as it was archived.
+                found => assert_eq!(found, Some(&expected), "{item:?} {:?}", imported.refused),
+            }
+        }
+        assert_eq!(now, self.model);
+    }
+}
+
+async fn come_back<T: Visit>(db: &Database) {
+    for run in 0..scaled(24_u32) {
+        db.drop().await.unwrap();
+        let mut program = Program {
+            visits: T::buckets(db).await.unwrap(),
+            model: BTreeMap::new(),
+            base: base(),
+            next: 0,
+            edits: run % 2 == 1,
+        };
+        program.append(14).await;
+        for _ in 0..3 {
+            program.round().await;
+        }
+        // A removal may have left the key without a number.
+        assert_eq!(T::verify(db).await.unwrap().problems, []);
+    }
+}
+
+#[bucket_testkit::test]
+async fn g1_items_come_back_by_seconds(db: Live) {
+    come_back::<Seconds>(&db).await;
+    come_back::<UniqueSeconds>(&db).await;
+}
+
+#[bucket_testkit::test]
+async fn g1_items_come_back_by_milliseconds(db: Live) {
+    come_back::<Millis>(&db).await;
+    come_back::<UniqueMillis>(&db).await;
+}
+
+#[bucket_testkit::test]
+async fn g1_items_come_back_by_number(db: Live) {
+    come_back::<Numbered>(&db).await;
+    come_back::<UniqueNumbered>(&db).await;
+}
+
+#[bucket_testkit::test]
+async fn g1_items_come_back_by_window(db: Live) {
+    come_back::<Hours>(&db).await;
+    come_back::<UniqueHours>(&db).await;
+}
+
+fn ns<T: Visit>(items: &[T]) -> Vec<i64> {
+    items.iter().map(T::n).collect()
+}
+
+/// The way that the guide recommends.
+#[bucket_testkit::test]
+async fn g5_emptied_numbers_are_filled_in_order(db: Live) {
+    let visits = Numbered::buckets(&db).await.unwrap();
+    let at = |n| DateTime::from_millis(base() + n);
+    for n in 0..8 {
+        visits.append(&Numbered::new("a", n, at(n))).await.unwrap();
+    }
+    let limit = Numbered::FIELDS.n.lt(7);
+    let archive = visits.export("a").holding(limit.clone()).await.unwrap();
+    let archive: Vec<String> = archive.try_collect().await.unwrap();
+    visits.remove_items("a", limit).await.unwrap();
+    visits.append(&Numbered::new("a", 8, at(8))).await.unwrap();
+
+    let imported = visits.import(lines_of(&archive)).await.unwrap();
+    assert_eq!((imported.merged, imported.merged_items), (3, 7));
+    assert_eq!(imported.refused, []);
+    assert_eq!(ns(&items(&visits, "a").await), Vec::from_iter(0..9));
+    assert_eq!(Numbered::verify(&db).await.unwrap().problems, []);
+}
+
+/// A full window that a late item opened again: the item makes room, and watchers see nothing new.
+#[bucket_testkit::test]
+async fn g3_a_late_item_makes_room(db: Live) {
+    let visits = Hours::buckets(&db).await.unwrap();
+    let hour = base();
+    let at = |n| DateTime::from_millis(hour + n);
+    for n in 0..3 {
+        visits.append(&Hours::new("a", n, at(n))).await.unwrap();
+    }
+    let archive = export(&visits).await;
+    let limit = DateTime::from_millis(hour + 3_600_000);
+    visits
+        .remove_items("a", Hours::before(limit))
+        .await
+        .unwrap();
+    visits.append(&Hours::new("a", 7, at(7))).await.unwrap();
+
+    let mut new = visits.watch("a").await.unwrap();
+    let imported = visits.import(lines_of(&archive)).await.unwrap();
+    assert_eq!((imported.merged, imported.merged_items), (1, 3));
+    assert_eq!(ns(&items(&visits, "a").await), [0, 1, 2, 7]);
+    assert_eq!(documents(visits.collection()).await.len(), 2);
+    visits.append(&Hours::new("a", 8, at(8))).await.unwrap();
+    assert_eq!(new.try_next().await.unwrap().unwrap().n, 8);
+    assert_eq!(Hours::verify(&db).await.unwrap().problems, []);
+}
+
+/// Items go back between others, and watchers see nothing new.
+#[bucket_testkit::test]
+async fn g5_items_go_back_to_their_places(db: Live) {
+    let visits = UniqueSeconds::buckets(&db).await.unwrap();
+    let new = |n| UniqueSeconds::new("a", n, DateTime::from_millis(base() + n));
+    visits.append(&new(0)).await.unwrap();
+    visits.append(&new(1)).await.unwrap();
+    let archive = export(&visits).await;
+    visits
+        .remove_item("a", UniqueSeconds::only(0))
+        .await
+        .unwrap();
+    visits
+        .update_item("a", UniqueSeconds::only(1), Visit::edit)
+        .await
+        .unwrap();
+    visits.append(&new(2)).await.unwrap();
+
+    let mut watch = visits.watch("a").await.unwrap();
+    let imported = visits.import(lines_of(&archive)).await.unwrap();
+    assert_eq!(imported.merged_items, 1);
+    let found = items(&visits, "a").await;
+    assert_eq!(ns(&found), [0, 1, 2]);
+    // The stored one has changed since, and stays.
+    assert_eq!(found[1].value, 1);
+    visits.append(&new(3)).await.unwrap();
+    assert_eq!(watch.try_next().await.unwrap().unwrap().n, 3);
+    let verified = UniqueSeconds::verify(&db).await.unwrap();
+    assert_eq!(verified.problems, []);
+    let rollup = documents(visits.collection()).await.remove(0);
+    let rollup = rollup.get_document("rollup").unwrap();
+    assert_eq!(
+        rollup.get("value"),
+        Some(&Bson::from(
+            doc! { "count": 3_i64, "sum": 1_i64, "max": 1_i64 }
+        ))
+    );
+}
+
+/// Without a unique field, a changed item is not doubled: its line is listed.
+#[bucket_testkit::test]
+async fn g1_a_line_with_a_changed_item_is_listed_and_the_others_are_taken(db: Live) {
+    let visits = Millis::buckets(&db).await.unwrap();
+    for n in 0..6 {
+        let at = DateTime::from_millis(base() + n);
+        visits.append(&Millis::new("a", n, at)).await.unwrap();
+    }
+    let archive = export(&visits).await;
+    visits
+        .update_item("a", Millis::only(2), Visit::edit)
+        .await
+        .unwrap();
+    visits.remove_item("a", Millis::only(4)).await.unwrap();
+    let imported = visits.import(lines_of(&archive)).await.unwrap();
+    assert_eq!((imported.merged_items, imported.refused_lines), (1, 1));
+    let refused = imported.refused[0].to_string();
+    assert!(refused.starts_with("line 1, bucket \"a_"), "{refused}");
+    assert!(refused.contains("append what is missing"), "{refused}");
+    assert_eq!(ns(&items(&visits, "a").await), Vec::from_iter(0..6));
+}

@@ -1,0 +1,119 @@
+//! Migrations that end with an error.
+
+use std::time::Duration;
+
+use bucket_runtime::{
+    Bucket,
+    mongodb::bson::{Document, doc},
+};
+
+use super::{Trade, Unique, assert_migrated, convert, old, trade};
+use crate::support::database::{Live, documents, number};
+
+#[bucket_testkit::test]
+async fn a_changed_item_ends_the_migration_with_an_error(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..30).map(trade)).await.unwrap();
+    for what in 0..3 {
+        let change = async {
+            let one = || old::Trade::FIELDS.qty.eq(what);
+            let customer = trade(what).customer;
+            match what {
+                0 => drop(
+                    old.update_item(&customer, one(), |trade| trade.qty = 99)
+                        .await
+                        .unwrap(),
+                ),
+                1 => drop(old.remove_item(&customer, one()).await.unwrap()),
+                _ => drop(old.remove_key(&customer).await.unwrap()),
+            }
+        };
+        let migrate = Trade::migrate_from(&db, convert).until(async {
+            change.await;
+            tokio::time::sleep(Duration::from_secs(60)).await;
+        });
+        let error = migrate.await.unwrap_err();
+        assert!(error.is_migrated_item_changed(), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("{}_0000000000", trade(what).customer)),
+            "{error}"
+        );
+        // The migration stays done until the new collection is dropped.
+        let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+        assert!(error.is_migrated_item_changed(), "{error}");
+        db.collection::<Document>("trades").drop().await.unwrap();
+    }
+    let left = old.count_all().await.unwrap();
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), left);
+}
+
+#[bucket_testkit::test]
+async fn a_foreign_writer_to_the_new_collection_is_found(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..30).map(trade)).await.unwrap();
+    let trades = Trade::buckets(&db).await.unwrap();
+    trades.append(&convert(trade(100))).await.unwrap();
+    let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+    assert!(error.is_key_taken(), "{error}");
+    trades.remove_key("MDB").await.unwrap();
+
+    // As many items as before, but one with another value.
+    let changed = async {
+        let one = Trade::FIELDS.quantity.eq(4);
+        trades
+            .update_item("MDB", one, |trade| trade.quantity = 5)
+            .await
+            .unwrap();
+    };
+    let error = Trade::migrate_from(&db, convert)
+        .until(changed)
+        .await
+        .unwrap_err();
+    assert!(error.is_unverified(), "{error}");
+    let one = Trade::FIELDS.quantity.eq(5);
+    trades
+        .update_item("MDB", one, |trade| trade.quantity = 4)
+        .await
+        .unwrap();
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 30);
+    assert_migrated(&db, 30, false).await;
+}
+
+#[bucket_testkit::test]
+async fn items_that_cannot_move_are_named(db: Live) {
+    let old = old::Trade::buckets(&db).await.unwrap();
+    old.append_many((0..30).map(trade)).await.unwrap();
+    let unique = |old: old::Trade| Unique {
+        customer: old.customer,
+        n: old.qty % 11,
+    };
+    let error = Unique::migrate_from(&db, unique).await.unwrap_err();
+    assert!(error.is_not_unique(), "{error}");
+    assert_eq!(
+        documents(&db.collection::<Document>("unique_trades")).await,
+        []
+    );
+    let unique = |old: old::Trade| Unique {
+        customer: old.customer,
+        n: old.qty,
+    };
+    assert_eq!(Unique::migrate_from(&db, unique).await.unwrap(), 30);
+
+    let buckets = old.collection();
+    let wrong = doc! { "$set": { "items.1.qty": "many" } };
+    let first = doc! { "_id": "0_0000000000" };
+    buckets.update_one(first.clone(), wrong).await.unwrap();
+    let error = Trade::migrate_from(&db, convert).await.unwrap_err();
+    assert!(
+        error.is_deserialize() && error.to_string().contains("0_0000000000"),
+        "{error}"
+    );
+    let right = doc! { "$set": { "items.1.qty": trade(11).qty } };
+    buckets.update_one(first, right).await.unwrap();
+    assert_eq!(Trade::migrate_from(&db, convert).await.unwrap(), 30);
+    assert_migrated(&db, 30, false).await;
+    let bucket = documents(buckets).await;
+    assert_eq!(number(bucket[0].get("count")), 3);
+}

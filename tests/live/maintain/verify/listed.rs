@@ -1,0 +1,199 @@
+//! Damage that could only be repaired by guessing is listed, with the way out, and left alone.
+
+use std::slice;
+
+use bucket_runtime::{
+    Bucket, BucketProblem as Problem, Buckets, Ordinal,
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, doc, oid::ObjectId},
+    },
+};
+
+use crate::{
+    maintain::verify::damage::{
+        Note, Timed, Windowed, damage, for_each_ordinal, healthy, id, raw, repair, verify,
+    },
+    support::database::{Live, documents},
+};
+
+/// The key of the damaged buckets.
+fn key() -> String {
+    "a_b, 1".to_owned()
+}
+
+/// `verify` finds exactly this problem, and `repair` leaves the documents alone.
+async fn is_left<T: Note>(notes: &Buckets<T>, problem: Problem, way_out: &str) {
+    let before = documents(notes.collection()).await;
+    assert_eq!(verify(notes).await, slice::from_ref(&problem));
+    assert_eq!(repair(notes).await, slice::from_ref(&problem));
+    assert_eq!(documents(notes.collection()).await, before);
+    assert!(!problem.is_repairable());
+    assert!(problem.to_string().contains(way_out), "{problem}");
+}
+
+for_each_ordinal! {
+    what_holds_too_many_items_is_listed
+    an_id_that_is_none_of_its_keys_is_listed
+    what_is_no_bucket_is_listed
+}
+
+async fn what_holds_too_many_items_is_listed<T: Note>(db: &Database) {
+    let notes = healthy::<T>(db).await;
+    let another = doc! {
+        "$push": { "items": { "at": DateTime::from_millis(-1), "n": 1 } },
+        "$inc": { "count": 1, "rollup.n.count": 1, "rollup.n.sum": 1 },
+    };
+    let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, another).await);
+    let key = key();
+    let problem = Problem::OverFull {
+        bucket,
+        key,
+        items: 4,
+    };
+    is_left(&notes, problem, "`change_capacity` splits it").await;
+}
+
+async fn an_id_that_is_none_of_its_keys_is_listed<T: Note>(db: &Database) {
+    let notes = healthy::<T>(db).await;
+    let window = matches!(T::SPEC.id.ordinal, Ordinal::Window { .. });
+    let sealed = |id: Bson| {
+        let mut bucket = doc! {
+            "_id": id.clone(), "topic": "a_b", "user": 1, "count": 0, "items": [],
+            "sealed": id, "rollup": { "n": { "count": 0 } },
+        };
+        if window {
+            bucket.insert("window", DateTime::from_millis(3_600_000));
+        }
+        bucket
+    };
+    let own = match T::SPEC.id.ordinal {
+        Ordinal::Millis => "a%5Fb_1_0000003600000",
+        _ => "a%5Fb_1_0000003600",
+    };
+    let suffixed = format!("{own}_000001");
+    for foreign in [
+        Bson::ObjectId(ObjectId::new()),
+        7.into(),
+        // Not escaped; another user's; no digits; other characters; too many digits; two malformed
+        // suffixes.
+        own.replace("%5F", "_").into(),
+        own.replace("_1_", "_2_").into(),
+        "a%5Fb_1_".into(),
+        "a%5Fb_1_x".into(),
+        format!("{own}0").into(),
+        format!("{own}_1").into(),
+        format!("{own}_000001x").into(),
+    ] {
+        raw(&notes)
+            .insert_one(sealed(foreign.clone()))
+            .await
+            .unwrap();
+        let bucket = foreign.clone();
+        is_left(
+            &notes,
+            Problem::ForeignId { bucket, key: key() },
+            "append its items again",
+        )
+        .await;
+        raw(&notes)
+            .delete_one(doc! { "_id": foreign })
+            .await
+            .unwrap();
+    }
+    for own in [own, &suffixed] {
+        raw(&notes).insert_one(sealed(own.into())).await.unwrap();
+    }
+    let numbered = T::SPEC.id.ordinal == Ordinal::Number;
+    let mut found = verify(&notes).await;
+    // A number among the others' is one that follows a gap.
+    if numbered {
+        assert_eq!(found.pop().map(|gap| gap.kind()), Some("Gap"));
+        let (bucket, key) = (suffixed.into(), key());
+        assert_eq!(found, [Problem::ForeignId { bucket, key }]);
+    } else {
+        assert_eq!(found, []);
+    }
+}
+
+async fn what_is_no_bucket_is_listed<T: Note>(db: &Database) {
+    for (update, field) in [
+        (doc! { "$unset": { "topic": "" } }, "topic"),
+        (doc! { "$set": { "topic": Bson::Null } }, "topic"),
+        (doc! { "$set": { "user": "1" } }, "user"),
+        (doc! { "$set": { "user": 1.5 } }, "user"),
+    ] {
+        let notes = healthy::<T>(db).await;
+        let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
+        is_left(&notes, Problem::NoKey { bucket, field }, "set the field").await;
+    }
+    for items in [Bson::Null, 3.into(), doc! { "0": 1 }.into()] {
+        let notes = healthy::<T>(db).await;
+        let update = doc! { "$set": { "items": items } };
+        let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
+        let problem = Problem::NoArray {
+            bucket,
+            key: key(),
+            array: "items",
+        };
+        is_left(&notes, problem, "another collection").await;
+    }
+}
+
+#[bucket_testkit::test]
+async fn a_window_that_is_none_of_the_ids_is_listed(db: Live) {
+    for window in [
+        Bson::Null,
+        DateTime::from_millis(-3_600_000 + 1).into(),
+        "1970".into(),
+    ] {
+        let notes = healthy::<Windowed>(&db).await;
+        let update = doc! { "$set": { "window": window } };
+        let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
+        is_left(
+            &notes,
+            Problem::NoKey {
+                bucket,
+                field: "window",
+            },
+            "set the field",
+        )
+        .await;
+    }
+    let notes = healthy::<Windowed>(&db).await;
+    let update = doc! { "$set": { "window": DateTime::from_millis(36_000_000) } };
+    let bucket = id(&damage(&notes, doc! { "topic": "a_b", "count": 3 }, update).await);
+    let problem = Problem::ForeignId { bucket, key: key() };
+    is_left(&notes, problem, "no read finds it").await;
+}
+
+#[bucket_testkit::test]
+async fn a_key_under_an_older_name_is_one(db: Live) {
+    let notes = healthy::<Timed>(&db).await;
+    let update = doc! { "$rename": { "user": "author" } };
+    damage(&notes, doc! { "topic": "a_b", "count": 3 }, update.clone()).await;
+    damage(&notes, doc! { "topic": "a", "count": 3 }, update).await;
+    assert_eq!(verify(&notes).await, []);
+}
+
+#[bucket_testkit::test]
+async fn what_is_not_there_is_an_error_and_so_is_an_index_for_something_else(db: Live) {
+    for error in [
+        Timed::verify(&db).await.unwrap_err(),
+        Timed::repair(&db).await.unwrap_err(),
+        Timed::rebuild_rollups(&db).await.unwrap_err(),
+    ] {
+        assert!(error.is_collection_missing(), "{error}");
+        assert!(error.to_string().contains("does not exist"), "{error}");
+    }
+    assert!(db.list_collection_names().await.unwrap().is_empty());
+
+    let _ = Windowed::buckets(&db).await.unwrap();
+    let verified = Windowed::verify(&db).await.unwrap();
+    assert_eq!((verified.buckets, verified.items), (0, 0));
+    assert_eq!(verified.problems, []);
+    let error = Timed::verify(&db).await.unwrap_err();
+    assert!(error.is_index_conflict(), "{error}");
+    let error = Timed::repair(&db).await.unwrap_err();
+    assert!(error.is_index_conflict(), "{error}");
+}

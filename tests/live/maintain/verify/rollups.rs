@@ -1,0 +1,298 @@
+//! `verify` finds rollups that are not those of the items, items outside their window and gaps in numbers, and
+//! nothing of that while writers are active; `repair` and `rebuild_rollups` compute rollups from the items.
+
+mod places;
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{
+    Bucket, BucketProblem as Problem, Buckets, Filter,
+    mongodb::bson::{Bson, DateTime, Decimal128, Document, doc},
+};
+use rand::Rng;
+use tokio::task::JoinSet;
+
+use crate::{
+    maintain::verify::damage::{Note, Numbered, damage, id, raw},
+    support::database::{Live, documents, items},
+};
+
+/// A measurement with a payload that is not equal to itself in Rust, but on the server.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "readings", id = "{place}_{#}", capacity = 4)]
+struct Reading {
+    place: i64,
+    #[bucket(sum, min, max)]
+    celsius: f64,
+    #[bucket(sum, min, max)]
+    price: Option<Decimal128>,
+    #[bucket(min, max)]
+    at: DateTime,
+    payload: Document,
+}
+
+/// The readings in a program that keeps no rollups.
+mod before {
+    use super::{Bucket, DateTime, Decimal128, Document};
+
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(collection = "readings", id = "{place}_{#}", capacity = 4)]
+    pub(super) struct Reading {
+        pub(super) place: i64,
+        pub(super) celsius: f64,
+        pub(super) price: Option<Decimal128>,
+        pub(super) at: DateTime,
+        pub(super) payload: Document,
+    }
+}
+
+fn reading(place: i64, n: i32) -> Reading {
+    let price = format!("{n}.{n}");
+    Reading {
+        place,
+        // Not exact in any sum.
+        celsius: f64::from(n) * 0.1 - 1e7 * f64::from(n % 3),
+        price: (n % 5 > 0).then(|| price.parse().unwrap()),
+        at: DateTime::from_millis(i64::from(n % 7) * 1000),
+        payload: doc! { "n": n, "nan": f64::NAN, "list": [{ "x": 1_i64 }, Bson::Null] },
+    }
+}
+
+async fn filled(db: &Live) -> Buckets<Reading> {
+    let readings = Reading::buckets(db).await.unwrap();
+    for place in 0..3 {
+        let all = (0..10).map(|n| reading(place, n));
+        readings.append_many(all).await.unwrap();
+    }
+    readings
+}
+
+/// Each kind of damage to the first bucket, and the problem that it makes.
+fn damages() -> Vec<(Document, &'static str, &'static str)> {
+    let set = |path: &str, value: Bson| doc! { "$set": { format!("rollup.{path}"): value } };
+    vec![
+        (set("celsius.sum", 1.5.into()), "FalseRollup", "celsius"),
+        (
+            set("celsius.sum", f64::NAN.into()),
+            "FalseRollup",
+            "celsius",
+        ),
+        (set("celsius.min", 1e9.into()), "FalseRollup", "celsius"),
+        (set("celsius.max", "1".into()), "FalseRollup", "celsius"),
+        (set("price.sum", 7.into()), "FalseRollup", "price"),
+        (set("price.missing", 0.into()), "FalseRollup", "price"),
+        (
+            set("at.max", DateTime::from_millis(1).into()),
+            "FalseRollup",
+            "at",
+        ),
+        (set("at.min", Bson::Null), "FalseRollup", "at"),
+        (
+            set("celsius.count", 3.into()),
+            "IncompleteRollup",
+            "celsius",
+        ),
+        (
+            doc! { "$unset": { "rollup.at": "" } },
+            "IncompleteRollup",
+            "at",
+        ),
+        (set("celsius.sum", "x".into()), "BlockedRollup", "celsius"),
+        (set("celsius.sum", Bson::Null), "BlockedRollup", "celsius"),
+        (set("price.missing", Bson::Null), "BlockedRollup", "price"),
+        (set("at.count", "4".into()), "BlockedRollup", "at"),
+        (set("price", 5.into()), "BlockedRollup", "price"),
+    ]
+}
+
+#[bucket_testkit::test]
+async fn each_false_rollup_is_found_and_computed_again(db: Live) {
+    let readings = filled(&db).await;
+    let sound = documents(readings.collection()).await;
+    let before = items(&readings, &0).await;
+    for (update, kind, field) in damages() {
+        let bucket = id(&damage(&readings, doc! { "_id": "0_0000000000" }, update.clone()).await);
+        let verified = Reading::verify(&db).await.unwrap();
+        assert_eq!((verified.buckets, verified.items), (9, 30));
+        let [problem] = &verified.problems[..] else {
+            panic!("{update}: {:?}", verified.problems)
+        };
+        assert_eq!(problem.kind(), kind, "{update}");
+        assert_eq!((problem.ids(), problem.key()), (&[bucket][..], Some("0")));
+        let text = problem.to_string();
+        assert!(
+            text.contains("\"0_0000000000\"") && text.contains(field),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("`repair` computes it from the items"),
+            "{text}"
+        );
+        assert!(problem.is_repairable());
+
+        let done = Reading::repair(&db).await.unwrap();
+        assert_eq!(done.repaired, BTreeMap::from([(kind, 1)]));
+        assert_eq!(done.left, []);
+        // Adding in another order gives another last bit.
+        assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+        assert_eq!(items_text(&items(&readings, &0).await), items_text(&before));
+        let rest = documents(readings.collection()).await;
+        assert_eq!(
+            format!("{:?}", &rest[1..]),
+            format!("{:?}", &sound[1..]),
+            "the others are as they were"
+        );
+        readings.rollup(&0).await.unwrap();
+    }
+}
+
+/// NaN is not equal to itself.
+fn items_text<T: std::fmt::Debug>(items: &[T]) -> String {
+    format!("{items:?}")
+}
+
+/// The server refuses each append to a bucket whose sum is not a number.
+#[bucket_testkit::test]
+async fn a_blocked_bucket_takes_items_after_the_repair(db: Live) {
+    let readings = filled(&db).await;
+    let open = doc! { "place": 1, "count": { "$lt": 4 } };
+    let update = doc! { "$set": { "rollup.celsius.sum": "x" } };
+    damage(&readings, open, update).await;
+    let refused = readings.append(&reading(1, 10)).await.unwrap_err();
+    assert!(!refused.is_maybe_stored(), "{refused}");
+    let done = Reading::rebuild_rollups(&db).await.unwrap();
+    assert_eq!((done.buckets, done.rebuilt, done.left), (9, 1, vec![]));
+    readings.append(&reading(1, 10)).await.unwrap();
+    assert_eq!(readings.rollup(&1).await.unwrap().count(), 11);
+    assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+}
+
+/// Fields that are marked later: buckets of the old program get rollups while the new one writes.
+#[bucket_testkit::test(multi_thread)]
+async fn fields_that_are_marked_later_get_their_rollups_beside_writers(db: Live) {
+    let old = before::Reading::buckets(&db).await.unwrap();
+    let all = (0..60).flat_map(|n| (0..30).map(move |place| reading(place, n)));
+    let old_items = all.map(|it| before::Reading {
+        place: it.place,
+        celsius: it.celsius,
+        price: it.price,
+        at: it.at,
+        payload: it.payload,
+    });
+    old.append_many(old_items).await.unwrap();
+    let new = Reading::buckets(&db).await.unwrap();
+    assert!(new.rollup_all().await.unwrap_err().is_incomplete_rollup());
+
+    let mut writers = JoinSet::new();
+    for writer in 0..8 {
+        let new = new.clone();
+        writers.spawn(async move {
+            for n in 0..60 {
+                let place = i64::from((writer * 60 + n) % 30);
+                new.append(&reading(place, 60 + n)).await.unwrap();
+                if n % 4 == 0 {
+                    let lower = |it: &mut Reading| it.celsius -= 1.0;
+                    let cold = Reading::FIELDS.celsius.lt(0.0);
+                    new.update_item(&place, cold, lower).await.unwrap();
+                }
+                if n % 10 == 0 {
+                    new.remove_item(&place, Filter::default()).await.unwrap();
+                }
+            }
+        });
+    }
+    let mut seen = Vec::new();
+    let rebuild = Reading::rebuild_rollups(&db).on_progress(|at| seen.push(at.buckets));
+    let done = rebuild.await.unwrap();
+    assert_eq!(done.left, []);
+    assert!(done.rebuilt > 300, "{done:?}");
+    assert_eq!(seen.last(), Some(&done.buckets));
+    writers.join_all().await;
+
+    assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+    let all = new.rollup_all().await.unwrap();
+    assert_eq!(all.count(), 30 * 60 + 8 * 60 - 8 * 6);
+    let again = Reading::rebuild_rollups(&db).await.unwrap();
+    assert_eq!((again.rebuilt, again.left), (0, vec![]));
+}
+
+/// A further call writes only what is still wrong.
+#[bucket_testkit::test]
+async fn a_dropped_call_is_continued_by_the_next(db: Live) {
+    let readings = filled(&db).await;
+    let lost = doc! { "$unset": { "rollup": "" } };
+    let raw = raw(&readings);
+    raw.update_many(doc! {}, lost).await.unwrap();
+    let mut rebuilt = 0;
+    for _ in 0..40 {
+        let steps = rand::rng().random_range(0..60);
+        let mut call = Box::pin(Reading::rebuild_rollups(&db).into_future());
+        for _ in 0..steps {
+            if futures_util::poll!(&mut call).is_ready() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        drop(call);
+        let left = raw.count_documents(doc! { "rollup": { "$exists": false } });
+        rebuilt = rebuilt.max(9 - left.await.unwrap());
+    }
+    let done = Reading::rebuild_rollups(&db).await.unwrap();
+    assert!(
+        done.rebuilt <= 9 - rebuilt && done.left.is_empty(),
+        "{done:?}"
+    );
+    assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+}
+
+/// An unreadable item is the problem; the rollup follows when it is gone.
+#[bucket_testkit::test]
+async fn a_rollup_waits_for_its_unreadable_items(db: Live) {
+    let readings = filled(&db).await;
+    let update = doc! { "$unset": { "items.1.celsius": "" }, "$set": { "rollup.at.count": 1 } };
+    damage(&readings, doc! { "_id": "0_0000000000" }, update).await;
+    let done = Reading::rebuild_rollups(&db).await.unwrap();
+    assert_eq!((done.buckets, done.rebuilt), (9, 0));
+    assert!(
+        matches!(&done.left[..], [Problem::Unreadable { place: 1, .. }]),
+        "{done:?}"
+    );
+    let repaired = Reading::repair(&db).await.unwrap();
+    assert_eq!(
+        (repaired.repaired, repaired.left),
+        (BTreeMap::new(), done.left)
+    );
+
+    let lost = Reading::FIELDS.celsius.exists(false);
+    readings
+        .remove_item(&0, lost)
+        .as_stored()
+        .await
+        .unwrap()
+        .unwrap();
+    Reading::repair(&db).await.unwrap();
+    assert_eq!(Reading::verify(&db).await.unwrap().problems, []);
+}
+
+/// Values that no rollup can hold are no promise of `repair`.
+#[bucket_testkit::test]
+async fn a_sum_that_no_rollup_can_hold_is_left(db: Live) {
+    let notes = Numbered::buckets_in(db.collection::<Numbered>("notes"))
+        .await
+        .unwrap();
+    for n in 0..3 {
+        notes.append(&Numbered::new("a", 1, n)).await.unwrap();
+    }
+    let most = doc! { "$set": { "items.$[].n": i64::MAX } };
+    damage(&notes, doc! { "count": 3 }, most).await;
+    let verified = Numbered::verify(&db).await.unwrap();
+    let [problem @ Problem::NoRollup { field: "n", .. }] = &verified.problems[..] else {
+        panic!("{verified:?}")
+    };
+    assert!(!problem.is_repairable(), "{problem}");
+    let done = Numbered::repair(&db).await.unwrap();
+    assert_eq!(
+        (done.repaired, done.left),
+        (BTreeMap::new(), verified.problems)
+    );
+}

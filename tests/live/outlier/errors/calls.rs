@@ -1,0 +1,208 @@
+//! The report of a failed call, and the documents stored after it.
+
+use bucket_runtime::{
+    Outlier,
+    mongodb::{
+        Client, IndexModel,
+        bson::{Bson, doc},
+        options::{ClientOptions, IndexOptions},
+    },
+};
+use futures_util::TryStreamExt;
+
+use crate::{
+    outlier::{
+        errors::items::{Album, album},
+        support::{Book, books, fresh, reads_agree, stored},
+    },
+    support::database::{Live, documents},
+};
+
+books! {
+    Book3(3, 2)
+}
+
+#[bucket_testkit::test]
+async fn a_taken_id_is_refused_before_anything_is_stored(db: Live) {
+    let books = fresh::<Book3>(&db).await;
+    for begin in [0, 3, 8] {
+        books
+            .insert(&Book3::new(7, (0..begin).collect()))
+            .await
+            .unwrap();
+        let before = stored(&books).await;
+        for values in [0, 3, 4, 20] {
+            let error = books
+                .insert(&Book3::new(7, (50..50 + values).collect()))
+                .await
+                .unwrap_err();
+            assert!(error.is_duplicate() && !error.is_maybe_stored(), "{error}");
+            assert_eq!(error.stored(), 0, "{error}");
+            assert_eq!(
+                error.collection(),
+                books.collection().namespace().to_string()
+            );
+            assert_eq!(error.key(), Some("\"7\""));
+            assert_eq!(stored(&books).await, before);
+        }
+        books.push(&7, begin).await.unwrap();
+        reads_agree(&books, 7, &stored(&books).await[&7]).await;
+        books.delete(&7).await.unwrap();
+    }
+}
+
+#[bucket_testkit::test]
+async fn a_unique_index_of_the_users_own_refuses_a_parent(db: Live) {
+    let books = fresh::<Book3>(&db).await;
+    let unique = IndexOptions::builder().unique(true).build();
+    let index = IndexModel::builder()
+        .keys(doc! { "title": 1 })
+        .options(unique)
+        .build();
+    books.collection().create_index(index).await.unwrap();
+    books
+        .collection()
+        .insert_one(doc! { "_id": 1, "title": "book 7", "buyers": [] })
+        .await
+        .unwrap();
+    let error = books
+        .insert(&Book3::new(7, (0..9).collect()))
+        .await
+        .unwrap_err();
+    assert!(error.is_duplicate(), "{error}");
+    assert!(error.to_string().contains("title"), "{error}");
+    assert_eq!(stored(&books).await.len(), 1);
+}
+
+#[bucket_testkit::test]
+async fn a_document_of_another_type_is_named_by_its_id(db: Live) {
+    let books = fresh::<Book3>(&db).await;
+    for (id, bad) in [
+        (41, doc! { "title": "t", "buyers": "none" }),
+        (42, doc! { "title": 5, "buyers": [1] }),
+        (43, doc! { "title": "t", "buyers": ["user00"] }),
+        (44, doc! { "title": "t" }),
+    ] {
+        let mut document = doc! { "_id": id };
+        document.extend(bad);
+        books.collection().insert_one(document).await.unwrap();
+        let errors = [
+            books.get(&id.into()).await.unwrap_err(),
+            books.get_all(&id.into()).await.unwrap_err(),
+            books.items(&id.into()).await.err().unwrap(),
+        ];
+        for error in errors {
+            assert!(error.is_deserialize(), "{error}");
+            assert!(error.to_string().contains(&format!("{id}")), "{error}");
+            assert_eq!(error.key(), Some(format!("\"{id}\"").as_str()));
+        }
+        let mut found = books.find(doc! { "_id": id }).await.unwrap();
+        let error = found.try_next().await.unwrap_err();
+        assert!(
+            error.is_deserialize() && error.to_string().contains(&id.to_string()),
+            "{error}"
+        );
+        assert!(
+            !error.to_string().contains("Some("),
+            "not meant for people: {error}"
+        );
+    }
+    // A page of extras is refused as well.
+    let albums = fresh::<Album>(&db).await;
+    albums.insert(&album(&[1, 1, 1, 1])).await.unwrap();
+    let set = doc! { "$set": { "photos_extra": [5] } };
+    albums
+        .extras_collection()
+        .update_one(doc! {}, set)
+        .await
+        .unwrap();
+    let error = albums.get_all("summer").await.unwrap_err();
+    assert!(
+        error.is_deserialize() && error.to_string().contains("summer_0000000000"),
+        "{error}"
+    );
+    assert_eq!(
+        error.collection(),
+        albums.extras_collection().namespace().to_string()
+    );
+    assert!(
+        albums.get("summer").await.unwrap().is_some(),
+        "the parent is fine"
+    );
+}
+
+/// The validator of the extras refuses every change.
+#[bucket_testkit::test]
+async fn a_removal_that_the_extras_refuse_names_their_collection(db: Live) {
+    let books = fresh::<Book3>(&db).await;
+    books
+        .insert(&Book3::new(7, (0..5).collect()))
+        .await
+        .unwrap();
+    let extras = books.extras_collection();
+    let refusal = doc! { "collMod": extras.name(), "validator": { "$expr": false } };
+    db.run_command(refusal).await.unwrap();
+    let error = books.remove(&7, 4).await.unwrap_err();
+    assert_eq!(error.collection(), extras.namespace().to_string());
+    assert_eq!(error.key(), Some("\"7\""));
+}
+
+#[bucket_testkit::test]
+async fn a_push_to_what_is_no_array_changes_nothing(db: Live) {
+    let books = fresh::<Book3>(&db).await;
+    for array in [
+        Bson::from("none"),
+        Bson::Int32(5),
+        Bson::from(doc! { "a": 1 }),
+        Bson::Null,
+    ] {
+        let parent = doc! { "_id": 7, "title": "t", "buyers": array };
+        books.collection().insert_one(&parent).await.unwrap();
+        let error = books.push(&7, 1).await.unwrap_err();
+        assert!(!error.is_maybe_stored() && !error.is_not_found(), "{error}");
+        assert_eq!(error.key(), Some("\"7\""));
+        assert_eq!(documents(books.collection()).await, [parent]);
+        assert_eq!(documents(books.extras_collection()).await, []);
+        books.delete(&7).await.unwrap();
+    }
+    // A missing array counts as empty.
+    books
+        .collection()
+        .insert_one(doc! { "_id": 7, "title": "book 7" })
+        .await
+        .unwrap();
+    books.push_many(&7, 0..5).await.unwrap();
+    reads_agree(&books, 7, &stored(&books).await[&7]).await;
+}
+
+#[bucket_testkit::test]
+async fn a_server_that_is_not_there_is_named_by_the_error() {
+    let mut options = ClientOptions::parse("mongodb://127.0.0.1:1").await.unwrap();
+    options.server_selection_timeout = Some(std::time::Duration::from_millis(100));
+    let db = Client::with_options(options).unwrap().database("nowhere");
+    let error = Book3::outliers(&db).await.map(drop).unwrap_err();
+    assert!(error.to_string().starts_with("nowhere.books"), "{error}");
+    let error = Book3::advise(&db).await.map(drop).unwrap_err();
+    assert!(error.to_string().starts_with("nowhere.books"), "{error}");
+}
+
+books! {
+    Small(3, 2)
+    Large(3, 5)
+}
+
+#[bucket_testkit::test]
+async fn extras_of_another_capacity_are_not_opened(db: Live) {
+    let books = fresh::<Small>(&db).await;
+    books
+        .insert(&Small::new(1, (0..9).collect()))
+        .await
+        .unwrap();
+    let error = Large::outliers(&db).await.unwrap_err();
+    assert!(error.is_capacity_mismatch(), "{error}");
+    let said = "made with capacity 2, but the struct says 5; write `extras_capacity = 2`";
+    assert!(error.to_string().contains(said), "{error}");
+    books.delete(&1).await.unwrap();
+    books.extras_collection().drop().await.unwrap();
+    Large::outliers(&db).await.unwrap();
+}

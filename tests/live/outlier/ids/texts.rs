@@ -1,0 +1,142 @@
+//! Ids of parents that are texts, which may look like ids, escapes, patterns, operators and parts of
+//! each other.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::mongodb::bson::{Document, doc};
+use proptest::prelude::*;
+
+use crate::{
+    outlier::ids::types::{Log, fresh, stay_apart},
+    support::{
+        database::{Live, documents},
+        random::for_any,
+        scale::scaled,
+    },
+};
+
+/// Texts that look like ids, escapes, patterns, operators and parts of each other.
+fn hostile() -> Vec<String> {
+    let texts = [
+        "",
+        "_",
+        "__",
+        "_x",
+        "x",
+        "12",
+        "12_",
+        "12_3",
+        "1",
+        "2",
+        "012",
+        "-12",
+        "a.b",
+        "axb",
+        "a|b",
+        "a_b",
+        "a%5Fb",
+        "a%255Fb",
+        "%5F",
+        "%5f",
+        "%",
+        "%%",
+        "%25",
+        "[a]",
+        "a*",
+        ".*",
+        "^a",
+        "a$",
+        "^12_",
+        "\\",
+        "\"",
+        "'",
+        "\0",
+        "a\0",
+        "a\0b",
+        "\n",
+        "\t",
+        " ",
+        " 12",
+        "12 ",
+        "\u{7f}",
+        "\u{85}",
+        "שלום",
+        "\u{e9}",
+        "e\u{301}",
+        "ß",
+        "SS",
+        "A",
+        "a",
+        "İ",
+        "i",
+        "👩",
+        "\u{ffff}",
+        "$where",
+        "$12",
+        "$",
+        "$title",
+        "null",
+        "true",
+        ".",
+        "..",
+        "/",
+        "-",
+        "`",
+        "12`",
+        "\u{10ffff}",
+        "a\u{10ffff}",
+        "\u{feff}12",
+        "{\"$gt\":\"\"}",
+        "12_0000000000",
+        "12_-9999999999",
+        "0000000000",
+        "_0000000000",
+        "-9999999999",
+    ];
+    let mut texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    texts.push("long_".repeat(2000));
+    texts.push("long_".repeat(2000) + "0000000000");
+    texts
+}
+
+#[bucket_testkit::test]
+async fn hostile_texts_stay_apart(db: Live) {
+    stay_apart(&fresh::<String>(&db).await, &hostile()).await;
+}
+
+#[bucket_testkit::test(multi_thread)]
+async fn any_texts_stay_apart(db: Live) {
+    let logs = fresh::<String>(&db).await;
+    let text = prop_oneof!["[_%.|x0-9-]{0,5}", "[a_]{0,3}", any::<String>()];
+    let texts = proptest::collection::btree_set(text, 1..7);
+    for_any(scaled(32), texts, async |texts| {
+        logs.collection().delete_many(doc! {}).await.unwrap();
+        logs.extras_collection().delete_many(doc! {}).await.unwrap();
+        stay_apart(&logs, &Vec::from_iter(texts)).await;
+    });
+}
+
+#[bucket_testkit::test]
+async fn the_id_is_stored_as_it_is_and_escaped_in_pages_alone(db: Live) {
+    let logs = fresh::<String>(&db).await;
+    logs.insert(&Log {
+        id: "a_b%".to_owned(),
+        lines: vec![1, 2],
+    })
+    .await
+    .unwrap();
+    assert_eq!(
+        documents(logs.collection()).await[0]
+            .get_str("_id")
+            .unwrap(),
+        "a_b%"
+    );
+    let page =
+        doc! { "_id": "a%5Fb%25_0000000000", "log": "a_b%", "lines_extra": [2_i64], "count": 1 };
+    let extras = documents(logs.extras_collection()).await;
+    let sorted = |page: &Document| page.clone().into_iter().collect::<BTreeMap<_, _>>();
+    assert_eq!(
+        extras.iter().map(sorted).collect::<Vec<_>>(),
+        [sorted(&page)]
+    );
+}

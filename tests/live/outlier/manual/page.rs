@@ -1,0 +1,259 @@
+//! The manual's page on the outlier pattern: its documents load and accept pushes and removals, and our
+//! documents look like those of the page.
+
+use bucket_runtime::{
+    Outlier, Outliers,
+    mongodb::{
+        Collection, Database,
+        bson::{Bson, Document, doc},
+    },
+};
+use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    outlier::support::verify,
+    support::database::{Live, documents},
+};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "sales",
+    extras = "extra_sales",
+    reference = "book_id",
+    threshold = 50
+)]
+pub(crate) struct Book {
+    #[serde(rename = "_id")]
+    id: i64,
+    title: String,
+    year: i32,
+    author: String,
+    #[outlier(items)]
+    customers_purchased: Vec<String>,
+}
+
+pub(crate) fn users(numbers: impl IntoIterator<Item = u32>) -> Vec<String> {
+    numbers.into_iter().map(|n| format!("user{n:02}")).collect()
+}
+
+fn typical() -> Book {
+    Book {
+        id: 1,
+        title: "Invisible Cities".into(),
+        year: 1972,
+        author: "Italo Calvino".into(),
+        customers_purchased: users(0..3),
+    }
+}
+
+pub(crate) fn outlier(buyers: u32) -> Book {
+    Book {
+        id: 2,
+        title: "The Wooden Amulet".into(),
+        year: 2023,
+        author: "Lesley Moreno".into(),
+        customers_purchased: users(0..buyers),
+    }
+}
+
+/// The documents as the page inserts them; the shell stores these numbers as 32 bits.
+pub(crate) fn manual_documents() -> [Document; 2] {
+    [
+        doc! {
+            "_id": 1, "title": "Invisible Cities", "year": 1972, "author": "Italo Calvino",
+            "customers_purchased": users(0..3),
+        },
+        doc! {
+            "_id": 2, "title": "The Wooden Amulet", "year": 2023, "author": "Lesley Moreno",
+            "customers_purchased": users(0..50), "has_extras": true,
+        },
+    ]
+}
+
+fn manual_extras() -> Document {
+    doc! { "book_id": 2, "customers_purchased_extra": users(50..1000) }
+}
+
+/// The page's own two collections, opened by this library.
+async fn opened(db: &Database) -> Outliers<Book> {
+    let sales: Collection<Document> = db.collection("sales");
+    sales.insert_many(manual_documents()).await.unwrap();
+    let extras: Collection<Document> = db.collection("extra_sales");
+    extras.insert_one(manual_extras()).await.unwrap();
+    extras
+        .create_index(
+            bucket_runtime::mongodb::IndexModel::builder()
+                .keys(doc! { "book_id": 1 })
+                .build(),
+        )
+        .await
+        .unwrap();
+    Book::outliers(db).await.unwrap()
+}
+
+pub(crate) async fn items(books: &Outliers<Book>, id: i64) -> Vec<String> {
+    books.items(&id).await.unwrap().try_collect().await.unwrap()
+}
+
+#[bucket_testkit::test]
+async fn the_manuals_documents_load(db: Live) {
+    let books = opened(&db).await;
+    let found = books.get(&1).await.unwrap().unwrap();
+    assert_eq!((found.document, found.has_extras), (typical(), false));
+    let found = books.get(&2).await.unwrap().unwrap();
+    assert_eq!((found.document, found.has_extras), (outlier(50), true));
+    assert_eq!(books.get_all(&1).await.unwrap(), Some(typical()));
+    assert_eq!(books.get_all(&2).await.unwrap(), Some(outlier(1000)));
+    assert_eq!(items(&books, 1).await, users(0..3));
+    assert_eq!(items(&books, 2).await, users(0..1000));
+    assert_eq!(books.count(&1).await.unwrap(), 3);
+    assert_eq!(books.count(&2).await.unwrap(), 1000);
+    let pages: Vec<_> = books.extras(&2).await.unwrap().try_collect().await.unwrap();
+    assert_eq!(pages.len(), 1);
+    let id = documents(books.extras_collection()).await[0]
+        .get_object_id("_id")
+        .unwrap();
+    assert!(pages[0].id.contains(&id.to_hex()), "{}", pages[0].id);
+    assert_eq!(pages[0].items, users(50..1000));
+    let found: Vec<_> = books
+        .find(doc! {})
+        .sort(doc! { "_id": 1 })
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[1].document, outlier(50));
+    assert_eq!(verify(&books).await.unwrap(), []);
+    assert_eq!(
+        (books.get(&3).await.unwrap(), books.count(&3).await.unwrap()),
+        (None, 0)
+    );
+}
+
+#[bucket_testkit::test]
+async fn pushes_to_the_manuals_documents_come_after_its_own_values(db: Live) {
+    let books = opened(&db).await;
+    for n in 3..53 {
+        books.push(&1, format!("user{n:02}")).await.unwrap();
+    }
+    books.push(&2, "user1000").await.unwrap();
+    books.push_many(&2, users(1001..3100)).await.unwrap();
+    assert_eq!(items(&books, 1).await, users(0..53));
+    assert_eq!(items(&books, 2).await, users(0..3100));
+    assert_eq!(books.count(&2).await.unwrap(), 3100);
+    assert_eq!(books.get_all(&2).await.unwrap(), Some(outlier(3100)));
+    // The manual's documents are unchanged, and new values are in pages of our own.
+    let [typical, outlier] = manual_documents();
+    let sales = documents(books.collection()).await;
+    assert_eq!(sales[1], outlier);
+    let mut full = typical;
+    full.insert("customers_purchased", users(0..50));
+    full.insert("has_extras", true);
+    assert_eq!(sales[0], full);
+    let extras = documents(books.extras_collection()).await;
+    let ids: Vec<_> = extras
+        .iter()
+        .map(|page| page.get("_id").unwrap().clone())
+        .collect();
+    let ours = [
+        "1_0000000000",
+        "2_0000000000",
+        "2_0000000001",
+        "2_0000000002",
+    ];
+    assert_eq!(ids[..4], ours.map(Bson::from));
+    let mut manual = extras[4].clone();
+    assert!(manual.remove("_id").unwrap().as_object_id().is_some());
+    assert_eq!(manual, manual_extras());
+    assert_eq!(verify(&books).await.unwrap(), []);
+}
+
+#[bucket_testkit::test]
+async fn values_are_removed_from_the_manuals_documents(db: Live) {
+    let books = opened(&db).await;
+    books.push_many(&2, users([1000, 70])).await.unwrap();
+    assert!(books.remove(&1, "user01").await.unwrap());
+    assert!(books.remove(&2, "user10").await.unwrap());
+    assert!(books.remove(&2, "user70").await.unwrap());
+    assert!(books.remove(&2, "user1000").await.unwrap());
+    assert!(!books.remove(&2, "user1000").await.unwrap());
+    assert!(!books.remove(&1, "user50").await.unwrap());
+    assert_eq!(items(&books, 1).await, users([0, 2]));
+    let left = users((0..1000).filter(|n| ![10, 70].contains(n)));
+    assert_eq!(items(&books, 2).await, left);
+    assert_eq!(books.count(&2).await.unwrap(), 998);
+    // The manual's extras document gets no new field.
+    let extras = documents(books.extras_collection()).await;
+    let manual = extras
+        .iter()
+        .find(|page| page.get_object_id("_id").is_ok())
+        .unwrap();
+    assert!(
+        manual
+            .keys()
+            .eq(["_id", "book_id", "customers_purchased_extra"]),
+        "{manual}"
+    );
+    assert_eq!(verify(&books).await.unwrap(), []);
+    // Once empty, the extras document stays and does no harm.
+    for n in 50..1000 {
+        if n != 70 {
+            assert!(
+                books.remove(&2, format!("user{n:02}")).await.unwrap(),
+                "{n}"
+            );
+        }
+    }
+    assert_eq!(items(&books, 2).await, users((0..50).filter(|n| *n != 10)));
+    books.push(&2, "late").await.unwrap();
+    assert_eq!(items(&books, 2).await.last().unwrap(), "late");
+    assert!(books.delete(&2).await.unwrap());
+    assert_eq!(documents(books.extras_collection()).await, []);
+}
+
+/// Our documents have the fields of the page in its order, with 64-bit ids and pages with a number and a count.
+#[bucket_testkit::test]
+async fn our_documents_have_the_manuals_shape(db: Live) {
+    let books = Book::outliers(&db).await.unwrap();
+    books.insert(&typical()).await.unwrap();
+    let mut sold = outlier(0);
+    sold.customers_purchased.clear();
+    books.insert(&sold).await.unwrap();
+    for user in users(0..1000) {
+        books.push(&2, user).await.unwrap();
+    }
+    let [mut first, mut second] = manual_documents();
+    first.insert("_id", 1_i64);
+    second.insert("_id", 2_i64);
+    let parents = documents(books.collection()).await;
+    assert_eq!(parents, [first.clone(), second.clone()]);
+    // Documents are equal whatever the order of their fields.
+    assert!(parents[0].keys().eq(first.keys()) && parents[1].keys().eq(second.keys()));
+    let page = doc! {
+        "_id": "2_0000000000", "book_id": 2_i64, "count": 950,
+        "customers_purchased_extra": users(50..1000),
+    };
+    let by_name = |page: &Document| {
+        page.clone()
+            .into_iter()
+            .collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let extras = documents(books.extras_collection()).await;
+    assert_eq!(
+        extras.iter().map(by_name).collect::<Vec<_>>(),
+        [by_name(&page)]
+    );
+
+    // A single insert stores it as well.
+    books.delete(&2).await.unwrap();
+    books.insert(&outlier(1000)).await.unwrap();
+    assert_eq!(documents(books.collection()).await, [first, second]);
+    let extras = documents(books.extras_collection()).await;
+    assert_eq!(
+        extras.iter().map(by_name).collect::<Vec<_>>(),
+        [by_name(&page)]
+    );
+}

@@ -1,0 +1,165 @@
+//! A token finds its item, or the place where it was.
+
+use bucket_runtime::{
+    Bucket, Filter, ItemToken,
+    mongodb::bson::{DateTime, Document, doc},
+};
+use futures_util::TryStreamExt;
+
+use super::{Line, Numbers, Windows, in_order, numbers};
+use crate::support::database::{Live, items};
+
+#[bucket_testkit::test]
+async fn late_items_come_after_the_last_one_even_if_an_empty_bucket_follows(db: Live) {
+    let lines = Windows::buckets(&db).await.unwrap();
+    let line = |n: i64, second: i64| Windows {
+        owner: 1,
+        at: DateTime::from_millis(second * 1000),
+        n,
+        color: 0,
+    };
+    lines.append(&line(1, 5)).await.unwrap();
+    lines.append(&line(2, 15)).await.unwrap();
+    Windows::remove(&lines, 1, vec![2]).await;
+    let mut stream = lines.items(&1).await.unwrap();
+    while stream.try_next().await.unwrap().is_some() {}
+    let token = stream.token().unwrap();
+    lines.append(&line(3, 7)).await.unwrap();
+    let rest: Vec<Windows> = lines
+        .items(&1)
+        .after(&token)
+        .await
+        .unwrap()
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(rest, [line(3, 7)]);
+}
+
+/// Readings that need not differ.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "states", id = "{sensor}_{#}", capacity = 8)]
+struct State {
+    sensor: i64,
+    on: bool,
+}
+
+#[bucket_testkit::test]
+async fn equal_items_are_told_apart_by_their_number(db: Live) {
+    let states = State::buckets(&db).await.unwrap();
+    let all = (0..20).map(|n| State {
+        sensor: 1,
+        on: n % 5 == 0,
+    });
+    states.append_many(all).await.unwrap();
+    for newest_first in [false, true] {
+        for filter in [Filter::default(), State::FIELDS.on.eq(false)] {
+            let list = || in_order(states.items(&1).filter(filter.clone()), newest_first);
+            let all: Vec<State> = list().await.unwrap().try_collect().await.unwrap();
+            let mut stream = list().await.unwrap();
+            for given in 1..=all.len() {
+                stream.try_next().await.unwrap();
+                let token = stream.token().unwrap();
+                for rest in [list().after(&token), list().after(&token).limit(100)] {
+                    let rest: Vec<State> = rest.await.unwrap().try_collect().await.unwrap();
+                    assert_eq!(rest, all[given..], "{newest_first} {filter:?} {given}");
+                }
+            }
+        }
+    }
+}
+
+/// Orders, each with a number that stays.
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "orders", id = "{customer}_{#}", capacity = 8)]
+struct Order {
+    customer: i64,
+    #[bucket(unique)]
+    number: i64,
+    state: String,
+}
+
+#[bucket_testkit::test]
+async fn a_unique_field_finds_an_item_that_was_changed(db: Live) {
+    let orders = Order::buckets(&db).await.unwrap();
+    let order = |number| Order {
+        customer: 1,
+        number,
+        state: "new".into(),
+    };
+    orders.append_many((0..8).map(order)).await.unwrap();
+    let first = orders.items(&1).page_of_items(3).await.unwrap();
+    let everything = Filter::default();
+    let paid = orders.update_items(&1, everything, |order| order.state = "paid".into());
+    assert_eq!(paid.await.unwrap(), 8);
+    let next = orders
+        .items(&1)
+        .page_of_items(3)
+        .after(&first.next.unwrap())
+        .await
+        .unwrap();
+    assert_eq!(
+        Vec::from_iter(next.items.iter().map(|order| order.number)),
+        [3, 4, 5]
+    );
+}
+
+#[bucket_testkit::test]
+async fn unreadable_items_are_passed_and_told(db: Live) {
+    let lines = numbers(&db, 18).await;
+    let buckets = lines.collection().clone_with_type::<Document>();
+    for n in [4, 5, 6, 11, 17] {
+        let update = doc! { "$set": { "lines.$.color": "red" } };
+        buckets
+            .update_one(doc! { "lines.n": n }, update)
+            .await
+            .unwrap();
+    }
+    let readable = Vec::from_iter((0..18).filter(|n| ![4, 5, 6, 11, 17].contains(n)));
+    for newest_first in [false, true] {
+        for limit in [None, Some(100)] {
+            let list = || {
+                let list = in_order(lines.items(&1), newest_first).skip_unreadable(|_| ());
+                match limit {
+                    Some(limit) => list.limit(limit),
+                    None => list,
+                }
+            };
+            let mut expected = readable.clone();
+            if newest_first {
+                expected.reverse();
+            }
+            let mut stream = list().await.unwrap();
+            for given in 1..=expected.len() {
+                stream.try_next().await.unwrap();
+                let rest = list().after(&stream.token().unwrap()).await.unwrap();
+                let rest: Vec<Numbers> = rest.try_collect().await.unwrap();
+                let rest = Vec::from_iter(rest.iter().map(Line::n));
+                assert_eq!(rest, expected[given..], "{newest_first} {limit:?} {given}");
+            }
+        }
+    }
+
+    // Pages, each of which may be short, lead past them.
+    let mut told = 0;
+    let (mut found, mut next) = (Vec::new(), None::<ItemToken>);
+    loop {
+        let page = lines
+            .items(&1)
+            .skip_unreadable(|_| told += 1)
+            .page_of_items(2);
+        let page = match &next {
+            Some(token) => page.after(token),
+            None => page,
+        };
+        let page = page.await.unwrap();
+        found.extend(page.items.iter().map(Line::n));
+        next = page.next;
+        if next.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, readable);
+    assert!(told >= 5, "{told}");
+    assert_eq!(items(&lines, &2).await, []);
+}

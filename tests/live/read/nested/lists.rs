@@ -1,0 +1,271 @@
+//! Conditions, indexes and groups through lists, options and variants: what the server finds is what Rust finds
+//! among the same items.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bucket_runtime::{Bucket, Buckets, Fields, Filter, mongodb::Database};
+use futures_util::TryStreamExt;
+use serde::{Deserialize, Serialize};
+
+use crate::support::{
+    database::{Live, Recorded},
+    plans::examined,
+};
+
+#[derive(Debug, Clone, PartialEq, Bucket)]
+#[bucket(collection = "orders", id = "{customer}_{#}", capacity = 4)]
+struct Order {
+    customer: i64,
+    #[bucket(sum)]
+    number: i64,
+    #[bucket(index(city))]
+    venues: Vec<Venue>,
+    pair: [i32; 2],
+    queue: Option<VecDeque<i32>>,
+    names: BTreeSet<String>,
+    boxed: Box<[Venue]>,
+    rows: Vec<Vec<i32>>,
+    halls: Vec<VecDeque<Venue>>,
+    office: Option<Office>,
+    #[bucket(index(bank.code, text))]
+    paid: Option<Payment>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+struct Venue {
+    city: String,
+    seats: i32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+struct Office {
+    city: String,
+    floor: Option<i32>,
+    venue: Venue,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+enum Payment {
+    Bank(Bank),
+    Text(String),
+    Cash { cents: i64 },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+struct Bank {
+    code: i32,
+}
+
+const CITIES: [&str; 3] = ["Paris", "Lyon", "Nice"];
+
+fn venue(number: i32) -> Venue {
+    Venue {
+        city: CITIES[number as usize % 3].to_owned(),
+        seats: number % 5,
+    }
+}
+
+fn order(number: i32) -> Order {
+    let venues = (0..number % 3).map(|n| venue(number + n));
+    let venues = Vec::from_iter(venues);
+    Order {
+        customer: i64::from(number % 2),
+        number: number.into(),
+        venues: venues.clone(),
+        pair: [number % 4, number % 7],
+        queue: (number % 3 != 0).then(|| (0..number % 4).collect()),
+        names: (0..number % 4).map(|n| format!("name {n}")).collect(),
+        boxed: venues.clone().into(),
+        rows: (0..number % 3).map(|n| vec![n, number % 6]).collect(),
+        halls: vec![VecDeque::new(), venues.into()],
+        office: (number % 4 != 0).then(|| Office {
+            city: CITIES[number as usize % 2].to_owned(),
+            floor: (number % 3 == 0).then_some(number % 5),
+            venue: venue(number),
+        }),
+        paid: match number % 4 {
+            0 => None,
+            1 => Some(Payment::Bank(Bank { code: number % 5 })),
+            2 => Some(Payment::Text(CITIES[number as usize % 3].to_owned())),
+            _ => Some(Payment::Cash { cents: 7 }),
+        },
+    }
+}
+
+async fn filled(db: &Database) -> (Buckets<Order>, Vec<Order>) {
+    let orders = Order::buckets(db).await.unwrap();
+    let all = Vec::from_iter((0..60).map(order));
+    orders.append_many(all.clone()).await.unwrap();
+    (orders, all)
+}
+
+fn is_large_in_lyon(venue: &Venue) -> bool {
+    venue.seats >= 3 && venue.city == "Lyon"
+}
+
+/// A condition, and the same in Rust.
+type Case = (Filter<Order>, fn(&Order) -> bool);
+
+fn cases() -> Vec<Case> {
+    let order = Order::FIELDS;
+    let is_large = || {
+        Venue::FIELDS
+            .seats
+            .gte(3)
+            .and(Venue::FIELDS.city.eq("Lyon"))
+    };
+    vec![
+        (order.pair.contains(3), |order| order.pair.contains(&3)),
+        (order.pair.any_item().gt(4), |order| {
+            order.pair.iter().any(|one| *one > 4)
+        }),
+        (order.pair.eq([1, 1]), |order| order.pair == [1, 1]),
+        (order.queue.contains(2), |order| {
+            order.queue.as_ref().is_some_and(|queue| queue.contains(&2))
+        }),
+        (order.names.contains("name 2"), |order| {
+            order.names.contains("name 2")
+        }),
+        (
+            order
+                .names
+                .any_item()
+                .between("name 1".to_owned().."name 2".to_owned()),
+            |order| order.names.contains("name 1"),
+        ),
+        (order.boxed.any(is_large()), |order| {
+            order.boxed.iter().any(is_large_in_lyon)
+        }),
+        (!order.venues.any(is_large()), |order| {
+            !order.venues.iter().any(is_large_in_lyon)
+        }),
+        (order.rows.any_item().any_item().gt(4), |order| {
+            order.rows.iter().flatten().any(|one| *one > 4)
+        }),
+        (order.rows.any_item().any_item().ne(1), |order| {
+            order.rows.iter().flatten().all(|one| *one != 1)
+        }),
+        (order.rows.any_item().any_item().is_in([4, 5]), |order| {
+            order.rows.iter().flatten().any(|one| [4, 5].contains(one))
+        }),
+        (order.rows.any_item().contains(4), |order| {
+            order.rows.iter().any(|row| row.contains(&4))
+        }),
+        (order.rows.any_item().eq(vec![1, 2]), |order| {
+            order.rows.contains(&vec![1, 2])
+        }),
+        (order.halls.any_item().any(is_large()), |order| {
+            let mut halls = order.halls.iter().flatten();
+            halls.any(is_large_in_lyon)
+        }),
+    ]
+}
+
+#[bucket_testkit::test]
+async fn conditions_on_lists_find_what_rust_finds(db: Live) {
+    let (orders, all) = filled(&db).await;
+    for (filter, holds) in cases() {
+        let text = format!("{filter:?}");
+        let expected = Vec::from_iter(all.iter().filter(|order| holds(order)).cloned());
+        assert!(!expected.is_empty() && expected.len() < all.len(), "{text}");
+        let found = orders.all_items().filter(filter).await.unwrap();
+        let mut found: Vec<Order> = found.try_collect().await.unwrap();
+        found.sort_by_key(|order| order.number);
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+/// Each index is over the path that conditions on the same fields name.
+#[bucket_testkit::test]
+async fn indexes_through_lists_and_variants_find_the_buckets(Recorded(db, record): Recorded) {
+    let (orders, _) = filled(&db).await;
+    let rare = Order {
+        venues: vec![
+            venue(0),
+            Venue {
+                city: "Oslo".to_owned(),
+                seats: 1,
+            },
+        ],
+        paid: Some(Payment::Bank(Bank { code: 77 })),
+        ..order(60)
+    };
+    let text = Order {
+        paid: Some(Payment::Text("Oslo".to_owned())),
+        ..order(61)
+    };
+    orders.append_many([rare, text]).await.unwrap();
+    let paid = Order::FIELDS.paid;
+    for filter in [
+        Order::FIELDS.venues.any(Venue::FIELDS.city.eq("Oslo")),
+        paid.bank.code.eq(77),
+        paid.text.eq("Oslo"),
+    ] {
+        let text = format!("{filter:?}");
+        record.take();
+        let found = orders.all_items().filter(filter).await.unwrap();
+        let found: Vec<Order> = found.try_collect().await.unwrap();
+        assert_eq!(found.len(), 1, "{text}");
+        assert_eq!(examined(&db, &record).await[0].documents, 1, "{text}");
+    }
+}
+
+/// A group by a field inside of an `Option` has an `Option`, too: there are items without one.
+#[bucket_testkit::test]
+async fn groups_by_a_field_in_an_option_have_one_of_none(db: Live) {
+    let (orders, all) = filled(&db).await;
+    let of = |order: &Order, add: &mut BTreeMap<Option<String>, i64>| {
+        let city = order.office.as_ref().map(|office| office.city.clone());
+        *add.entry(city).or_default() += order.number;
+    };
+    let mut expected = BTreeMap::new();
+    all.iter().for_each(|order| of(order, &mut expected));
+    let mut groups = orders
+        .rollup_all()
+        .by(Order::FIELDS.office.city)
+        .await
+        .unwrap();
+    let mut found: BTreeMap<Option<String>, i64> = BTreeMap::new();
+    while let Some(group) = groups.try_next().await.unwrap() {
+        found.insert(group.value, group.rollup.number.sum() as i64);
+    }
+    assert_eq!(found, expected);
+    assert!(found.contains_key(&None));
+
+    // An `Option` in an `Option`, and a field two documents below one.
+    let mut floors = orders
+        .rollup_all()
+        .by(Order::FIELDS.office.floor)
+        .await
+        .unwrap();
+    let floor: Option<i32> = floors.try_next().await.unwrap().unwrap().value;
+    assert_eq!(floor, None);
+    let mut seats = orders
+        .rollup_all()
+        .by(Order::FIELDS.office.venue.seats)
+        .await
+        .unwrap();
+    let seat: Option<i32> = seats.try_next().await.unwrap().unwrap().value;
+    assert_eq!(seat, None);
+    // The group of a document.
+    let mut venues = orders
+        .rollup_all()
+        .by(Order::FIELDS.office.venue)
+        .await
+        .unwrap();
+    let venue: Option<Venue> = venues.try_next().await.unwrap().unwrap().value;
+    assert_eq!(venue, None);
+
+    // Of a variant there are no items without one.
+    let codes = orders
+        .rollup_all()
+        .by(Order::FIELDS.paid.bank.code)
+        .await
+        .unwrap();
+    let codes: Vec<i32> = codes
+        .map_ok(|group| group.value)
+        .try_collect()
+        .await
+        .unwrap();
+    assert_eq!(codes, [0, 1, 2, 3, 4]);
+}

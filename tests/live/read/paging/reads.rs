@@ -1,0 +1,243 @@
+//! Pages: by number, by token, as streams; always the same pages.
+
+use std::time::Duration;
+
+use bucket_runtime::{
+    Bucket, Buckets, Page, PageToken,
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Serializer, doc},
+    },
+};
+use futures_util::{StreamExt, TryStreamExt};
+use serde::{
+    Deserialize, Serialize,
+    de::{
+        IntoDeserializer,
+        value::{Error as ValueError, StrDeserializer},
+    },
+};
+
+use crate::support::{
+    database::{Live, Recorded, fresh, items, pages},
+    zoo::entries::{Entry, Millis3, Numbered3, Seconds3},
+};
+
+pub(crate) const CAPACITY: usize = 3;
+
+fn ns<T: Entry>(page: &Page<T>) -> Vec<i64> {
+    page.items.iter().map(T::n).collect()
+}
+
+/// Every way of reading a key returns these pages.
+pub(crate) async fn reads_agree<T: Entry>(lines: &Buckets<T>, k: &str, expected: &[Vec<i64>]) {
+    let all: Vec<i64> = expected.concat();
+    let read: Vec<_> = items(lines, k).await.iter().map(T::n).collect();
+    assert_eq!(read, all);
+    assert_eq!(lines.count(k).await.unwrap(), all.len() as u64);
+    assert_eq!(lines.page_count(k).await.unwrap(), expected.len() as u64);
+
+    let streamed = pages(lines, k).await;
+    assert_eq!(streamed.iter().map(ns).collect::<Vec<_>>(), expected);
+    assert_eq!(lines.latest(k).await.unwrap().as_ref(), streamed.last());
+    for (page, ns) in streamed.iter().zip(expected) {
+        assert_eq!(page.is_open(), ns.len() < CAPACITY);
+    }
+    assert_eq!(lines.page(k, 0).await.unwrap(), None);
+    for n in 1..=streamed.len() + 1 {
+        let page = lines.page(k, n as u64).await.unwrap();
+        assert_eq!(page.as_ref(), streamed.get(n - 1), "page {n}");
+    }
+    let mut forward = Vec::from_iter(lines.page(k, 1).await.unwrap());
+    while let Some(last) = forward.last()
+        && let Some(next) = lines.after(k, &last.token()).await.unwrap()
+    {
+        forward.push(next);
+    }
+    assert_eq!(forward, streamed);
+    let mut backward = Vec::from_iter(lines.latest(k).await.unwrap());
+    while let Some(last) = backward.last()
+        && let Some(next) = lines.before(k, &last.token()).await.unwrap()
+    {
+        backward.push(next);
+    }
+    backward.reverse();
+    assert_eq!(backward, streamed);
+}
+
+/// Keys of 0 to 8 items, next to each other in the same collection.
+async fn all_lengths<T: Entry>(db: &Database) {
+    let lines = fresh::<T>(db).await;
+    for length in 0..9 {
+        for n in 0..length {
+            lines
+                .append(&T::new(&length.to_string(), n).at(n * 1000))
+                .await
+                .unwrap();
+        }
+    }
+    for length in 0..9 {
+        let expected: Vec<i64> = (0..length).collect();
+        let expected: Vec<_> = expected.chunks(CAPACITY).map(<[i64]>::to_vec).collect();
+        reads_agree(&lines, &length.to_string(), &expected).await;
+    }
+}
+
+#[bucket_testkit::test]
+async fn all_reads_of_a_key_give_the_same_pages_from_none_on(db: Live) {
+    all_lengths::<Seconds3>(&db).await;
+    all_lengths::<Millis3>(&db).await;
+    all_lengths::<Numbered3>(&db).await;
+}
+
+async fn far_pages<T: Entry>(db: &Database) {
+    let lines = fresh::<T>(db).await;
+    lines.append(&T::new("k", 0)).await.unwrap();
+    for n in [
+        2,
+        10_000_000_000,
+        10_000_000_001,
+        i64::MAX as u64,
+        i64::MAX as u64 + 2,
+        u64::MAX,
+    ] {
+        assert_eq!(lines.page("k", n).await.unwrap(), None, "page {n}");
+    }
+}
+
+/// Page numbers come from users; a nonsensical number must not cause a server error.
+#[bucket_testkit::test]
+async fn a_page_far_past_the_last_one_is_none(db: Live) {
+    far_pages::<Seconds3>(&db).await;
+    far_pages::<Numbered3>(&db).await;
+}
+
+async fn append_all<T: Entry>(lines: &Buckets<T>, seconds: &[i64]) {
+    for (n, seconds) in seconds.iter().enumerate() {
+        lines
+            .append(&T::new("k", n as i64).at(seconds * 1000))
+            .await
+            .unwrap();
+    }
+}
+
+#[bucket_testkit::test]
+async fn a_token_survives_text_and_serde(db: Live) {
+    let lines = fresh::<Seconds3>(&db).await;
+    append_all(&lines, &[-5, -5, -5, 7, 7, 7, 7, 7, 7, 9]).await;
+    let pages = pages(&lines, "k").await;
+    let tokens: Vec<_> = pages.iter().map(Page::token).collect();
+    let texts = tokens.iter().map(PageToken::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        texts,
+        [
+            "-9999999995",
+            "0000000007",
+            "0000000007_000001",
+            "0000000009"
+        ]
+    );
+    for (n, (token, text)) in tokens.iter().zip(&texts).enumerate() {
+        assert_eq!(text.parse::<PageToken>().as_ref(), Ok(token));
+        assert_eq!(
+            token.serialize(Serializer::new()).unwrap(),
+            Bson::from(text.clone())
+        );
+        let from: StrDeserializer<'_, ValueError> = text.as_str().into_deserializer();
+        let read = PageToken::deserialize(from).unwrap();
+        assert_eq!(
+            lines.after("k", &read).await.unwrap().as_ref(),
+            pages.get(n + 1)
+        );
+    }
+    let foreign: StrDeserializer<'_, ValueError> = "k_0000000007".into_deserializer();
+    assert!(PageToken::deserialize(foreign).is_err());
+}
+
+/// A token names a place, not a document: what comes after it and before it stays the same.
+#[bucket_testkit::test]
+async fn the_token_of_a_deleted_page_still_leads_to_its_neighbours(db: Live) {
+    let lines = fresh::<Seconds3>(&db).await;
+    append_all(&lines, &[1, 1, 1, 2, 2, 2, 3, 3, 3]).await;
+    let before = pages(&lines, "k").await;
+    lines
+        .collection()
+        .delete_one(doc! { "_id": before[1].id() })
+        .await
+        .unwrap();
+    let token = before[1].token();
+    assert_eq!(
+        lines.after("k", &token).await.unwrap().as_ref(),
+        Some(&before[2])
+    );
+    assert_eq!(
+        lines.before("k", &token).await.unwrap().as_ref(),
+        Some(&before[0])
+    );
+    assert_eq!(lines.page("k", 2).await.unwrap().as_ref(), Some(&before[2]));
+}
+
+/// With `{#}` a page keeps its number whatever happens to other pages.
+#[bucket_testkit::test]
+async fn a_numbered_page_keeps_its_number_when_an_earlier_one_is_deleted(db: Live) {
+    let lines = fresh::<Numbered3>(&db).await;
+    append_all(&lines, &[0; 9]).await;
+    let before = pages(&lines, "k").await;
+    lines
+        .collection()
+        .delete_one(doc! { "_id": before[1].id() })
+        .await
+        .unwrap();
+    assert_eq!(lines.page("k", 2).await.unwrap(), None);
+    assert_eq!(lines.page("k", 3).await.unwrap().as_ref(), Some(&before[2]));
+    assert_eq!(lines.page_count("k").await.unwrap(), 2);
+    lines.append(&Numbered3::new("k", 9)).await.unwrap();
+    assert_eq!(
+        lines.latest("k").await.unwrap().unwrap().id(),
+        "k_0000000003"
+    );
+}
+
+/// More pages than the server's first batch holds (101): a stream that is dropped midway must close its
+/// cursor.
+#[bucket_testkit::test]
+async fn a_stream_goes_across_batches_and_closes_its_cursor_when_dropped_midway(
+    Recorded(db, record): Recorded,
+) {
+    let lines = Numbered3::buckets(&db).await.unwrap();
+    let bucket = |n: i64| {
+        let item = |m| doc! { "at": DateTime::from_millis(0), "n": n * 3 + m };
+        let items = vec![item(0), item(1), item(2)];
+        doc! { "_id": format!("k_{n:010}"), "k": "k", "count": 3, "items": items }
+    };
+    lines
+        .collection()
+        .insert_many((0..300).map(bucket))
+        .await
+        .unwrap();
+    let read: Vec<_> = items(&lines, "k").await.iter().map(Numbered3::n).collect();
+    assert_eq!(read, (0..900).collect::<Vec<_>>());
+
+    for taken in [0, 1, 303] {
+        record.take();
+        let stream = lines.items("k").await.unwrap();
+        let begun: Vec<_> = stream
+            .take(taken)
+            .map_ok(|line| line.n())
+            .try_collect()
+            .await
+            .unwrap();
+        assert_eq!(begun, (0..taken as i64).collect::<Vec<_>>());
+        // The driver sends `killCursors` in the background.
+        let mut sent = record.names();
+        for _ in 0..500 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            sent.extend(record.names());
+            if sent.iter().any(|name| name == "killCursors") {
+                break;
+            }
+        }
+
+        assert_eq!(sent, ["find", "killCursors"]);
+    }
+}

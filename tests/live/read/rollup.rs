@@ -1,0 +1,7 @@
+//! Rollups.
+
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod groups;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod kept;
+pub(crate) mod limits;

@@ -1,0 +1,402 @@
+//! Rollups: what buckets keep equals what their items say, however these were written.
+
+use std::collections::BTreeMap;
+
+use bucket_runtime::{
+    Bucket, Buckets, DecimalSum, Rollup,
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Decimal128, Document, doc},
+    },
+};
+use proptest::prelude::*;
+use tokio::task::JoinSet;
+
+use crate::support::{
+    database::{Live, documents, fresh, number, pages},
+    random::for_any,
+};
+
+macro_rules! trades {
+    ($($name:ident($id:literal, $capacity:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "trades", id = $id, capacity = $capacity, rollup = "totals")]
+        pub(crate) struct $name {
+            customer: i64,
+            #[bucket(min, max)]
+            at: DateTime,
+            #[bucket(sum, min, max)]
+            #[serde(rename = "qty")]
+            quantity: i32,
+            #[bucket(sum, max)]
+            price: Option<f64>,
+            #[bucket(sum, min, max)]
+            fee: Decimal128,
+            #[bucket(min)]
+            weight: f32,
+            n: i64,
+        }
+
+        impl Trade for $name {
+            fn new(values: &Values, n: i64) -> Self {
+                Self {
+                    customer: values.customer,
+                    at: DateTime::from_millis(values.millis),
+                    quantity: values.quantity,
+                    price: values.price.map(|halves| f64::from(halves) / 2.0),
+                    fee: values.fee(),
+                    weight: values.quantity as f32,
+                    n,
+                }
+            }
+
+            fn told(rollup: &Rollup<Self>) -> Told {
+                Told {
+                    count: rollup.count(),
+                    at: (rollup.at.min(), rollup.at.max()),
+                    quantity: (rollup.quantity.sum(), rollup.quantity.min(), rollup.quantity.max()),
+                    mean: rollup.quantity.mean(),
+                    price: (rollup.price.count(), rollup.price.sum(), rollup.price.max()),
+                    fee: (cents(rollup.fee.sum()), rollup.fee.min().map(dec), rollup.fee.max().map(dec)),
+                    weight: rollup.weight.min(),
+                }
+            }
+        }
+    )+};
+}
+
+pub(crate) trait Trade:
+    for<'k> Bucket<Key: bucket_runtime::Key<Ref<'k> = &'k i64>> + Clone + std::fmt::Debug
+{
+    fn new(values: &Values, n: i64) -> Self;
+    fn told(rollup: &Rollup<Self>) -> Told;
+}
+
+trades! {
+    Seconds("{customer}_{at}", 3)
+    Millis("{customer}_{at:millis}", 3)
+    Numbered("{customer}_{#}", 3)
+    Windows("{customer}_{at/1m}", 3)
+    Large("{customer}_{at/1h}", 1000)
+    One("{customer}_{#}", 1)
+}
+
+/// The fields of an item. The floats are halves, so their sums are the same in any order.
+#[derive(Debug, Clone)]
+pub(crate) struct Values {
+    customer: i64,
+    millis: i64,
+    quantity: i32,
+    price: Option<i32>,
+    cents: i64,
+}
+
+impl Values {
+    /// An amount in one of several notations.
+    fn fee(&self) -> Decimal128 {
+        let text = match self.cents % 3 {
+            0 => format!("{}.{:02}", self.cents / 100, self.cents % 100),
+            1 => format!("{}E-2", self.cents),
+            _ => format!("{}000E-5", self.cents),
+        };
+        text.parse().unwrap()
+    }
+}
+
+/// The answers of a rollup.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Told {
+    count: u64,
+    at: (Option<DateTime>, Option<DateTime>),
+    quantity: (i128, Option<i32>, Option<i32>),
+    mean: Option<f64>,
+    price: (u64, f64, Option<f64>),
+    fee: (i64, Option<i64>, Option<i64>),
+    weight: Option<f32>,
+}
+
+fn cents(sum: DecimalSum) -> i64 {
+    dec(sum.0)
+}
+
+fn dec(decimal: Decimal128) -> i64 {
+    let units: f64 = decimal.to_string().parse().unwrap();
+    (units * 100.0).round() as i64
+}
+
+/// The answers, computed from the items.
+fn expected<'v>(items: impl Iterator<Item = &'v Values> + Clone) -> Told {
+    let at = items.clone().map(|item| DateTime::from_millis(item.millis));
+    let quantity = items.clone().map(|item| item.quantity);
+    let prices = items
+        .clone()
+        .filter_map(|item| item.price)
+        .map(|halves| f64::from(halves) / 2.0);
+    let fees = items.clone().map(|item| item.cents);
+    let count = items.count() as u64;
+    let sum: i128 = quantity.clone().map(i128::from).sum();
+    Told {
+        count,
+        at: (at.clone().min(), at.max()),
+        quantity: (sum, quantity.clone().min(), quantity.clone().max()),
+        mean: (count > 0).then(|| sum as f64 / count as f64),
+        price: (
+            prices.clone().count() as u64,
+            prices.clone().sum(),
+            prices.reduce(f64::max),
+        ),
+        fee: (fees.clone().sum(), fees.clone().min(), fees.max()),
+        weight: quantity.min().map(|quantity| quantity as f32),
+    }
+}
+
+fn values() -> impl Strategy<Value = Vec<Values>> {
+    let quantity = prop_oneof![4 => -100..100, 1 => Just(i32::MAX), 1 => Just(i32::MIN)];
+    let item = (
+        0..2_i64,
+        -150_000..150_000_i64,
+        quantity,
+        any::<Option<i8>>(),
+        0..100_000_i64,
+    );
+    let item = item.prop_map(|(customer, millis, quantity, price, cents)| Values {
+        customer,
+        millis,
+        quantity,
+        price: price.map(i32::from),
+        cents,
+    });
+    prop::collection::vec(item, 0..40)
+}
+
+/// The rollups of the buckets, separately and added up, are those of the items.
+async fn agrees<T: Trade>(buckets: &Buckets<T>, values: &[Values]) {
+    for customer in 0..3 {
+        let own = values.iter().filter(|item| item.customer == customer);
+        let rollup = buckets.rollup(&customer).await.unwrap();
+        assert_eq!(T::told(&rollup), expected(own.clone()));
+        for page in pages(buckets, &customer).await {
+            let numbers = stored_numbers(buckets, page.id()).await;
+            let of_page = numbers.iter().map(|n| &values[*n as usize]);
+            assert_eq!(T::told(&page.rollup().unwrap()), expected(of_page));
+        }
+    }
+    let all = buckets.rollup_all().await.unwrap();
+    assert_eq!(T::told(&all), expected(values.iter()));
+}
+
+async fn stored_numbers<T: Trade>(buckets: &Buckets<T>, id: &str) -> Vec<i64> {
+    let bucket = buckets
+        .collection()
+        .find_one(doc! { "_id": id })
+        .await
+        .unwrap()
+        .unwrap();
+    let items = bucket.get_array("items").unwrap().iter();
+    items
+        .map(|item| number(item.as_document().unwrap().get("n")))
+        .collect()
+}
+
+async fn every_way<T: Trade>(db: &Database, values: &[Values]) {
+    let items = || values.iter().zip(0..).map(|(values, n)| T::new(values, n));
+
+    let buckets = fresh::<T>(db).await;
+    for item in items() {
+        buckets.append(&item).await.unwrap();
+    }
+    agrees(&buckets, values).await;
+
+    // All at once, so that one command carries many.
+    let buckets = fresh::<T>(db).await;
+    let appends = items().map(|item| {
+        let buckets = buckets.clone();
+        async move { buckets.append(&item).await.unwrap() }
+    });
+    futures_util::future::join_all(appends).await;
+    agrees(&buckets, values).await;
+
+    // A part one by one in a session, the rest as a load.
+    let buckets = fresh::<T>(db).await;
+    let mut session = db.client().start_session().await.unwrap();
+    let cut = values.len() / 3;
+    for item in items().take(cut) {
+        buckets.append(&item).session(&mut session).await.unwrap();
+    }
+    buckets.append_many(items().skip(cut)).await.unwrap();
+    agrees(&buckets, values).await;
+}
+
+#[bucket_testkit::test(multi_thread)]
+async fn what_buckets_keep_is_what_their_items_say(db: Live) {
+    for_any(5, values(), async |values| {
+        every_way::<Seconds>(&db, &values).await;
+        every_way::<Millis>(&db, &values).await;
+        every_way::<Numbered>(&db, &values).await;
+        every_way::<Windows>(&db, &values).await;
+        every_way::<Large>(&db, &values).await;
+        every_way::<One>(&db, &values).await;
+    });
+}
+
+fn many(items: i64) -> Vec<Values> {
+    let value = |n: i64| Values {
+        customer: n % 2,
+        millis: n * 7919 % 300_000,
+        quantity: (n * 31 % 2001 - 1000) as i32,
+        price: (n % 5 > 0).then_some((n % 100) as i32),
+        cents: n * 37 % 10_000,
+    };
+    (0..items).map(value).collect()
+}
+
+async fn race<T: Trade>(db: &Database) {
+    let values = many(1600);
+    let buckets = fresh::<T>(db).await;
+    let mut writers = JoinSet::new();
+    for writer in 0..16 {
+        let (handle, values) = (T::buckets(db).await.unwrap(), values.clone());
+        let shared = buckets.clone();
+        writers.spawn(async move {
+            let own = values.iter().zip(0..).filter(|(_, n)| n % 16 == writer);
+            let own: Vec<_> = own.map(|(values, n)| T::new(values, n)).collect();
+            match writer % 4 {
+                0 => assert!(handle.append_many(own).await.is_ok()),
+                1 => {
+                    for item in own {
+                        handle.append(&item).await.unwrap();
+                    }
+                }
+                _ => {
+                    for item in own {
+                        shared.append(&item).await.unwrap();
+                    }
+                }
+            }
+        });
+    }
+    writers.join_all().await;
+    agrees(&buckets, &values).await;
+}
+
+#[bucket_testkit::test(multi_thread)]
+async fn rollups_hold_with_many_writers(db: Live) {
+    race::<Seconds>(&db).await;
+    race::<Numbered>(&db).await;
+    race::<Windows>(&db).await;
+    race::<Large>(&db).await;
+}
+
+#[bucket_testkit::test]
+async fn an_imported_collection_has_rollups(db: Live) {
+    let values = many(300);
+    let flat = values.iter().zip(0..).map(|(values, n)| {
+        let item = Large::new(values, n);
+        doc! {
+            "customer": item.customer, "at": item.at, "qty": item.quantity, "price": item.price,
+            "fee": item.fee, "weight": f64::from(item.weight), "n": n,
+        }
+    });
+    db.collection::<Document>("flat")
+        .insert_many(flat)
+        .await
+        .unwrap();
+    let flat = db.collection::<Document>("flat");
+    let buckets = fresh::<Windows>(&db).await;
+    buckets.import_flat(&flat).await.unwrap();
+    agrees(&buckets, &values).await;
+    let buckets = fresh::<Numbered>(&db).await;
+    buckets.import_flat(&flat).await.unwrap();
+    agrees(&buckets, &values).await;
+}
+
+/// A hand-written example of what is stored, and of what a range of windows returns.
+#[bucket_testkit::test]
+async fn what_is_stored_and_what_windows_take(db: Live) {
+    let buckets = fresh::<Windows>(&db).await;
+    for (n, millis) in (0..).zip([60_000, 61_000, 120_000, 180_000]) {
+        let values = Values {
+            customer: 1,
+            millis,
+            quantity: n as i32 + 1,
+            price: None,
+            cents: 5,
+        };
+        buckets.append(&Windows::new(&values, n)).await.unwrap();
+    }
+    let stored = documents(buckets.collection()).await;
+    let fee: Decimal128 = "0.05".parse().unwrap();
+    let sum: Decimal128 = "0.10".parse().unwrap();
+    let expected = doc! {
+        "at": { "count": 2_i64, "min": DateTime::from_millis(60_000), "max": DateTime::from_millis(61_000) },
+        "qty": { "count": 2_i64, "sum": 3_i64, "min": 1_i64, "max": 2_i64 },
+        "price": { "count": 2_i64, "missing": 2_i64 },
+        "fee": { "count": 2_i64, "sum": sum, "min": fee, "max": fee },
+        "weight": { "count": 2_i64, "min": 1.0 },
+    };
+    let totals = stored[0].get_document("totals").unwrap();
+    for (name, expected) in expected {
+        let (of_field, expected) = (
+            totals.get_document(&name).unwrap(),
+            expected.as_document().unwrap(),
+        );
+        // A decimal value has several notations.
+        let sorted = |fields: &Document| {
+            let field = |(name, value): (&String, &Bson)| match value {
+                Bson::Decimal128(decimal) => (name.clone(), Bson::from(dec(*decimal))),
+                value => (name.clone(), value.clone()),
+            };
+            fields.iter().map(field).collect::<BTreeMap<_, _>>()
+        };
+        assert_eq!(sorted(of_field), sorted(expected), "{name}");
+    }
+
+    let at = DateTime::from_millis;
+    for (range, count) in [
+        (at(60_000)..at(120_000), 2),
+        (at(60_001)..at(180_000), 1),
+        (at(0)..at(60_000), 0),
+    ] {
+        assert_eq!(
+            buckets
+                .rollup(&1)
+                .windows(range.clone())
+                .await
+                .unwrap()
+                .count(),
+            count
+        );
+        assert_eq!(
+            buckets.rollup_all().windows(range).await.unwrap().count(),
+            count
+        );
+    }
+    assert_eq!(
+        buckets
+            .rollup(&1)
+            .windows(..=at(120_000))
+            .await
+            .unwrap()
+            .count(),
+        3
+    );
+    assert_eq!(
+        buckets
+            .rollup(&1)
+            .windows(at(61_000)..)
+            .await
+            .unwrap()
+            .count(),
+        2
+    );
+    assert_eq!(
+        buckets.rollup(&1).windows(..).await.unwrap().quantity.sum(),
+        10
+    );
+    let none = buckets.rollup(&9).await.unwrap();
+    assert_eq!(
+        (none.count(), none.quantity.mean(), none.fee.sum()),
+        (0, None, DecimalSum::default())
+    );
+    assert_eq!(none.fee.sum().0.to_string(), "0");
+}

@@ -1,0 +1,238 @@
+//! Input from outside that is read: tokens that callers of a site send, and documents that another
+//! program has stored among the buckets.
+
+use bucket_runtime::{
+    Bucket, Buckets, PageToken,
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, doc},
+    },
+};
+use futures_util::TryStreamExt;
+use proptest::prelude::*;
+
+use crate::support::{
+    database::{Live, documents, fresh},
+    random::for_any,
+};
+
+trait Item: for<'k> Bucket<Key = (i64,)> + Clone + Unpin + std::fmt::Debug {
+    fn new(k: i64) -> Self;
+    fn k(&self) -> i64;
+}
+
+macro_rules! items {
+    ($($name:ident($id:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "items", id = $id, capacity = 2)]
+        struct $name {
+            k: i64,
+            #[bucket(min, max)]
+            at: DateTime,
+            #[bucket(sum)]
+            n: i64,
+        }
+
+        impl Item for $name {
+            fn new(k: i64) -> Self {
+                Self { k, at: DateTime::from_millis(1_698_335_223_434), n: 1 }
+            }
+
+            fn k(&self) -> i64 {
+                self.k
+            }
+        }
+    )+};
+}
+
+items! {
+    Seconds("{k}_{at}")
+    Windows("{k}_{at/1h}")
+    Numbered("{k}_{#}")
+}
+
+/// Keys whose ids begin with the same digit.
+const KEYS: [i64; 4] = [1, 12, 16, 169];
+
+async fn filled<T: Item>(db: &Database) -> Buckets<T> {
+    let buckets = fresh::<T>(db).await;
+    for k in KEYS {
+        buckets
+            .append_many((0..5).map(|_| T::new(k)))
+            .await
+            .unwrap();
+    }
+    buckets
+}
+
+/// Whatever token is sent, the page belongs to the key.
+async fn tokens<T: Item>(db: &Database) {
+    let buckets = filled::<T>(db).await;
+    let text = prop_oneof![
+        "[-_0-9]{0,24}",
+        "-?[0-9]{9,14}(_[0-9]{5,7})?",
+        "(0{10}|000000000[0-3]|169833[0-9]{4})(_00000[0-3])?",
+        any::<String>(),
+    ];
+    for_any(300, (text, 0..KEYS.len()), async |(text, nth)| {
+        let Ok(token) = text.parse::<PageToken>() else {
+            return;
+        };
+        let k = KEYS[nth];
+        for page in [
+            buckets.after(&k, &token).await,
+            buckets.before(&k, &token).await,
+        ] {
+            let items = page.unwrap().map(|page| page.items).unwrap_or_default();
+            assert!(
+                items.iter().all(|item| item.k() == k),
+                "{token} of {k}: {items:?}"
+            );
+        }
+    });
+}
+
+#[bucket_testkit::test(multi_thread)]
+async fn tokens_from_outside_never_lead_to_another_key(db: Live) {
+    tokens::<Seconds>(&db).await;
+    tokens::<Windows>(&db).await;
+    tokens::<Numbered>(&db).await;
+}
+
+/// Values of each type, among them some that a bucket holds.
+fn value() -> impl Strategy<Value = Bson> {
+    let leaf = prop_oneof![
+        Just(Bson::Null),
+        Just(Bson::MaxKey),
+        any::<bool>().prop_map(Bson::Boolean),
+        any::<i32>().prop_map(Bson::Int32),
+        any::<i64>().prop_map(Bson::Int64),
+        any::<f64>().prop_map(Bson::Double),
+        "[a-z_0-9]{0,3}".prop_map(Bson::String),
+        any::<i64>().prop_map(|at| DateTime::from_millis(at).into()),
+    ];
+    leaf.prop_recursive(3, 20, 4, |inner| {
+        let name = "k|n|at|count|items|rollup|sum|min|max|missing|x";
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Bson::Array),
+            proptest::collection::vec((name, inner), 0..5)
+                .prop_map(|fields| Bson::Document(fields.into_iter().collect())),
+        ]
+    })
+}
+
+/// A document in the id range of key 12, with unexpected values in some fields.
+fn document() -> impl Strategy<Value = Document> {
+    let id = prop_oneof![
+        "12_[-_0-9a-z]{0,20}",
+        "12_16983[0-9]{5}(_00000[1-9])?",
+        "12_000000000[0-9]"
+    ];
+    let names = "k|count|items|sealed|rollup|window|newest";
+    let changes = proptest::collection::vec((names, value()), 0..4);
+    (id, changes).prop_map(|(id, changes)| {
+        let at = DateTime::from_millis(1_698_332_400_000);
+        let item = doc! { "at": at, "n": 1_i64 };
+        let mut bucket = doc! {
+            "k": 12_i64, "count": 2, "items": [item.clone(), item], "window": at,
+            "rollup": { "at": { "count": 2, "min": at, "max": at }, "n": { "count": 2, "sum": 2_i64 } },
+        };
+        bucket.extend(changes);
+        bucket.insert("_id", id);
+        bucket
+    })
+}
+
+/// Every read ends in a value of the key or in an error that can be shown.
+async fn read_all<T: Item>(buckets: &Buckets<T>, k: i64) {
+    let token: PageToken = "-9999999999".parse().unwrap();
+    let last: PageToken = "9999999999".parse().unwrap();
+    let pages = [
+        buckets.page(&k, 1).await,
+        buckets.page(&k, 3).await,
+        buckets.latest(&k).await,
+        buckets.after(&k, &token).await,
+        buckets.before(&k, &last).await,
+    ];
+    let mut items = Vec::new();
+    let mut errors = Vec::new();
+    for page in pages {
+        match page {
+            Ok(Some(page)) => {
+                drop((page.rollup(), page.token(), page.is_open()));
+                items.extend(page.items);
+            }
+            Ok(None) => {}
+            Err(error) => errors.push(error),
+        }
+    }
+    match buckets
+        .pages(&k)
+        .await
+        .unwrap()
+        .try_collect::<Vec<_>>()
+        .await
+    {
+        Ok(pages) => items.extend(pages.into_iter().flatten()),
+        Err(error) => errors.push(error),
+    }
+    for read in [
+        buckets.items(&k),
+        buckets.items(&k).newest_first(),
+        buckets.items(&k).skip(3).limit(2),
+    ] {
+        match read.await {
+            Ok(read) => match read.try_collect::<Vec<_>>().await {
+                Ok(read) => items.extend(read),
+                Err(error) => errors.push(error),
+            },
+            Err(error) => errors.push(error),
+        }
+    }
+    errors.extend(buckets.count(&k).await.err());
+    errors.extend(buckets.page_count(&k).await.err());
+    errors.extend(buckets.rollup(&k).await.err());
+    errors.extend(buckets.rollup_all().await.err());
+    assert!(items.iter().all(|item| item.k() == k), "{items:?}");
+    for error in errors {
+        assert!(!error.to_string().is_empty());
+        assert!(!error.is_maybe_stored(), "{error}");
+    }
+}
+
+async fn stored<T: Item>(db: &Database) {
+    let buckets = filled::<T>(db).await;
+    let all = documents(buckets.collection()).await;
+    let hostile = proptest::collection::vec(document(), 1..4);
+    for_any(60, hostile, async |hostile| {
+        for document in hostile {
+            // An index may refuse the document.
+            let _ = buckets.collection().insert_one(document).await;
+        }
+        read_all(&buckets, 12).await;
+        // Writes of the key succeed or are refused; neither affects other keys.
+        let _ = buckets.append(&T::new(12)).await;
+        let _ = buckets.append_many((0..5).map(|_| T::new(12))).await;
+        // The other keys are unchanged.
+        for k in [1, 16, 169] {
+            let items: Vec<T> = buckets
+                .items(&k)
+                .await
+                .unwrap()
+                .try_collect()
+                .await
+                .unwrap();
+            assert_eq!(items.len(), 5);
+            assert!(items.iter().all(|item| item.k() == k));
+        }
+        buckets.collection().delete_many(doc! {}).await.unwrap();
+        buckets.collection().insert_many(&all).await.unwrap();
+    });
+}
+
+#[bucket_testkit::test(multi_thread)]
+async fn any_document_ends_in_a_value_or_an_error(db: Live) {
+    stored::<Seconds>(&db).await;
+    stored::<Windows>(&db).await;
+    stored::<Numbered>(&db).await;
+}

@@ -1,0 +1,207 @@
+//! Types that serde writes in one form for people and in another for machines, such as `IpAddr`: they
+//! come back unchanged, whichever way they were written.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use bucket_runtime::{Bucket, Outlier, mongodb::bson::DateTime};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::support::{
+    database::{Live, dense_buckets, items, pages},
+    outliers::{fresh, verify},
+};
+
+/// A tag that is written as most crates write a UUID: hexadecimal for people, bytes otherwise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Tag(u32);
+
+impl Serialize for Tag {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match serializer.is_human_readable() {
+            true => serializer.serialize_str(&format!("{:08x}", self.0)),
+            false => serializer.serialize_bytes(&self.0.to_be_bytes()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Tag {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            let text = String::deserialize(deserializer)?;
+            return u32::from_str_radix(&text, 16)
+                .map(Self)
+                .map_err(D::Error::custom);
+        }
+        let bytes = bucket_runtime::mongodb::bson::Binary::deserialize(deserializer)?.bytes;
+        let bytes = bytes
+            .try_into()
+            .map_err(|_| D::Error::custom("four bytes"))?;
+        Ok(Self(u32::from_be_bytes(bytes)))
+    }
+}
+
+macro_rules! visits {
+    ($($name:ident($id:literal))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Bucket)]
+        #[bucket(collection = "visits", id = $id, capacity = 3)]
+        struct $name {
+            site: String,
+            at: DateTime,
+            from: IpAddr,
+            to: SocketAddr,
+            via: Vec<Ipv6Addr>,
+            maybe: Option<IpAddr>,
+            tag: Tag,
+        }
+
+        impl $name {
+            fn new(n: u32) -> Self {
+                let from: IpAddr = match n % 2 {
+                    0 => IpAddr::from([127, 0, 0, n as u8]),
+                    _ => IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, n as u16]),
+                };
+                Self {
+                    site: "a_b".into(),
+                    at: DateTime::from_millis(1_698_335_223_434 + i64::from(n) * 1000),
+                    from,
+                    to: SocketAddr::new(from, 27017),
+                    via: (0..n as u16 % 3).map(|hop| [hop; 8].into()).collect(),
+                    maybe: (n % 3 == 0).then_some(from),
+                    tag: Tag(n),
+                }
+            }
+        }
+    )+};
+}
+
+visits! {
+    Timed("{site}_{at}")
+    Numbered("{site}_{#}")
+}
+
+macro_rules! come_back {
+    ($($test:ident: $name:ident;)+) => {$(
+        #[bucket_testkit::test]
+        async fn $test(db: Live) {
+            let visits = $name::buckets(&db).await.unwrap();
+            let all: Vec<_> = (0..40).map($name::new).collect();
+            // Alone, combined, in a session, and many at once.
+            visits.append(&all[0]).await.unwrap();
+            for part in [&all[1..2], &all[2..10]] {
+                let appends = part.iter().map(|visit| visits.append(visit).into_future());
+                for result in futures_util::future::join_all(appends).await {
+                    result.unwrap();
+                }
+            }
+            let mut session = db.client().start_session().await.unwrap();
+            visits.append(&all[10]).session(&mut session).await.unwrap();
+            visits.append_many(all[11..].to_vec()).await.unwrap();
+
+            assert_eq!(items(&visits, "a_b").await, all);
+            let pages = pages(&visits, "a_b").await;
+            assert_eq!(pages.iter().flat_map(|page| page.items.clone()).collect::<Vec<_>>(), all);
+            assert_eq!(visits.page("a_b", 2).await.unwrap().unwrap().items, all[3..6]);
+            assert_eq!(visits.latest("a_b").await.unwrap().unwrap().items, all[39..]);
+            dense_buckets(&visits).await;
+        }
+    )+};
+}
+
+come_back! {
+    addresses_in_items_come_back_by_time: Timed;
+    addresses_in_items_come_back_by_number: Numbered;
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Caller {
+    from: IpAddr,
+    tag: Tag,
+}
+
+macro_rules! sites {
+    ($($name:ident($item:ty))+) => {$(
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+        #[outlier(
+            collection = "sites", extras = "extra_sites", reference = "site", threshold = 3,
+            extras_capacity = 4
+        )]
+        struct $name {
+            #[serde(rename = "_id")]
+            id: i64,
+            host: IpAddr,
+            #[outlier(items)]
+            callers: Vec<$item>,
+        }
+    )+};
+}
+
+sites! {
+    Plain(IpAddr)
+    Nested(Caller)
+}
+
+fn address(n: u8) -> IpAddr {
+    IpAddr::from([10, 0, 0, n])
+}
+
+fn caller(n: u8) -> Caller {
+    Caller {
+        from: address(n),
+        tag: Tag(n.into()),
+    }
+}
+
+macro_rules! stay {
+    ($($test:ident: $name:ident, $item:ident;)+) => {$(
+        #[bucket_testkit::test]
+        async fn $test(db: Live) {
+            let sites = fresh::<$name>(&db).await;
+            let new = |items: std::ops::Range<u8>| $name {
+                id: 1, host: address(0), callers: items.map($item).collect(),
+            };
+            sites.insert(&new(0..5)).await.unwrap();
+            for n in 5..9 {
+                sites.push(&1, $item(n)).await.unwrap();
+            }
+            sites.push_many(&1, (9..20).map($item)).await.unwrap();
+            assert_eq!(sites.get_all(&1).await.unwrap(), Some(new(0..20)));
+            let own = sites.get(&1).await.unwrap().unwrap();
+            assert!(own.has_extras);
+            assert_eq!(own.document, new(0..3));
+
+            // A filter finds a value as it is stored: in the parent, and in the extras.
+            for n in [1, 12] {
+                assert!(sites.remove(&1, $item(n)).await.unwrap(), "{n}");
+                assert!(!sites.remove(&1, $item(n)).await.unwrap(), "{n}");
+            }
+            let left: Vec<_> = (0..20).filter(|n| ![1, 12].contains(n)).map($item).collect();
+            let found = sites.items(&1).await.unwrap();
+            let found: Vec<_> = futures_util::TryStreamExt::try_collect(found).await.unwrap();
+            assert_eq!(found, left);
+            assert_eq!(verify(&sites).await.unwrap().len(), 0);
+        }
+    )+};
+}
+
+stay! {
+    addresses_among_outliers_come_back: Plain, address;
+    addresses_within_outliers_come_back: Nested, caller;
+}
+
+/// Arrays that grew before the library was used are moved as they are stored.
+#[bucket_testkit::test]
+async fn addresses_of_a_long_array_are_moved_to_the_extras(db: Live) {
+    let sites = fresh::<Plain>(&db).await;
+    let long = Plain {
+        id: 1,
+        host: address(0),
+        callers: (0..20).map(address).collect(),
+    };
+    let typed = db.collection::<Plain>("sites");
+    typed.insert_one(&long).await.unwrap();
+    sites.split_existing().await.unwrap();
+    assert_eq!(sites.get_all(&1).await.unwrap(), Some(long.clone()));
+    sites.push(&1, address(20)).await.unwrap();
+    assert!(sites.remove(&1, address(5)).await.unwrap());
+    assert_eq!(sites.count(&1).await.unwrap(), 20);
+}

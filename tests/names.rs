@@ -1,0 +1,132 @@
+//! No private type name stands twice in a crate: whoever reads the name knows the type.
+
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+#[path = "sources.rs"]
+mod sources;
+
+use sources::{code, of_package, sources};
+
+/// Names that still stand twice, by package. An entry that no longer does has to go.
+const NOT_YET: [(&str, &[&str]); 2] = [
+    (
+        "bucket-runtime",
+        &[
+            "Answer", "Attempt", "Element", "Elements", "Evidence", "Facts", "Fields", "Group",
+            "Known", "Place", "Places", "Progress", "Reader", "Refusal", "Refused", "Row", "Rows",
+            "Source", "State", "Store",
+        ],
+    ),
+    (
+        "bucket-derive",
+        &[
+            "Checked", "Field", "Kind", "Model", "Rule", "Variant", "Writer",
+        ],
+    ),
+];
+
+/// Types with a twin that is compiled in its place, with a feature or without.
+const EITHER: [(&str, &[&str]); 1] = [("bucket-runtime", &["Calls"])];
+
+#[test]
+fn no_private_type_name_stands_twice_in_the_runtime() {
+    check("bucket-runtime");
+}
+
+#[test]
+fn no_private_type_name_stands_twice_in_the_derives() {
+    check("bucket-derive");
+}
+
+#[test]
+fn no_private_type_name_stands_twice_in_the_command_line() {
+    check("bucket-cli");
+}
+
+#[test]
+fn no_private_type_name_stands_twice_in_the_testkit() {
+    check("bucket-testkit");
+}
+
+fn check(package: &str) {
+    let mut places = BTreeMap::<_, Vec<_>>::new();
+    for file in without_tests(&of_package(package)) {
+        for name in private_types(&code(&file)) {
+            places
+                .entry(name)
+                .or_default()
+                .push(file.display().to_string());
+        }
+    }
+    places.retain(|_, files| files.len() > 1);
+    let listed = NOT_YET.iter().chain(&EITHER);
+    let listed = listed.filter(|(of, _)| *of == package);
+    let listed = listed.flat_map(|(_, names)| *names);
+    let once: Vec<_> = listed
+        .filter(|name| places.remove(**name).is_none())
+        .collect();
+    assert!(
+        places.is_empty() && once.is_empty(),
+        "these stand twice: {places:#?}\nthese stand once, and have to leave the list: {once:?}"
+    );
+}
+
+/// The sources that are compiled without the tests: modules with `#[cfg(test)]` are left out.
+fn without_tests(src: &Path) -> Vec<PathBuf> {
+    let files = sources(src);
+    let tests: BTreeSet<PathBuf> = files.iter().flat_map(|file| test_modules(file)).collect();
+    let is_test = |file: &Path| {
+        file.with_extension("")
+            .ancestors()
+            .any(|path| tests.contains(path))
+    };
+    files.into_iter().filter(|file| !is_test(file)).collect()
+}
+
+/// The paths of the modules that a file declares for tests, without an extension.
+fn test_modules(file: &Path) -> Vec<PathBuf> {
+    let is_root = ["lib.rs", "main.rs"]
+        .iter()
+        .any(|name| file.ends_with(name));
+    let folder = match is_root {
+        true => file.parent().unwrap().to_owned(),
+        false => file.with_extension(""),
+    };
+    let text = fs::read_to_string(file).unwrap();
+    let declared = text.split("#[cfg(test)]\n").skip(1).filter_map(|rest| {
+        let declared = rest.lines().find(|line| !line.starts_with("#["))?;
+        let name = declared.strip_suffix(';')?.rsplit_once("mod ")?.1;
+        Some(folder.join(name))
+    });
+    declared.collect()
+}
+
+/// The types that stand at the top of a module and are not public. One that is `pub` is named for
+/// users, by the crate's root or by its module.
+fn private_types(code: &str) -> Vec<String> {
+    const KINDS: [&str; 5] = ["struct ", "enum ", "trait ", "type ", "union "];
+    let name = |line: &str| {
+        let line = match line.strip_prefix("pub(") {
+            Some(limited) => limited.split_once(") ")?.1,
+            None => line,
+        };
+        let line = line.strip_prefix("unsafe ").unwrap_or(line);
+        let rest = KINDS.iter().find_map(|kind| line.strip_prefix(kind))?;
+        let is_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+        Some(rest.split(|letter| !is_name(letter)).next()?.to_owned())
+    };
+    code.lines().filter_map(name).collect()
+}
+
+#[test]
+fn private_types_are_those_at_the_top_that_are_not_public() {
+    let code = "struct One<T>(T);\npub(crate) enum Two {}\npub(in crate::a) type Three = ();\n\
+        pub struct Public;\nfn f() {\n    struct Inner;\n}\ntrait Four {}";
+    assert_eq!(private_types(code), ["One", "Two", "Three", "Four"]);
+}
