@@ -45,6 +45,7 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let own_dates = own_dates::of_fields(checked.model.input, &krate, elements, |field| {
         types.of(checked.model.input, field)
     });
+    let own_dates = own_dates::probing(&krate, own_dates);
     let spec = spec(checked, &types, &rollups);
     let proof = &spec.proof;
     let bucket = bucket_impl(

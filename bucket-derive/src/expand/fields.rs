@@ -136,7 +136,7 @@ impl Place<'_> {
     ) -> TokenStream {
         let (krate, of, ident) = (self.krate, &self.of, field.ident);
         let path = match has_path(field, form) {
-            true => Some(self.path(n)),
+            true => Some(self.path(field, n)),
             false => self.leaf(&field.node.ty),
         };
         let stored = match (stored(field, form), &path) {
@@ -148,20 +148,21 @@ impl Place<'_> {
         quote!(#(#docs)* #visibility #ident: #krate::Field<#of, #ty #stored #(, #path)*>)
     }
 
-    /// The path of a field of this type that leads no further.
+    /// The path of a field of this type that leads no further, if that is not `()`.
     fn leaf(&self, ty: &Type) -> Option<TokenStream> {
         let (krate, within) = (self.krate, &self.within);
-        let leaf = match guess::is_option(ty) {
-            true => quote!(OptionLeaf),
-            false => quote!(Leaf),
-        };
-        (!self.is_root).then(|| quote!(<#within as #krate::field::Path>::#leaf))
+        let may_be_missing = !self.is_root && !guess::is_option(ty);
+        may_be_missing.then(|| quote!(<#within as #krate::field::Path>::Leaf))
     }
 
-    /// The path of the `n`th name.
-    pub(crate) fn path(&self, n: usize) -> TokenStream {
+    /// The path of the field, whose name is the `n`th.
+    pub(crate) fn path<Part>(&self, field: &Field<'_, Part>, n: usize) -> TokenStream {
         let (krate, within, names) = (self.krate, &self.within, &self.names);
-        quote!(#krate::field::At<#within, #names, #n>)
+        let at = match guess::is_option(&field.node.ty) {
+            true => quote!(OptionAt),
+            false => quote!(At),
+        };
+        quote!(#krate::field::#at<#within, #names, #n>)
     }
 }
 

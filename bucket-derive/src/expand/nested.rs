@@ -45,6 +45,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let (definition, of) = (written.definition, written.ty);
     let left_out = writer.left_out(&fields);
     let own_dates = own_dates(fields);
+    let own_dates = own_dates::probing(&krate, quote!(#own_dates #values));
     quote! {
         #[allow(dead_code, deprecated, non_camel_case_types, non_snake_case)]
         const _: () = {
@@ -52,7 +53,6 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
             #definition
             #left_out
             #own_dates
-            #values
             #[automatically_derived]
             impl #krate::field::FieldsInside for #ident {
                 type At<__T: 'static, __P: #krate::field::Path> = #of;
@@ -121,7 +121,7 @@ impl Writer<'_> {
         let krate = self.model.attr.krate();
         let place = self.place(&krate, ident, within);
         let values = named(fields).enumerate().map(|(n, (field, _))| {
-            let (ident, path) = (field.ident, place.path(n));
+            let (ident, path) = (field.ident, place.path(field, n));
             if is_plain(field) {
                 return quote!(#ident: #krate::Field::at::<#path>());
             }

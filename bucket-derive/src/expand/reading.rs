@@ -10,7 +10,7 @@ use crate::{
         fields::{path, writer},
         fit::{Types, is_fixed},
         generics,
-        spans::{last_span, located_at},
+        spans::located_at,
     },
     model::Field,
     parse::{
@@ -128,10 +128,8 @@ pub(crate) fn default<Part>(
     container: &Container,
     field: &Field<'_, Part>,
 ) -> Option<TokenStream> {
-    let of_type = located_at(
-        &quote!(::core::default::Default::default()),
-        last_span(&field.node.ty),
-    );
+    // As serde writes it: the compiler then reports a type without a default once.
+    let of_type = quote!(::core::default::Default::default());
     if let Some(entry) = field.serde.find("default") {
         return made(entry, &of_type);
     }

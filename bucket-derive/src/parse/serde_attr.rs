@@ -158,31 +158,28 @@ fn has_only(entries: &[Entry], keys: &[&str]) -> bool {
     entries.iter().all(is_one)
 }
 
-/// The further names that a field is read from: `alias = "…"`, and the second and further ones of
-/// `rename(deserialize = "…", deserialize = "…")`.
+/// The further names that a field is read from: `alias = "…"`, and each `rename` for reading after the first.
 fn aliases(entries: &[Entry]) -> impl Iterator<Item = LitStr> {
     let aliases = entries.iter().filter(|entry| entry.is("alias"));
-    let renames = entries.iter().filter(|entry| entry.is("rename"));
-    let further = renames.flat_map(|entry| match &entry.value {
-        Value::List(sides) => sides.as_slice(),
-        _ => &[],
-    });
-    let further = further.filter(|side| side.is("deserialize")).skip(1);
-    aliases.chain(further).filter_map(Entry::string)
+    let further = of_side(entries, "rename", "deserialize").skip(1);
+    aliases.filter_map(Entry::string).chain(further)
 }
 
-/// The names for writing and for reading in `key = "both"` or `key(serialize = "…", …)`.
+/// The names for writing and for reading in `key = "both"` or `key(serialize = "…", …)`: as serde does, the first
+/// of each.
 fn names(entries: &[Entry], key: &str) -> (Option<LitStr>, Option<LitStr>) {
-    let (mut write, mut read) = (None, None);
-    for entry in entries.iter().filter(|entry| entry.is(key)) {
-        match &entry.value {
-            Value::List(sides) => {
-                let side = |side: &str| sides.iter().find(|entry| entry.is(side))?.string();
-                write = side("serialize").or(write);
-                read = side("deserialize").or(read);
-            }
-            _ => (write, read) = (entry.string(), entry.string()),
+    let first = |side| of_side(entries, key, side).next();
+    (first("serialize"), first("deserialize"))
+}
+
+/// All names for this side.
+fn of_side(entries: &[Entry], key: &str, side: &str) -> impl Iterator<Item = LitStr> {
+    let entries = entries.iter().filter(move |entry| entry.is(key));
+    entries.flat_map(move |entry| match &entry.value {
+        Value::List(sides) => {
+            let sides = sides.iter().filter(|entry| entry.is(side));
+            sides.filter_map(Entry::string).collect()
         }
-    }
-    (write, read)
+        _ => Vec::from_iter(entry.string()),
+    })
 }
