@@ -41,15 +41,7 @@ pub(crate) fn fields<Part>(
         .filter_map(|field| Some((field, name(field)?)));
     let named = Vec::from_iter(named);
     if named.is_empty() {
-        let members = quote! {
-            type Fields = ();
-            const FIELDS: () = ();
-        };
-        return Fields {
-            definition: TokenStream::new(),
-            stubs: members.clone(),
-            members,
-        };
+        return no_fields();
     }
     let ident = type_name(input, "Fields");
     let this = generics::self_type(input);
@@ -80,18 +72,9 @@ pub(crate) fn fields<Part>(
         let ident = field.ident;
         quote!(#ident: #krate::__private::no_field())
     });
-    let nested = named
-        .iter()
-        .any(|(field, _)| has_path(field, form(field)))
-        .then(|| {
-            let names = named.iter().map(|(_, name)| name);
-            quote! {
-                #[automatically_derived]
-                impl #parameters #krate::field::Names for #ident #arguments #clause {
-                    const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
-                }
-            }
-        });
+    let has_path = named.iter().any(|(field, _)| has_path(field, form(field)));
+    let stored = named.iter().map(|(_, name)| *name);
+    let nested = has_path.then(|| names_impl(input, krate, &ident, &clause, stored));
     Fields {
         definition: quote! {
             #[allow(dead_code, non_camel_case_types, non_snake_case)]
@@ -108,6 +91,36 @@ pub(crate) fn fields<Part>(
             type Fields = #ident #arguments;
             const FIELDS: Self::Fields = #ident { #(#nothing),* };
         },
+    }
+}
+
+/// The members of a struct none of whose fields has a name.
+fn no_fields() -> Fields {
+    let members = quote! {
+        type Fields = ();
+        const FIELDS: () = ();
+    };
+    Fields {
+        definition: TokenStream::new(),
+        stubs: members.clone(),
+        members,
+    }
+}
+
+/// The names of the typed fields, for the paths to fields inside of them.
+fn names_impl<'n>(
+    input: &DeriveInput,
+    krate: &Path,
+    ident: &Ident,
+    clause: &TokenStream,
+    names: impl Iterator<Item = &'n str>,
+) -> TokenStream {
+    let (parameters, arguments, _) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #parameters #krate::field::Names for #ident #arguments #clause {
+            const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
 
 pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let (krate, import) = (model.attr.krate(), model.attr.import());
-    let writer = Writer { model };
+    let writer = NestedWriter { model };
     let ident = &model.input.ident;
     let own_dates = |fields| {
         own_dates::of_fields(model.input, &krate, fields, |field: &Field<'_, ()>| {
@@ -63,7 +63,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     }
 }
 
-struct Writer<'m> {
+struct NestedWriter<'m> {
     model: &'m Model<'m>,
 }
 
@@ -75,7 +75,7 @@ struct FieldsStruct {
     ty: TokenStream,
 }
 
-impl Writer<'_> {
+impl NestedWriter<'_> {
     fn of_struct(&self, fields: &[Field<'_, ()>]) -> FieldsStruct {
         let krate = self.model.attr.krate();
         if named(fields).next().is_none() {

@@ -7,16 +7,16 @@ use syn::{Attribute, LitStr};
 
 use crate::parse::{
     list::{self, Entry, Value},
-    rename::{self, Rule},
+    rename::{self, RenameRule},
 };
 
 /// The attributes of the struct.
 pub(crate) struct Container {
     pub(crate) entries: Vec<Entry>,
     /// How names are written.
-    pub(crate) write: Rule,
+    pub(crate) write: RenameRule,
     /// How names are read.
-    pub(crate) read: Rule,
+    pub(crate) read: RenameRule,
     /// The names of rules that do not exist.
     pub(crate) unknown_rules: Vec<LitStr>,
 }
@@ -25,16 +25,16 @@ impl Container {
     pub(crate) fn read(attrs: &[Attribute]) -> Self {
         let entries = list::of_attributes(attrs, "serde");
         let (write, read) = names(&entries, "rename_all");
-        let rule = |name: &Option<LitStr>| Rule::named(&name.as_ref()?.value());
+        let rule = |name: &Option<LitStr>| RenameRule::named(&name.as_ref()?.value());
         // An unknown rule that reading and writing share is reported once.
         let text = |name: &Option<LitStr>| name.as_ref().map(LitStr::value);
         let differs = text(&read) != text(&write);
         let both = write.iter().chain(read.iter().filter(|_| differs));
         Self {
-            write: rule(&write).unwrap_or(Rule::Unchanged),
-            read: rule(&read).unwrap_or(Rule::Unchanged),
+            write: rule(&write).unwrap_or(RenameRule::Unchanged),
+            read: rule(&read).unwrap_or(RenameRule::Unchanged),
             unknown_rules: both
-                .filter(|name| Rule::named(&name.value()).is_none())
+                .filter(|name| RenameRule::named(&name.value()).is_none())
                 .cloned()
                 .collect(),
             entries,
@@ -72,9 +72,9 @@ impl Variant {
         let mut fields = Container::read(attrs);
         if !fields.has("rename_all") {
             let (write, read) = names(&of.entries, "rename_all_fields");
-            let rule = |name: Option<LitStr>| Rule::named(&name?.value());
-            fields.write = rule(write).unwrap_or(Rule::Unchanged);
-            fields.read = rule(read).unwrap_or(Rule::Unchanged);
+            let rule = |name: Option<LitStr>| RenameRule::named(&name?.value());
+            fields.write = rule(write).unwrap_or(RenameRule::Unchanged);
+            fields.read = rule(read).unwrap_or(RenameRule::Unchanged);
         }
         let of_enum = |rule: Option<LitStr>| match rule {
             Some(rule) => rename::variant(&rule.value(), name),
