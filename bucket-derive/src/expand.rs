@@ -12,6 +12,7 @@ pub(crate) mod nested;
 pub(crate) mod outlier;
 pub(crate) mod own_dates;
 pub(crate) mod part;
+pub(crate) mod reader;
 pub(crate) mod reading;
 pub(crate) mod rollup;
 pub(crate) mod size;

@@ -13,6 +13,7 @@ pub use self::{
     optional::{OptionalField, OptionalParts},
     own_date::{MaybeDate, NoDate, refuse_if},
     part::{MaybeRead, NotRead, ReadField, read_field},
+    reader::{ElementReader, OrDefault, ReadElement, ReadFields, filled},
     writer::ElementWriter,
 };
 use crate::{
@@ -26,6 +27,7 @@ mod maybe_size;
 mod optional;
 mod own_date;
 mod part;
+mod reader;
 mod writer;
 
 macro_rules! limits {

@@ -5,6 +5,7 @@ pub(crate) mod element;
 pub(crate) mod exact;
 pub(crate) mod fingerprint;
 pub(crate) mod json;
+pub(crate) mod missing_field;
 pub(crate) mod rollup;
 pub(crate) mod shell;
 pub(crate) mod stored_bucket;

@@ -3,7 +3,7 @@
 use crate::{
     errors::{Errors, did_you_mean},
     model::Field,
-    parse::{attr::Derive, list::Entry, rename::Rule, serde_attr::Container},
+    parse::{attr::Derive, list::Entry, rename::RenameRule, serde_attr::Container},
 };
 
 /// Refuses attributes that replace a struct's fields, since the derives store the fields.
@@ -29,9 +29,9 @@ pub(super) fn check_struct(container: &Container, derive: &Derive, errors: &mut 
 pub(super) fn check_rename_rule(container: &Container, errors: &mut Errors) {
     for literal in &container.unknown_rules {
         let name = literal.value();
-        let help = match did_you_mean(&name, Rule::NAMES) {
+        let help = match did_you_mean(&name, RenameRule::NAMES) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("the rules are `{}`", Rule::NAMES.join("`, `")),
+            None => format!("the rules are `{}`", RenameRule::NAMES.join("`, `")),
         };
         errors.push(
             literal,

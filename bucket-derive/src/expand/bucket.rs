@@ -10,7 +10,9 @@ use crate::{
         bounds, element,
         fields::{self, Fields, Form},
         fit::Types,
-        generics, indexes, limit, own_dates, reading,
+        generics, indexes, limit, own_dates,
+        reader::{self, Reader},
+        reading,
         rollup::{self, Rollups},
         size::{self, Spec},
         spans::located_at,
@@ -33,8 +35,8 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let aliases = &types.definitions;
     let writer = writer::writer(checked.model, &types);
     let write = &writer.definition;
-    let element = element::read_struct(checked.model, &types);
-    let default = element::default_impl(checked.model, &types);
+    let reader = reader::reader(checked.model, &types);
+    let element = &reader.definition;
     let fields = fields(checked.model, &types);
     let rollups = rollup::rollups(checked.model, &types);
     let definitions = [&fields.definition, &rollups.definition];
@@ -43,9 +45,18 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     let own_dates = own_dates::of_fields(checked.model.input, &krate, elements, |field| {
         types.of(checked.model.input, field)
     });
+    let own_dates = own_dates::probing(&krate, own_dates);
     let spec = spec(checked, &types, &rollups);
     let proof = &spec.proof;
-    let bucket = bucket_impl(checked, &types, &spec.value, &writer, &fields, &rollups);
+    let bucket = bucket_impl(
+        checked,
+        &types,
+        &spec.value,
+        &reader,
+        &writer,
+        &fields,
+        &rollups,
+    );
     quote! {
         #[allow(deprecated, non_camel_case_types, non_snake_case)]
         const _: () = {
@@ -56,7 +67,6 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
             #proof
             #write
             #element
-            #default
             #(#definitions)*
             #own_dates
             #bucket
@@ -86,6 +96,7 @@ fn bucket_impl(
     checked: &Checked<'_>,
     types: &Types,
     spec: &TokenStream,
+    reader: &Reader,
     writer: &Writer,
     fields: &Fields,
     rollups: &Rollups,
@@ -124,6 +135,7 @@ fn bucket_impl(
         quote!(#ident: __element.#ident #inner)
     });
     let write = &writer.body;
+    let (element, pattern) = (&reader.ty, &reader.pattern);
     let (fields, rollup_members) = (&fields.members, &rollups.members);
     let markers = markers(model, &clause);
     let readers = reading::readers(&krate, model.input, &model.fields, types, &clause);
@@ -134,7 +146,7 @@ fn bucket_impl(
         impl #parameters #krate::Bucket for #ident #arguments #clause {
             const SPEC: #krate::BucketSpec = #spec;
             #key_member
-            type Element = __Element #arguments;
+            type Element = #element;
             #fields
             #rollup_members
             #too_long
@@ -150,7 +162,7 @@ fn bucket_impl(
             ) -> #krate::__private::Serialized<__S> {
                 #write
             }
-            fn from_parts(__key: #key_type, __element: __Element #arguments) -> Self {
+            fn from_parts(__key: #key_type, #pattern: #element) -> Self {
                 Self { #(#keys,)* #(#elements),* }
             }
         }

@@ -40,8 +40,21 @@ pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     }
 }
 
-/// The struct that elements are read into.
-pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
+/// The struct that elements are read into, by code of our own.
+pub(crate) fn plain_struct(model: &Model<'_>, types: &Types) -> TokenStream {
+    let fields = model.elements().map(|field| {
+        let (ident, ty) = (field.ident, element_type(model, types, field));
+        quote!(#ident: #ty)
+    });
+    quote! {
+        pub struct __Element {
+            #(#fields),*
+        }
+    }
+}
+
+/// The struct that elements are read into, by serde's derive.
+pub(crate) fn derived_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let serde = serde_path(&model.serde, &model.attr.krate());
     let krate = model.attr.krate();
     let (parameters, ..) = model.input.generics.split_for_impl();
@@ -50,12 +63,9 @@ pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     let default = model.serde.find("default").map(|_| quote!(default,));
     let bound = bounds::of_owned(model).map(|bound| quote!(bound(deserialize = #bound),));
     let fields = model.elements().map(|field| {
-        let (ident, ty) = (field.ident, types.of(model.input, field));
-        if holds_date(model, field) {
-            let attrs = copied(model, field, false);
-            return quote!(#attrs #ident: #krate::__private::Date<#ty>);
-        }
-        let attrs = copied(model, field, field.is_date());
+        let (ident, ty) = (field.ident, element_type(model, types, field));
+        let is_date = field.is_date() && !holds_date(model, field);
+        let attrs = copied(model, field, is_date);
         quote!(#attrs #ident: #ty)
     });
     let phantom = phantom(model).map(|ty| quote!(#[serde(skip)] __parameters: #ty,));
@@ -66,6 +76,14 @@ pub(crate) fn read_struct(model: &Model<'_>, types: &Types) -> TokenStream {
             #phantom
             #(#fields),*
         }
+    }
+}
+
+fn element_type(model: &Model<'_>, types: &Types, field: &Field<'_, Role>) -> TokenStream {
+    let (krate, ty) = (model.attr.krate(), types.of(model.input, field));
+    match holds_date(model, field) {
+        true => quote!(#krate::__private::Date<#ty>),
+        false => ty,
     }
 }
 

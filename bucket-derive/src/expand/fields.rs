@@ -41,15 +41,7 @@ pub(crate) fn fields<Part>(
         .filter_map(|field| Some((field, name(field)?)));
     let named = Vec::from_iter(named);
     if named.is_empty() {
-        let members = quote! {
-            type Fields = ();
-            const FIELDS: () = ();
-        };
-        return Fields {
-            definition: TokenStream::new(),
-            stubs: members.clone(),
-            members,
-        };
+        return no_fields();
     }
     let ident = type_name(input, "Fields");
     let this = generics::self_type(input);
@@ -80,18 +72,9 @@ pub(crate) fn fields<Part>(
         let ident = field.ident;
         quote!(#ident: #krate::__private::no_field())
     });
-    let nested = named
-        .iter()
-        .any(|(field, _)| has_path(field, form(field)))
-        .then(|| {
-            let names = named.iter().map(|(_, name)| name);
-            quote! {
-                #[automatically_derived]
-                impl #parameters #krate::field::Names for #ident #arguments #clause {
-                    const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
-                }
-            }
-        });
+    let has_path = named.iter().any(|(field, _)| has_path(field, form(field)));
+    let stored = named.iter().map(|(_, name)| *name);
+    let nested = has_path.then(|| names_impl(input, krate, &ident, &clause, stored));
     Fields {
         definition: quote! {
             #[allow(dead_code, non_camel_case_types, non_snake_case)]
@@ -108,6 +91,36 @@ pub(crate) fn fields<Part>(
             type Fields = #ident #arguments;
             const FIELDS: Self::Fields = #ident { #(#nothing),* };
         },
+    }
+}
+
+/// The members of a struct none of whose fields has a name.
+fn no_fields() -> Fields {
+    let members = quote! {
+        type Fields = ();
+        const FIELDS: () = ();
+    };
+    Fields {
+        definition: TokenStream::new(),
+        stubs: members.clone(),
+        members,
+    }
+}
+
+/// The names of the typed fields, for the paths to fields inside of them.
+fn names_impl<'n>(
+    input: &DeriveInput,
+    krate: &Path,
+    ident: &Ident,
+    clause: &TokenStream,
+    names: impl Iterator<Item = &'n str>,
+) -> TokenStream {
+    let (parameters, arguments, _) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #parameters #krate::field::Names for #ident #arguments #clause {
+            const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
+        }
     }
 }
 
@@ -136,7 +149,7 @@ impl Place<'_> {
     ) -> TokenStream {
         let (krate, of, ident) = (self.krate, &self.of, field.ident);
         let path = match has_path(field, form) {
-            true => Some(self.path(n)),
+            true => Some(self.path(field, n)),
             false => self.leaf(&field.node.ty),
         };
         let stored = match (stored(field, form), &path) {
@@ -148,20 +161,21 @@ impl Place<'_> {
         quote!(#(#docs)* #visibility #ident: #krate::Field<#of, #ty #stored #(, #path)*>)
     }
 
-    /// The path of a field of this type that leads no further.
+    /// The path of a field of this type that leads no further, if that is not `()`.
     fn leaf(&self, ty: &Type) -> Option<TokenStream> {
         let (krate, within) = (self.krate, &self.within);
-        let leaf = match guess::is_option(ty) {
-            true => quote!(OptionLeaf),
-            false => quote!(Leaf),
-        };
-        (!self.is_root).then(|| quote!(<#within as #krate::field::Path>::#leaf))
+        let may_be_missing = !self.is_root && !guess::is_option(ty);
+        may_be_missing.then(|| quote!(<#within as #krate::field::Path>::Leaf))
     }
 
-    /// The path of the `n`th name.
-    pub(crate) fn path(&self, n: usize) -> TokenStream {
+    /// The path of the field, whose name is the `n`th.
+    pub(crate) fn path<Part>(&self, field: &Field<'_, Part>, n: usize) -> TokenStream {
         let (krate, within, names) = (self.krate, &self.within, &self.names);
-        quote!(#krate::field::At<#within, #names, #n>)
+        let at = match guess::is_option(&field.node.ty) {
+            true => quote!(OptionAt),
+            false => quote!(At),
+        };
+        quote!(#krate::field::#at<#within, #names, #n>)
     }
 }
 

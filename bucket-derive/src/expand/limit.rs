@@ -69,9 +69,9 @@ fn constant_named(limit: &Spanned<Limit>, name: &Ident, krate: &syn::Path) -> Op
     })
 }
 
-/// `__CAPACITY`
+/// `__CAPACITY_WITHIN_LIMITS`: the compiler names the constant if it is not.
 fn constant_name(name: &Ident) -> Ident {
-    format_ident!("__{}", name.to_string().to_uppercase())
+    format_ident!("__{}_WITHIN_LIMITS", name.to_string().to_uppercase())
 }
 
 /// `max_len_ticker`

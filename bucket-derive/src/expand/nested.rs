@@ -20,7 +20,7 @@ use crate::{
 
 pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let (krate, import) = (model.attr.krate(), model.attr.import());
-    let writer = Writer { model };
+    let writer = NestedWriter { model };
     let ident = &model.input.ident;
     let own_dates = |fields| {
         own_dates::of_fields(model.input, &krate, fields, |field: &Field<'_, ()>| {
@@ -45,6 +45,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     let (definition, of) = (written.definition, written.ty);
     let left_out = writer.left_out(&fields);
     let own_dates = own_dates(fields);
+    let own_dates = own_dates::probing(&krate, quote!(#own_dates #values));
     quote! {
         #[allow(dead_code, deprecated, non_camel_case_types, non_snake_case)]
         const _: () = {
@@ -52,7 +53,6 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
             #definition
             #left_out
             #own_dates
-            #values
             #[automatically_derived]
             impl #krate::field::FieldsInside for #ident {
                 type At<__T: 'static, __P: #krate::field::Path> = #of;
@@ -63,7 +63,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
     }
 }
 
-struct Writer<'m> {
+struct NestedWriter<'m> {
     model: &'m Model<'m>,
 }
 
@@ -75,7 +75,7 @@ struct FieldsStruct {
     ty: TokenStream,
 }
 
-impl Writer<'_> {
+impl NestedWriter<'_> {
     fn of_struct(&self, fields: &[Field<'_, ()>]) -> FieldsStruct {
         let krate = self.model.attr.krate();
         if named(fields).next().is_none() {
@@ -121,7 +121,7 @@ impl Writer<'_> {
         let krate = self.model.attr.krate();
         let place = self.place(&krate, ident, within);
         let values = named(fields).enumerate().map(|(n, (field, _))| {
-            let (ident, path) = (field.ident, place.path(n));
+            let (ident, path) = (field.ident, place.path(field, n));
             if is_plain(field) {
                 return quote!(#ident: #krate::Field::at::<#path>());
             }

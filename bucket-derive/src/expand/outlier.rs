@@ -38,6 +38,7 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
         }),
         own_dates::of_items(input, &krate, items, &types.of(input, items)),
     ];
+    let own_dates = own_dates::probing(&krate, own_dates.into_iter().collect());
     let import = checked.model.attr.import();
     quote! {
         #[allow(deprecated, non_camel_case_types, non_snake_case)]
@@ -50,7 +51,7 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
             #(#lengths)*
             #proof
             #definition
-            #(#own_dates)*
+            #own_dates
             #outlier
         };
     }

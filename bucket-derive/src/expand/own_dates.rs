@@ -28,14 +28,9 @@ pub(crate) fn of_fields<'f, 'a: 'f, Part: 'f>(
         let is_stored = field.serde.write.is_some() && !field.serde.read.is_empty();
         is_stored && !field.has_own_format()
     });
-    let refused = stored.map(|field| {
-        let written = &field.node.ty;
-        match is_asked(input, written) {
-            true => refused(krate, written, &ty(field), &field.name, WITH),
-            false => TokenStream::new(),
-        }
-    });
-    probing(krate, refused.collect())
+    let asked = stored.filter(|field| is_asked(input, &field.node.ty));
+    let refused = asked.map(|field| refused(krate, &field.node.ty, &ty(field), &field.name, WITH));
+    refused.collect()
 }
 
 /// A constant for each of these values of variants, which have no names of their own.
@@ -47,7 +42,7 @@ pub(crate) fn of_values<'t>(
 ) -> TokenStream {
     let asked = values.filter(|(_, written)| is_asked(input, written));
     let refused = asked.map(|(name, written)| refused(krate, written, &ty(written), &name, WITH));
-    probing(krate, refused.collect())
+    refused.collect()
 }
 
 /// A constant for the items of a parent, whose array has this type.
@@ -63,7 +58,7 @@ pub(crate) fn of_items<Part>(
     };
     let help = "use `bson::DateTime`, or a struct with such a field";
     let ty = item_of(ty, krate);
-    probing(krate, refused(krate, item, &ty, &items.name, help))
+    refused(krate, item, &ty, &items.name, help)
 }
 
 /// Whether the compiler is to say whether a type is such a time.
@@ -88,8 +83,8 @@ fn refused(krate: &Path, written: &Type, ty: &TokenStream, field: &str, help: &s
     }
 }
 
-/// The constants, with the import that answers for all other types.
-fn probing(krate: &Path, constants: TokenStream) -> TokenStream {
+/// The constants of a struct, with the import that answers for all other types.
+pub(crate) fn probing(krate: &Path, constants: TokenStream) -> TokenStream {
     if constants.is_empty() {
         return constants;
     }

@@ -123,14 +123,15 @@ fn reader<Part>(field: &Field<'_, Part>) -> Option<ExprPath> {
 }
 
 /// The value of a field that a document lacks, if it has one.
-fn default<Part>(
+pub(crate) fn default<Part>(
     input: &DeriveInput,
     container: &Container,
     field: &Field<'_, Part>,
 ) -> Option<TokenStream> {
+    // As serde writes it: the compiler then reports a type without a default once.
+    let of_type = quote!(::core::default::Default::default());
     if let Some(entry) = field.serde.find("default") {
-        let default = quote!(::core::default::Default::default());
-        return made(entry, &default);
+        return made(entry, &of_type);
     }
     if let Some(entry) = container.find("default") {
         // In these words the compiler has it from the element's `Default`, and reports it once.
@@ -142,14 +143,14 @@ fn default<Part>(
             __whole.#ident
         }));
     }
-    let is_read = !field.serde.has("skip_deserializing");
-    (!is_read).then(|| quote!(::core::default::Default::default()))
+    let is_read = !field.serde.has("skip") && !field.serde.has("skip_deserializing");
+    (!is_read).then_some(of_type)
 }
 
 /// The value of `default = "path"`, or of `default`.
 fn made(entry: &Entry, default: &TokenStream) -> Option<TokenStream> {
     match entry.value {
         Value::None => Some(default.clone()),
-        _ => path(entry).map(|path| quote!(#path())),
+        _ => path(entry).map(|path| located_at(&quote!(#path()), path.span())),
     }
 }

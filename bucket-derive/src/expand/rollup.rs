@@ -74,7 +74,8 @@ pub(crate) fn rollups(model: &Model<'_>, types: &Types) -> Rollups {
     // A parameter must be used, and maybe no field uses it.
     let is_generic = !model.input.generics.params.is_empty();
     let this = generics::self_type(model.input);
-    let phantom = is_generic.then(|| quote!(__of: ::core::marker::PhantomData<fn() -> #this>,));
+    let phantom = is_generic
+        .then(|| quote!(#[doc(hidden)] __of: ::core::marker::PhantomData<fn() -> #this>,));
     let of_nothing = is_generic.then(|| quote!(__of: ::core::marker::PhantomData,));
     let name = model.input.ident.unraw().to_string() + "Rollups";
     let values = kept.iter().map(|(field, _)| {

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The spec of a struct, and the constant that holds it where the compiler has something to prove: it
-/// evaluates that one even if nothing uses it.
+/// evaluates that one even if nothing uses it, and names it if the proof fails.
 pub(crate) struct Spec {
     pub(crate) value: TokenStream,
     pub(crate) proof: Option<TokenStream>,
@@ -28,8 +28,8 @@ impl Spec {
     pub(crate) fn new(ty: &TokenStream, plain: TokenStream, proved: Option<TokenStream>) -> Self {
         match proved {
             Some(proved) => Self {
-                value: quote!(__SPEC),
-                proof: Some(quote!(const __SPEC: #ty = { #proved };)),
+                value: quote!(__SPEC_THAT_FITS),
+                proof: Some(quote!(const __SPEC_THAT_FITS: #ty = { #proved };)),
             },
             None => Self {
                 value: plain,

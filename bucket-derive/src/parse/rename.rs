@@ -2,7 +2,7 @@
 
 /// How a field's stored name follows from its Rust name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum RenameRule {
     Unchanged,
     Upper,
     Pascal,
@@ -12,7 +12,7 @@ pub(crate) enum Rule {
     ScreamingKebab,
 }
 
-impl Rule {
+impl RenameRule {
     /// The names of the rules, as serde spells them.
     pub(crate) const NAMES: [&str; 8] = [
         "lowercase",

@@ -7,16 +7,16 @@ use syn::{Attribute, LitStr};
 
 use crate::parse::{
     list::{self, Entry, Value},
-    rename::{self, Rule},
+    rename::{self, RenameRule},
 };
 
 /// The attributes of the struct.
 pub(crate) struct Container {
     pub(crate) entries: Vec<Entry>,
     /// How names are written.
-    pub(crate) write: Rule,
+    pub(crate) write: RenameRule,
     /// How names are read.
-    pub(crate) read: Rule,
+    pub(crate) read: RenameRule,
     /// The names of rules that do not exist.
     pub(crate) unknown_rules: Vec<LitStr>,
 }
@@ -25,16 +25,16 @@ impl Container {
     pub(crate) fn read(attrs: &[Attribute]) -> Self {
         let entries = list::of_attributes(attrs, "serde");
         let (write, read) = names(&entries, "rename_all");
-        let rule = |name: &Option<LitStr>| Rule::named(&name.as_ref()?.value());
+        let rule = |name: &Option<LitStr>| RenameRule::named(&name.as_ref()?.value());
         // An unknown rule that reading and writing share is reported once.
         let text = |name: &Option<LitStr>| name.as_ref().map(LitStr::value);
         let differs = text(&read) != text(&write);
         let both = write.iter().chain(read.iter().filter(|_| differs));
         Self {
-            write: rule(&write).unwrap_or(Rule::Unchanged),
-            read: rule(&read).unwrap_or(Rule::Unchanged),
+            write: rule(&write).unwrap_or(RenameRule::Unchanged),
+            read: rule(&read).unwrap_or(RenameRule::Unchanged),
             unknown_rules: both
-                .filter(|name| Rule::named(&name.value()).is_none())
+                .filter(|name| RenameRule::named(&name.value()).is_none())
                 .cloned()
                 .collect(),
             entries,
@@ -72,9 +72,9 @@ impl Variant {
         let mut fields = Container::read(attrs);
         if !fields.has("rename_all") {
             let (write, read) = names(&of.entries, "rename_all_fields");
-            let rule = |name: Option<LitStr>| Rule::named(&name?.value());
-            fields.write = rule(write).unwrap_or(Rule::Unchanged);
-            fields.read = rule(read).unwrap_or(Rule::Unchanged);
+            let rule = |name: Option<LitStr>| RenameRule::named(&name?.value());
+            fields.write = rule(write).unwrap_or(RenameRule::Unchanged);
+            fields.read = rule(read).unwrap_or(RenameRule::Unchanged);
         }
         let of_enum = |rule: Option<LitStr>| match rule {
             Some(rule) => rename::variant(&rule.value(), name),
@@ -158,31 +158,28 @@ fn has_only(entries: &[Entry], keys: &[&str]) -> bool {
     entries.iter().all(is_one)
 }
 
-/// The further names that a field is read from: `alias = "…"`, and the second and further ones of
-/// `rename(deserialize = "…", deserialize = "…")`.
+/// The further names that a field is read from: `alias = "…"`, and each `rename` for reading after the first.
 fn aliases(entries: &[Entry]) -> impl Iterator<Item = LitStr> {
     let aliases = entries.iter().filter(|entry| entry.is("alias"));
-    let renames = entries.iter().filter(|entry| entry.is("rename"));
-    let further = renames.flat_map(|entry| match &entry.value {
-        Value::List(sides) => sides.as_slice(),
-        _ => &[],
-    });
-    let further = further.filter(|side| side.is("deserialize")).skip(1);
-    aliases.chain(further).filter_map(Entry::string)
+    let further = of_side(entries, "rename", "deserialize").skip(1);
+    aliases.filter_map(Entry::string).chain(further)
 }
 
-/// The names for writing and for reading in `key = "both"` or `key(serialize = "…", …)`.
+/// The names for writing and for reading in `key = "both"` or `key(serialize = "…", …)`: as serde does, the first
+/// of each.
 fn names(entries: &[Entry], key: &str) -> (Option<LitStr>, Option<LitStr>) {
-    let (mut write, mut read) = (None, None);
-    for entry in entries.iter().filter(|entry| entry.is(key)) {
-        match &entry.value {
-            Value::List(sides) => {
-                let side = |side: &str| sides.iter().find(|entry| entry.is(side))?.string();
-                write = side("serialize").or(write);
-                read = side("deserialize").or(read);
-            }
-            _ => (write, read) = (entry.string(), entry.string()),
+    let first = |side| of_side(entries, key, side).next();
+    (first("serialize"), first("deserialize"))
+}
+
+/// All names for this side.
+fn of_side(entries: &[Entry], key: &str, side: &str) -> impl Iterator<Item = LitStr> {
+    let entries = entries.iter().filter(move |entry| entry.is(key));
+    entries.flat_map(move |entry| match &entry.value {
+        Value::List(sides) => {
+            let sides = sides.iter().filter(|entry| entry.is(side));
+            sides.filter_map(Entry::string).collect()
         }
-    }
-    (write, read)
+        _ => Vec::from_iter(entry.string()),
+    })
 }

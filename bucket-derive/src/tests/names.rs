@@ -1,4 +1,4 @@
-use crate::parse::rename::{self, Rule};
+use crate::parse::rename::{self, RenameRule};
 
 /// Has serde write a struct with these fields under each rule, and compares.
 macro_rules! same_as_serde {
@@ -15,7 +15,7 @@ macro_rules! same_as_serde {
         let serde_json::Value::Object(written) = serde_json::to_value(Fields::default()).unwrap() else {
             panic!("a struct is an object");
         };
-        let rule = Rule::named($rule).unwrap();
+        let rule = RenameRule::named($rule).unwrap();
         $(
             let name = rule.apply(stringify!($field).trim_start_matches("r#"));
             assert!(written.contains_key(&name), "{name} is not in {written:?} ({})", $rule);
@@ -66,8 +66,8 @@ fn every_rule_names_variants_as_serde_does() {
 
 #[test]
 fn all_rules_are_listed() {
-    for name in Rule::NAMES {
-        assert!(Rule::named(name).is_some(), "{name}");
+    for name in RenameRule::NAMES {
+        assert!(RenameRule::named(name).is_some(), "{name}");
     }
-    assert_eq!(Rule::named("camelcase"), None);
+    assert_eq!(RenameRule::named("camelcase"), None);
 }

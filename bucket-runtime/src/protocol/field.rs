@@ -18,7 +18,10 @@ pub use self::{
     list::{List, OneItem},
     nested::{Fields, FieldsAt, FieldsInside, Inlined, Located, NoFields, VariantFields},
     ordered::{Custom, Date, Ordered, Plain},
-    path::{AnyItem, At, AtVariant, InOption, Names, Path, Presence, Root, Shape, Tag, Variants},
+    path::{
+        AnyItem, At, AtVariant, InOption, Names, OptionAt, Path, Presence, Root, Shape, Tag,
+        Variants,
+    },
     value::Value,
     variant::Variant,
 };

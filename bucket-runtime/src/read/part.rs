@@ -6,14 +6,13 @@ use mongodb::bson::RawBson;
 use serde::{
     Deserializer,
     de::{DeserializeOwned, Error as _, IgnoredAny, MapAccess, Visitor},
-    forward_to_deserialize_any,
 };
 
 use crate::{
     Bucket,
     protocol::field::{Field, FieldReading, ReadForm},
     schema::{key::Key, spec::KeyName},
-    value::{stored_bucket::FieldName, unreadable::read_value},
+    value::{missing_field::MissingField, stored_bucket::FieldName, unreadable::read_value},
 };
 
 /// A type that a stored document is read into, field by field.
@@ -96,7 +95,7 @@ impl<'de, A: MapAccess<'de>> PartSource<'_, A> {
         match self.0 {
             Found::Next(map) => map.next_value(),
             Found::Ahead(value) => read_value(value).map_err(A::Error::custom),
-            Found::Missing(name) => V::deserialize(MissingField(name, PhantomData)),
+            Found::Missing(name) => V::deserialize(MissingField::new(name)),
         }
     }
 }
@@ -263,25 +262,5 @@ pub trait SameAs<F>: Sized {
 impl<F> SameAs<F> for F {
     fn same(value: F) -> F {
         value
-    }
-}
-
-/// Stands for the value of a field that a document lacks: an `Option` is read from it.
-struct MissingField<E>(&'static str, PhantomData<E>);
-
-impl<'de, E: serde::de::Error> Deserializer<'de> for MissingField<E> {
-    type Error = E;
-
-    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, E> {
-        Err(E::missing_field(self.0))
-    }
-
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-        visitor.visit_none()
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }

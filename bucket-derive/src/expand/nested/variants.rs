@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::ext::IdentExt;
 
-use super::{FieldsStruct, Writer, named};
+use super::{FieldsStruct, NestedWriter, named};
 use crate::{
     check::names::not_a_field_name,
     expand::{fields::docs, type_name::type_name},
@@ -27,7 +27,7 @@ struct Member {
     value: TokenStream,
 }
 
-impl Writer<'_> {
+impl NestedWriter<'_> {
     pub(super) fn of_enum(&self, variants: &[Variant<'_>]) -> FieldsStruct {
         let krate = self.model.attr.krate();
         let shape = self.shape();

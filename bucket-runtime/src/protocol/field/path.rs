@@ -14,9 +14,6 @@ pub trait Path: 'static {
 
     /// The path of a field here that leads no further.
     type Leaf: Presence;
-
-    /// The path of such a field whose own values are `Option`s.
-    type OptionLeaf: Presence;
 }
 
 /// Whether a field may be missing because an `Option` around it is `None`.
@@ -50,7 +47,6 @@ impl Path for Root {
     const PATH: &'static str = "";
     const VARIANT: Option<&'static Tag> = None;
     type Leaf = ();
-    type OptionLeaf = ();
 }
 
 /// The path `P`, which is missing where an `Option` is `None`.
@@ -61,7 +57,6 @@ impl<P: Path> Path for InOption<P> {
     const PATH: &'static str = P::PATH;
     const VARIANT: Option<&'static Tag> = P::VARIANT;
     type Leaf = InOption;
-    type OptionLeaf = ();
 }
 
 #[diagnostic::do_not_recommend]
@@ -92,7 +87,6 @@ impl<P: Path, F: Names + 'static, const N: usize> Path for At<P, F, N> {
     const PATH: &'static str = Self::TEXT.as_str();
     const VARIANT: Option<&'static Tag> = P::VARIANT;
     type Leaf = P::Leaf;
-    type OptionLeaf = P::OptionLeaf;
 }
 
 #[diagnostic::do_not_recommend]
@@ -101,6 +95,25 @@ impl<P: Path, F: Names, const N: usize> Presence for At<P, F, N> {
 
     fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<Self::Value<V>> {
         P::Leaf::read(stored, read)
+    }
+}
+
+/// The path of [`At`], of a field whose own values are `Option`s: `None` stands for a missing one, too.
+#[derive(Debug)]
+pub struct OptionAt<P, F, const N: usize>(Of<(P, F)>);
+
+impl<P: Path, F: Names + 'static, const N: usize> Path for OptionAt<P, F, N> {
+    const PATH: &'static str = At::<P, F, N>::PATH;
+    const VARIANT: Option<&'static Tag> = P::VARIANT;
+    type Leaf = P::Leaf;
+}
+
+#[diagnostic::do_not_recommend]
+impl<P: Path, F: Names, const N: usize> Presence for OptionAt<P, F, N> {
+    type Value<V> = V;
+
+    fn read<V>(stored: Bson, read: fn(Bson) -> Option<V>) -> Option<V> {
+        read(stored)
     }
 }
 
@@ -137,7 +150,6 @@ impl<P: Path, F: Variants + 'static, const N: usize> Path for AtVariant<P, F, N>
     const PATH: &'static str = Self::TEXT.as_str();
     const VARIANT: Option<&'static Tag> = Some(Self::TAG);
     type Leaf = ();
-    type OptionLeaf = ();
 }
 
 #[diagnostic::do_not_recommend]
