@@ -1,10 +1,12 @@
 //! Elements that the struct cannot read: they do not make the others unreadable.
 
-use mongodb::{
-    bson::{RawBson, RawDocument},
-    error::Error as DriverError,
+use std::{fmt, marker::PhantomData};
+
+use mongodb::{bson::RawDocument, error::Error as DriverError};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor},
 };
-use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 
 use crate::{
     Bucket, Error, Result,
@@ -24,23 +26,61 @@ pub(crate) struct Unreadable {
     pub(crate) error: DriverError,
 }
 
-impl<'de, E: DeserializeOwned> Deserialize<'de> for Attempt<E> {
-    /// Takes the whole element out first: after an error in the middle of a document, the reader cannot
-    /// go on behind it.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(read_value(RawBson::deserialize(deserializer)?)))
+/// How an element is read: so that an unreadable one is an error, or as an [`Attempt`].
+pub(crate) trait ReadElement: Sized {
+    type Element: DeserializeOwned;
+
+    fn of(read: Result<Self::Element, DriverError>) -> Result<Self, DriverError>;
+}
+
+impl<E: DeserializeOwned> ReadElement for E {
+    type Element = E;
+
+    fn of(read: Result<E, DriverError>) -> Result<E, DriverError> {
+        read
+    }
+}
+
+impl<E: DeserializeOwned> ReadElement for Attempt<E> {
+    type Element = E;
+
+    fn of(read: Result<E, DriverError>) -> Result<Self, DriverError> {
+        Ok(Self(read))
     }
 }
 
 /// Reads a value of a document as this type.
 pub(crate) fn read_value<V: DeserializeOwned>(value: impl Serialize) -> Result<V, DriverError> {
-    /// A document with one value, since only documents can be read.
-    #[derive(Serialize, Deserialize)]
-    struct Only<V> {
-        value: V,
-    }
     let only = bytes::write(&Only { value }).map_err(DriverError::custom)?;
     Ok(bytes::read::<Only<V>>(&only)?.value)
+}
+
+/// A document with one value, since only documents can be read.
+#[derive(Serialize)]
+struct Only<V> {
+    value: V,
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Only<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(OnlyVisitor(PhantomData))
+    }
+}
+
+/// Shorter than the derived one, of which the compiler makes a dozen for each type.
+struct OnlyVisitor<V>(PhantomData<fn() -> V>);
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for OnlyVisitor<V> {
+    type Value = Only<V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a document with one value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Only<V>, A::Error> {
+        map.next_key::<IgnoredAny>()?;
+        map.next_value().map(|value| Only { value })
+    }
 }
 
 /// A bucket whose elements are read one by one.
