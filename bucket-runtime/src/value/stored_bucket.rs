@@ -1,19 +1,23 @@
 //! A bucket as it is stored, read straight into the caller's types.
 
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt};
 
-use mongodb::bson::{Bson, Document};
+use mongodb::{
+    bson::{Bson, Document, RawArray, RawBsonRef, RawDocument},
+    error::Error as DriverError,
+};
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeOwned, DeserializeSeed, Error as _, Visitor},
 };
 
 use crate::{
     Bucket,
     schema::{key::Key, names::SEALED, spec::BucketSpec},
     value::{
+        bytes,
         rollup::Totals,
-        unreadable::{ReadAttempt, Unreadable},
+        unreadable::{ReadAttempt, ReadElement, Unreadable, read_value},
     },
 };
 
@@ -63,47 +67,24 @@ impl<T: Bucket, E> StoredBucket<T, ReadAttempt<E>> {
     }
 }
 
-impl<'de, T: Bucket, E: Deserialize<'de>> Deserialize<'de> for StoredBucket<T, E> {
+impl<'de, T: Bucket, E: ReadElement> Deserialize<'de> for StoredBucket<T, E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(BucketVisitor(PhantomData))
+        let row = <&RawDocument>::deserialize(deserializer)?;
+        Self::of(row).map_err(D::Error::custom)
     }
 }
 
-struct BucketVisitor<T, E>(PhantomData<fn() -> (T, E)>);
-
-impl<'de, T: Bucket, E: Deserialize<'de>> Visitor<'de> for BucketVisitor<T, E> {
-    type Value = StoredBucket<T, E>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a bucket")
-    }
-
-    // bson has a dozen kinds of maps, and the compiler makes this function for each of them and each struct.
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<StoredBucket<T, E>, A::Error> {
-        let mut elements = None;
-        let fields = BucketFields::of_map(&T::SPEC, map, &mut |map| {
-            elements = Some(map.next_value_seed(ElementArray(T::SPEC.items, PhantomData))?);
-            Ok(())
-        })?;
-        StoredBucket::of(fields, elements)
-    }
-}
-
-impl<T: Bucket, E> StoredBucket<T, E> {
-    fn of<Error: serde::de::Error>(
-        mut fields: BucketFields,
-        elements: Option<Vec<E>>,
-    ) -> Result<Self, Error> {
-        let elements = elements.ok_or_else(|| Error::missing_field(T::SPEC.items))?;
+impl<T: Bucket, E: ReadElement> StoredBucket<T, E> {
+    fn of(row: &RawDocument) -> Result<Self, String> {
+        let (mut fields, items) = BucketFields::of(&T::SPEC, row)?;
+        let elements = elements::<T, E>(items)?;
         let stored = fields.rollup.take();
         let totals =
             stored.and_then(|stored| Totals::read(&T::SPEC, &stored, elements.len() as u64));
-        let (id, key, sealed) = fields.finish::<Error>(&T::SPEC)?;
+        let (id, key, sealed) = fields.finish(&T::SPEC)?;
         let key = T::Key::from_values(key).map_err(|field| {
-            Error::custom(format_args!(
-                "the key field `{}` has a value of another type",
-                T::SPEC.key[field].name
-            ))
+            let name = T::SPEC.key[field].name;
+            format!("the key field `{name}` has a value of another type")
         })?;
         Ok(Self {
             id,
@@ -116,6 +97,39 @@ impl<T: Bucket, E> StoredBucket<T, E> {
     }
 }
 
+/// The elements of the array; an error says which element it is about.
+fn elements<T: Bucket, E: ReadElement>(items: &RawArray) -> Result<Vec<E>, String> {
+    let mut elements = Vec::new();
+    for item in items {
+        let element = item.map_err(DriverError::custom);
+        let element = element.and_then(|item| E::of(read_element::<T, E::Element>(item)));
+        let element = element.map_err(|error| unreadable(T::SPEC.items, elements.len(), &error))?;
+        elements.push(element);
+    }
+    Ok(elements)
+}
+
+fn unreadable(items: &str, place: usize, error: &DriverError) -> String {
+    format!("{items}.{place}: {}", error.kind)
+}
+
+/// Reads one element.
+///
+/// A document is read as it is: within another one, `bson` would have the compiler make the struct's reader
+/// once more for each type of BSON. The elements of a struct with named fields are always documents, so
+/// these structs need no other way.
+fn read_element<T: Bucket, E: DeserializeOwned>(item: RawBsonRef<'_>) -> Result<E, DriverError> {
+    match item {
+        RawBsonRef::Document(document) => bytes::read(document.as_bytes()),
+        other if const { T::SPEC.fields.is_none() } => read_value(other),
+        other => {
+            let found = other.element_type();
+            let error = format!("invalid type: {found:?}, expected a document");
+            Err(DriverError::custom(error))
+        }
+    }
+}
+
 /// The fields of a bucket except its items; the same code for all structs.
 struct BucketFields {
     id: Option<String>,
@@ -125,69 +139,77 @@ struct BucketFields {
 }
 
 impl BucketFields {
-    /// Reads all fields; `read_items` takes the value of the items.
-    fn of_map<'de, A: MapAccess<'de>>(
-        spec: &BucketSpec,
-        mut map: A,
-        read_items: &mut dyn FnMut(&mut A) -> Result<(), A::Error>,
-    ) -> Result<Self, A::Error> {
+    /// Reads all fields, and finds the items.
+    fn of<'r>(spec: &BucketSpec, row: &'r RawDocument) -> Result<(Self, &'r RawArray), String> {
         let mut fields = Self {
             id: None,
             key: vec![None; spec.key.len()],
             sealed: false,
             rollup: None,
         };
-        while let Some(name) = map.next_key_seed(FieldName)? {
+        let mut items = None;
+        for field in row {
+            let (name, value) = field.map_err(|error| error.to_string())?;
+            // Text in bson 2, and text without a NUL in bson 3.
+            let name = AsRef::<str>::as_ref(name);
             if name == spec.items {
-                read_items(&mut map)?;
+                items = Some(array(value, name)?);
             } else {
-                fields.read(spec, &name, &mut map)?;
+                fields.read(spec, name, value)?;
             }
         }
-        Ok(fields)
+        let items = items.ok_or_else(|| missing(spec.items))?;
+        Ok((fields, items))
     }
 
-    fn read<'de, A: MapAccess<'de>>(
-        &mut self,
-        spec: &BucketSpec,
-        name: &str,
-        map: &mut A,
-    ) -> Result<(), A::Error> {
+    fn read(&mut self, spec: &BucketSpec, name: &str, value: RawBsonRef<'_>) -> Result<(), String> {
         let of_key = spec
             .key
             .iter()
             .position(|key| key.name == name || key.aliases.contains(&name));
+        let owned = |value| Bson::try_from(value).map_err(|error| format!("{name}: {error}"));
         if let Some(index) = of_key {
-            self.key[index] = Some(map.next_value()?);
+            self.key[index] = Some(owned(value)?);
         } else if name == "_id" {
             // In the manual's example, extras have an `ObjectId`.
-            self.id = Some(match map.next_value()? {
+            self.id = Some(match owned(value)? {
                 Bson::String(id) => id,
                 other => other.to_string(),
             });
         } else if !spec.rollups.is_empty() && name == spec.rollup {
-            self.rollup = match map.next_value()? {
+            self.rollup = match owned(value)? {
                 Bson::Document(rollup) => Some(rollup),
                 _ => None,
             };
         } else {
             self.sealed |= name == SEALED;
-            map.next_value::<IgnoredAny>()?;
         }
         Ok(())
     }
 
-    fn finish<E: serde::de::Error>(
-        self,
-        spec: &BucketSpec,
-    ) -> Result<(String, Vec<Bson>, bool), E> {
-        let id = self.id.ok_or_else(|| E::missing_field("_id"))?;
+    fn finish(self, spec: &BucketSpec) -> Result<(String, Vec<Bson>, bool), String> {
+        let id = self.id.ok_or_else(|| missing("_id"))?;
         let key = self.key.into_iter().zip(spec.key);
         let key = key
-            .map(|(value, key)| value.ok_or_else(|| E::missing_field(key.name)))
-            .collect::<Result<_, E>>()?;
+            .map(|(value, key)| value.ok_or_else(|| missing(key.name)))
+            .collect::<Result<_, _>>()?;
         Ok((id, key, self.sealed))
     }
+}
+
+fn array<'r>(value: RawBsonRef<'r>, name: &str) -> Result<&'r RawArray, String> {
+    match value {
+        RawBsonRef::Array(items) => Ok(items),
+        other => {
+            let found = other.element_type();
+            Err(format!("`{name}` is not an array: its type is {found:?}"))
+        }
+    }
+}
+
+/// Serde's words.
+fn missing(name: &str) -> String {
+    format!("missing field `{name}`")
 }
 
 /// A field name, borrowed from the batch if the format allows it.
@@ -218,41 +240,5 @@ impl<'de> Visitor<'de> for FieldName {
 
     fn visit_string<E>(self, name: String) -> Result<Self::Value, E> {
         Ok(Cow::Owned(name))
-    }
-}
-
-/// The items array under this name; its errors say which element they are about.
-struct ElementArray<E>(&'static str, PhantomData<E>);
-
-impl<'de, E: Deserialize<'de>> DeserializeSeed<'de> for ElementArray<E> {
-    type Value = Vec<E>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<E>, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, E: Deserialize<'de>> Visitor<'de> for ElementArray<E> {
-    type Value = Vec<E>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an array `{}`", self.0)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<E>, A::Error> {
-        let mut elements = Vec::new();
-        loop {
-            match seq.next_element() {
-                Ok(Some(element)) => elements.push(element),
-                Ok(None) => return Ok(elements),
-                Err(error) => {
-                    return Err(A::Error::custom(format_args!(
-                        "{}.{}: {error}",
-                        self.0,
-                        elements.len()
-                    )));
-                }
-            }
-        }
     }
 }

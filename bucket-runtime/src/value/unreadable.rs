@@ -1,10 +1,12 @@
 //! Elements that the struct cannot read: they do not make the others unreadable.
 
-use mongodb::{
-    bson::{RawBson, RawDocument},
-    error::Error as DriverError,
+use std::{fmt, marker::PhantomData};
+
+use mongodb::{bson::RawDocument, error::Error as DriverError};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, IgnoredAny, MapAccess, Visitor},
 };
-use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 
 use crate::{
     Bucket, Error, Result,
@@ -24,23 +26,61 @@ pub(crate) struct Unreadable {
     pub(crate) error: DriverError,
 }
 
-impl<'de, E: DeserializeOwned> Deserialize<'de> for ReadAttempt<E> {
-    /// Takes the whole element out first: after an error in the middle of a document, the reader cannot
-    /// go on behind it.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(read_value(RawBson::deserialize(deserializer)?)))
+/// How an element is read: so that an unreadable one is an error, or as an [`ReadAttempt`].
+pub(crate) trait ReadElement: Sized {
+    type Element: DeserializeOwned;
+
+    fn of(read: Result<Self::Element, DriverError>) -> Result<Self, DriverError>;
+}
+
+impl<E: DeserializeOwned> ReadElement for E {
+    type Element = E;
+
+    fn of(read: Result<E, DriverError>) -> Result<E, DriverError> {
+        read
+    }
+}
+
+impl<E: DeserializeOwned> ReadElement for ReadAttempt<E> {
+    type Element = E;
+
+    fn of(read: Result<E, DriverError>) -> Result<Self, DriverError> {
+        Ok(Self(read))
     }
 }
 
 /// Reads a value of a document as this type.
 pub(crate) fn read_value<V: DeserializeOwned>(value: impl Serialize) -> Result<V, DriverError> {
-    /// A document with one value, since only documents can be read.
-    #[derive(Serialize, Deserialize)]
-    struct ValueDocument<V> {
-        value: V,
+    let document = bytes::write(&ValueDocument { value }).map_err(DriverError::custom)?;
+    Ok(bytes::read::<ValueDocument<V>>(&document)?.value)
+}
+
+/// A document with one value, since only documents can be read.
+#[derive(Serialize)]
+struct ValueDocument<V> {
+    value: V,
+}
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for ValueDocument<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ValueVisitor(PhantomData))
     }
-    let bytes = bytes::write(&ValueDocument { value }).map_err(DriverError::custom)?;
-    Ok(bytes::read::<ValueDocument<V>>(&bytes)?.value)
+}
+
+/// Shorter than the derived one, of which the compiler makes a dozen for each type.
+struct ValueVisitor<V>(PhantomData<fn() -> V>);
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for ValueVisitor<V> {
+    type Value = ValueDocument<V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a document with one value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ValueDocument<V>, A::Error> {
+        map.next_key::<IgnoredAny>()?;
+        map.next_value().map(|value| ValueDocument { value })
+    }
 }
 
 /// A bucket whose elements are read one by one.
