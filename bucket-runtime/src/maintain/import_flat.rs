@@ -18,7 +18,7 @@ impl<T: Bucket> Buckets<T> {
     /// The server sorts them, on its disk if there are many, so memory stays bounded on both sides; an
     /// index on the key and the time saves the sort.
     ///
-    /// It continues where an earlier call with the same collections was dropped or killed. Each command
+    /// The call continues where an earlier one with the same collections was dropped or killed. Each command
     /// is a transaction that also records the progress in the collection `bucket_progress` of the same
     /// database, until the import is complete. So it needs a replica set; a single member is enough.
     /// Flat documents that are added or removed between the two calls may be missed.

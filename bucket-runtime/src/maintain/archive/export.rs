@@ -29,7 +29,7 @@ impl<T: Bucket> Buckets<T> {
     /// that no value changes its type), in the order of their ids. [`import`](Self::import) takes the lines
     /// back, and so does `mongoimport`.
     ///
-    /// It does not read the items into the struct, so it carries those that cannot be read, too. Extended JSON
+    /// The items are not read into the struct, so those that cannot be read are carried, too. Extended JSON
     /// has no form for a document with a name such as `$oid`, nor for very deep nesting: the line of such a
     /// bucket holds the bucket's bytes in the field `bson`, which only [`import`](Self::import) reads. One
     /// round trip per batch.
@@ -160,7 +160,7 @@ impl<'s, T: Bucket> Export<'s, T> {
 
 /// Buckets as lines of extended JSON, without line ends.
 ///
-/// It holds one batch of the driver at a time. Dropping it closes the server's cursor.
+/// The stream holds one batch of the driver at a time. Dropping it closes the server's cursor.
 pub struct ExportStream<'s>(BoxStream<'s, Result<String>>);
 
 impl Stream for ExportStream<'_> {

@@ -38,7 +38,7 @@ impl<T: Bucket> Buckets<T> {
     /// the items that it lacks go back to their places. If it has no room for them, the items that came
     /// later move to a new bucket. [The guide](crate::guide::archive) says how items are compared.
     ///
-    /// It can be repeated: after an error, or after the program was killed, import all lines again. Appends,
+    /// The import can be repeated: after an error, or after the program was killed, import all lines again. Appends,
     /// edits and removals may go on meanwhile. A bucket that has room while its key has a newer or another
     /// open one is sealed. A wrong rollup, and a missing time of the newest item, are computed from the items.
     ///
