@@ -15,7 +15,7 @@ use mongodb::ClientSession;
 
 use self::{
     list::{ItemList, ReadStart},
-    stream::{Element, WholeItem},
+    stream::{ItemForm, WholeItem},
 };
 pub use self::{
     page::{ItemPage, PageOfItems, PageOfParts},
@@ -263,7 +263,7 @@ impl<'s, T: Bucket> Items<'s, T> {
     }
 
     /// Finds the place where the read starts; `None` if it skips all items.
-    async fn find_start<E: Element<Of = T>>(&mut self) -> Result<Option<ReadStart>> {
+    async fn find_start<E: ItemForm<Of = T>>(&mut self) -> Result<Option<ReadStart>> {
         self.list.query.names = E::names();
         let list = &self.list;
         list.target.name_call();

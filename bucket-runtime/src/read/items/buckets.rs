@@ -12,7 +12,7 @@ use mongodb::{ClientSession, bson::RawDocumentBuf};
 
 use super::{
     list::{ItemList, ReadStart},
-    stream::{BucketCursor, Element},
+    stream::{BucketCursor, ItemForm},
     token::ItemToken,
 };
 use crate::{
@@ -45,7 +45,7 @@ struct BucketRow<T> {
 }
 
 impl<'s, T: Send + 'static> BucketRows<'s, T> {
-    pub(super) async fn open<E: Element<Item = T>>(
+    pub(super) async fn open<E: ItemForm<Item = T>>(
         list: Arc<ItemList>,
         start: ReadStart,
         skip: u64,
@@ -155,7 +155,7 @@ impl<T> BucketRow<T> {
 }
 
 /// Reads the buckets, and leaves out items that the read does not give.
-struct BucketReader<'s, E: Element> {
+struct BucketReader<'s, E: ItemForm> {
     cursor: BucketCursor<'s, E>,
     on_unreadable: Option<OnUnreadable<'s>>,
     list: Arc<ItemList>,
@@ -165,7 +165,7 @@ struct BucketReader<'s, E: Element> {
     skip: u64,
 }
 
-impl<E: Element> BucketReader<'_, E> {
+impl<E: ItemForm> BucketReader<'_, E> {
     async fn next(&mut self) -> Result<Option<BucketRow<E::Item>>> {
         let on_unreadable = self.on_unreadable.as_mut();
         let next = (self.cursor).next_bucket_and(on_unreadable, |bytes| bytes.into_owned());

@@ -7,7 +7,7 @@ use super::{
     parts::ItemPart,
     rows::{ItemRow, ItemRows},
     settings::item_settings,
-    stream::{Element, WholeItem},
+    stream::{ItemForm, WholeItem},
 };
 use crate::{Bucket, BucketPart, Result, server::call};
 
@@ -51,7 +51,7 @@ impl<'s, T: Bucket> ItemPageRead<'s, T> {
         self.backwards = backwards;
     }
 
-    async fn read<E: Element<Of = T>>(self) -> Result<ItemPage<E::Item>> {
+    async fn read<E: ItemForm<Of = T>>(self) -> Result<ItemPage<E::Item>> {
         let Self {
             mut items,
             limit,
@@ -82,7 +82,7 @@ impl<'s, T: Bucket> ItemPageRead<'s, T> {
 
 impl<'s, T: Bucket> Items<'s, T> {
     /// The items of the first rows, and the token of the position after them if there are further rows.
-    async fn read_rows<E: Element<Of = T>>(
+    async fn read_rows<E: ItemForm<Of = T>>(
         mut self,
         most: u64,
     ) -> Result<(Vec<E::Item>, Option<ItemToken>)> {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Deserializer, de::MapAccess};
 
-use super::{ItemStream, ItemToken, Items, PageOfParts, settings::item_settings, stream::Element};
+use super::{ItemStream, ItemToken, Items, PageOfParts, settings::item_settings, stream::ItemForm};
 use crate::{
     Bucket, BucketPart, Result,
     read::part::{PartReader, ReadPart, read_part},
@@ -14,7 +14,7 @@ use crate::{
 /// Parts of items.
 pub(super) struct ItemPart<P>(PhantomData<P>);
 
-impl<P: BucketPart> Element for ItemPart<P> {
+impl<P: BucketPart> ItemForm for ItemPart<P> {
     type Of = P::Of;
     type Stored = ElementPart<P>;
     type Item = P;

@@ -14,7 +14,7 @@ use mongodb::{
 
 use super::{
     list::{ItemList, ReadStart},
-    stream::{BucketCursor, Element},
+    stream::{BucketCursor, ItemForm},
     token::ItemToken,
 };
 use crate::{
@@ -47,7 +47,7 @@ pub(super) struct ItemRow<T> {
 }
 
 impl<'s, T: Send + 'static> ItemRows<'s, T> {
-    pub(super) async fn open<E: Element<Item = T>>(
+    pub(super) async fn open<E: ItemForm<Item = T>>(
         list: Arc<ItemList>,
         start: ReadStart,
         session: Option<&'s mut ClientSession>,
@@ -140,14 +140,14 @@ impl<T> ItemRows<'_, T> {
 }
 
 /// Reads the rows, and leaves out the skipped items.
-struct ItemReader<'s, E: Element> {
+struct ItemReader<'s, E: ItemForm> {
     cursor: BucketCursor<'s, E>,
     on_unreadable: Option<OnUnreadable<'s>>,
     /// The number of rows that are still to be skipped.
     skip: u64,
 }
 
-impl<E: Element> ItemReader<'_, E> {
+impl<E: ItemForm> ItemReader<'_, E> {
     async fn next(&mut self) -> Result<Option<ItemRow<E::Item>>> {
         let on_unreadable = self.on_unreadable.as_mut();
         let next = (self.cursor).next_bucket_and(on_unreadable, |bytes| bytes.into_owned());
@@ -169,7 +169,7 @@ impl<E: Element> ItemReader<'_, E> {
 ///
 /// The first command assumes that no item before the position was removed, and asks for the item next to it
 /// as well. If another item is there now, the position is searched in its bucket.
-async fn resume<'s, E: Element>(
+async fn resume<'s, E: ItemForm>(
     list: &ItemList,
     mut position: ItemPosition,
     mut session: Option<&'s mut ClientSession>,

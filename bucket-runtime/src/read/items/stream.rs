@@ -14,7 +14,7 @@ use super::{Items, buckets::BucketRows, rows::ItemRows, token::ItemToken};
 use crate::{Bucket, Result, server::cursor::DocumentCursor, value::stored_bucket::StoredBucket};
 
 /// The form in which a read gives each element: as a whole item or a part.
-pub(super) trait Element: 'static {
+pub(super) trait ItemForm: 'static {
     type Of: Bucket;
 
     /// The type that a stored element is deserialized into, before the key is added.
@@ -31,7 +31,7 @@ pub(super) trait Element: 'static {
 /// Whole items.
 pub(super) struct WholeItem<T>(PhantomData<T>);
 
-impl<T: Bucket> Element for WholeItem<T> {
+impl<T: Bucket> ItemForm for WholeItem<T> {
     type Of = T;
     type Stored = T::Element;
     type Item = T;
@@ -47,7 +47,7 @@ impl<T: Bucket> Element for WholeItem<T> {
 
 /// A cursor over buckets, or over items that look like buckets.
 pub(super) type BucketCursor<'s, E> =
-    DocumentCursor<'s, StoredBucket<<E as Element>::Of, <E as Element>::Stored>>;
+    DocumentCursor<'s, StoredBucket<<E as ItemForm>::Of, <E as ItemForm>::Stored>>;
 
 /// Items, in the order of their buckets' ids, and within a bucket in the order in which they were
 /// appended; or all of them in reverse.
@@ -61,7 +61,7 @@ enum StreamRows<'s, T> {
 }
 
 impl<'s, T: Send + 'static> ItemStream<'s, T> {
-    pub(super) async fn open<E: Element<Item = T>>(mut items: Items<'s, E::Of>) -> Result<Self> {
+    pub(super) async fn open<E: ItemForm<Item = T>>(mut items: Items<'s, E::Of>) -> Result<Self> {
         let start = items.find_start::<E>().await?;
         let Items {
             list,
