@@ -10,7 +10,6 @@ mod fill;
 mod index;
 mod last_buckets;
 pub(crate) mod many;
-mod pipeline;
 pub(crate) mod read;
 mod retryable;
 mod shard;

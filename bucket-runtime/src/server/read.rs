@@ -2,7 +2,7 @@
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document},
+    bson::Document,
     error::Error as DriverError,
     options::{
         AggregateOptions, FindOptions, Hint, ReadConcern, ReadPreference, SelectionCriteria,
@@ -16,10 +16,7 @@ use super::{
     cursor::{AnyCursor, DocumentCursor},
     target::Target,
 };
-use crate::{
-    Result, error::is_killed, protocol::range::Range, schema::names::UNIQUE_INDEX,
-    value::element::whole,
-};
+use crate::{Result, error::is_killed, protocol::range::Range, value::element::whole};
 
 /// The maximum number of times that a read is sent again because the server ended its plan.
 const MAX_KILLED_PLANS: u32 = 3;
@@ -163,14 +160,9 @@ impl<'t> Read<'t> {
 
     /// The field `items` of a pipeline's only result; 0 if there is no result.
     pub(crate) async fn sum(self, session: Option<&mut ClientSession>) -> Result<u64> {
-        let sum = self.first(session).await?;
-        Ok(items_of(sum.as_ref()))
-    }
-
-    /// The values of the array `identities` in all results, found by the unique index as the primary has it.
-    pub(crate) async fn identities(self, session: Option<&mut ClientSession>) -> Result<Vec<Bson>> {
-        let rows = self.hint(UNIQUE_INDEX).read_primary().rows(session).await?;
-        Ok(identities_of(rows))
+        let row = self.first(session).await?;
+        let items = row.and_then(|row| whole(row.get("items")?));
+        Ok(items.and_then(|items| items.try_into().ok()).unwrap_or(0))
     }
 
     pub(super) async fn find_one(
@@ -252,21 +244,4 @@ impl Server {
 /// The primary, for reads that belong to a write, whatever the handle's read preference.
 fn primary() -> SelectionCriteria {
     SelectionCriteria::ReadPreference(ReadPreference::Primary)
-}
-
-/// The whole number in the field `items`; 0 if there is none.
-pub(super) fn items_of(row: Option<&Document>) -> u64 {
-    let items = row.and_then(|row| whole(row.get("items")?));
-    items.and_then(|items| items.try_into().ok()).unwrap_or(0)
-}
-
-/// The values of the arrays `identities`.
-pub(super) fn identities_of(rows: Vec<Document>) -> Vec<Bson> {
-    let identities = rows
-        .into_iter()
-        .filter_map(|mut row| match row.remove("identities") {
-            Some(Bson::Array(identities)) => Some(identities),
-            _ => None,
-        });
-    identities.flatten().collect()
 }

@@ -202,14 +202,10 @@ impl<T: Bucket> PutBack<T> {
     ) -> Result<BTreeSet<String>> {
         let wanted = self.archived.elements().iter();
         let wanted = wanted.filter_map(|element| identity(field, element).cloned());
-        let pipeline = self.archived.scope.identities(field, wanted.collect());
-        let found = self.target().pipeline(pipeline);
-        let found = found.hint(UNIQUE_INDEX).read_primary();
-        let found = found.rows::<Document>(session).await?;
-        let of_buckets = found
-            .iter()
-            .filter_map(|row| row.get_array("identities").ok());
-        Ok(of_buckets.flatten().map(comparable).collect())
+        let server = &self.engine.server;
+        let found =
+            server.present_identities(&self.archived.scope, field, wanted.collect(), session);
+        Ok(found.await?.iter().map(comparable).collect())
     }
 
     /// Replaces the stored bucket, unless it has changed.
