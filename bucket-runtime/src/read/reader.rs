@@ -1,15 +1,8 @@
 //! The buckets of one key, for reading.
 
-use std::borrow::Cow;
-
-use mongodb::bson::RawDocument;
-use serde::de::DeserializeOwned;
-
 use crate::{
-    Bucket, Result,
     protocol::command::IndexedScope,
-    server::{Server, cursor::DocumentCursor, target::Target},
-    value::{stored_bucket::StoredBucket, unreadable::OnUnreadable},
+    server::{Server, target::Target},
 };
 
 /// One key of one collection, for reading.
@@ -28,21 +21,4 @@ impl Reader {
     pub(crate) fn target(&self) -> Target<'_> {
         self.server.target_of(&self.scope)
     }
-}
-
-pub(crate) async fn next_bucket<T: Bucket, E: DeserializeOwned + Send + 'static>(
-    _: Target<'_>,
-    rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
-    on_unreadable: Option<&mut OnUnreadable<'_>>,
-) -> Result<Option<StoredBucket<T, E>>> {
-    rows.next_bucket(on_unreadable).await
-}
-
-pub(crate) async fn next_bucket_and<T: Bucket, E: DeserializeOwned + Send + 'static, X>(
-    _: Target<'_>,
-    rows: &mut DocumentCursor<'_, StoredBucket<T, E>>,
-    on_unreadable: Option<&mut OnUnreadable<'_>>,
-    take: impl Fn(Cow<'_, RawDocument>) -> X,
-) -> Result<Option<(StoredBucket<T, E>, X)>> {
-    rows.next_bucket_and(on_unreadable, take).await
 }

@@ -7,12 +7,10 @@ use mongodb::{
         ChangeStream,
         event::{ChangeStreamEvent, ResumeToken},
     },
-    error::Error as DriverError,
     options::ReadConcern,
 };
 
 use super::{
-    Server,
     call::Calls,
     target::{OwnedTarget, Target},
 };
@@ -30,15 +28,8 @@ impl Events {
     /// The next event; `None` if there is none at the moment. At most one round trip, in which the server
     /// waits for up to a second.
     pub(crate) async fn next_event(&mut self) -> Result<Option<ChangeStreamEvent<Document>>> {
-        let next = self.next().await;
+        let next = self.calls.next_row(self.stream.next_if_any()).await;
         next.map_err(|error| self.target.borrow().read_error(error))
-    }
-
-    /// Like [`next_event`](Self::next_event), with the driver's error.
-    pub(crate) async fn next(
-        &mut self,
-    ) -> Result<Option<ChangeStreamEvent<Document>>, DriverError> {
-        self.calls.next_row(self.stream.next_if_any()).await
     }
 
     /// The position after the last event, or after everything that did not concern the stream.
@@ -48,17 +39,11 @@ impl Events {
 
     /// The position at which the stream begins.
     pub(crate) async fn first_token(&mut self) -> Result<Option<ResumeToken>> {
-        let first = self.beginning().await;
-        first.map_err(|error| self.target.borrow().read_error(error))
-    }
-
-    /// Like [`first_token`](Self::first_token), with the driver's error.
-    pub(crate) async fn beginning(&mut self) -> Result<Option<ResumeToken>, DriverError> {
         match self.token() {
             Some(token) => Ok(Some(token)),
             // The server gives no token with a first batch that already has events. These happened before
             // the call returns, so a later read will find what they did.
-            None => Ok(self.next().await?.map(|event| event.id)),
+            None => Ok(self.next_event().await?.map(|event| event.id)),
         }
     }
 
@@ -80,9 +65,25 @@ impl Target<'_> {
         let of_documents = of_documents.map(|(name, test)| (format!("documentKey.{name}"), test));
         let of_documents = Document::from_iter(of_documents);
         let wanted = vec![of_documents, doc! { "operationType": "invalidate" }];
-        self.watch_all(self.server.collection.watch(), wanted, after)
-            .await
-            .map_err(|error| self.read_error(error))
+        let action = self.server.collection.watch();
+        self.watch_all(action, wanted, after).await
+    }
+
+    /// Events from now on, or after a token, about all documents of the collection, and about the document
+    /// with this `_id` of another collection of the database, in the order in which they happened.
+    pub(crate) async fn watch_beside(
+        self,
+        other: &str,
+        id: &Document,
+        after: Option<ResumeToken>,
+    ) -> Result<Events> {
+        let wanted = vec![
+            doc! { "ns.coll": self.server.collection.name() },
+            doc! { "ns.coll": other, "documentKey._id": id },
+            doc! { "operationType": { "$in": ["dropDatabase", "invalidate"] } },
+        ];
+        let database = self.server.database();
+        self.watch_all(database.watch(), wanted, after).await
     }
 
     /// The events that match one of these conditions.
@@ -91,7 +92,7 @@ impl Target<'_> {
         action: Watch<'_>,
         wanted: Vec<Document>,
         after: Option<ResumeToken>,
-    ) -> Result<Events, DriverError> {
+    ) -> Result<Events> {
         let mut action = action
             .pipeline([doc! { "$match": { "$or": wanted } }])
             // Change streams allow no other read concern, whatever the handle has.
@@ -99,30 +100,11 @@ impl Target<'_> {
         if let Some(after) = after {
             action = action.resume_after(after);
         }
+        let stream = self.server.ask(action).await;
         Ok(Events {
-            stream: self.server.ask(action).await?,
+            stream: stream.map_err(|error| self.read_error(error))?,
             target: self.into_owned(),
             calls: Calls::current(),
         })
-    }
-}
-
-impl Server {
-    /// Events from now on, or after a token, about all documents of the collection, and about the document
-    /// with this `_id` of another collection of the database, in the order in which they happened.
-    pub(crate) async fn watch_beside(
-        &self,
-        other: &str,
-        id: &Document,
-        after: Option<ResumeToken>,
-    ) -> Result<Events, DriverError> {
-        let wanted = vec![
-            doc! { "ns.coll": self.collection.name() },
-            doc! { "ns.coll": other, "documentKey._id": id },
-            doc! { "operationType": { "$in": ["dropDatabase", "invalidate"] } },
-        ];
-        let action = self.database();
-        let events = self.target().watch_all(action.watch(), wanted, after);
-        events.await
     }
 }

@@ -173,8 +173,7 @@ async fn refuse_all_keys<T: Bucket>(engine: &Engine, flat: &Server) -> Result<()
     let mut keys = keys.cursor::<Document>(None).await?;
     let mut scopes = Vec::with_capacity(KEYS_PER_QUERY);
     loop {
-        let next = keys.next().await;
-        let next = next.map_err(|error| target.row_error(error))?;
+        let next = keys.next_row().await?;
         let is_last = next.is_none();
         // An unreadable key becomes an error when its item is reached.
         let key = next.and_then(|next| key::<T>(next.get_array("at").ok()?).ok());

@@ -9,7 +9,6 @@ use futures_util::future::{BoxFuture, Either, select};
 use mongodb::{
     bson::{Document, doc},
     change_stream::event::ChangeStreamEvent,
-    error::Error as DriverError,
 };
 
 use super::{
@@ -23,10 +22,7 @@ use crate::{
     error::Kind,
     maintain::transfer::{Chunk, Transfer},
     protocol::range::Range,
-    read::{
-        reader::next_bucket_and,
-        watch::{WatchToken, event::bucket as appended_to},
-    },
+    read::watch::{WatchToken, event::bucket as appended_to},
     schema::id,
     server::{Server, watch::Events},
     value::stored_bucket::StoredBucket,
@@ -103,7 +99,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
     async fn drain(&mut self) -> Result<()> {
         let mut waiting = Vec::new();
         while !self.transfer.state.is_drained {
-            let event = self.events.next().await;
+            let event = self.events.next_event().await;
             self.note_event(event, &mut waiting)?;
             if waiting.len() >= EVENTS_PER_TRANSACTION {
                 self.store_waiting(&mut waiting).await?;
@@ -118,7 +114,7 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         let mut is_over = false;
         while !is_over {
             let event = {
-                let next = pin!(self.events.next());
+                let next = pin!(self.events.next_event());
                 match select(until.as_mut(), next).await {
                     Either::Left(((), next)) => {
                         is_over = true;
@@ -150,11 +146,11 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
     /// Adds the elements that an event of the change stream shows to those that wait to be stored.
     fn note_event(
         &mut self,
-        event: Result<Option<ChangeStreamEvent<Document>>, DriverError>,
+        event: Result<Option<ChangeStreamEvent<Document>>>,
         waiting: &mut Vec<AppendedElements>,
     ) -> Result<()> {
         let target = self.old.target();
-        let Some(event) = event.map_err(|error| target.read_error(error))? else {
+        let Some(event) = event? else {
             return match self.events.is_alive() {
                 true => Ok(()),
                 false => Err(target.error(Kind::Dropped)),
@@ -234,11 +230,10 @@ async fn read_chunk<O: Bucket>(
         ..Range::oldest_first()
     };
     let further = doc! { "_id": { "$gt": &next.upto } };
-    let target = old.target();
-    let mut rows = target.find(further, range).cursor(None).await?;
+    let mut rows = old.target().find(further, range).cursor(None).await?;
     let (mut items, mut bytes) = (Vec::new(), 0);
     while bytes < BYTES_PER_TRANSACTION {
-        let row = next_bucket_and(target, &mut rows, None, |row| row.as_bytes().len());
+        let row = rows.next_bucket_and(None, |row| row.as_bytes().len());
         let Some((bucket, size)): Option<(StoredBucket<O>, _)> = row.await? else {
             break;
         };

@@ -98,13 +98,11 @@ pub(super) async fn begin(
         (state, _) => state,
     };
     let after = state.as_ref().and_then(|state| state.token.resume_token());
-    let events = old.watch_beside(RECORDS, &id, after).await;
-    let mut events = events.map_err(|error| target.read_error(error))?;
+    let mut events = target.watch_beside(RECORDS, &id, after).await?;
     let state = match state {
         Some(state) => state,
         None => {
-            let token = events.beginning().await;
-            let token = token.map_err(|error| target.read_error(error))?;
+            let token = events.first_token().await?;
             let token = token.as_ref().and_then(WatchToken::after);
             let state = MigrationState::new(token.ok_or_else(|| target.error(Kind::Driver))?);
             record.begin(&state).await?;

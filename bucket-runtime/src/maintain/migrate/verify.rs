@@ -8,12 +8,12 @@ use crate::{
     Bucket, Result,
     error::Kind,
     protocol::{query::Query, range::Range},
-    read::reader::next_bucket,
     schema::{id, key::Key},
     server::Server,
     value::{
         bytes,
         element::{Refusal, whole},
+        stored_bucket::StoredBucket,
     },
 };
 
@@ -26,9 +26,9 @@ pub(super) async fn verify<O: Bucket, T: Bucket>(
 ) -> Result<()> {
     let target = new.target();
     let all = target.find(Document::new(), Range::oldest_first());
-    let mut rows = all.cursor(None).await?;
+    let mut rows = all.cursor::<StoredBucket<T, Bson>>(None).await?;
     let (mut items, mut sum) = (0, 0_i64);
-    while let Some(bucket) = next_bucket::<T, Bson>(target, &mut rows, None).await? {
+    while let Some(bucket) = rows.next_bucket(None).await? {
         let key = id::prefix(&T::SPEC.id, &T::Key::parts(bucket.key.borrowed()));
         for element in &bucket.elements {
             let print = fingerprint(&key, element);

@@ -13,7 +13,6 @@ use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
     protocol::range::Range,
-    read::reader::next_bucket,
     server::cursor::DocumentCursor,
     value::{stored_bucket::StoredBucket, unreadable::OnUnreadable},
 };
@@ -121,7 +120,7 @@ impl<T: Outlier> ExtrasReader<'_, T> {
     async fn next(mut self) -> Result<Option<(ExtrasBucket<T::Item>, Self)>> {
         loop {
             let on_unreadable = self.on_unreadable.as_mut();
-            let next = next_bucket(self.parent.extras(), &mut self.rows, on_unreadable).await?;
+            let next = self.rows.next_bucket(on_unreadable).await?;
             if let Some(StoredBucket { id, elements, .. }) = next {
                 self.rows.give(elements.len());
                 let items = elements;
