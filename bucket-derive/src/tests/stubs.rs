@@ -39,5 +39,8 @@ fn stubs_have_all_calls_of_the_traits() {
         Vec::from_iter(calls)
     };
     assert_eq!(owned(&BUCKET_CALLS), calls("bucket.rs", "Bucket"));
-    assert_eq!(owned(&OUTLIER_CALLS), calls("outlier/outlier.rs", "Outlier"));
+    assert_eq!(
+        owned(&OUTLIER_CALLS),
+        calls("outlier/outlier.rs", "Outlier")
+    );
 }

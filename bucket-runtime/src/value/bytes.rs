@@ -10,12 +10,10 @@
     reason = "in each version some of the names are missing, and the errors have other types"
 )]
 
-use std::error::Error;
-
 use mongodb::error::Error as DriverError;
 use serde::{Serialize, de::DeserializeOwned};
 
-type Refusal = Box<dyn Error + Send + Sync>;
+use crate::value::element::Refusal;
 
 /// Writes a document.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, Refusal> {

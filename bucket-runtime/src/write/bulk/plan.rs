@@ -102,13 +102,13 @@ impl<T: Bucket> KeyItems<T> {
     /// Plans the next buckets, in the order in which they must be written; `None` if the items must be
     /// written one by one. Items that remain are pushed afterwards.
     ///
-    /// If `are_others`, another writer may open a bucket while these are written. With `{#}` it takes one of
+    /// Another writer may open a bucket while these are written. With `{#}` it takes one of
     /// their numbers, and the buckets after that number are refused; the same happens in a window. With a
     /// time ordinal the last bucket is written first, with room left: while it is open no other can be
     /// opened, so everything that other writers append comes after it.
-    pub(crate) fn plan_buckets(&mut self, are_others: bool) -> Option<Vec<PlannedBucket<T>>> {
+    pub(crate) fn plan_buckets(&mut self) -> Option<Vec<PlannedBucket<T>>> {
         let capacity = self.capacity();
-        let is_last_first = are_others && !self.scope.spec.id.ordinal.counts() && capacity > 1;
+        let is_last_first = !self.scope.spec.id.ordinal.counts() && capacity > 1;
         let ids = self.plan_ids()?;
         if self.items.chunks(capacity).any(has_twins) {
             return None;

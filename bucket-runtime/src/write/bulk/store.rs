@@ -79,7 +79,7 @@ impl<T: Bucket> Load<T> {
             {
                 continue;
             }
-            match key_items.plan_buckets(true) {
+            match key_items.plan_buckets() {
                 Some(buckets) => planned.extend(at, buckets),
                 None => self.append(key_items.take_all()).await,
             }
