@@ -13,12 +13,6 @@ mod sources;
 
 use sources::{code, of_package, sources};
 
-/// Names that still stand twice, by package. An entry that no longer does has to go.
-const NOT_YET: [(&str, &[&str]); 1] = [(
-    "bucket-derive",
-    &["Checked", "Field", "Kind", "Model", "Variant"],
-)];
-
 /// Types with a twin that is compiled in its place, with a feature or without.
 const EITHER: [(&str, &[&str]); 1] = [("bucket-runtime", &["Calls"])];
 
@@ -53,8 +47,7 @@ fn check(package: &str) {
         }
     }
     places.retain(|_, files| files.len() > 1);
-    let listed = NOT_YET.iter().chain(&EITHER);
-    let listed = listed.filter(|(of, _)| *of == package);
+    let listed = EITHER.iter().filter(|(of, _)| *of == package);
     let listed = listed.flat_map(|(_, names)| *names);
     let once: Vec<_> = listed
         .filter(|name| places.remove(**name).is_none())

@@ -67,7 +67,7 @@ pub fn derive_fields(input: TokenStream) -> TokenStream {
 fn bucket(input: TokenStream2) -> TokenStream2 {
     parsed(input, |input| {
         let mut errors = Errors::new();
-        let model = model::bucket::Model::read(input, &mut errors);
+        let model = model::bucket::BucketModel::read(input, &mut errors);
         match check::bucket::check(&model, errors) {
             Ok(checked) => expand::bucket::expand(&checked),
             Err(error) => fallback::bucket(&model, error),
@@ -78,7 +78,7 @@ fn bucket(input: TokenStream2) -> TokenStream2 {
 fn outlier(input: TokenStream2) -> TokenStream2 {
     parsed(input, |input| {
         let mut errors = Errors::new();
-        let model = model::outlier::Model::read(input, &mut errors);
+        let model = model::outlier::OutlierModel::read(input, &mut errors);
         match check::outlier::check(&model, errors) {
             Ok(checked) => expand::outlier::expand(&checked),
             Err(error) => fallback::outlier(&model, error),
@@ -97,7 +97,7 @@ fn outlier_part(input: TokenStream2) -> TokenStream2 {
 fn part(input: TokenStream2, pattern: Pattern) -> TokenStream2 {
     parsed(input, |input| {
         let mut errors = Errors::new();
-        let model = model::part::Model::read(input, pattern, &mut errors);
+        let model = model::part::PartModel::read(input, pattern, &mut errors);
         match check::part::check(&model, errors) {
             Ok(checked) => expand::part::expand(&checked),
             Err(error) => fallback::part(&model, error),
@@ -108,7 +108,7 @@ fn part(input: TokenStream2, pattern: Pattern) -> TokenStream2 {
 fn nested(input: TokenStream2) -> TokenStream2 {
     parsed(input, |input| {
         let mut errors = Errors::new();
-        let model = model::nested::Model::read(input, &mut errors);
+        let model = model::nested::NestedModel::read(input, &mut errors);
         match check::nested::check(&model, errors) {
             Ok(()) => expand::nested::expand(&model),
             Err(error) => fallback::nested(&model, error),

@@ -26,7 +26,7 @@ pub(crate) struct Field<'a, Part> {
     pub(crate) name: String,
     pub(crate) part: Part,
     pub(crate) attr: FieldAttr,
-    pub(crate) serde: serde_attr::Field,
+    pub(crate) serde: serde_attr::SerdeField,
 }
 
 /// The struct's fields; none unless the input is a struct with named fields.
@@ -37,7 +37,7 @@ fn fields<'a, Part>(
     derive: &Derive,
     container: &serde_attr::Container,
     errors: &mut Errors,
-    part: impl Fn(&str, &serde_attr::Field) -> Part,
+    part: impl Fn(&str, &serde_attr::SerdeField) -> Part,
 ) -> Vec<Field<'a, Part>> {
     match &input.data {
         Data::Struct(data) => named(&data.fields, derive, container, errors, part),
@@ -51,14 +51,14 @@ fn named<'a, Part>(
     derive: &Derive,
     container: &serde_attr::Container,
     errors: &mut Errors,
-    part: impl Fn(&str, &serde_attr::Field) -> Part,
+    part: impl Fn(&str, &serde_attr::SerdeField) -> Part,
 ) -> Vec<Field<'a, Part>> {
     let nodes = fields.iter();
     nodes
         .filter_map(|node| {
             let ident = node.ident.as_ref()?;
             let name = ident.unraw().to_string();
-            let serde = serde_attr::Field::read(&node.attrs, &name, container);
+            let serde = serde_attr::SerdeField::read(&node.attrs, &name, container);
             Some(Field {
                 part: part(&name, &serde),
                 attr: FieldAttr::parse(node, derive, errors),

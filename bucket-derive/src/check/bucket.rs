@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     errors::Errors,
-    model::bucket::Model,
+    model::bucket::BucketModel,
     parse::{
         attr::{BUCKET, Limit, Spanned},
         id_format::{Ordinal, Suffix},
@@ -27,8 +27,8 @@ use crate::{
 };
 
 /// A model that keeps all rules, with the values that are then present.
-pub(crate) struct Checked<'a> {
-    pub(crate) model: &'a Model<'a>,
+pub(crate) struct BucketChecked<'a> {
+    pub(crate) model: &'a BucketModel<'a>,
     pub(crate) collection: &'a LitStr,
     pub(crate) capacity: &'a Spanned<Limit>,
     pub(crate) ordinal: CheckedOrdinal,
@@ -65,7 +65,10 @@ impl CheckedOrdinal {
 }
 
 /// Checks all rules, and returns the model, or every error found so far.
-pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
+pub(crate) fn check<'a>(
+    model: &'a BucketModel<'a>,
+    mut errors: Errors,
+) -> Result<BucketChecked<'a>, Error> {
     let is_struct = check_is_struct(model.input, &BUCKET, &mut errors);
     check_lifetimes(model.input, &BUCKET, &mut errors);
     check_references(&model.fields, &BUCKET, &mut errors);
@@ -95,8 +98,8 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
         .ok_or_else(|| Error::new_spanned(&model.input.ident, "`#[bucket(…)]` is incomplete"))
 }
 
-fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
-    Some(Checked {
+fn complete<'a>(model: &'a BucketModel<'a>) -> Option<BucketChecked<'a>> {
+    Some(BucketChecked {
         model,
         collection: &model.attr.collection.as_ref()?.value,
         capacity: model.attr.capacity.as_ref()?,
@@ -108,7 +111,7 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
     })
 }
 
-fn check_required_keys(model: &Model<'_>, errors: &mut Errors) {
+fn check_required_keys(model: &BucketModel<'_>, errors: &mut Errors) {
     let mut required = vec![
         ("collection", collection_of(model.input)),
         ("id", id_format::example(model)),

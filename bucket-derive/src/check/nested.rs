@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{
     errors::Errors,
-    model::nested::{Content, Kind, Model},
+    model::nested::{Content, NestedKind, NestedModel},
     parse::attr::FIELDS,
 };
 
 /// Checks all rules, and returns every error found so far.
-pub(crate) fn check(model: &Model<'_>, mut errors: Errors) -> Result<(), Error> {
+pub(crate) fn check(model: &NestedModel<'_>, mut errors: Errors) -> Result<(), Error> {
     match &model.input.data {
         Data::Enum(_) => check_variants(model, &mut errors),
         // `check_serde` reports a transparent struct.
@@ -33,7 +33,7 @@ pub(crate) fn check(model: &Model<'_>, mut errors: Errors) -> Result<(), Error> 
 }
 
 /// The paths of the fields are constants, which cannot depend on a parameter of the type.
-fn check_generics(model: &Model<'_>, errors: &mut Errors) {
+fn check_generics(model: &NestedModel<'_>, errors: &mut Errors) {
     let generics = &model.input.generics;
     if !generics.params.is_empty() {
         let message = "`Fields` cannot be derived for a type with parameters";
@@ -43,7 +43,7 @@ fn check_generics(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// Refuses attributes with which other fields are stored than those of the type.
-fn check_serde(model: &Model<'_>, errors: &mut Errors) {
+fn check_serde(model: &NestedModel<'_>, errors: &mut Errors) {
     for entry in &model.serde.entries {
         let name = name(entry);
         let help = match name.as_str() {
@@ -59,8 +59,8 @@ fn check_serde(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A condition on a variant looks at the tag, and conditions on its fields may look into the content.
-fn check_tag(model: &Model<'_>, errors: &mut Errors) {
-    let Kind::Enum(_) = &model.kind else {
+fn check_tag(model: &NestedModel<'_>, errors: &mut Errors) {
+    let NestedKind::Enum(_) = &model.kind else {
         return;
     };
     for (key, usage) in [
@@ -78,17 +78,17 @@ fn check_tag(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A value that cannot be read back makes the whole item unreadable, and so its bucket.
-fn check_readback(model: &Model<'_>, errors: &mut Errors) {
+fn check_readback(model: &NestedModel<'_>, errors: &mut Errors) {
     let fields = match &model.kind {
-        Kind::Struct(fields) => Vec::from_iter(fields),
-        Kind::Enum(variants) => {
+        NestedKind::Struct(fields) => Vec::from_iter(fields),
+        NestedKind::Enum(variants) => {
             for variant in variants {
                 check_variant(variant, errors);
             }
             let written = variants.iter().filter(|variant| variant.is_written());
             written.flat_map(|variant| variant.fields()).collect()
         }
-        Kind::Union => Vec::new(),
+        NestedKind::Union => Vec::new(),
     };
     for field in fields {
         check_left_out(&model.serde, field, errors);
@@ -97,8 +97,8 @@ fn check_readback(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// An enum without a tag and without fields is stored as text.
-fn check_variants(model: &Model<'_>, errors: &mut Errors) {
-    let Kind::Enum(variants) = &model.kind else {
+fn check_variants(model: &NestedModel<'_>, errors: &mut Errors) {
+    let NestedKind::Enum(variants) = &model.kind else {
         return;
     };
     let is_text = |content: &Content<'_>| matches!(content, Content::Nothing);

@@ -18,14 +18,14 @@ use crate::{
     errors::Errors,
     model::{
         Field,
-        outlier::{Marks, Model},
+        outlier::{Marks, OutlierModel},
     },
     parse::attr::{Limit, OUTLIER, Spanned},
 };
 
 /// A model that keeps all rules, with the values that are then present.
-pub(crate) struct Checked<'a> {
-    pub(crate) model: &'a Model<'a>,
+pub(crate) struct OutlierChecked<'a> {
+    pub(crate) model: &'a OutlierModel<'a>,
     pub(crate) collection: &'a LitStr,
     pub(crate) extras: String,
     pub(crate) reference: &'a LitStr,
@@ -39,7 +39,10 @@ pub(crate) struct Checked<'a> {
 }
 
 /// Checks all rules, and returns the model, or every error found so far.
-pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
+pub(crate) fn check<'a>(
+    model: &'a OutlierModel<'a>,
+    mut errors: Errors,
+) -> Result<OutlierChecked<'a>, Error> {
     let is_struct = check_is_struct(model.input, &OUTLIER, &mut errors);
     check_lifetimes(model.input, &OUTLIER, &mut errors);
     check_references(&model.fields, &OUTLIER, &mut errors);
@@ -82,8 +85,8 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
         .ok_or_else(|| Error::new_spanned(&model.input.ident, "`#[outlier(…)]` is incomplete"))
 }
 
-fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
-    Some(Checked {
+fn complete<'a>(model: &'a OutlierModel<'a>) -> Option<OutlierChecked<'a>> {
+    Some(OutlierChecked {
         model,
         collection: &model.attr.collection.as_ref()?.value,
         extras: model.extras_name()?,
@@ -97,7 +100,7 @@ fn complete<'a>(model: &'a Model<'a>) -> Option<Checked<'a>> {
     })
 }
 
-fn check_required_keys(model: &Model<'_>, errors: &mut Errors) {
+fn check_required_keys(model: &OutlierModel<'_>, errors: &mut Errors) {
     let reference = model.input.ident.to_string().to_lowercase() + "_id";
     let required = [
         ("collection", collection_of(model.input)),
@@ -114,7 +117,7 @@ fn check_required_keys(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// Parents and extras in one collection would be taken for one another.
-fn check_two_collections(model: &Model<'_>, errors: &mut Errors) {
+fn check_two_collections(model: &OutlierModel<'_>, errors: &mut Errors) {
     let (Some(collection), Some(extras)) = (&model.attr.collection, &model.attr.extras) else {
         return;
     };

@@ -8,16 +8,19 @@ use super::{
     serde_words::{check_field_words, check_struct_words},
     values::check_required,
 };
-use crate::{errors::Errors, model::part::Model, parse::list::Entry};
+use crate::{errors::Errors, model::part::PartModel, parse::list::Entry};
 
 /// A model that keeps all rules, with the value that is then present.
-pub(crate) struct Checked<'a> {
-    pub(crate) model: &'a Model<'a>,
+pub(crate) struct PartChecked<'a> {
+    pub(crate) model: &'a PartModel<'a>,
     pub(crate) of: &'a TypePath,
 }
 
 /// Checks all rules, and returns the model, or every error found so far.
-pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Checked<'a>, Error> {
+pub(crate) fn check<'a>(
+    model: &'a PartModel<'a>,
+    mut errors: Errors,
+) -> Result<PartChecked<'a>, Error> {
     let derive = model.pattern.derive();
     let is_struct = check_is_struct(model.input, derive, &mut errors);
     check_generics(model, &mut errors);
@@ -39,14 +42,14 @@ pub(crate) fn check<'a>(model: &'a Model<'a>, mut errors: Errors) -> Result<Chec
     errors.finish(())?;
     let of = model.of();
     let missing = || Error::new_spanned(&model.input.ident, "`#[part(…)]` is incomplete");
-    Ok(Checked {
+    Ok(PartChecked {
         model,
         of: of.ok_or_else(missing)?,
     })
 }
 
 /// The constants that compare a field with its original cannot name a parameter.
-fn check_generics(model: &Model<'_>, errors: &mut Errors) {
+fn check_generics(model: &PartModel<'_>, errors: &mut Errors) {
     let generics = &model.input.generics;
     if generics.params.is_empty() {
         return;
@@ -61,7 +64,7 @@ fn check_generics(model: &Model<'_>, errors: &mut Errors) {
 
 /// A part is read as the whole struct is. Attributes that only say how serde reads would do nothing; the
 /// others say how serde writes the part, for the user's own purposes.
-fn check_serde(model: &Model<'_>, errors: &mut Errors) {
+fn check_serde(model: &PartModel<'_>, errors: &mut Errors) {
     check_struct_words(&model.serde.entries, errors);
     check_rename_rule(&model.serde, errors);
     let of_struct = model.serde.entries.iter();

@@ -15,7 +15,7 @@ use crate::{
     },
     model::{
         Field,
-        bucket::{Model, Role},
+        bucket::{BucketModel, Role},
     },
     parse::{
         attr::RollupAttr,
@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The types of the fields, each with the rules for its part.
-pub(crate) fn types(model: &Model<'_>) -> Types {
+pub(crate) fn types(model: &BucketModel<'_>) -> Types {
     let fields = &model.fields;
     Types::new(model.input, &model.attr.krate(), fields, |field| {
         let rollup = RollupAttr::of(&field.attr);
@@ -53,14 +53,14 @@ pub(crate) fn types(model: &Model<'_>) -> Types {
 ///
 /// The predicate of the time field stands here and, in the same words, on the trait's implementation:
 /// the compiler then reports an unfit type once, and accepts it everywhere else.
-pub(crate) fn of_elements(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
+pub(crate) fn of_elements(model: &BucketModel<'_>, types: &Types) -> Vec<TokenStream> {
     let mut predicates = of_struct(model.input);
     predicates.extend(types.predicates(|rule| rule == Rule::Time));
     predicates
 }
 
 /// The predicates of the implementation of `Bucket`.
-pub(crate) fn of_bucket(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
+pub(crate) fn of_bucket(model: &BucketModel<'_>, types: &Types) -> Vec<TokenStream> {
     let krate = model.attr.krate();
     let serde = quote!(#krate::__private::serde);
     let mut predicates = of_struct(model.input);
@@ -95,7 +95,7 @@ pub(crate) fn of_bucket(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
 }
 
 /// Each type parameter must be `Send + Sync`: tasks share items.
-pub(crate) fn params_are_shared(model: &Model<'_>) -> Vec<TokenStream> {
+pub(crate) fn params_are_shared(model: &BucketModel<'_>) -> Vec<TokenStream> {
     let params = model.input.generics.type_params().map(|param| &param.ident);
     params
         .map(|param| quote!(#param: ::core::marker::Send + ::core::marker::Sync + 'static))
@@ -103,7 +103,7 @@ pub(crate) fn params_are_shared(model: &Model<'_>) -> Vec<TokenStream> {
 }
 
 /// The type parameters that no field of an element mentions: `__Element` must still use them.
-pub(crate) fn not_in_elements<'a>(model: &'a Model<'_>) -> Vec<&'a Ident> {
+pub(crate) fn not_in_elements<'a>(model: &'a BucketModel<'_>) -> Vec<&'a Ident> {
     let params = model.input.generics.type_params().map(|param| &param.ident);
     params
         .filter(|param| {
@@ -114,7 +114,7 @@ pub(crate) fn not_in_elements<'a>(model: &'a Model<'_>) -> Vec<&'a Ident> {
         .collect()
 }
 
-fn serde_bounds(model: &Model<'_>, serialize: bool, bound: &TokenStream) -> Vec<TokenStream> {
+fn serde_bounds(model: &BucketModel<'_>, serialize: bool, bound: &TokenStream) -> Vec<TokenStream> {
     let (with, skip) = match serialize {
         true => ("serialize_with", "skip_serializing"),
         false => ("deserialize_with", "skip_deserializing"),
@@ -138,7 +138,7 @@ fn serde_bounds(model: &Model<'_>, serialize: bool, bound: &TokenStream) -> Vec<
 /// The bounds that serde's derives infer from fields: each type parameter in them, and each type that
 /// begins with one (`T::Item`), implements the trait.
 fn bounds<'m, 'a: 'm>(
-    model: &Model<'_>,
+    model: &BucketModel<'_>,
     fields: impl Iterator<Item = &'m Field<'a, Role>>,
     bound: &TokenStream,
 ) -> Vec<TokenStream> {

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{ext::IdentExt, spanned::Spanned};
 
 use crate::{
-    check::bucket::{Checked, CheckedOrdinal},
+    check::bucket::{BucketChecked, CheckedOrdinal},
     expand::{
         bounds, element,
         fields::{self, Fields, Form},
@@ -20,11 +20,11 @@ use crate::{
     },
     model::{
         Field,
-        bucket::{Model, Role},
+        bucket::{BucketModel, Role},
     },
 };
 
-pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
+pub(crate) fn expand(checked: &BucketChecked<'_>) -> TokenStream {
     let (attr, krate) = (&checked.model.attr, checked.model.attr.krate());
     let limits = [Some(checked.capacity), attr.max_bytes.as_ref()];
     let limits = limits.into_iter().flatten();
@@ -75,7 +75,7 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
 }
 
 /// The typed fields.
-pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
+pub(crate) fn fields(model: &BucketModel<'_>, types: &Types) -> Fields {
     let form = |field: &Field<'_, Role>| match field.part {
         Role::Key => Form::Key,
         Role::Time => Form::Date,
@@ -93,7 +93,7 @@ pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
 }
 
 fn bucket_impl(
-    checked: &Checked<'_>,
+    checked: &BucketChecked<'_>,
     types: &Types,
     spec: &TokenStream,
     reader: &Reader,
@@ -170,7 +170,7 @@ fn bucket_impl(
 }
 
 /// The `impl`s of the traits that say what the struct has: time windows, and an identity of its items.
-pub(crate) fn markers(model: &Model<'_>, clause: &TokenStream) -> TokenStream {
+pub(crate) fn markers(model: &BucketModel<'_>, clause: &TokenStream) -> TokenStream {
     let krate = model.attr.krate();
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
@@ -185,7 +185,7 @@ pub(crate) fn markers(model: &Model<'_>, clause: &TokenStream) -> TokenStream {
     implemented.collect()
 }
 
-fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
+fn spec(checked: &BucketChecked<'_>, types: &Types, rollups: &Rollups) -> Spec {
     let model = checked.model;
     let krate = model.attr.krate();
     let collection = checked.collection;
@@ -239,7 +239,7 @@ fn spec(checked: &Checked<'_>, types: &Types, rollups: &Rollups) -> Spec {
     Spec::new(&quote!(#krate::BucketSpec), spec, proved)
 }
 
-fn borrowed(model: &Model<'_>, types: &Types, key: &Field<'_, Role>) -> TokenStream {
+fn borrowed(model: &BucketModel<'_>, types: &Types, key: &Field<'_, Role>) -> TokenStream {
     let names = model.attr.key.iter().flat_map(|names| &names.value.0);
     let ident = named(key, names);
     let borrowed = types.call(key, &model.attr.krate(), "KeyField", "borrowed");

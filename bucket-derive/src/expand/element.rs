@@ -10,13 +10,13 @@ use crate::{
     expand::{bounds, fit::Types, generics},
     model::{
         Field,
-        bucket::{Model, Role},
+        bucket::{BucketModel, Role},
     },
     parse::{list::Entry, serde_attr::Container},
 };
 
 /// Writes elements from the user's struct without a copy, by serde's `remote`.
-pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
+pub(crate) fn write_struct(model: &BucketModel<'_>, types: &Types) -> TokenStream {
     let serde = serde_path(&model.serde, &model.attr.krate());
     let krate = model.attr.krate();
     let (parameters, ..) = model.input.generics.split_for_impl();
@@ -41,7 +41,7 @@ pub(crate) fn write_struct(model: &Model<'_>, types: &Types) -> TokenStream {
 }
 
 /// The struct that elements are read into, by code of our own.
-pub(crate) fn plain_struct(model: &Model<'_>, types: &Types) -> TokenStream {
+pub(crate) fn plain_struct(model: &BucketModel<'_>, types: &Types) -> TokenStream {
     let fields = model.elements().map(|field| {
         let (ident, ty) = (field.ident, element_type(model, types, field));
         quote!(#ident: #ty)
@@ -54,7 +54,7 @@ pub(crate) fn plain_struct(model: &Model<'_>, types: &Types) -> TokenStream {
 }
 
 /// The struct that elements are read into, by serde's derive.
-pub(crate) fn derived_struct(model: &Model<'_>, types: &Types) -> TokenStream {
+pub(crate) fn derived_struct(model: &BucketModel<'_>, types: &Types) -> TokenStream {
     let serde = serde_path(&model.serde, &model.attr.krate());
     let krate = model.attr.krate();
     let (parameters, ..) = model.input.generics.split_for_impl();
@@ -79,7 +79,7 @@ pub(crate) fn derived_struct(model: &Model<'_>, types: &Types) -> TokenStream {
     }
 }
 
-fn element_type(model: &Model<'_>, types: &Types, field: &Field<'_, Role>) -> TokenStream {
+fn element_type(model: &BucketModel<'_>, types: &Types, field: &Field<'_, Role>) -> TokenStream {
     let (krate, ty) = (model.attr.krate(), types.of(model.input, field));
     match holds_date(model, field) {
         true => quote!(#krate::__private::Date<#ty>),
@@ -91,7 +91,7 @@ fn element_type(model: &Model<'_>, types: &Types, field: &Field<'_, Role>) -> To
 /// types, and checking these takes the compiler as long as the whole `impl Bucket`.
 ///
 /// A bound on a parameter, a default, or another attribute concerns the plain type, which needs `with`.
-pub(crate) fn holds_date(model: &Model<'_>, field: &Field<'_, Role>) -> bool {
+pub(crate) fn holds_date(model: &BucketModel<'_>, field: &Field<'_, Role>) -> bool {
     field.is_date()
         && field.serde.has_only(&["rename", "alias"])
         && !model.serde.has("default")
@@ -99,7 +99,7 @@ pub(crate) fn holds_date(model: &Model<'_>, field: &Field<'_, Role>) -> bool {
 }
 
 /// For `#[serde(default)]` on the struct: the fields that an element lacks come from a default item.
-pub(crate) fn default_impl(model: &Model<'_>, types: &Types) -> Option<TokenStream> {
+pub(crate) fn default_impl(model: &BucketModel<'_>, types: &Types) -> Option<TokenStream> {
     let entry = model.serde.find("default")?;
     let this = generics::self_type(model.input);
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
@@ -132,7 +132,7 @@ pub(crate) fn default_impl(model: &Model<'_>, types: &Types) -> Option<TokenStre
 }
 
 /// The field's own serde attributes, and `with` if it is a date.
-fn copied(model: &Model<'_>, field: &Field<'_, Role>, is_date: bool) -> TokenStream {
+fn copied(model: &BucketModel<'_>, field: &Field<'_, Role>, is_date: bool) -> TokenStream {
     let entries = field.serde.entries.iter().map(|entry| &entry.tokens);
     let date = is_date.then(|| {
         let path = path_text(&model.attr.krate()) + "::bson_date";
@@ -147,7 +147,7 @@ fn copied(model: &Model<'_>, field: &Field<'_, Role>, is_date: bool) -> TokenStr
 }
 
 /// The struct's serde attributes without `default`, which the generated structs have in another form.
-fn container_entries<'m>(model: &'m Model<'_>) -> Vec<&'m TokenStream> {
+fn container_entries<'m>(model: &'m BucketModel<'_>) -> Vec<&'m TokenStream> {
     let own = |entry: &&Entry| !entry.is("default");
     model
         .serde
@@ -167,7 +167,7 @@ pub(crate) fn serde_path(container: &Container, krate: &Path) -> Option<TokenStr
     Some(quote!(crate = #path,))
 }
 
-fn phantom(model: &Model<'_>) -> Option<TokenStream> {
+fn phantom(model: &BucketModel<'_>) -> Option<TokenStream> {
     let unused = bounds::not_in_elements(model);
     (!unused.is_empty()).then(|| quote!(::core::marker::PhantomData<(#(#unused,)*)>))
 }

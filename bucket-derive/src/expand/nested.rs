@@ -14,11 +14,11 @@ use crate::{
     },
     model::{
         Field,
-        nested::{Kind, Model, Variant},
+        nested::{NestedKind, NestedModel, Variant},
     },
 };
 
-pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
+pub(crate) fn expand(model: &NestedModel<'_>) -> TokenStream {
     let (krate, import) = (model.attr.krate(), model.attr.import());
     let writer = NestedWriter { model };
     let ident = &model.input.ident;
@@ -28,19 +28,19 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
         })
     };
     let (written, fields, values) = match &model.kind {
-        Kind::Struct(fields) => (
+        NestedKind::Struct(fields) => (
             writer.of_struct(fields),
             Vec::from_iter(fields),
             TokenStream::new(),
         ),
-        Kind::Enum(variants) => {
+        NestedKind::Enum(variants) => {
             let fields = variants.iter().flat_map(Variant::fields);
             let values = variants.iter().filter_map(Variant::value);
             let ty = |ty: &syn::Type| writer.without_self(ty);
             let values = own_dates::of_values(model.input, &krate, values, ty);
             (writer.of_enum(variants), fields.collect(), values)
         }
-        Kind::Union => return TokenStream::new(),
+        NestedKind::Union => return TokenStream::new(),
     };
     let (definition, of) = (written.definition, written.ty);
     let left_out = writer.left_out(&fields);
@@ -64,7 +64,7 @@ pub(crate) fn expand(model: &Model<'_>) -> TokenStream {
 }
 
 struct NestedWriter<'m> {
-    model: &'m Model<'m>,
+    model: &'m NestedModel<'m>,
 }
 
 /// The fields of a struct or of a variant, or the variants of an enum.
@@ -101,8 +101,8 @@ impl NestedWriter<'_> {
         let definitions = named(fields).enumerate().map(|(n, (field, _))| {
             // The fields of a variant are as visible as the enum.
             let visibility = match self.model.kind {
-                Kind::Enum(_) => &self.model.input.vis,
-                Kind::Struct(_) | Kind::Union => &field.node.vis,
+                NestedKind::Enum(_) => &self.model.input.vis,
+                NestedKind::Struct(_) | NestedKind::Union => &field.node.vis,
             };
             place.definition(field, visibility, &self.ty(field), Form::Serde, n)
         });

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 
 use crate::{
-    check::outlier::Checked,
+    check::outlier::OutlierChecked,
     expand::{
         bounds,
         fields::{self, Fields, Form},
@@ -13,10 +13,10 @@ use crate::{
         generics, indexes, limit, own_dates, reading,
         size::{self, Spec},
     },
-    model::outlier::Model,
+    model::outlier::OutlierModel,
 };
 
-pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
+pub(crate) fn expand(checked: &OutlierChecked<'_>) -> TokenStream {
     let krate = checked.model.attr.krate();
     let threshold = limit::constant(checked.threshold, &krate);
     let extras_capacity = checked.model.attr.extras_capacity.as_ref();
@@ -58,14 +58,14 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
 }
 
 /// The typed fields.
-pub(crate) fn fields(model: &Model<'_>, types: &Types) -> Fields {
+pub(crate) fn fields(model: &OutlierModel<'_>, types: &Types) -> Fields {
     let krate = model.attr.krate();
     let (input, serde) = (model.input, &model.serde);
     fields::fields(input, serde, &krate, &model.fields, types, |_| Form::Serde)
 }
 
 /// The types of the fields, each with the rules for its part.
-fn types(model: &Model<'_>) -> Types {
+fn types(model: &OutlierModel<'_>) -> Types {
     let fields = &model.fields;
     Types::new(model.input, &model.attr.krate(), fields, |field| {
         let is_items = field.attr.word("items").is_some();
@@ -85,7 +85,7 @@ fn types(model: &Model<'_>) -> Types {
 }
 
 fn outlier_impl(
-    checked: &Checked<'_>,
+    checked: &OutlierChecked<'_>,
     types: &Types,
     spec: &TokenStream,
     fields: &Fields,
@@ -126,7 +126,7 @@ fn outlier_impl(
 }
 
 /// The predicates of the implementation: fields of fit types, and a struct that can be stored.
-fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
+fn predicates(checked: &OutlierChecked<'_>, types: &Types) -> Vec<TokenStream> {
     let (model, input) = (checked.model, checked.model.input);
     let krate = model.attr.krate();
     let mut predicates = generics::of_struct(input);
@@ -150,7 +150,7 @@ fn predicates(checked: &Checked<'_>, types: &Types) -> Vec<TokenStream> {
     predicates
 }
 
-fn spec(checked: &Checked<'_>, types: &Types) -> Spec {
+fn spec(checked: &OutlierChecked<'_>, types: &Types) -> Spec {
     let attr = &checked.model.attr;
     let krate = attr.krate();
     let (collection, reference) = (checked.collection, checked.reference);

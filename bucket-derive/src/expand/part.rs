@@ -8,15 +8,15 @@ use quote::{ToTokens, quote};
 use syn::{Index, Path};
 
 use crate::{
-    check::part::Checked,
+    check::part::PartChecked,
     expand::{generics, spans::located_at},
     model::{
         Field,
-        part::{Model, Pattern},
+        part::{PartModel, Pattern},
     },
 };
 
-pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
+pub(crate) fn expand(checked: &PartChecked<'_>) -> TokenStream {
     let (model, of) = (checked.model, checked.of);
     let (krate, import) = (model.attr.krate(), model.attr.import());
     let ident = &model.input.ident;
@@ -57,7 +57,7 @@ pub(crate) fn expand(checked: &Checked<'_>) -> TokenStream {
     }
 }
 
-fn bucket(model: &Model<'_>, krate: &Path) -> TokenStream {
+fn bucket(model: &PartModel<'_>, krate: &Path) -> TokenStream {
     let read = model
         .fields
         .iter()
@@ -78,7 +78,7 @@ fn bucket(model: &Model<'_>, krate: &Path) -> TokenStream {
     }
 }
 
-fn outlier(model: &Model<'_>, krate: &Path) -> TokenStream {
+fn outlier(model: &PartModel<'_>, krate: &Path) -> TokenStream {
     let values = model.fields.iter().map(|field| {
         let (ident, read) = (field.ident, read(model, field, "of_parent"));
         quote!(#ident: #read)
@@ -100,7 +100,7 @@ fn signature(krate: &Path, read: &TokenStream) -> TokenStream {
 }
 
 /// The call that reads a field.
-fn read(model: &Model<'_>, field: &Field<'_, ()>, method: &str) -> TokenStream {
+fn read(model: &PartModel<'_>, field: &Field<'_, ()>, method: &str) -> TokenStream {
     let (krate, ty, original) = (model.attr.krate(), ty(model, field), original(field));
     let method = Ident::new(method, Span::call_site());
     quote! {
@@ -117,12 +117,12 @@ fn original(field: &Field<'_, ()>) -> TokenStream {
 }
 
 /// The struct that holds the fields of an element.
-fn element(model: &Model<'_>, krate: &Path) -> TokenStream {
+fn element(model: &PartModel<'_>, krate: &Path) -> TokenStream {
     let types = model.fields.iter().map(|field| ty(model, field));
     quote!(pub struct __Element(#(#krate::PartValue<#types>),*);)
 }
 
-fn ty(model: &Model<'_>, field: &Field<'_, ()>) -> TokenStream {
+fn ty(model: &PartModel<'_>, field: &Field<'_, ()>) -> TokenStream {
     let this = generics::self_type(model.input);
     generics::without_self(field.node.ty.to_token_stream(), &this)
 }

@@ -10,7 +10,7 @@ use crate::{
     expand::{element, fit::Types, reading},
     model::{
         Field,
-        bucket::{Model, Role},
+        bucket::{BucketModel, Role},
     },
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct Reader {
     pub(crate) pattern: TokenStream,
 }
 
-pub(crate) fn reader(model: &Model<'_>, types: &Types) -> Reader {
+pub(crate) fn reader(model: &BucketModel<'_>, types: &Types) -> Reader {
     let krate = model.attr.krate();
     let (_, arguments, _) = model.input.generics.split_for_impl();
     if !is_plain(model) {
@@ -60,7 +60,7 @@ pub(crate) fn reader(model: &Model<'_>, types: &Types) -> Reader {
     }
 }
 
-fn is_plain(model: &Model<'_>) -> bool {
+fn is_plain(model: &BucketModel<'_>) -> bool {
     let is_plain = |field: &Field<'_, Role>| {
         field.serde.has_only(&FIELD) && (!field.is_date() || element::holds_date(model, field))
     };
@@ -69,7 +69,7 @@ fn is_plain(model: &Model<'_>) -> bool {
         && model.elements().all(is_plain)
 }
 
-fn by_field(model: &Model<'_>, types: &Types) -> TokenStream {
+fn by_field(model: &BucketModel<'_>, types: &Types) -> TokenStream {
     let krate = model.attr.krate();
     let (mut slots, mut empty, mut names, mut values) = (vec![], vec![], vec![], vec![]);
     for (n, field) in model.elements().enumerate() {

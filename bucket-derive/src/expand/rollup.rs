@@ -14,7 +14,7 @@ use crate::{
     },
     model::{
         Field,
-        bucket::{Model, Role},
+        bucket::{BucketModel, Role},
     },
     parse::attr::RollupAttr,
 };
@@ -29,7 +29,7 @@ pub(crate) struct Rollups {
     pub(crate) spec: TokenStream,
 }
 
-pub(crate) fn rollups(model: &Model<'_>, types: &Types) -> Rollups {
+pub(crate) fn rollups(model: &BucketModel<'_>, types: &Types) -> Rollups {
     let kept = Vec::from_iter(model.rollups());
     if kept.is_empty() {
         let members = quote!(
@@ -126,7 +126,7 @@ pub(crate) fn rollups(model: &Model<'_>, types: &Types) -> Rollups {
     }
 }
 
-fn predicates(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
+fn predicates(model: &BucketModel<'_>, types: &Types) -> Vec<TokenStream> {
     let mut predicates = generics::of_struct(model.input);
     predicates.extend(types.predicates(|rule| matches!(rule, Rule::Sum | Rule::Rollup)));
     predicates.extend(bounds::params_are_shared(model));
@@ -134,7 +134,7 @@ fn predicates(model: &Model<'_>, types: &Types) -> Vec<TokenStream> {
 }
 
 fn field_type(
-    model: &Model<'_>,
+    model: &BucketModel<'_>,
     types: &Types,
     field: &Field<'_, Role>,
     rollup: &RollupAttr<'_>,
@@ -146,7 +146,7 @@ fn field_type(
     quote_spanned!(end=> #krate::FieldRollup<#ty, #sum, #min, #max>)
 }
 
-fn spec(model: &Model<'_>) -> TokenStream {
+fn spec(model: &BucketModel<'_>) -> TokenStream {
     let krate = model.attr.krate();
     let names = model.rollups().map(|(field, rollup)| {
         let name = &field.serde.write;

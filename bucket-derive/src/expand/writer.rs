@@ -15,7 +15,7 @@ use crate::{
     },
     model::{
         Field,
-        bucket::{Model, Role},
+        bucket::{BucketModel, Role},
     },
 };
 
@@ -50,7 +50,7 @@ pub(crate) struct Writer {
     pub(crate) body: TokenStream,
 }
 
-pub(crate) fn writer(model: &Model<'_>, types: &Types) -> Writer {
+pub(crate) fn writer(model: &BucketModel<'_>, types: &Types) -> Writer {
     if is_plain(model) {
         return Writer {
             definition: None,
@@ -65,12 +65,12 @@ pub(crate) fn writer(model: &Model<'_>, types: &Types) -> Writer {
     }
 }
 
-fn is_plain(model: &Model<'_>) -> bool {
+fn is_plain(model: &BucketModel<'_>) -> bool {
     let mut elements = model.elements();
     model.serde.has_only(&CONTAINER) && elements.all(|field| field.serde.has_only(&FIELD))
 }
 
-fn by_field(model: &Model<'_>, types: &Types) -> TokenStream {
+fn by_field(model: &BucketModel<'_>, types: &Types) -> TokenStream {
     let krate = model.attr.krate();
     let name = model.input.ident.unraw().to_string();
     let written = Vec::from_iter(model.elements().filter(|field| field.serde.write.is_some()));

@@ -8,8 +8,8 @@ use super::unsent;
 use crate::{
     errors::did_you_mean,
     expand::{fields::Fields, fit::Types, generics, rollup::Rollups},
-    model::{bucket::Model, guess},
-    parse::id_format::Kind,
+    model::{bucket::BucketModel, guess},
+    parse::id_format::PartKind,
 };
 
 /// The most fields that a key can have.
@@ -38,7 +38,7 @@ pub(crate) const CALLS: [(&str, usize); 17] = [
 
 /// The errors, and a `Bucket` that does nothing: calls on the struct then need no messages of
 /// their own.
-pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
+pub(crate) fn bucket(model: &BucketModel<'_>, error: Error) -> TokenStream {
     let krate = model.attr.krate();
     let runtime = [krate.to_token_stream(), model.attr.import()];
     let errors = unsent::errors(model.input, runtime, &model.fields, &CALLS, error);
@@ -104,10 +104,10 @@ pub(crate) fn bucket(model: &Model<'_>, error: Error) -> TokenStream {
 }
 
 /// The types of the key, or a guess: calls pass values of these types.
-fn key_types(model: &Model<'_>) -> Vec<Type> {
+fn key_types(model: &BucketModel<'_>) -> Vec<Type> {
     let parts = model.format.parts.iter();
     let mut names = Vec::from_iter(parts.filter_map(|part| match &part.kind {
-        Kind::Field { name, .. } => Some(name.as_str()),
+        PartKind::Field { name, .. } => Some(name.as_str()),
         _ => None,
     }));
     // A text with one placeholder is more likely to lack its ordinal than its key.

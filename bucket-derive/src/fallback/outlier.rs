@@ -7,7 +7,7 @@ use syn::{Error, Type};
 use super::unsent;
 use crate::{
     expand::{fields::Fields, fit::Types, generics},
-    model::{guess, outlier::Model},
+    model::{guess, outlier::OutlierModel},
 };
 
 /// The calls on the struct itself, each with the number of its arguments.
@@ -29,7 +29,7 @@ pub(crate) const CALLS: [(&str, usize); 13] = [
 
 /// The errors, and an `Outlier` that does nothing: calls on the struct then need no messages of
 /// their own.
-pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
+pub(crate) fn outlier(model: &OutlierModel<'_>, error: Error) -> TokenStream {
     let krate = model.attr.krate();
     let runtime = [krate.to_token_stream(), model.attr.import()];
     let errors = unsent::errors(model.input, runtime, &model.fields, &CALLS, error);
@@ -85,14 +85,14 @@ pub(crate) fn outlier(model: &Model<'_>, error: Error) -> TokenStream {
 }
 
 /// The id's type, or a guess: calls pass values of it.
-fn id_type<'a>(model: &Model<'a>) -> Option<&'a Type> {
+fn id_type<'a>(model: &OutlierModel<'a>) -> Option<&'a Type> {
     let by_name = || model.fields.iter().find(|field| field.name == "id");
     let id = model.id().or_else(by_name).or(model.fields.first());
     id.map(|field| &field.node.ty)
 }
 
 /// The array's type, or a guess by spelling, which is good enough for a stub.
-fn items_type<'a>(model: &Model<'a>) -> Option<&'a Type> {
+fn items_type<'a>(model: &OutlierModel<'a>) -> Option<&'a Type> {
     let is_vec = |ty: &Type| guess::item_of_vec(ty).is_some();
     let by_type = || model.fields.iter().find(|field| is_vec(&field.node.ty));
     model.items().or_else(by_type).map(|field| &field.node.ty)

@@ -4,10 +4,10 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::Error;
 
-use crate::model::part::{Model, Pattern};
+use crate::model::part::{PartModel, Pattern};
 
 /// The errors, and a part that does nothing, if it is known of which struct.
-pub(crate) fn part(model: &Model<'_>, error: Error) -> TokenStream {
+pub(crate) fn part(model: &PartModel<'_>, error: Error) -> TokenStream {
     let error = error.into_compile_error();
     let (krate, import) = (model.attr.krate(), model.attr.import());
     let ident = &model.input.ident;

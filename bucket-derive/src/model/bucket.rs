@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A struct that derives `Bucket`, with its syntax nodes for their spans.
-pub(crate) struct Model<'a> {
+pub(crate) struct BucketModel<'a> {
     pub(crate) input: &'a DeriveInput,
     pub(crate) attr: BucketAttr,
     pub(crate) serde: serde_attr::Container,
@@ -37,7 +37,7 @@ pub(crate) enum Role {
     Element,
 }
 
-impl<'a> Model<'a> {
+impl<'a> BucketModel<'a> {
     pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
         let attr = BucketAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);

@@ -15,14 +15,14 @@ use crate::{
 };
 
 /// A struct or an enum, with its syntax nodes for their spans.
-pub(crate) struct Model<'a> {
+pub(crate) struct NestedModel<'a> {
     pub(crate) input: &'a DeriveInput,
     pub(crate) attr: FieldsAttr,
     pub(crate) serde: serde_attr::Container,
-    pub(crate) kind: Kind<'a>,
+    pub(crate) kind: NestedKind<'a>,
 }
 
-pub(crate) enum Kind<'a> {
+pub(crate) enum NestedKind<'a> {
     /// Empty unless the struct's fields have names.
     Struct(Vec<Field<'a, ()>>),
     Enum(Vec<Variant<'a>>),
@@ -34,7 +34,7 @@ pub(crate) struct Variant<'a> {
     pub(crate) node: &'a Node,
     /// The name in Rust as that of a field: `over_the_counter`.
     pub(crate) ident: Ident,
-    pub(crate) serde: serde_attr::Variant,
+    pub(crate) serde: serde_attr::SerdeVariant,
     pub(crate) content: Content<'a>,
 }
 
@@ -71,18 +71,20 @@ impl<'a> Variant<'a> {
     }
 }
 
-impl<'a> Model<'a> {
+impl<'a> NestedModel<'a> {
     pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
         let attr = FieldsAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);
         let kind = match &input.data {
-            Data::Struct(_) => Kind::Struct(fields(input, &FIELDS, &serde, errors, |_, _| ())),
+            Data::Struct(_) => {
+                NestedKind::Struct(fields(input, &FIELDS, &serde, errors, |_, _| ()))
+            }
             Data::Enum(data) => {
                 let variants = data.variants.iter();
                 let variants = variants.map(|node| variant(node, &serde, errors));
-                Kind::Enum(with_distinct_names(variants.collect()))
+                NestedKind::Enum(with_distinct_names(variants.collect()))
             }
-            Data::Union(_) => Kind::Union,
+            Data::Union(_) => NestedKind::Union,
         };
         Self {
             input,
@@ -96,7 +98,7 @@ impl<'a> Model<'a> {
 fn variant<'a>(node: &'a Node, of: &serde_attr::Container, errors: &mut Errors) -> Variant<'a> {
     check_no_attribute(&node.attrs, &FIELDS, "the enum", errors);
     let text = node.ident.unraw().to_string();
-    let serde = serde_attr::Variant::read(&node.attrs, &text, of);
+    let serde = serde_attr::SerdeVariant::read(&node.attrs, &text, of);
     let content = match &node.fields {
         Fields::Named(_) => {
             let fields = named(&node.fields, &FIELDS, &serde.fields, errors, |_, _| ());

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A struct that derives `Outlier`, with its syntax nodes for their spans.
-pub(crate) struct Model<'a> {
+pub(crate) struct OutlierModel<'a> {
     pub(crate) input: &'a DeriveInput,
     pub(crate) attr: OutlierAttr,
     pub(crate) serde: serde_attr::Container,
@@ -26,7 +26,7 @@ pub(crate) struct Marks {
     pub(crate) is_id: bool,
 }
 
-impl<'a> Model<'a> {
+impl<'a> OutlierModel<'a> {
     pub(crate) fn read(input: &'a DeriveInput, errors: &mut Errors) -> Self {
         let attr = OutlierAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);

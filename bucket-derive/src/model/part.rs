@@ -28,7 +28,7 @@ impl Pattern {
 }
 
 /// A struct that derives `BucketPart` or `OutlierPart`, with its syntax nodes for their spans.
-pub(crate) struct Model<'a> {
+pub(crate) struct PartModel<'a> {
     pub(crate) input: &'a DeriveInput,
     pub(crate) pattern: Pattern,
     pub(crate) attr: PartAttr,
@@ -37,7 +37,7 @@ pub(crate) struct Model<'a> {
     pub(crate) fields: Vec<Field<'a, ()>>,
 }
 
-impl<'a> Model<'a> {
+impl<'a> PartModel<'a> {
     pub(crate) fn read(input: &'a DeriveInput, pattern: Pattern, errors: &mut Errors) -> Self {
         let attr = PartAttr::parse(input, errors);
         let serde = serde_attr::Container::read(&input.attrs);

@@ -14,11 +14,11 @@ pub(crate) struct IdFormat {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) at: Range<usize>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: PartKind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PartKind {
     Literal(String),
     /// `{field}`, `{field:unit}` or `{field/window}`
     Field {
@@ -76,9 +76,9 @@ impl IdFormat {
     /// The ordinal: the last placeholder, if the format ends in it and something stands before it.
     pub(crate) fn ordinal(&self) -> Option<Ordinal<'_>> {
         match &self.parts.last()?.kind {
-            Kind::Literal(_) => None,
-            Kind::Number => Some(Ordinal::Number),
-            Kind::Field { name, suffix } => Some(Ordinal::Time {
+            PartKind::Literal(_) => None,
+            PartKind::Number => Some(Ordinal::Number),
+            PartKind::Field { name, suffix } => Some(Ordinal::Time {
                 field: name,
                 suffix: suffix.as_ref(),
             }),
@@ -94,7 +94,7 @@ impl IdFormat {
         self.parts[..before]
             .iter()
             .filter_map(|part| match &part.kind {
-                Kind::Field { name, .. } => Some(name.as_str()),
+                PartKind::Field { name, .. } => Some(name.as_str()),
                 _ => None,
             })
     }
@@ -102,19 +102,19 @@ impl IdFormat {
     /// The literal before the first key placeholder.
     pub(crate) fn head(&self) -> &str {
         match self.parts.first().map(|part| &part.kind) {
-            Some(Kind::Literal(text)) => text,
+            Some(PartKind::Literal(text)) => text,
             _ => "",
         }
     }
 
     /// The literal after each key placeholder.
     pub(crate) fn after_key(&self) -> Vec<&str> {
-        let after_placeholder = |pair: &'_ [Part]| !matches!(pair[0].kind, Kind::Literal(_));
+        let after_placeholder = |pair: &'_ [Part]| !matches!(pair[0].kind, PartKind::Literal(_));
         self.parts
             .windows(2)
             .filter(|pair| after_placeholder(pair))
             .map(|pair| match &pair[1].kind {
-                Kind::Literal(text) => text.as_str(),
+                PartKind::Literal(text) => text.as_str(),
                 _ => "",
             })
             .collect()
@@ -155,7 +155,7 @@ impl Parser<'_> {
                 at += 1;
             } else {
                 let end = at + rest.find(['{', '}']).unwrap_or(rest.len());
-                let literal = Kind::Literal(text[at..end].to_owned());
+                let literal = PartKind::Literal(text[at..end].to_owned());
                 self.parts.push(Part {
                     at: at..end,
                     kind: literal,
@@ -193,11 +193,11 @@ impl Parser<'_> {
         end
     }
 
-    fn inside(&mut self, text: &str, at: Range<usize>) -> Option<Kind> {
+    fn inside(&mut self, text: &str, at: Range<usize>) -> Option<PartKind> {
         let cut = text.find([':', '/']).unwrap_or(text.len());
         let (name, suffix) = text.split_at(cut);
         if text == "#" {
-            return Some(Kind::Number);
+            return Some(PartKind::Number);
         }
         if name == "#" {
             self.error(
@@ -219,7 +219,7 @@ impl Parser<'_> {
         };
         // The database knows a raw identifier by its plain name.
         let name = name.strip_prefix("r#").unwrap_or(name).to_owned();
-        Some(Kind::Field { name, suffix })
+        Some(PartKind::Field { name, suffix })
     }
 
     fn error(&mut self, at: Range<usize>, message: impl Into<String>, help: impl Into<String>) {

@@ -56,7 +56,7 @@ impl Container {
 }
 
 /// The attributes of a variant.
-pub(crate) struct Variant {
+pub(crate) struct SerdeVariant {
     /// The name that it is written under, unless serde writes no name, or not the variant.
     pub(crate) write: Option<String>,
     /// The names that it is read from; the first one is the main one.
@@ -67,7 +67,7 @@ pub(crate) struct Variant {
     pub(crate) has_own_format: bool,
 }
 
-impl Variant {
+impl SerdeVariant {
     pub(crate) fn read(attrs: &[Attribute], name: &str, of: &Container) -> Self {
         let mut fields = Container::read(attrs);
         if !fields.has("rename_all") {
@@ -100,7 +100,7 @@ impl Variant {
 }
 
 /// The attributes of a field.
-pub(crate) struct Field {
+pub(crate) struct SerdeField {
     pub(crate) entries: Vec<Entry>,
     /// The name that the field is written under, if it has one.
     pub(crate) write: Option<String>,
@@ -108,7 +108,7 @@ pub(crate) struct Field {
     pub(crate) read: Vec<String>,
 }
 
-impl Field {
+impl SerdeField {
     pub(crate) fn read(attrs: &[Attribute], name: &str, container: &Container) -> Self {
         let entries = list::of_attributes(attrs, "serde");
         let (write, read) = names(&entries, "rename");

@@ -33,6 +33,7 @@ async fn an_interrupted_command_fails_as_a_whole_and_has_carried_out_what_came_b
         return;
     }
     for ordered in [true, false] {
+        db.drop().await.unwrap();
         let error = two_statements(&db, ordered).await.unwrap_err();
         assert!(
             matches!(&*error.kind, ErrorKind::Command(error) if error.code == 50),

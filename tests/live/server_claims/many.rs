@@ -79,6 +79,7 @@ async fn an_upsert_of_one_id_with_an_impossible_id_is_refused_if_nothing_matches
 #[bucket_testkit::test]
 async fn an_ordered_command_stops_at_the_first_refusal_and_an_unordered_one_goes_on(db: Live) {
     for (ordered, stored) in [(true, 1), (false, 2)] {
+        db.drop().await.unwrap();
         let statements = vec![push(1, "1"), push_to_open(2), push(1, "1")];
         let reply = update(&db, statements, ordered).await;
         assert_eq!(refusals(&reply), [(1, 53)], "{reply}");

@@ -2,7 +2,7 @@
 
 use crate::{
     errors::Errors,
-    model::{bucket::Model, guess},
+    model::{bucket::BucketModel, guess},
     parse::{
         id_format::Ordinal,
         length::{self, Wrong},
@@ -12,13 +12,13 @@ use crate::{
 /// The server takes seconds in 32 bits (MongoDB manual, "TTL Indexes").
 const MOST_SECONDS: u32 = i32::MAX as u32;
 
-pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
     check_span(model, errors);
     check_has_time(model, errors);
 }
 
 /// A number and a unit. With none left, a bucket would be removed as soon as it is written.
-fn check_span(model: &Model<'_>, errors: &mut Errors) {
+fn check_span(model: &BucketModel<'_>, errors: &mut Errors) {
     let Some(span) = &model.attr.expire_after else {
         return;
     };
@@ -40,7 +40,7 @@ fn check_span(model: &Model<'_>, errors: &mut Errors) {
 
 /// Numbered buckets have no time. If the last one of a key were removed, its number would also be used
 /// again, for another page.
-fn check_has_time(model: &Model<'_>, errors: &mut Errors) {
+fn check_has_time(model: &BucketModel<'_>, errors: &mut Errors) {
     let (Some(span), Some(Ordinal::Number)) = (&model.attr.expire_after, model.format.ordinal())
     else {
         return;

@@ -14,10 +14,10 @@ pub(super) use self::{
 };
 use crate::{
     errors::{Errors, did_you_mean},
-    model::{bucket::Model, guess},
+    model::{bucket::BucketModel, guess},
     parse::{
         attr::BucketAttr,
-        id_format::{Kind, Part, Suffix},
+        id_format::{Part, PartKind, Suffix},
     },
 };
 
@@ -26,13 +26,13 @@ pub(super) const MAX_KEYS: usize = 6;
 
 /// The format under check, and its errors.
 struct Rules<'c, 'e> {
-    model: &'c Model<'c>,
+    model: &'c BucketModel<'c>,
     literal: &'c LitStr,
     text: String,
     errors: &'e mut Errors,
 }
 
-pub(super) fn check(model: &Model<'_>, is_struct: bool, errors: &mut Errors) {
+pub(super) fn check(model: &BucketModel<'_>, is_struct: bool, errors: &mut Errors) {
     let BucketAttr { id: Some(id), .. } = &model.attr else {
         return;
     };
@@ -83,7 +83,7 @@ impl<'c> Rules<'c, '_> {
     fn check_suffixes(&mut self) {
         let last = self.model.format.parts.len().saturating_sub(1);
         for (n, part) in self.model.format.parts.iter().enumerate() {
-            let Kind::Field {
+            let PartKind::Field {
                 name,
                 suffix: Some(suffix),
             } = &part.kind
@@ -149,7 +149,7 @@ impl<'c> Rules<'c, '_> {
     fn check_number_is_last(&mut self) {
         let parts = &self.model.format.parts;
         let before = &parts[..parts.len().saturating_sub(1)];
-        for part in before.iter().filter(|part| part.kind == Kind::Number) {
+        for part in before.iter().filter(|part| part.kind == PartKind::Number) {
             let message = "`{#}` must be the end of the id format";
             let fields = self.fields().into_iter().map(|(_, name)| name);
             let fields = Vec::from_iter(fields.filter(|name| !self.is_time(name)));
@@ -181,8 +181,8 @@ impl<'c> Rules<'c, '_> {
             let (before, after) = (&pair[0], &pair[1]);
             let written = self.written(before);
             match (&before.kind, &after.kind) {
-                (Kind::Literal(_), _) | (Kind::Number, _) => {}
-                (Kind::Field { .. }, Kind::Literal(text)) => {
+                (PartKind::Literal(_), _) | (PartKind::Number, _) => {}
+                (PartKind::Field { .. }, PartKind::Literal(text)) => {
                     if !begins_well(text) {
                         let message = format!(
                             "`{text}` after `{written}` in the id format must begin with ASCII punctuation other than `%`"
@@ -192,7 +192,7 @@ impl<'c> Rules<'c, '_> {
                         self.push(&after.at, message, format!("`{written}{between}{rest}`"));
                     }
                 }
-                (Kind::Field { .. }, _) => {
+                (PartKind::Field { .. }, _) => {
                     let after_written = self.written(after);
                     let message =
                         format!("`{written}` and `{after_written}` touch in the id format");
@@ -208,7 +208,7 @@ impl<'c> Rules<'c, '_> {
         let parts = &self.model.format.parts;
         let placeholders = parts
             .iter()
-            .filter(|part| !matches!(part.kind, Kind::Literal(_)))
+            .filter(|part| !matches!(part.kind, PartKind::Literal(_)))
             .count();
         let whole = 0..self.text.len();
         let (message, help) = match parts.last().map(|part| &part.kind) {
@@ -217,18 +217,18 @@ impl<'c> Rules<'c, '_> {
                 format!("`{}` names no key field", self.text),
                 example(self.model),
             ),
-            Some(Kind::Literal(text)) => (
+            Some(PartKind::Literal(text)) => (
                 format!("the id format ends in `{text}`, but must end in its ordinal"),
                 match self.ends_in_time() {
                     true => format!("id = \"{}\"", self.text.trim_end_matches(text.as_str())),
                     false => format!("id = \"{}{}{{#}}\"", self.text, separator(text)),
                 },
             ),
-            Some(Kind::Number) if placeholders == 1 => (
+            Some(PartKind::Number) if placeholders == 1 => (
                 "the id format names no key field before `{#}`".to_owned(),
                 example(self.model),
             ),
-            Some(Kind::Field { name, .. }) if placeholders == 1 => (
+            Some(PartKind::Field { name, .. }) if placeholders == 1 => (
                 format!(
                     "the id format has one placeholder, `{{{name}}}`, but needs a key and an ordinal"
                 ),
@@ -245,7 +245,7 @@ impl<'c> Rules<'c, '_> {
     fn fields(&self) -> Vec<(&'c Part, &'c str)> {
         let parts = self.model.format.parts.iter();
         let fields = parts.filter_map(|part| match &part.kind {
-            Kind::Field { name, .. } => Some((part, name.as_str())),
+            PartKind::Field { name, .. } => Some((part, name.as_str())),
             _ => None,
         });
         fields.collect()

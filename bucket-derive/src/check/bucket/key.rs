@@ -7,11 +7,11 @@ use syn::ext::IdentExt;
 use super::id_format::{MAX_KEYS, meant_unit, of_unit, wrong_window};
 use crate::{
     errors::{Errors, did_you_mean},
-    model::{bucket::Model, guess},
+    model::{bucket::BucketModel, guess},
     parse::{attr::By, id_format::Suffix},
 };
 
-pub(super) fn check(model: &Model<'_>, is_struct: bool, errors: &mut Errors) {
+pub(super) fn check(model: &BucketModel<'_>, is_struct: bool, errors: &mut Errors) {
     check_without_id(model, errors);
     if model.attr.written.names("id") {
         return;
@@ -29,7 +29,7 @@ pub(super) fn check(model: &Model<'_>, is_struct: bool, errors: &mut Errors) {
 }
 
 /// The key fields as they are written.
-fn keys<'m>(model: &'m Model<'_>) -> &'m [Ident] {
+fn keys<'m>(model: &'m BucketModel<'_>) -> &'m [Ident] {
     match &model.attr.key {
         Some(key) => &key.value.0,
         None => &[],
@@ -37,7 +37,7 @@ fn keys<'m>(model: &'m Model<'_>) -> &'m [Ident] {
 }
 
 /// An id format says all of it already, and might say something else.
-fn check_without_id(model: &Model<'_>, errors: &mut Errors) {
+fn check_without_id(model: &BucketModel<'_>, errors: &mut Errors) {
     let attr = &model.attr;
     if attr.id.is_none() {
         return;
@@ -52,7 +52,7 @@ fn check_without_id(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// An item belongs to a key, and the buckets of a key have an order.
-fn check_complete(model: &Model<'_>, errors: &mut Errors) {
+fn check_complete(model: &BucketModel<'_>, errors: &mut Errors) {
     let (attr, written) = (&model.attr, &model.attr.written);
     let order = written.has("by") || written.has("numbered");
     if let Some(key) = attr.key.as_ref().filter(|_| !order) {
@@ -76,7 +76,7 @@ fn check_complete(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_fields(model: &Model<'_>, errors: &mut Errors) {
+fn check_fields(model: &BucketModel<'_>, errors: &mut Errors) {
     let names = || model.fields.iter().map(|field| field.name.as_str());
     let by = model.attr.by.iter().map(|by| &by.value.field);
     for ident in keys(model).iter().chain(by) {
@@ -93,7 +93,7 @@ fn check_fields(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A field that is in the id twice adds nothing.
-fn check_repeated(model: &Model<'_>, errors: &mut Errors) {
+fn check_repeated(model: &BucketModel<'_>, errors: &mut Errors) {
     let keys = keys(model);
     for (n, key) in keys.iter().enumerate() {
         if keys[..n]
@@ -113,7 +113,7 @@ fn check_repeated(model: &Model<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_number_of_keys(model: &Model<'_>, errors: &mut Errors) {
+fn check_number_of_keys(model: &BucketModel<'_>, errors: &mut Errors) {
     let keys = keys(model);
     if let Some(first_too_many) = keys.get(MAX_KEYS) {
         let count = keys.len();
@@ -127,7 +127,7 @@ fn check_number_of_keys(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The buckets of a key have one order.
-fn check_one_order(model: &Model<'_>, errors: &mut Errors) {
+fn check_one_order(model: &BucketModel<'_>, errors: &mut Errors) {
     if let (Some(_), Some(numbered)) = (&model.attr.by, &model.attr.numbered) {
         let message = "`numbered` and `by` are two orders of the buckets";
         errors.push(&numbered.key, message, "remove one of them");

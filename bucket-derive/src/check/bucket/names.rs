@@ -6,13 +6,13 @@ use crate::{
     check::names::{check_distinct, name_tokens, not_a_field_name, rename},
     errors::Errors,
     model::{
-        bucket::{Model, Role},
+        bucket::{BucketModel, Role},
         guess,
     },
     parse::{attr::Spanned, id_format::Ordinal},
 };
 
-pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
     check_array_and_count(model, errors);
     check_window(model, errors);
     check_key_names(model, errors);
@@ -28,7 +28,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// These names stand beside the key at the top of the document.
-fn check_array_and_count(model: &Model<'_>, errors: &mut Errors) {
+fn check_array_and_count(model: &BucketModel<'_>, errors: &mut Errors) {
     for (name, help) in [
         (&model.attr.items, r#"items = "items""#),
         (&model.attr.count, r#"count = "count""#),
@@ -61,7 +61,7 @@ fn check_array_and_count(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The start of the window has a field of its own, if buckets have windows.
-fn check_window(model: &Model<'_>, errors: &mut Errors) {
+fn check_window(model: &BucketModel<'_>, errors: &mut Errors) {
     let attr = &model.attr;
     let Some(name) = model.window_name() else {
         if let (Some(window), Some(ordinal)) = (&attr.window, model.format.ordinal()) {
@@ -104,7 +104,7 @@ fn check_window(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A key field stands beside `_id`, the items, their count, `sealed` and `oversize`.
-fn check_key_names(model: &Model<'_>, errors: &mut Errors) {
+fn check_key_names(model: &BucketModel<'_>, errors: &mut Errors) {
     for key in model.keys() {
         if let Some(name) = &key.serde.write {
             let at = name_tokens(key);
@@ -137,7 +137,7 @@ fn check_key_names(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// Reading looks for a key under its aliases, too.
-fn check_key_aliases(model: &Model<'_>, errors: &mut Errors) {
+fn check_key_aliases(model: &BucketModel<'_>, errors: &mut Errors) {
     for key in model.keys() {
         for alias in key.serde.entries.iter().filter(|entry| entry.is("alias")) {
             let Some(name) = alias.string().map(|name| name.value()) else {
@@ -163,14 +163,14 @@ fn check_key_aliases(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The value in the struct's attribute that gives this name to a field of each bucket.
-fn given<'m>(model: &'m Model<'_>, name: &str) -> Option<&'m Spanned<LitStr>> {
+fn given<'m>(model: &'m BucketModel<'_>, name: &str) -> Option<&'m Spanned<LitStr>> {
     let attr = &model.attr;
     let names = [&attr.items, &attr.count, &attr.window, &attr.rollup];
     let mut names = names.into_iter().flatten();
     names.find(|given| given.value.value() == name)
 }
 
-fn is_reserved(model: &Model<'_>, name: &str) -> bool {
+fn is_reserved(model: &BucketModel<'_>, name: &str) -> bool {
     is_fixed(model, name)
         || name == model.items_name()
         || name == model.count_name()
@@ -179,7 +179,7 @@ fn is_reserved(model: &Model<'_>, name: &str) -> bool {
 }
 
 /// Whether the runtime always has a field of this name.
-fn is_fixed(model: &Model<'_>, name: &str) -> bool {
+fn is_fixed(model: &BucketModel<'_>, name: &str) -> bool {
     let expires = model.attr.expire_after.is_some();
     ["_id", "sealed", "oversize"].contains(&name) || (name == "newest" && expires)
 }

@@ -3,11 +3,11 @@
 use crate::{
     check::names::{name_tokens, not_a_field_name, rename},
     errors::Errors,
-    model::bucket::{Model, Role},
+    model::bucket::{BucketModel, Role},
     parse::attr::BUCKET,
 };
 
-pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
     for (field, rollup) in model.marked() {
         let Some(word) = rollup.first() else {
             continue;
@@ -36,7 +36,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The rollup has its own field, so that needs a name only if there is a rollup.
-fn check_name(model: &Model<'_>, errors: &mut Errors) {
+fn check_name(model: &BucketModel<'_>, errors: &mut Errors) {
     let Some(name) = model.rollup_name() else {
         if let Some(written) = &model.attr.rollup
             && !model.rollups_unread

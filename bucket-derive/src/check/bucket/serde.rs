@@ -9,12 +9,12 @@ use crate::{
     errors::Errors,
     model::{
         Field,
-        bucket::{Model, Role},
+        bucket::{BucketModel, Role},
     },
     parse::attr::BUCKET,
 };
 
-pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
     check_struct_words(&model.serde.entries, errors);
     check_struct(&model.serde, &BUCKET, errors);
     check_rename_rule(&model.serde, errors);
@@ -42,7 +42,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// `KeyField` writes a key, always, into `_id` and into its own field: serde only gives its name.
-fn check_key(model: &Model<'_>, field: &Field<'_, Role>, errors: &mut Errors) {
+fn check_key(model: &BucketModel<'_>, field: &Field<'_, Role>, errors: &mut Errors) {
     let place = match model.attr.id {
         Some(_) => "the id format",
         None => "`key(…)`",
@@ -73,7 +73,7 @@ fn check_key(model: &Model<'_>, field: &Field<'_, Role>, errors: &mut Errors) {
 }
 
 /// Pages are read by time, so every stored item has it, under its own name.
-fn check_time(model: &Model<'_>, field: &Field<'_, Role>, errors: &mut Errors) {
+fn check_time(model: &BucketModel<'_>, field: &Field<'_, Role>, errors: &mut Errors) {
     let help = match model.attr.id {
         Some(_) => format!(
             "remove it, or end the id format in `{{#}}` instead of `{{{}}}`",

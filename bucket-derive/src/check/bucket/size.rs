@@ -3,10 +3,10 @@
 use crate::{
     check::values::{check_max_bytes, check_max_lens},
     errors::Errors,
-    model::bucket::Model,
+    model::bucket::BucketModel,
 };
 
-pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
     if let Some(max_bytes) = &model.attr.max_bytes {
         check_max_bytes(model.input, max_bytes, "a bucket", errors);
     }

@@ -3,11 +3,11 @@
 use crate::{
     check::names::check_indexes,
     errors::Errors,
-    model::bucket::{Model, Role},
+    model::bucket::{BucketModel, Role},
     parse::attr::BUCKET,
 };
 
-pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+pub(super) fn check(model: &BucketModel<'_>, errors: &mut Errors) {
     check_indexes(&BUCKET, "unique", &model.fields, errors);
     let marked = model.fields.iter();
     let marked = marked.filter_map(|field| Some((field, field.attr.word("unique")?)));

@@ -7,7 +7,7 @@ use crate::{
     errors::Errors,
     model::{
         Field,
-        outlier::{Marks, Model},
+        outlier::{Marks, OutlierModel},
     },
     parse::attr::Spanned,
 };
@@ -15,7 +15,7 @@ use crate::{
 /// The fields of every extras document.
 const RESERVED: [&str; 3] = ["_id", "count", "sealed"];
 
-pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+pub(super) fn check(model: &OutlierModel<'_>, errors: &mut Errors) {
     for name in [&model.attr.reference, &model.attr.extra_items]
         .into_iter()
         .flatten()
@@ -42,7 +42,7 @@ fn check_in_extras(name: &Spanned<LitStr>, errors: &mut Errors) {
 }
 
 /// An extras document holds both.
-fn check_reference_and_items(model: &Model<'_>, errors: &mut Errors) {
+fn check_reference_and_items(model: &OutlierModel<'_>, errors: &mut Errors) {
     let (Some(reference), Some(items)) = (&model.attr.reference, model.extra_items_name()) else {
         return;
     };
@@ -60,7 +60,7 @@ fn check_reference_and_items(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The runtime sets the flag in the parent, where it must not overwrite another field.
-fn check_flag(model: &Model<'_>, errors: &mut Errors) {
+fn check_flag(model: &OutlierModel<'_>, errors: &mut Errors) {
     // Another rule reports two names for a flag that is a field.
     let (Some(flag), None) = (&model.attr.flag, model.flag()) else {
         return;
@@ -89,7 +89,7 @@ fn check_flag(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The runtime would set a field with the flag's default name: most likely it is meant to be the flag.
-fn check_unmarked_flag(model: &Model<'_>, errors: &mut Errors) {
+fn check_unmarked_flag(model: &OutlierModel<'_>, errors: &mut Errors) {
     let name = "has_extras";
     if model.attr.written.has("flag") || model.flag().is_some() {
         return;
@@ -108,7 +108,7 @@ fn check_unmarked_flag(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// Updates name the array, the flag and the total.
-fn check_marked(model: &Model<'_>, errors: &mut Errors) {
+fn check_marked(model: &OutlierModel<'_>, errors: &mut Errors) {
     for (field, what) in model.written() {
         let Some(name) = &field.serde.write else {
             continue;
@@ -124,7 +124,7 @@ fn check_marked(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The field that is written or read under this name.
-fn stored_as<'m, 'a>(model: &'m Model<'a>, name: &str) -> Option<&'m Field<'a, Marks>> {
+fn stored_as<'m, 'a>(model: &'m OutlierModel<'a>, name: &str) -> Option<&'m Field<'a, Marks>> {
     model.fields.iter().find(|field| {
         let serde = &field.serde;
         serde.write.as_deref() == Some(name) || serde.read.iter().any(|read| read == name)

@@ -5,12 +5,12 @@ use crate::{
     errors::Errors,
     model::{
         Field,
-        outlier::{Marks, Model},
+        outlier::{Marks, OutlierModel},
     },
 };
 
 /// Checks a struct with named fields.
-pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+pub(super) fn check(model: &OutlierModel<'_>, errors: &mut Errors) {
     check_id(model, errors);
     check_one_array(model, errors);
     check_one(model, "flag", errors);
@@ -23,7 +23,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
 
 /// Extras refer to their parent by its id. Without a field for it, the server would create one that the
 /// program does not know.
-fn check_id(model: &Model<'_>, errors: &mut Errors) {
+fn check_id(model: &OutlierModel<'_>, errors: &mut Errors) {
     if model.id().is_some() {
         return;
     }
@@ -45,7 +45,7 @@ fn check_id(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// A parent is full when its array is, so exactly one array counts.
-fn check_one_array(model: &Model<'_>, errors: &mut Errors) {
+fn check_one_array(model: &OutlierModel<'_>, errors: &mut Errors) {
     check_one(model, "items", errors);
     let is_meant =
         |field: &Field<'_, Marks>| field.attr.word("items").is_some() || field.attr.unreadable;
@@ -59,7 +59,7 @@ fn check_one_array(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// The runtime sets one flag, and keeps one total.
-fn check_one(model: &Model<'_>, word: &'static str, errors: &mut Errors) {
+fn check_one(model: &OutlierModel<'_>, word: &'static str, errors: &mut Errors) {
     let mut marked = marked(model, |field| field.attr.word(word).is_some());
     let Some(first) = marked.next() else {
         return;
@@ -77,7 +77,7 @@ fn check_one(model: &Model<'_>, word: &'static str, errors: &mut Errors) {
 }
 
 /// The flag's field already has a name from serde; a second name could only differ.
-fn check_one_flag_name(model: &Model<'_>, errors: &mut Errors) {
+fn check_one_flag_name(model: &OutlierModel<'_>, errors: &mut Errors) {
     if let (Some(name), Some(field)) = (&model.attr.flag, model.flag()) {
         errors.push(
             &name.key,
@@ -117,7 +117,7 @@ fn check_one_part(field: &Field<'_, Marks>, errors: &mut Errors) {
 }
 
 fn marked<'m, 'a>(
-    model: &'m Model<'a>,
+    model: &'m OutlierModel<'a>,
     is: impl Fn(&Field<'_, Marks>) -> bool,
 ) -> impl Iterator<Item = &'m Field<'a, Marks>> {
     model.fields.iter().filter(move |field| is(field))

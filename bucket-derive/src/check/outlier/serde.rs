@@ -9,7 +9,7 @@ use crate::{
     errors::Errors,
     model::{
         Field,
-        outlier::{Marks, Model},
+        outlier::{Marks, OutlierModel},
     },
     parse::attr::OUTLIER,
 };
@@ -20,7 +20,7 @@ const LOST: [&str; 4] = ["skip", "skip_serializing", "skip_deserializing", "flat
 /// The serde attributes with which a value is not stored in the form of its type.
 const WITH: [&str; 3] = ["with", "serialize_with", "deserialize_with"];
 
-pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
+pub(super) fn check(model: &OutlierModel<'_>, errors: &mut Errors) {
     check_struct(&model.serde, &OUTLIER, errors);
     check_rename_rule(&model.serde, errors);
     check_unknown_fields(model, errors);
@@ -51,7 +51,7 @@ pub(super) fn check(model: &Model<'_>, errors: &mut Errors) {
 }
 
 /// Whether serde's own derives report one of the struct's attributes.
-pub(super) fn is_refused(model: &Model<'_>) -> bool {
+pub(super) fn is_refused(model: &OutlierModel<'_>) -> bool {
     let mut refused = Errors::new();
     check_struct_words(&model.serde.entries, &mut refused);
     for field in &model.fields {
@@ -61,7 +61,7 @@ pub(super) fn is_refused(model: &Model<'_>) -> bool {
 }
 
 /// A parent that has extras has the flag, too, which such a struct would refuse to read.
-fn check_unknown_fields(model: &Model<'_>, errors: &mut Errors) {
+fn check_unknown_fields(model: &OutlierModel<'_>, errors: &mut Errors) {
     let (Some(entry), None) = (model.serde.find("deny_unknown_fields"), model.flag()) else {
         return;
     };
@@ -135,7 +135,7 @@ fn check_marked(field: &Field<'_, Marks>, what: &str, errors: &mut Errors) {
 }
 
 /// Parents have no flag until they have extras.
-fn check_flag_default(model: &Model<'_>, errors: &mut Errors) {
+fn check_flag_default(model: &OutlierModel<'_>, errors: &mut Errors) {
     // Another rule reports an id that is the flag.
     let Some(flag) = model.flag().filter(|flag| !flag.part.is_id) else {
         return;

@@ -9,14 +9,14 @@ use crate::{
     expand::fit::{Asked, Rule},
     model::{
         Field,
-        bucket::{Model, Role},
+        bucket::{BucketModel, Role},
     },
     parse::serde_attr::Container,
 };
 
 /// The `bound` for serde, where the struct requires some parameters to be `DeserializeOwned`: with that
 /// and the `Deserialize` that serde infers, calls of `deserialize` would be ambiguous.
-pub(crate) fn of_owned(model: &Model<'_>) -> Option<String> {
+pub(crate) fn of_owned(model: &BucketModel<'_>) -> Option<String> {
     if model.serde.has("bound") {
         return None;
     }

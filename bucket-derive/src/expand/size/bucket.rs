@@ -6,13 +6,13 @@ use quote::quote;
 use super::{Prober, bounded, is_unbounded_text, probing, proved as proved_by};
 use crate::{
     expand::{fit::Types, limit},
-    model::bucket::{Model, Role},
+    model::bucket::{BucketModel, Role},
     parse::attr::{Limit, Spanned},
 };
 
 /// The spec with the proof that a full bucket fits; `None` if that cannot be proved.
 pub(crate) fn proved(
-    model: &Model<'_>,
+    model: &BucketModel<'_>,
     types: &Types,
     capacity: &Spanned<Limit>,
     spec: &TokenStream,
@@ -29,7 +29,7 @@ pub(crate) fn proved(
 
 /// The lengths of the keys' texts, and the fields of an element with their sizes; `None` if these depend
 /// on serde's attributes or on a type parameter.
-fn sizes(model: &Model<'_>, types: &Types) -> Option<(Vec<TokenStream>, Vec<TokenStream>)> {
+fn sizes(model: &BucketModel<'_>, types: &Types) -> Option<(Vec<TokenStream>, Vec<TokenStream>)> {
     let is_generic = !model.input.generics.params.is_empty();
     if is_generic || model.serde.find("tag").is_some() {
         return None;
@@ -64,7 +64,7 @@ fn sizes(model: &Model<'_>, types: &Types) -> Option<(Vec<TokenStream>, Vec<Toke
 }
 
 /// The method that finds values longer than their `max_len`, if a field has one.
-pub(crate) fn too_long(model: &Model<'_>, types: &Types) -> Option<TokenStream> {
+pub(crate) fn too_long(model: &BucketModel<'_>, types: &Types) -> Option<TokenStream> {
     let krate = model.attr.krate();
     let checks = bounded(&model.fields).map(|(field, max)| {
         let (ident, name) = (field.ident, &field.name);

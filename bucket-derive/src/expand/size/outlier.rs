@@ -5,7 +5,7 @@ use quote::quote;
 
 use super::{Prober, bounded, is_unbounded_text, probing, proved as proved_by};
 use crate::{
-    check::outlier::Checked,
+    check::outlier::OutlierChecked,
     expand::{fit::Types, limit},
     model::{Field, outlier::Marks},
 };
@@ -22,7 +22,7 @@ const HARMLESS: [&str; 6] = [
 
 /// The spec with the proof that full parents and extras documents fit; `None` if neither can be proved.
 pub(crate) fn proved(
-    checked: &Checked<'_>,
+    checked: &OutlierChecked<'_>,
     types: &Types,
     spec: &TokenStream,
 ) -> Option<TokenStream> {
@@ -72,7 +72,7 @@ pub(crate) fn proved(
 }
 
 /// The methods that find values longer than their `max_len`, for the fields and for the items.
-pub(crate) fn too_long(checked: &Checked<'_>, types: &Types) -> TokenStream {
+pub(crate) fn too_long(checked: &OutlierChecked<'_>, types: &Types) -> TokenStream {
     let krate = checked.model.attr.krate();
     let check = |field: &Field<'_, Marks>, max, value: TokenStream| {
         let max = limit::value_of_field(max, &field.name);

@@ -5,10 +5,10 @@ use std::ops::Range;
 use proc_macro2::Span;
 use syn::LitStr;
 
-use crate::model::{bucket::Model, guess};
+use crate::model::{bucket::BucketModel, guess};
 
 /// A format that most likely suits the struct.
-pub(crate) fn example(model: &Model<'_>) -> String {
+pub(crate) fn example(model: &BucketModel<'_>) -> String {
     let key = guess::key(&model.fields).map_or("field", |key| key.name.as_str());
     format!("id = \"{{{key}}}_{{#}}\"")
 }
