@@ -62,8 +62,12 @@ impl<'de, A: MapAccess<'de>> ElementReader<A> {
         // Elements mostly have the order of the struct.
         let mut next = 0;
         while let Some(name) = self.0.next_key_seed(FieldName)? {
-            let mut all = (next..names.len()).chain(0..next);
-            match all.find(|n| names[*n].contains(&&*name)) {
+            let is_next = names.get(next).is_some_and(|names| names[0] == name);
+            let of_name = |n: &usize| names[*n].contains(&&*name);
+            match is_next
+                .then_some(next)
+                .or_else(|| (0..names.len()).find(of_name))
+            {
                 Some(n) => {
                     slots[n].read(names[n][0], &mut self.0)?;
                     next = n + 1;
