@@ -107,24 +107,9 @@ fn bucket_impl(
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&bounds::of_bucket(model, types));
     let too_long = size::bucket::too_long(model, types);
-    let key_types = Vec::from_iter(model.keys().map(|field| types.of(model.input, field)));
-    // A type through `Self::Key` would repeat the error of a struct that is not `Send`.
-    let key_span = model.keys().next();
-    let key_span = key_span.map_or_else(Span::call_site, |field| field.node.ty.span());
-    let key_type = quote_spanned!(key_span=> (#(#key_types,)*));
-    let key_member = quote_spanned!(key_span=> type Key = #key_type;);
-    let key = match Vec::from_iter(model.keys().map(|key| borrowed(model, types, key))).as_slice() {
-        [one] => one.clone(),
-        several => quote!((#(#several),*)),
-    };
-    let time = match model.time() {
-        Some(time) => {
-            let ident = named(time, model.attr.by.iter().map(|by| &by.value.field));
-            let to_datetime = types.call(time, &krate, "TimeField", "to_datetime");
-            quote!(::core::option::Option::Some(#to_datetime(&self.#ident)))
-        }
-        None => quote!(::core::option::Option::None),
-    };
+    let (key_type, key_member) = key_type(model, types);
+    let key = key(model, types);
+    let time = time(model, types);
     let keys = model.keys().enumerate().map(|(n, field)| {
         let (ident, n) = (field.ident, syn::Index::from(n));
         quote!(#ident: __key.#n)
@@ -167,6 +152,36 @@ fn bucket_impl(
             }
         }
     }
+}
+
+/// The type of the key, and the trait's member. A type through `Self::Key` would repeat the error of a struct
+/// that is not `Send`.
+fn key_type(model: &BucketModel<'_>, types: &Types) -> (TokenStream, TokenStream) {
+    let each = model.keys().map(|field| types.of(model.input, field));
+    let first = model.keys().next();
+    let span = first.map_or_else(Span::call_site, |field| field.node.ty.span());
+    let key_type = quote_spanned!(span=> (#(#each,)*));
+    let member = quote_spanned!(span=> type Key = #key_type;);
+    (key_type, member)
+}
+
+/// The borrowed key: a tuple, if there are several fields.
+fn key(model: &BucketModel<'_>, types: &Types) -> TokenStream {
+    let fields = model.keys().map(|field| borrowed(model, types, field));
+    match Vec::from_iter(fields).as_slice() {
+        [one] => one.clone(),
+        several => quote!((#(#several),*)),
+    }
+}
+
+/// The item's time, if the ordinal needs one.
+fn time(model: &BucketModel<'_>, types: &Types) -> TokenStream {
+    let Some(time) = model.time() else {
+        return quote!(::core::option::Option::None);
+    };
+    let ident = named(time, model.attr.by.iter().map(|by| &by.value.field));
+    let to_datetime = types.call(time, &model.attr.krate(), "TimeField", "to_datetime");
+    quote!(::core::option::Option::Some(#to_datetime(&self.#ident)))
 }
 
 /// The `impl`s of the traits that say what the struct has: time windows, and an identity of its items.

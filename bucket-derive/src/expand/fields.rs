@@ -68,13 +68,12 @@ pub(crate) fn fields<Part>(
         };
         quote!(#ident: #value)
     });
-    let nothing = named.iter().map(|(field, _)| {
-        let ident = field.ident;
-        quote!(#ident: #krate::__private::no_field())
-    });
+    let nothing = named.iter().map(|(field, _)| no_field(krate, field.ident));
     let has_path = named.iter().any(|(field, _)| has_path(field, form(field)));
-    let stored = named.iter().map(|(_, name)| *name);
-    let nested = has_path.then(|| names_impl(input, krate, &ident, &clause, stored));
+    let nested = has_path.then(|| {
+        let stored = named.iter().map(|(_, name)| *name);
+        names_impl(input, krate, &ident, &clause, stored)
+    });
     Fields {
         definition: quote! {
             #[allow(dead_code, non_camel_case_types, non_snake_case)]
@@ -92,6 +91,11 @@ pub(crate) fn fields<Part>(
             const FIELDS: Self::Fields = #ident { #(#nothing),* };
         },
     }
+}
+
+/// The typed field of a stub.
+fn no_field(krate: &Path, ident: &Ident) -> TokenStream {
+    quote!(#ident: #krate::__private::no_field())
 }
 
 /// The members of a struct none of whose fields has a name.

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use syn::ext::IdentExt;
+use syn::{Ident, ext::IdentExt};
 
 use crate::{
     expand::{
@@ -44,29 +44,46 @@ pub(crate) fn rollups(model: &BucketModel<'_>, types: &Types) -> Rollups {
     }
     let krate = model.attr.krate();
     let ident = type_name(model.input, "Rollups");
+    let (_, arguments, _) = model.input.generics.split_for_impl();
+    let values = kept.iter().map(|(field, _)| {
+        let ident = field.ident;
+        let to_rollup = types.call(field, &krate, "RollupField", "to_rollup");
+        quote!(#to_rollup(&self.#ident))
+    });
+    Rollups {
+        members: quote! {
+            type Rollups = #ident #arguments;
+            fn rollup_values(
+                &self,
+            ) -> #krate::__private::Vec<::core::option::Option<#krate::__private::Bson>> {
+                ::core::convert::From::from([#(#values),*])
+            }
+        },
+        stubs: quote!(type Rollups = #ident #arguments;),
+        spec: spec(model),
+        definition: definition(model, types, &ident, &kept),
+    }
+}
+
+/// The struct. Its `Clone` and `Debug` are written out, since a derive takes the compiler longer.
+fn definition(
+    model: &BucketModel<'_>,
+    types: &Types,
+    ident: &Ident,
+    kept: &[(&Field<'_, Role>, RollupAttr<'_>)],
+) -> TokenStream {
+    let krate = model.attr.krate();
     let visibility = &model.input.vis;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let clause = generics::where_clause(&predicates(model, types));
     let definitions = kept.iter().map(|(field, rollup)| {
-        let (visibility, ident, ty) = (
-            &field.node.vis,
-            field.ident,
-            field_type(model, types, field, rollup),
-        );
+        let (visibility, ident) = (&field.node.vis, field.ident);
+        let ty = field_type(model, types, field, rollup);
         quote!(#visibility #ident: #ty)
     });
-    let reads = kept.iter().map(|(field, rollup)| {
-        let ident = field.ident;
-        let read = match rollup.sum {
-            Some(_) => quote!(sum_field),
-            None => quote!(field),
-        };
-        quote!(#ident: __fields.#read()?)
-    });
-    let clones = kept.iter().map(|(field, _)| {
-        let ident = field.ident;
-        quote!(#ident: ::core::clone::Clone::clone(&self.#ident))
-    });
+    let reads = kept.iter().map(|(field, rollup)| read(field.ident, rollup));
+    let idents = kept.iter().map(|(field, _)| field.ident);
+    let clones = idents.map(|ident| quote!(#ident: ::core::clone::Clone::clone(&self.#ident)));
     let debugs = kept.iter().map(|(field, _)| {
         let (ident, name) = (field.ident, &field.name);
         quote!(::core::fmt::DebugStruct::field(&mut __debug, #name, &self.#ident);)
@@ -78,13 +95,7 @@ pub(crate) fn rollups(model: &BucketModel<'_>, types: &Types) -> Rollups {
         .then(|| quote!(#[doc(hidden)] __of: ::core::marker::PhantomData<fn() -> #this>,));
     let of_nothing = is_generic.then(|| quote!(__of: ::core::marker::PhantomData,));
     let name = model.input.ident.unraw().to_string() + "Rollups";
-    let values = kept.iter().map(|(field, _)| {
-        let ident = field.ident;
-        let to_rollup = types.call(field, &krate, "RollupField", "to_rollup");
-        quote!(#to_rollup(&self.#ident))
-    });
-    Rollups {
-        definition: quote! {
+    quote! {
             #[allow(dead_code, non_camel_case_types, non_snake_case)]
             #visibility struct #ident #parameters #clause {
                 #(#definitions,)*
@@ -112,18 +123,16 @@ pub(crate) fn rollups(model: &BucketModel<'_>, types: &Types) -> Rollups {
                     ::core::option::Option::Some(Self { #(#reads,)* #of_nothing })
                 }
             }
-        },
-        members: quote! {
-            type Rollups = #ident #arguments;
-            fn rollup_values(
-                &self,
-            ) -> #krate::__private::Vec<::core::option::Option<#krate::__private::Bson>> {
-                ::core::convert::From::from([#(#values),*])
-            }
-        },
-        stubs: quote!(type Rollups = #ident #arguments;),
-        spec: spec(model),
     }
+}
+
+/// Reads the rollup of a field.
+fn read(ident: &Ident, rollup: &RollupAttr<'_>) -> TokenStream {
+    let read = match rollup.sum {
+        Some(_) => quote!(sum_field),
+        None => quote!(field),
+    };
+    quote!(#ident: __fields.#read()?)
 }
 
 fn predicates(model: &BucketModel<'_>, types: &Types) -> Vec<TokenStream> {

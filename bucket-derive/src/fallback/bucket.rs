@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{Error, Type};
+use syn::{Error, Path, Type};
 
 use super::unsent;
 use crate::{
@@ -45,18 +45,11 @@ pub(crate) fn bucket(model: &BucketModel<'_>, error: Error) -> TokenStream {
     let ident = &model.input.ident;
     let (parameters, arguments, _) = model.input.generics.split_for_impl();
     let keys = key_types(model);
+    let clause = generics::where_clause(&predicates(&krate, model, &keys));
     let key = match keys.is_empty() {
         true => quote!(::core::primitive::bool,),
         false => quote!(#(#keys,)*),
     };
-    // With a lifetime of its own, a predicate that does not hold is not an error here.
-    let mut predicates = generics::of_struct(model.input);
-    let shared = generics::is_shared();
-    predicates.push(quote!(for<'__a> #shared));
-    for ty in keys {
-        predicates.push(quote!(for<'__a> #ty: #krate::KeyField));
-    }
-    let clause = generics::where_clause(&predicates);
     let import = model.attr.import();
     let markers = crate::expand::bucket::markers(model, &clause);
     let Fields {
@@ -101,6 +94,17 @@ pub(crate) fn bucket(model: &BucketModel<'_>, error: Error) -> TokenStream {
             }
         };
     }
+}
+
+/// The predicates of the stub.
+fn predicates(krate: &Path, model: &BucketModel<'_>, keys: &[Type]) -> Vec<TokenStream> {
+    let mut predicates = generics::of_struct(model.input);
+    // With a lifetime of its own, a predicate that does not hold is not an error here.
+    let shared = generics::is_shared();
+    predicates.push(quote!(for<'__a> #shared));
+    let keys = keys.iter();
+    predicates.extend(keys.map(|ty| quote!(for<'__a> #ty: #krate::KeyField)));
+    predicates
 }
 
 /// The types of the key, or a guess: calls pass values of these types.

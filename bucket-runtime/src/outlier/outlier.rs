@@ -165,7 +165,7 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
         required::of_outlier(&Self::SPEC, &ExtraItem::<Self>::SPEC)
     }
 
-    /// Opens the struct's two collections: awaiting it gives the [`Outliers`] to push to and read from.
+    /// Opens the struct's two collections: awaiting it gives the [`Outliers`](crate::Outliers) to push to and read from.
     ///
     /// It makes sure that the indexes of the extras exist, and that the server supports what the
     /// protocol needs: three round trips if the indexes exist, five if they have to be created,

@@ -8,6 +8,17 @@ use crate::value::shell::shell;
 impl fmt::Display for BucketProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.ids().first().map(shell).unwrap_or_default();
+        self.write_problem(&id, f)?;
+        match self.is_repairable() {
+            true => write!(f, "; `repair` {}", self.remedy()),
+            false => write!(f, "; {}", self.remedy()),
+        }
+    }
+}
+
+impl BucketProblem {
+    /// The text of the problem, without the remedy.
+    fn write_problem(&self, id: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SeveralOpen { key, buckets } => {
                 write!(f, "G3: key {key:?} has {} open buckets", buckets.len())
@@ -47,12 +58,10 @@ impl fmt::Display for BucketProblem {
                 ..
             } => write!(
                 f,
-                "G5: between the buckets {id} and {} of one key {} missing, so `page` gives none there",
+                "G5: between the buckets {id} and {} of one key {} {} missing, so `page` gives none there",
                 shell(next),
-                match missing {
-                    1 => "1 number is".to_owned(),
-                    _ => format!("{missing} numbers are"),
-                }
+                count(*missing, "number"),
+                if *missing == 1 { "is" } else { "are" }
             ),
             Self::Unreadable { place, error, .. } => write!(
                 f,
@@ -68,16 +77,10 @@ impl fmt::Display for BucketProblem {
             Self::IncompleteRollup { .. }
             | Self::FalseRollup { .. }
             | Self::BlockedRollup { .. }
-            | Self::NoRollup { .. } => self.write_rollup(&id, f),
-        }?;
-        match self.is_repairable() {
-            true => write!(f, "; `repair` {}", self.remedy()),
-            false => write!(f, "; {}", self.remedy()),
+            | Self::NoRollup { .. } => self.write_rollup(id, f),
         }
     }
-}
 
-impl BucketProblem {
     /// The text of a problem of the rollup.
     fn write_rollup(&self, id: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
