@@ -207,7 +207,7 @@ impl<E: ItemForm> BucketReader<'_, E> {
 
     /// The number of the first bucket's readable items before the cut; 0 if the cut is in another bucket.
     fn before_cut<T>(&self, cut: &ItemPosition, row: &BucketRow<T>) -> usize {
-        if row.bytes.get_str("_id") != Ok(&cut.bucket) {
+        if row.bytes.get_str("_id").ok() != Some(&cut.bucket) {
             return 0;
         }
         let newest_first = self.list.query.newest_first;
