@@ -23,7 +23,12 @@ impl Cpu {
 
     /// In seconds; NaN if this machine does not tell.
     pub(crate) fn seconds(self) -> f64 {
-        self.of_server() + cpu_seconds(process::id()).unwrap_or(f64::NAN)
+        self.of_server() + self.of_client()
+    }
+
+    /// The client's alone, which is this process.
+    pub(crate) fn of_client(self) -> f64 {
+        cpu_seconds(process::id()).unwrap_or(f64::NAN)
     }
 
     /// The server's alone.

@@ -4,20 +4,20 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use bucket_benches::{Contestant, Figure, Result, Samples, Unit, in_turn};
 use bucket_runtime::{Bucket, bson::Document};
-use tokio::task::JoinSet;
 
 use crate::{
     bench::{Bench, Theme},
     cpu::Cpu,
     peers,
     trade::{Flat, Trade, customer_at_random, trade},
+    writers::for_a_while,
 };
 
 pub(crate) const THEME: Theme = Theme {
@@ -149,29 +149,12 @@ where
     Ok(Contestant::new(move |_| {
         let (next, call) = (Arc::clone(&next), call.clone());
         async move {
-            let over = Arc::new(AtomicBool::new(false));
             let (before, started) = (cpu.seconds(), Instant::now());
-            let mut tasks = JoinSet::new();
-            for _ in 0..writers {
-                let (next, call, over) = (Arc::clone(&next), call.clone(), Arc::clone(&over));
-                tasks.spawn(async move {
-                    let mut times = Samples::new();
-                    while !over.load(Ordering::Relaxed) {
-                        let nth = next.fetch_add(1, Ordering::Relaxed);
-                        let trade = trade(customer_at_random(nth, keys), nth);
-                        let called = Instant::now();
-                        call(trade).await?;
-                        times.push(called.elapsed().as_secs_f64() * 1e6);
-                    }
-                    Result::Ok(times)
-                });
-            }
-            tokio::time::sleep(duration).await;
-            over.store(true, Ordering::Relaxed);
-            let mut times = Samples::new();
-            while let Some(task) = tasks.join_next().await {
-                times.extend(task??);
-            }
+            let mut times = for_a_while(duration, writers, move |_| {
+                let nth = next.fetch_add(1, Ordering::Relaxed);
+                call(trade(customer_at_random(nth, keys), nth))
+            })
+            .await?;
             let (items, elapsed) = (times.len() as f64, started.elapsed().as_secs_f64());
             times.sort_unstable_by(f64::total_cmp);
             let slowest = times.get(times.len() * 99 / 100).copied();

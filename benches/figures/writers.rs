@@ -1,6 +1,12 @@
 //! Many writers at once.
 
-use std::time::Instant;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use bucket_benches::{Contestant, Result, Samples, rate};
 use bucket_runtime::{Bucket, bson::Document};
@@ -40,6 +46,39 @@ where
         written??;
     }
     Ok(rate(all, started))
+}
+
+/// Makes calls with so many writers, each again and again, until the time is over. A call gets the number of
+/// its writer. Returns the time of each call, in microseconds.
+pub(crate) async fn for_a_while<C>(
+    duration: Duration,
+    writers: usize,
+    call: impl Fn(usize) -> C + Clone + Send + 'static,
+) -> Result<Samples>
+where
+    C: Future<Output = Result<()>> + Send + 'static,
+{
+    let over = Arc::new(AtomicBool::new(false));
+    let mut tasks = JoinSet::new();
+    for nth in 0..writers {
+        let (call, over) = (call.clone(), Arc::clone(&over));
+        tasks.spawn(async move {
+            let mut times = Samples::new();
+            while !over.load(Ordering::Relaxed) {
+                let called = Instant::now();
+                call(nth).await?;
+                times.push(called.elapsed().as_secs_f64() * 1e6);
+            }
+            Result::Ok(times)
+        });
+    }
+    tokio::time::sleep(duration).await;
+    over.store(true, Ordering::Relaxed);
+    let mut times = Samples::new();
+    while let Some(task) = tasks.join_next().await {
+        times.extend(task??);
+    }
+    Ok(times)
 }
 
 /// A contestant that writes all trades to a new collection in each round.

@@ -7,12 +7,12 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use bucket_benches::{Result, Samples, cpu_seconds, median};
+use bucket_benches::{Result, Samples, median};
 use bucket_runtime::{
     Bucket, Buckets,
     bson::{Bson, Document, doc},
@@ -23,13 +23,13 @@ use bucket_runtime::{
     },
 };
 use futures_util::future::BoxFuture;
-use tokio::task::JoinSet;
 
 use crate::{
     bench::Bench,
     cpu::Cpu,
     peers,
     trade::{Flat, trade},
+    writers::for_a_while,
 };
 
 /// How long our writers write before the peer's take their turn.
@@ -180,35 +180,23 @@ impl Watch {
         cold: &Buckets<T>,
         duration: Duration,
     ) -> Result<Turn> {
-        let over = Arc::new(AtomicBool::new(false));
         let skipped = self.skipped().await?;
         let duplicates = self.duplicates.load(Ordering::Relaxed);
-        let (server, client) = (self.cpu.of_server(), cpu_of_client());
+        let (server, client) = (self.cpu.of_server(), self.cpu.of_client());
         let (started, first) = (Instant::now(), next.load(Ordering::Relaxed));
-        let mut tasks = JoinSet::new();
-        for nth in 0..writers {
-            let (write, next, over) = (Arc::clone(write), Arc::clone(next), Arc::clone(&over));
-            tasks.spawn(async move {
-                while !over.load(Ordering::Relaxed) {
-                    let item = trade(BUSY, next.fetch_add(1, Ordering::Relaxed));
-                    write(nth, item).await?;
-                }
-                Result::Ok(())
-            });
-        }
-        let cold = tokio::spawn(append_to_cold_key(cold.clone(), first, Arc::clone(&over)));
-        tokio::time::sleep(duration).await;
-        over.store(true, Ordering::Relaxed);
-        while let Some(task) = tasks.join_next().await {
-            task??;
-        }
-        let items = (next.load(Ordering::Relaxed) - first) as f64;
+        let cold = cold.clone();
+        let cold = tokio::spawn(async move { append_to_cold_key(&cold, first, duration).await });
+        let (write, next) = (Arc::clone(write), Arc::clone(next));
+        let times = for_a_while(duration, writers, move |writer| {
+            write(writer, trade(BUSY, next.fetch_add(1, Ordering::Relaxed)))
+        });
+        let items = times.await?.len() as f64;
         let rate = items / started.elapsed().as_secs_f64();
         let duplicates = self.duplicates.load(Ordering::Relaxed) - duplicates;
         Ok(Turn {
             rate,
             server_cpu: (self.cpu.of_server() - server) / items * 1e6,
-            client_cpu: (cpu_of_client() - client) / items * 1e6,
+            client_cpu: (self.cpu.of_client() - client) / items * 1e6,
             duplicates: duplicates as f64 / items,
             skipped: (self.skipped().await? - skipped) / items,
             cold: median(&cold.await??),
@@ -227,20 +215,18 @@ fn refused_as_duplicates(reply: &Document) -> usize {
     codes.filter(|code| *code == 11000).count()
 }
 
-fn cpu_of_client() -> f64 {
-    cpu_seconds(std::process::id()).unwrap_or(f64::NAN)
-}
-
 /// The times of appends to the cold key, in microseconds.
 async fn append_to_cold_key<T: Bucket + From<Flat>>(
-    buckets: Buckets<T>,
-    mut nth: usize,
-    over: Arc<AtomicBool>,
+    buckets: &Buckets<T>,
+    first: usize,
+    duration: Duration,
 ) -> Result<Samples> {
-    let mut times = Samples::new();
-    while !over.load(Ordering::Relaxed) {
+    let (mut times, started) = (Samples::new(), Instant::now());
+    for nth in first.. {
+        if started.elapsed() >= duration {
+            break;
+        }
         let item = T::from(trade(COLD, nth));
-        nth += 1;
         let called = Instant::now();
         buckets.append(&item).await?;
         times.push(called.elapsed().as_secs_f64() * 1e6);
