@@ -17,7 +17,7 @@ use crate::{
     value::{
         bytes,
         rollup::Totals,
-        unreadable::{ReadAttempt, ReadElement, Unreadable, read_value},
+        unreadable::{ElementResult, ReadAttempt, Unreadable, read_value},
     },
 };
 
@@ -67,14 +67,14 @@ impl<T: Bucket, E> StoredBucket<T, ReadAttempt<E>> {
     }
 }
 
-impl<'de, T: Bucket, E: ReadElement> Deserialize<'de> for StoredBucket<T, E> {
+impl<'de, T: Bucket, E: ElementResult> Deserialize<'de> for StoredBucket<T, E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let row = <&RawDocument>::deserialize(deserializer)?;
         Self::of(row).map_err(D::Error::custom)
     }
 }
 
-impl<T: Bucket, E: ReadElement> StoredBucket<T, E> {
+impl<T: Bucket, E: ElementResult> StoredBucket<T, E> {
     fn of(row: &RawDocument) -> Result<Self, String> {
         let (mut fields, items) = BucketFields::of(&T::SPEC, row)?;
         let elements = elements::<T, E>(items)?;
@@ -98,11 +98,11 @@ impl<T: Bucket, E: ReadElement> StoredBucket<T, E> {
 }
 
 /// The elements of the array; an error says which element it is about.
-fn elements<T: Bucket, E: ReadElement>(items: &RawArray) -> Result<Vec<E>, String> {
+fn elements<T: Bucket, E: ElementResult>(items: &RawArray) -> Result<Vec<E>, String> {
     let mut elements = Vec::new();
     for item in items {
         let element = item.map_err(DriverError::custom);
-        let element = element.and_then(|item| E::of(read_element::<T, E::Element>(item)));
+        let element = element.and_then(|item| E::from_read(read_element::<T, E::Element>(item)));
         let element = element.map_err(|error| unreadable(T::SPEC.items, elements.len(), &error))?;
         elements.push(element);
     }

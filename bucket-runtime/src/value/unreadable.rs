@@ -27,24 +27,24 @@ pub(crate) struct Unreadable {
 }
 
 /// How an element is read: so that an unreadable one is an error, or as an [`ReadAttempt`].
-pub(crate) trait ReadElement: Sized {
+pub(crate) trait ElementResult: Sized {
     type Element: DeserializeOwned;
 
-    fn of(read: Result<Self::Element, DriverError>) -> Result<Self, DriverError>;
+    fn from_read(read: Result<Self::Element, DriverError>) -> Result<Self, DriverError>;
 }
 
-impl<E: DeserializeOwned> ReadElement for E {
+impl<E: DeserializeOwned> ElementResult for E {
     type Element = E;
 
-    fn of(read: Result<E, DriverError>) -> Result<E, DriverError> {
+    fn from_read(read: Result<E, DriverError>) -> Result<E, DriverError> {
         read
     }
 }
 
-impl<E: DeserializeOwned> ReadElement for ReadAttempt<E> {
+impl<E: DeserializeOwned> ElementResult for ReadAttempt<E> {
     type Element = E;
 
-    fn of(read: Result<E, DriverError>) -> Result<Self, DriverError> {
+    fn from_read(read: Result<E, DriverError>) -> Result<Self, DriverError> {
         Ok(Self(read))
     }
 }
