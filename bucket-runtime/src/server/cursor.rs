@@ -138,17 +138,27 @@ impl<R: DeserializeOwned> DocumentCursor<'_, R> {
         }
     }
 
+    /// The next row, of a type that is not the user's: a row that cannot be decoded is the server's fault.
+    pub(crate) async fn next_decoded(&mut self) -> Result<Option<R>> {
+        let row = match self.advance().await {
+            Ok(true) => self.decode().map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        row.map_err(|error| self.target().read_error(error))
+    }
+
     /// All further rows, for reads of few rows.
-    pub(crate) async fn rest(mut self) -> Result<Vec<R>, DriverError> {
+    pub(crate) async fn rest(mut self) -> Result<Vec<R>> {
         let mut found = Vec::new();
-        while self.advance().await? {
-            found.push(self.decode()?);
+        while let Some(row) = self.next_decoded().await? {
+            found.push(row);
         }
         Ok(found)
     }
 
     /// Moves to the next row, if there is one.
-    pub(crate) async fn advance(&mut self) -> Result<bool, DriverError> {
+    async fn advance(&mut self) -> Result<bool, DriverError> {
         let advanced = self.calls.next_row(self.cursor.advance()).await;
         match &advanced {
             Ok(true) => self.calls.bytes(|| self.raw().as_bytes().len()),
@@ -159,7 +169,7 @@ impl<R: DeserializeOwned> DocumentCursor<'_, R> {
     }
 
     /// Decodes the row that [`advance`](Self::advance) moved to.
-    pub(crate) fn decode(&self) -> Result<R, DriverError> {
+    fn decode(&self) -> Result<R, DriverError> {
         self.cursor.decode()
     }
 

@@ -17,8 +17,11 @@ impl Target<'_> {
     /// The indexes of the collection, including those being built; none if the collection does not
     /// exist.
     pub(crate) async fn indexes(self) -> Result<Vec<IndexModel>> {
-        let indexes = self.server.indexes().await;
-        indexes.map_err(|error| self.read_error(error))
+        match self.server.ask(self.server.collection.list_indexes()).await {
+            Ok(cursor) => DocumentCursor::new(self, cursor).rest().await,
+            Err(error) if is_code(&error, Code::NamespaceNotFound) => Ok(Vec::new()),
+            Err(error) => Err(self.read_error(error)),
+        }
     }
 
     /// Drops an index; it is not an error if the index is already gone.
@@ -32,16 +35,6 @@ impl Target<'_> {
 }
 
 impl Server {
-    /// The indexes of the collection, including those being built; none if the collection does not
-    /// exist.
-    pub(crate) async fn indexes(&self) -> Result<Vec<IndexModel>, DriverError> {
-        match self.ask(self.collection.list_indexes()).await {
-            Ok(cursor) => DocumentCursor::new(self.target(), cursor).rest().await,
-            Err(error) if is_code(&error, Code::NamespaceNotFound) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Creates indexes, and with them the collection if it does not exist. Waits for those that are
     /// already being built.
     pub(crate) async fn create_indexes(&self, models: Vec<IndexModel>) -> Result<(), DriverError> {

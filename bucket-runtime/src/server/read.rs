@@ -140,22 +140,26 @@ impl<'t> Read<'t> {
         self,
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<R>> {
-        let target = self.target;
-        let rows = self.cursor(session).await?.rest().await;
-        rows.map_err(|error| target.read_error(error))
+        self.cursor(session).await?.rest().await
     }
 
     /// The first document of a find, or the first result of a pipeline.
     pub(crate) async fn first(
-        self,
+        mut self,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<Document>> {
-        if let Request::Pipeline(_) = self.request {
-            return Ok(self.rows(session).await?.into_iter().next());
+        if let Request::Find(_, range) = &mut self.request {
+            // The server sends one document, and keeps no cursor.
+            range.limit = Some(-1);
         }
-        let target = self.target;
-        let first = self.find_one(session).await;
-        first.map_err(|error| target.read_error(error))
+        let first = async {
+            let mut cursor = self.open(session).await?;
+            match cursor.advance().await? {
+                true => cursor.decode().map(Some),
+                false => Ok(None),
+            }
+        };
+        first.await.map_err(|error| self.target.read_error(error))
     }
 
     /// The field `items` of a pipeline's only result; 0 if there is no result.
@@ -163,21 +167,6 @@ impl<'t> Read<'t> {
         let row = self.first(session).await?;
         let items = row.and_then(|row| whole(row.get("items")?));
         Ok(items.and_then(|items| items.try_into().ok()).unwrap_or(0))
-    }
-
-    pub(super) async fn find_one(
-        mut self,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Document>, DriverError> {
-        if let Request::Find(_, range) = &mut self.request {
-            // The server sends one document, and keeps no cursor.
-            range.limit = Some(-1);
-        }
-        let mut cursor = self.open(session).await?;
-        match cursor.advance().await? {
-            true => cursor.decode().map(Some),
-            false => Ok(None),
-        }
     }
 
     /// Opens the cursor: once for all types of rows, since it is most of the code.

@@ -1,24 +1,16 @@
 //! The targets of requests: a collection, or one of its keys. Errors name them.
 //!
-//! The requests of [`Target`] fail with our [`Error`]. Those of [`Server`] return the driver's, for callers
+//! The requests of [`Target`] fail with our [`Error`]. The few of [`Server`] return the driver's, for callers
 //! that judge which statements may have been carried out.
 
-use mongodb::{
-    ClientSession,
-    bson::{Document, RawDocument},
-    error::Error as DriverError,
-};
-use serde::Serialize;
+use mongodb::{bson::RawDocument, error::Error as DriverError};
 
 use super::{
     Server,
     cursor::{self, CursorError},
-    many::Results,
 };
 use crate::{
-    Bucket, Error, Result,
-    error::Kind,
-    protocol::command::{KeyScope, Update},
+    Bucket, Error, Result, error::Kind, protocol::command::KeyScope,
     value::stored_bucket::StoredBucket,
 };
 
@@ -76,122 +68,6 @@ impl Target<'_> {
             server: self.server.clone(),
             scope: self.scope.cloned(),
         }
-    }
-}
-
-/// Writes. Those without a word about it send one request, which the driver retries once.
-impl Target<'_> {
-    /// Carries out one update; returns whether it found or inserted a document. It is built again if the
-    /// server interrupts it, see [`Server::update`].
-    pub(crate) async fn update(
-        self,
-        update: impl Fn() -> Update,
-        session: Option<&mut ClientSession>,
-    ) -> Result<bool> {
-        let again = || Some(update());
-        let found = self.server.update(update(), again, session).await;
-        found.map_err(|error| self.write_error(error))
-    }
-
-    /// Carries out updates, each of which changes a document or is refused; see [`Server::update_all`].
-    pub(crate) async fn update_all(self, updates: Vec<Update>, ordered: bool) -> Result<Results> {
-        let results = self.server.update_all(updates, ordered).await;
-        results.map_err(|error| self.write_error(error))
-    }
-
-    /// Carries out one update in a transaction, which repeats it; returns whether it changed a document.
-    pub(crate) async fn modify(self, update: Update, session: &mut ClientSession) -> Result<bool> {
-        let modified = self.server.modify(update, Some(session)).await;
-        modified.map_err(|error| self.write_error(error))
-    }
-
-    /// Inserts one document.
-    pub(crate) async fn insert(
-        self,
-        document: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<()> {
-        let inserted = self.server.insert(document, session).await;
-        inserted.map_err(|error| self.write_error(error))
-    }
-
-    /// Inserts documents, in a session.
-    pub(crate) async fn insert_many<D: Serialize + Send + Sync>(
-        self,
-        documents: &[D],
-        session: &mut ClientSession,
-    ) -> Result<()> {
-        let inserted = self.server.insert_many(documents, session).await;
-        inserted.map_err(|error| self.write_error(error))
-    }
-
-    /// Replaces the matching document, if there is one; returns whether there was one.
-    pub(crate) async fn replace(
-        self,
-        filter: Document,
-        document: &Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<bool> {
-        let replaced = self.server.replace(filter, document, session).await;
-        replaced.map_err(|error| self.write_error(error))
-    }
-
-    /// Carries out an update pipeline on all matching documents; returns how many it changed.
-    pub(crate) async fn update_many(
-        self,
-        filter: Document,
-        pipeline: Vec<Document>,
-        session: Option<&mut ClientSession>,
-    ) -> Result<u64> {
-        let updated = self.server.update_many(filter, pipeline, session).await;
-        updated.map_err(|error| self.write_of_many_error(error))
-    }
-
-    /// Carries out an update pipeline on the matching document, if there is one, and returns these fields of
-    /// the result.
-    pub(crate) async fn change(
-        self,
-        filter: Document,
-        pipeline: Vec<Document>,
-        hint: Option<&str>,
-        fields: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Document>> {
-        let changed = (self.server)
-            .change(filter, pipeline, hint, fields, session)
-            .await;
-        changed.map_err(|error| self.write_error(error))
-    }
-
-    /// Deletes the matching document, if there is one, and returns these fields of it.
-    pub(crate) async fn take(
-        self,
-        filter: Document,
-        fields: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<Option<Document>> {
-        let taken = self.server.take(filter, fields, session).await;
-        taken.map_err(|error| self.write_error(error))
-    }
-
-    /// Deletes one matching document; returns whether there was one.
-    pub(crate) async fn delete_one(
-        self,
-        filter: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<bool> {
-        let deleted = self.server.delete_one(filter, session).await;
-        deleted.map_err(|error| self.write_error(error))
-    }
-
-    /// Deletes all matching documents; returns how many.
-    pub(crate) async fn delete_many(
-        self,
-        filter: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<u64> {
-        let deleted = self.server.delete_many(filter, session).await;
-        deleted.map_err(|error| self.write_of_many_error(error))
     }
 }
 
@@ -261,16 +137,6 @@ impl Target<'_> {
             .with_driver(error)
     }
 
-    fn name_key(self, error: Error) -> Error {
-        match self.scope {
-            Some(scope) => error.with_key(&scope.label()),
-            None => error,
-        }
-    }
-}
-
-/// Changes of the meaning of errors, and the rows of reads.
-impl Target<'_> {
     /// The target for writes of a call that stores no item, so that no error is in doubt.
     pub(crate) fn store_no_items(self) -> Self {
         Self {
@@ -279,16 +145,10 @@ impl Target<'_> {
         }
     }
 
-    /// The next row of a read.
-    pub(crate) async fn next_row<R: serde::de::DeserializeOwned>(
-        self,
-        rows: &mut cursor::DocumentCursor<'_, R>,
-    ) -> Result<Option<R>> {
-        let row = match rows.advance().await {
-            Ok(true) => rows.decode().map(Some),
-            Ok(false) => Ok(None),
-            Err(error) => Err(error),
-        };
-        row.map_err(|error| self.read_error(error))
+    fn name_key(self, error: Error) -> Error {
+        match self.scope {
+            Some(scope) => error.with_key(&scope.label()),
+            None => error,
+        }
     }
 }

@@ -9,6 +9,8 @@ use serde::Serialize;
 use super::{
     Server,
     call::{self, Again},
+    many::Results,
+    target::Target,
     with_session,
 };
 use crate::{
@@ -17,17 +19,6 @@ use crate::{
 };
 
 impl Server {
-    /// Carries out one update; returns whether it changed anything.
-    pub(crate) async fn modify(
-        &self,
-        update: Update,
-        session: Option<&mut ClientSession>,
-    ) -> Result<bool, DriverError> {
-        self.send(update, session)
-            .await
-            .map(|result| result.modified_count > 0)
-    }
-
     /// Carries out one update; returns whether it found or inserted a document. One round trip, which
     /// the driver retries once if the connection breaks and the deployment is a replica set. If the
     /// index is dropped meanwhile, two more round trips find out whether the update was carried out:
@@ -84,16 +75,6 @@ impl Server {
         with_session!(self, action, session)
     }
 
-    /// Inserts one document. One round trip.
-    pub(crate) async fn insert(
-        &self,
-        document: Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<(), DriverError> {
-        let action = self.collection.insert_one(document);
-        with_session!(self, action, session).map(drop)
-    }
-
     /// Inserts documents, in a session.
     pub(crate) async fn insert_many<D: Serialize + Send + Sync>(
         &self,
@@ -103,19 +84,6 @@ impl Server {
         let collection = self.collection.clone_with_type::<D>();
         let action = collection.insert_many(documents).session(session);
         self.ask(action).await.map(drop)
-    }
-
-    /// Replaces the matching document, if there is one; returns whether there was one. One round trip, which
-    /// the driver retries once.
-    pub(crate) async fn replace(
-        &self,
-        filter: Document,
-        document: &Document,
-        session: Option<&mut ClientSession>,
-    ) -> Result<bool, DriverError> {
-        let action = self.collection.replace_one(filter, document);
-        let result = with_session!(self, action, session)?;
-        Ok(result.matched_count > 0)
     }
 
     /// Carries out an update pipeline on all matching documents; returns how many it changed.
@@ -129,26 +97,109 @@ impl Server {
         let result = with_session!(self, action, session)?;
         Ok(result.modified_count)
     }
+}
 
-    /// Deletes all matching documents; returns how many.
-    pub(crate) async fn delete_many(
-        &self,
-        filter: Document,
+/// Each sends one request, which the driver retries once.
+impl Target<'_> {
+    /// Carries out one update; returns whether it found or inserted a document. It is built again if the
+    /// server interrupts it, see [`Server::update`].
+    pub(crate) async fn update(
+        self,
+        update: impl Fn() -> Update,
         session: Option<&mut ClientSession>,
-    ) -> Result<u64, DriverError> {
-        let action = self.collection.delete_many(filter);
-        let result = with_session!(self, action, session)?;
-        Ok(result.deleted_count)
+    ) -> crate::Result<bool> {
+        let again = || Some(update());
+        let found = self.server.update(update(), again, session).await;
+        found.map_err(|error| self.write_error(error))
+    }
+
+    /// Carries out updates, each of which changes a document or is refused; see [`Server::update_all`].
+    pub(crate) async fn update_all(
+        self,
+        updates: Vec<Update>,
+        ordered: bool,
+    ) -> crate::Result<Results> {
+        let results = self.server.update_all(updates, ordered).await;
+        results.map_err(|error| self.write_error(error))
+    }
+
+    /// Carries out one update in a transaction, which repeats it; returns whether it changed a document.
+    pub(crate) async fn modify(
+        self,
+        update: Update,
+        session: &mut ClientSession,
+    ) -> crate::Result<bool> {
+        let result = self.server.send(update, Some(session)).await;
+        let result = result.map_err(|error| self.write_error(error))?;
+        Ok(result.modified_count > 0)
+    }
+
+    /// Inserts one document.
+    pub(crate) async fn insert(
+        self,
+        document: Document,
+        session: Option<&mut ClientSession>,
+    ) -> crate::Result<()> {
+        let action = self.server.collection.insert_one(document);
+        let result = with_session!(self.server, action, session);
+        result.map(drop).map_err(|error| self.write_error(error))
+    }
+
+    /// Inserts documents, in a session.
+    pub(crate) async fn insert_many<D: Serialize + Send + Sync>(
+        self,
+        documents: &[D],
+        session: &mut ClientSession,
+    ) -> crate::Result<()> {
+        let inserted = self.server.insert_many(documents, session).await;
+        inserted.map_err(|error| self.write_error(error))
+    }
+
+    /// Replaces the matching document, if there is one; returns whether there was one.
+    pub(crate) async fn replace(
+        self,
+        filter: Document,
+        document: &Document,
+        session: Option<&mut ClientSession>,
+    ) -> crate::Result<bool> {
+        let action = self.server.collection.replace_one(filter, document);
+        let result = with_session!(self.server, action, session);
+        let result = result.map_err(|error| self.write_error(error))?;
+        Ok(result.matched_count > 0)
+    }
+
+    /// Carries out an update pipeline on all matching documents; returns how many it changed.
+    pub(crate) async fn update_many(
+        self,
+        filter: Document,
+        pipeline: Vec<Document>,
+        session: Option<&mut ClientSession>,
+    ) -> crate::Result<u64> {
+        let changed = self.server.update_many(filter, pipeline, session).await;
+        changed.map_err(|error| self.write_of_many_error(error))
     }
 
     /// Deletes one matching document; returns whether there was one.
     pub(crate) async fn delete_one(
-        &self,
+        self,
         filter: Document,
         session: Option<&mut ClientSession>,
-    ) -> Result<bool, DriverError> {
-        let action = self.collection.delete_one(filter);
-        let result = with_session!(self, action, session)?;
+    ) -> crate::Result<bool> {
+        let action = self.server.collection.delete_one(filter);
+        let result = with_session!(self.server, action, session);
+        let result = result.map_err(|error| self.write_error(error))?;
         Ok(result.deleted_count > 0)
+    }
+
+    /// Deletes all matching documents; returns how many.
+    pub(crate) async fn delete_many(
+        self,
+        filter: Document,
+        session: Option<&mut ClientSession>,
+    ) -> crate::Result<u64> {
+        let action = self.server.collection.delete_many(filter);
+        let result = with_session!(self.server, action, session);
+        let result = result.map_err(|error| self.write_of_many_error(error))?;
+        Ok(result.deleted_count)
     }
 }

@@ -143,12 +143,9 @@ impl<'s, T: Bucket> Export<'s, T> {
         let rows = buckets.cursor::<RawDocumentBuf>(session).await?;
         let lines = try_unfold((server, scope, rows), async |(server, scope, mut rows)| {
             let target = server.target_of_any(scope.as_ref());
-            let bucket = match rows.advance().await {
-                Ok(false) => return Ok(None),
-                Ok(true) => rows.decode(),
-                Err(error) => Err(error),
+            let Some(bucket) = rows.next_decoded().await? else {
+                return Ok(None);
             };
-            let bucket = bucket.map_err(|error| target.read_error(error))?;
             let line = json::write(&bucket);
             let line =
                 line.map_err(|refusal| target.error(Kind::Serialize).with_source(refusal))?;

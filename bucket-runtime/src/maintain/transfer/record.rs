@@ -79,10 +79,10 @@ impl Record {
         state.insert("step", self.step + 1);
         let unchanged = doc! { "_id": &self.id, "step": self.step };
         let next = || Update::new(unchanged.clone(), doc! { "$set": state.clone() });
-        let advanced = self.server.target().update(next, Some(session)).await;
-        match advanced.map_err(Error::not_sent)? {
+        let target = self.server.target().store_no_items();
+        match target.update(next, Some(session)).await? {
             true => Ok(()),
-            false => Err(self.server.target().error(Kind::Overtaken)),
+            false => Err(target.error(Kind::Overtaken)),
         }
     }
 

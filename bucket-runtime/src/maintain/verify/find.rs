@@ -104,7 +104,7 @@ impl Verifier {
         let stages = pipeline.into_iter().chain([command::facts(self.spec)]);
         let mut rows = self.survey(stages).await?;
         let mut found = Vec::new();
-        while let Some(facts) = self.next(&mut rows).await? {
+        while let Some(facts) = rows.next_decoded().await? {
             found.push(facts);
         }
         Ok(found)
@@ -114,8 +114,10 @@ impl Verifier {
     /// items are sent.
     pub(super) async fn check_buckets(&self) -> Result<VerifiedBuckets> {
         let mut verified = VerifiedBuckets::default();
-        let mut rows = self.survey([command::rows(self.spec)]).await?;
-        while let Some(row) = self.next::<SurveyedBucket>(&mut rows).await? {
+        let mut rows = self
+            .survey::<SurveyedBucket>([command::rows(self.spec)])
+            .await?;
+        while let Some(row) = rows.next_decoded().await? {
             verified.buckets += 1;
             verified.items += u64::from(row.facts.items.unwrap_or(0));
             verified.problems.extend(self.problems_of(&row));
@@ -129,7 +131,7 @@ impl Verifier {
     pub(super) async fn find_several_open(&self) -> Result<Vec<Problem>> {
         let mut several = Vec::new();
         let mut groups = self.survey(command::group_several_open(self.spec)).await?;
-        while let Some(OpenBucketIds { ids }) = self.next(&mut groups).await? {
+        while let Some(OpenBucketIds { ids }) = groups.next_decoded().await? {
             let still = doc! { "$match": command::match_open(self.spec, &ids) };
             let mut open = Vec::new();
             for facts in self.facts([still]).await? {
@@ -156,9 +158,9 @@ impl Verifier {
     /// of capacity may have replaced the buckets meanwhile.
     async fn find_gaps(&self) -> Result<Vec<Problem>> {
         let mut gaps = Vec::new();
-        let mut ids = self.survey(command::ids_newest_first()).await?;
+        let mut ids = self.survey::<Document>(command::ids_newest_first()).await?;
         let mut seen = Gaps::new(self.spec);
-        while let Some(row) = self.next::<Document>(&mut ids).await? {
+        while let Some(row) = ids.next_decoded().await? {
             let Some((first, next, missing)) = row.get_str("_id").ok().and_then(|id| seen.next(id))
             else {
                 continue;
@@ -207,17 +209,5 @@ impl Verifier {
         let stages = [buckets].into_iter().chain(pipeline);
         let read = self.server.target().pipeline(stages);
         read.read_primary().allow_disk_use().cursor(None).await
-    }
-
-    pub(super) async fn next<R: serde::de::DeserializeOwned>(
-        &self,
-        rows: &mut DocumentCursor<'static, R>,
-    ) -> Result<Option<R>> {
-        let row = match rows.advance().await {
-            Ok(true) => rows.decode().map(Some),
-            Ok(false) => Ok(None),
-            Err(error) => Err(error),
-        };
-        row.map_err(|error| self.server.target().read_error(error))
     }
 }

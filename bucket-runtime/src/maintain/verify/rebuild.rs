@@ -71,11 +71,11 @@ impl<'p> RebuildRollups<'p> {
             let before = so_far.buckets;
             let stages = command::page_after(&at, BUCKETS_PER_READ).into_iter();
             let mut rows = verifier
-                .survey(stages.chain([command::rows(verifier.spec)]))
+                .survey::<SurveyedBucket>(stages.chain([command::rows(verifier.spec)]))
                 .await?;
             // A cursor that waits for many updates would time out.
             let mut found = Vec::new();
-            while let Some(row) = verifier.next::<SurveyedBucket>(&mut rows).await? {
+            while let Some(row) = rows.next_decoded().await? {
                 so_far.buckets += 1;
                 let id = row.facts.id.as_str();
                 id.unwrap_or_default().clone_into(&mut at);

@@ -92,8 +92,7 @@ async fn missing_of_parents(parents: &Server, spec: &OutlierSpec) -> Result<Vec<
     if spec.indexes.is_empty() {
         return Ok(Vec::new());
     }
-    let found = parents.indexes().await;
-    let found = found.map_err(|error| parents.target().read_error(error))?;
+    let found = parents.target().indexes().await?;
     indexes::of_parents(&found, spec).map_err(|kind| parents.target().error(kind))
 }
 

@@ -91,8 +91,11 @@ impl<T: Outlier> SplitExisting<'_, T> {
             ..SplitProgress::default()
         };
         progress(at);
-        let mut rows = parents.find(oversize, ids()).cursor(None).await?;
-        while let Some(row) = parents.next_row::<Document>(&mut rows).await? {
+        let mut rows = parents
+            .find(oversize, ids())
+            .cursor::<Document>(None)
+            .await?;
+        while let Some(row) = rows.next_decoded().await? {
             let id = row.get("_id").unwrap_or(&Bson::Null);
             at.moved += outliers.stored_parent(id)?.split().await?;
             at.done += 1;

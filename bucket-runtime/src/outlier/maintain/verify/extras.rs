@@ -88,9 +88,12 @@ pub(super) async fn verify_uncounted<T: Outlier>(extras: &Server) -> Result<Vec<
     let extras = extras.target();
     let uncounted = doc! { "$match": { "count": { "$exists": false } } };
     let uncounted = extras.pipeline([uncounted]).read_primary();
-    let mut rows = uncounted.allow_disk_use().cursor(None).await?;
+    let mut rows = uncounted
+        .allow_disk_use()
+        .cursor::<RawDocumentBuf>(None)
+        .await?;
     let mut problems = Vec::new();
-    while let Some(row) = extras.next_row::<RawDocumentBuf>(&mut rows).await? {
+    while let Some(row) = rows.next_decoded().await? {
         problems.extend(unreadable::<T>(&row).into_iter().map(Problem::Extras));
     }
     Ok(problems)

@@ -21,8 +21,8 @@ pub(super) async fn verify<T: Outlier>(
 ) -> Result<()> {
     let parents = outliers.collections.parents.target();
     let all = parents.pipeline([]).read_primary().allow_disk_use();
-    let mut rows = all.cursor(None).await?;
-    while let Some(row) = parents.next_row::<RawDocumentBuf>(&mut rows).await? {
+    let mut rows = all.cursor::<RawDocumentBuf>(None).await?;
+    while let Some(row) = rows.next_decoded().await? {
         verified.parents += 1;
         verified.items += length(&row, T::SPEC.items);
         verified.problems.extend(problems::<T>(&row));
