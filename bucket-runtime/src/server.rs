@@ -4,7 +4,7 @@ pub(crate) mod call;
 mod create;
 pub(crate) mod current_index;
 pub(crate) mod cursor;
-mod deployment;
+pub(crate) mod deployment;
 mod edit;
 mod fill;
 mod index;
@@ -17,7 +17,7 @@ pub(crate) mod target;
 pub(crate) mod transaction;
 mod view;
 pub(crate) mod watch;
-mod write;
+pub(crate) mod write;
 
 use std::sync::Arc;
 

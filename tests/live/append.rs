@@ -1,6 +1,8 @@
 //! Appends: alone, combined and in sessions, and items with an identity.
 
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod busy;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod combine;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod full_buckets;

@@ -16,6 +16,32 @@ enum NewestBucket {
     Closed { last: Option<Id> },
 }
 
+/// `RingDoubt`: whether the ring must be read before the open bucket is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum RingDoubt {
+    None,
+    SlotTaken,
+    /// The slot is taken, and no bucket is open there.
+    SlotHeld,
+    OtherSlot,
+}
+
+/// A handle's memory of the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Memory {
+    newest_bucket: NewestBucket,
+    slot: u8,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            newest_bucket: NewestBucket::Unknown,
+            slot: 0,
+        }
+    }
+}
+
 /// The items of one call that are on their way.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Batch {
@@ -27,6 +53,10 @@ pub(crate) struct Batch {
     /// Bytes are bounded, so the last bucket may be open without room for the next item.
     bounded: bool,
     newest_bucket: NewestBucket,
+    slot: u8,
+    /// The next opening turns the ring.
+    pub(crate) turns: bool,
+    ring_doubt: RingDoubt,
     /// The number of the present attempt. After the fourth the third follows again, since only parity
     /// matters from there on.
     tries: u8,
@@ -38,22 +68,54 @@ fn moment(item: Item) -> u8 {
 }
 
 impl Batch {
-    pub(crate) fn new(items: Vec<Item>, by_time: bool, unordered: bool) -> Self {
+    pub(crate) fn new(items: Vec<Item>, by_time: bool, unordered: bool, memory: Memory) -> Self {
+        // `recall`
+        let newest_bucket = match memory.newest_bucket {
+            open @ NewestBucket::Open { .. } => open,
+            NewestBucket::Closed { .. } if !by_time => NewestBucket::NoneOpen,
+            _ => NewestBucket::Unknown,
+        };
         Self {
+            newest_bucket,
+            slot: memory.slot,
+            turns: false,
+            ring_doubt: RingDoubt::None,
             items,
             by_time,
             unordered,
             bounded: false,
-            newest_bucket: NewestBucket::Unknown,
             tries: 1,
         }
     }
 
     /// A batch for buckets whose bytes are bounded, like those of extras.
-    pub(crate) fn bounded(items: Vec<Item>) -> Self {
+    pub(crate) fn bounded(items: Vec<Item>, memory: Memory) -> Self {
         Self {
             bounded: true,
-            ..Self::new(items, false, false)
+            ..Self::new(items, false, false, memory)
+        }
+    }
+
+    /// The next opening turns the ring: as if the handle had remembered that when it began the batch.
+    pub(crate) fn turn(&mut self, memory: Memory) {
+        self.turns = true;
+        let is_new = self.tries == 1 && self.ring_doubt == RingDoubt::None;
+        if is_new && self.newest_bucket == NewestBucket::Unknown {
+            if let closed @ NewestBucket::Closed { .. } = memory.newest_bucket {
+                self.newest_bucket = closed;
+            }
+        }
+    }
+
+    /// `remember`
+    pub(crate) fn memory(&self) -> Memory {
+        let newest_bucket = match self.newest_bucket {
+            known @ (NewestBucket::Open { .. } | NewestBucket::Closed { .. }) => known,
+            _ => NewestBucket::Unknown,
+        };
+        Memory {
+            newest_bucket,
+            slot: self.slot,
         }
     }
 
@@ -65,23 +127,43 @@ impl Batch {
             self.newest_bucket = NewestBucket::MustRead;
         }
         match self.newest_bucket {
+            NewestBucket::MustRead
+                if matches!(self.ring_doubt, RingDoubt::SlotHeld | RingDoubt::OtherSlot) =>
+            {
+                if server.ring.is_none() && self.ring_doubt == RingDoubt::SlotHeld {
+                    self.newest_bucket = NewestBucket::NoneOpen;
+                }
+                self.slot = server.ring.unwrap_or_default();
+                (self.turns, self.ring_doubt) = (false, RingDoubt::None);
+                true
+            }
             NewestBucket::MustRead => {
-                self.newest_bucket = match server.open_bucket(rules) {
-                    Some(_) if self.items.len() == 1 => NewestBucket::Unknown,
+                self.newest_bucket = match server.open_bucket(self.slot, rules) {
+                    None if self.ring_doubt == RingDoubt::SlotTaken => {
+                        self.ring_doubt = RingDoubt::SlotHeld;
+                        return true;
+                    }
+                    Some(_) if self.items.len() == 1 && self.slot == 0 => NewestBucket::Unknown,
                     Some(open) => NewestBucket::Open {
                         id: open.id,
                         room: rules.capacity - open.count,
                     },
                     None => NewestBucket::NoneOpen,
                 };
+                if self.newest_bucket != NewestBucket::NoneOpen {
+                    self.ring_doubt = RingDoubt::None;
+                }
                 true
             }
             NewestBucket::NoneOpen if !self.by_time => {
                 self.newest_bucket = match server.last_bucket(rules) {
-                    Some((last, true)) if rules.sees_open => NewestBucket::Open {
-                        id: last.id,
-                        room: rules.capacity - last.count,
-                    },
+                    Some((last, true)) if rules.sees_open => {
+                        self.slot = last.slot;
+                        NewestBucket::Open {
+                            id: last.id,
+                            room: rules.capacity - last.count,
+                        }
+                    }
                     last => NewestBucket::Closed {
                         last: last.map(|(last, _)| last.id),
                     },
@@ -112,10 +194,14 @@ impl Batch {
     pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
         let mut statements = Vec::new();
         let (mut newest_bucket, mut begin) = (self.newest_bucket, 0);
+        let mut slot = self.slot;
         while begin < self.items.len() {
-            let mut next = self.new_buckets(begin, newest_bucket, rules);
+            if self.may_open(newest_bucket) {
+                statements.extend(self.ask_ring(newest_bucket, &mut slot, rules));
+            }
+            let mut next = self.new_buckets(slot, begin, newest_bucket, rules);
             if next.is_empty() {
-                next.push(self.statement(begin, newest_bucket, rules));
+                next.push(self.statement(slot, begin, newest_bucket, rules));
             }
             for statement in &next {
                 begin += statement.carries();
@@ -129,9 +215,32 @@ impl Batch {
         statements
     }
 
+    fn may_open(&self, newest_bucket: NewestBucket) -> bool {
+        match newest_bucket {
+            NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => self.by_time,
+            NewestBucket::Open { .. } => false,
+            NewestBucket::Closed { .. } => true,
+        }
+    }
+
+    fn ask_ring(
+        &self,
+        newest_bucket: NewestBucket,
+        slot: &mut u8,
+        rules: &Rules,
+    ) -> Option<Statement> {
+        let is_closed = matches!(newest_bucket, NewestBucket::Closed { .. });
+        if self.turns && is_closed && *slot == self.slot {
+            let from = std::mem::replace(slot, (*slot + 1) % rules.slots);
+            return Some(Statement::TurnRing { from, to: *slot });
+        }
+        (*slot != 0).then_some(Statement::ExpectSlot { slot: *slot })
+    }
+
     /// `new_buckets`: the statements that insert full buckets, and one with room left.
     fn new_buckets(
         &self,
+        slot: u8,
         begin: usize,
         newest_bucket: NewestBucket,
         rules: &Rules,
@@ -164,11 +273,13 @@ impl Batch {
         let open = Statement::InsertBucket {
             items,
             id,
+            slot,
             precedes: None,
         };
         let full = full.into_iter().map(|(items, id)| Statement::InsertBucket {
             items,
             id,
+            slot,
             precedes,
         });
         match opens_first {
@@ -177,7 +288,13 @@ impl Batch {
         }
     }
 
-    fn statement(&self, begin: usize, newest_bucket: NewestBucket, rules: &Rules) -> Statement {
+    fn statement(
+        &self,
+        slot: u8,
+        begin: usize,
+        newest_bucket: NewestBucket,
+        rules: &Rules,
+    ) -> Statement {
         let room = match newest_bucket {
             NewestBucket::Open { room, .. } => room.into(),
             NewestBucket::Unknown if self.is_contended() => 1,
@@ -186,19 +303,23 @@ impl Batch {
         let carries = room.min(self.items.len() - begin);
         let items = self.items[begin..begin + carries].to_vec();
         match newest_bucket {
-            NewestBucket::Open { id, .. } => Statement::AppendToIdOrBeRefused { items, id },
+            NewestBucket::Open { id, .. } => Statement::AppendToIdOrBeRefused { items, id, slot },
             NewestBucket::Closed { last } => {
                 let id = self.next_id(items[0], last);
-                Statement::AppendToId { items, id }
+                Statement::AppendToId { items, id, slot }
             }
             NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen
                 if self.by_time =>
             {
                 let new_id = self.next_id(items[0], None);
-                Statement::AppendOrOpen { items, new_id }
+                Statement::AppendOrOpen {
+                    items,
+                    new_id,
+                    slot,
+                }
             }
             NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => {
-                Statement::AppendToOpen { items }
+                Statement::AppendToOpen { items, slot }
             }
         }
     }
@@ -210,6 +331,9 @@ impl Batch {
         newest_bucket: NewestBucket,
         rules: &Rules,
     ) -> NewestBucket {
+        if asks(statement) {
+            return newest_bucket;
+        }
         let carried = u8::try_from(statement.carries()).expect("a handful of items");
         let (id, before) = match (statement, newest_bucket) {
             // The open bucket was inserted before.
@@ -249,10 +373,27 @@ impl Batch {
     pub(crate) fn note_outcome(
         &mut self,
         statement: &Statement,
-        answer: Answer,
+        (answer, is_inserted): (Answer, bool),
         rules: &Rules,
     ) -> Vec<Item> {
-        let after = self.after(statement, self.newest_bucket, rules);
+        let mut after = self.after(statement, self.newest_bucket, rules);
+        if let (Statement::AppendOrOpen { items, new_id, .. }, true) = (statement, is_inserted) {
+            let room = rules.capacity - u8::try_from(items.len()).expect("a handful of items");
+            after = match room {
+                0 => NewestBucket::Closed {
+                    last: Some(*new_id),
+                },
+                room => NewestBucket::Open { id: *new_id, room },
+            };
+        }
+        let has_lost = self.ring_doubt != RingDoubt::None;
+        self.turns &= answer == Answer::Stored;
+        if answer == Answer::OtherOpen && self.ring_doubt == RingDoubt::None {
+            self.ring_doubt = RingDoubt::SlotTaken;
+        }
+        if answer == Answer::MustNotOpen && asks(statement) {
+            self.ring_doubt = RingDoubt::OtherSlot;
+        }
         let facts = Facts {
             known: match self.newest_bucket {
                 NewestBucket::Unknown => Known::Nothing,
@@ -265,10 +406,18 @@ impl Batch {
             is_large: false,
             is_numbered: !self.by_time,
             is_unique: false,
+            has_lost,
         };
         self.newest_bucket = match next(answer, facts) {
+            Next::GoOn if asks(statement) => {
+                if let Statement::TurnRing { to, .. } = statement {
+                    (self.slot, self.turns) = (*to, false);
+                }
+                return Vec::new();
+            }
             Next::GoOn => {
                 (self.newest_bucket, self.tries) = (after, 0);
+                self.ring_doubt = RingDoubt::None;
                 self.items.retain(|item| !statement.items().contains(item));
                 return statement.items().to_vec();
             }
@@ -304,6 +453,14 @@ impl Batch {
     fn is_contended(&self) -> bool {
         is_contended(self.tries.into())
     }
+}
+
+/// Whether the statement asks the ring, and stores nothing.
+fn asks(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::ExpectSlot { .. } | Statement::TurnRing { .. }
+    )
 }
 
 fn max_in_new_bucket(rules: &Rules) -> usize {

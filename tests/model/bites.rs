@@ -49,6 +49,37 @@ fn a_flag_after_the_first_extra() {
     assert_eq!(broken(&config), "O3");
 }
 
+/// A ring that does not take the slot from which it turns.
+#[test]
+fn a_ring_with_a_gap() {
+    let writers = vec![appends(0, &[2, 1]), appends(1, &[1, 1])];
+    let mut config = config("gap", 2, writers);
+    (config.by_time, config.rings) = (true, 3);
+    config.rules.holds_all = false;
+    assert_eq!(broken(&config), "G3/O4");
+}
+
+/// A writer that only looks at the ring: its command is sent again after the ring has turned, and is
+/// refused, although everything is stored.
+#[test]
+fn a_ring_that_is_only_looked_at() {
+    let writers = vec![appends(0, &[2, 1]), appends(1, &[1, 1])];
+    let mut config = config("looked at", 2, writers);
+    (config.losses, config.rings) = (1, 3);
+    config.rules.counts_openings = false;
+    assert_eq!(broken(&config), "G1/O1");
+}
+
+/// A ring that turns away from a slot in which a bucket is open.
+#[test]
+fn a_ring_that_turns_unasked() {
+    let writers = vec![appends(0, &[2, 1]), appends(1, &[1, 1])];
+    let mut config = config("unasked", 2, writers);
+    (config.by_time, config.rings) = (true, 3);
+    config.rules.asks_index = false;
+    assert_eq!(broken(&config), "G3/O4");
+}
+
 /// Another writer opens a bucket before the full ones, and the next items go into that one.
 #[test]
 fn full_buckets_before_the_open_one() {

@@ -53,6 +53,11 @@ fn appends_by_time() {
 }
 
 #[test]
+fn rings_of_busy_keys() {
+    holds(systems::rings(), 1_000_000);
+}
+
+#[test]
 fn removals() {
     holds(systems::removals(), 100_000);
 }

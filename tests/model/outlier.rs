@@ -2,7 +2,7 @@
 //! documents.
 
 use crate::{
-    batch::Batch,
+    batch::{Batch, Memory},
     next::Answer,
     server::{Item, Rules, Server, Statement},
 };
@@ -91,7 +91,10 @@ impl Pushing {
     pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
         let first = |n: usize| self.items[..n].to_vec();
         vec![match &self.step {
-            Step::Known => Statement::AppendToOpen { items: first(1) },
+            Step::Known => Statement::AppendToOpen {
+                items: first(1),
+                slot: 0,
+            },
             Step::Push { room } => Statement::Push {
                 items: first(self.items.len().min(*room)),
             },
@@ -108,14 +111,15 @@ impl Pushing {
     pub(crate) fn note_outcome(
         &mut self,
         statement: &Statement,
-        answer: Answer,
+        answer: (Answer, bool),
         rules: &Rules,
-        known: &mut bool,
+        (known, memory): (&mut bool, &mut Memory),
     ) -> Vec<Item> {
-        let done = answer == Answer::Stored;
+        let done = answer.0 == Answer::Stored;
         let mut stored = Vec::new();
         if let Step::Extras(batch) = &mut self.step {
             stored = batch.note_outcome(statement, answer, rules);
+            *memory = batch.memory();
             if batch.items.is_empty() {
                 self.step = match rules.flag_first {
                     true => Step::Over,
@@ -129,7 +133,7 @@ impl Pushing {
         }
         let room = rules.threshold.into();
         self.step = match (&self.step, done) {
-            (Step::Known, true) => self.extras(),
+            (Step::Known, true) => self.extras(*memory),
             (Step::Known, false) => {
                 *known = false;
                 Step::Push { room }
@@ -137,13 +141,13 @@ impl Pushing {
             (Step::Push { .. }, true) if self.items.is_empty() => Step::Over,
             (Step::Push { .. }, true) => Step::Push { room },
             (Step::Push { .. }, false) if rules.flag_first => Step::Flag,
-            (Step::Push { .. }, false) => self.extras(),
+            (Step::Push { .. }, false) => self.extras(*memory),
             (Step::Flag, true) => {
                 *known = true;
-                self.extras()
+                self.extras(*memory)
             }
             (Step::Flag, false) => Step::State,
-            (Step::Insert { .. }, true) => self.extras(),
+            (Step::Insert { .. }, true) => self.extras(*memory),
             // The id is taken: an error.
             (Step::Insert { .. }, false) => Step::Over,
             _ => Step::Over,
@@ -157,10 +161,10 @@ impl Pushing {
         }
     }
 
-    fn extras(&mut self) -> Step {
+    fn extras(&mut self, memory: Memory) -> Step {
         match std::mem::take(&mut self.items) {
             none if none.is_empty() => Step::Over,
-            rest => Step::Extras(Batch::bounded(rest)),
+            rest => Step::Extras(Batch::bounded(rest, memory)),
         }
     }
 }

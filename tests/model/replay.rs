@@ -78,7 +78,8 @@ struct Number(i64);
 
 /// One writer's calls through its own handle. Returns for each call whether it was acknowledged.
 async fn append<T: Reading>(db: Database, gate: Gate, calls: Vec<Call>) -> Vec<(Vec<Item>, bool)> {
-    let buckets = T::buckets(&db).combine(false).await.unwrap();
+    let buckets = T::buckets(&db).combine(false).__ring_after(0);
+    let buckets = buckets.await.unwrap();
     gate.close();
     let mut done = Vec::new();
     for call in calls {
@@ -129,6 +130,9 @@ where
             writer.wait().await;
             writers.push(writer);
         }
+        if let Some(free) = config.free_slot {
+            stored::insert_ring(&db, free).await;
+        }
         loop {
             let waiting: Vec<_> = (0..writers.len())
                 .filter(|n| writers[*n].next != Next::Over)
@@ -174,6 +178,8 @@ fn names(statements: &[Statement]) -> Vec<&'static str> {
         Statement::AppendToId { .. } => "append_to_id",
         Statement::AppendToIdOrBeRefused { .. } => "append_to_id_or_be_refused",
         Statement::InsertBucket { .. } => "insert_bucket",
+        Statement::ExpectSlot { .. } => "expect_slot",
+        Statement::TurnRing { .. } => "turn_ring",
         Statement::PullExtras { .. } => "pull_extras",
         Statement::Push { .. } => "push",
         Statement::Flag => "flag",
@@ -200,6 +206,10 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
         let matches_nothing = |query: &Document| {
             (query.get_document("sealed")).is_ok_and(|sealed| sealed.contains_key("$lt"))
         };
+        let of_ring = |query: &Document| query.get_str("_id").is_ok_and(|id| id.starts_with("%/"));
+        if statement.get_document("q").is_ok_and(of_ring) {
+            return "expect_slot";
+        }
         if statement.get_document("q").is_ok_and(matches_nothing) {
             return "insert_bucket";
         }
@@ -219,24 +229,28 @@ pub(crate) fn names_of(command: &Document) -> Vec<&'static str> {
 }
 
 macro_rules! replays {
-    ($($test:ident: $name:ident, $capacity:literal, $by_time:literal;)+) => {$(
+    ($($test:ident: $name:ident, $capacity:literal, $by_time:literal, $free_slot:expr;)+) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 6)]
         async fn $test() {
             let writers = vec![appends(0, &[1; 4]), appends(1, &[1; 3]), appends(2, &[1; 3])];
             let mut config = config(stringify!($test), $capacity, writers);
-            config.by_time = $by_time;
+            (config.by_time, config.free_slot) = ($by_time, $free_slot);
             replay(stringify!($test), &config, append::<$name>).await;
         }
     )+};
 }
 
 replays! {
-    numbered_1: Numbered1, 1, false;
-    numbered_2: Numbered2, 2, false;
-    numbered_3: Numbered3, 3, false;
-    timed_1: Timed1, 1, true;
-    timed_2: Timed2, 2, true;
-    timed_3: Timed3, 3, true;
+    numbered_1: Numbered1, 1, false, None;
+    numbered_2: Numbered2, 2, false, None;
+    numbered_3: Numbered3, 3, false, None;
+    numbered_2_with_a_ring: Numbered2, 2, false, Some(1);
+    numbered_3_with_a_ring: Numbered3, 3, false, Some(2);
+    timed_1: Timed1, 1, true, None;
+    timed_2: Timed2, 2, true, None;
+    timed_3: Timed3, 3, true, None;
+    timed_2_with_a_ring: Timed2, 2, true, Some(1);
+    timed_3_with_a_ring: Timed3, 3, true, Some(2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 6)]

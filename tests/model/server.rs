@@ -19,6 +19,8 @@ pub(crate) struct Bucket {
     pub(crate) items: Vec<Item>,
     pub(crate) count: u8,
     pub(crate) sealed: bool,
+    /// The slot in which it was opened.
+    pub(crate) slot: u8,
     /// Its place in the order of creation, or of the moments if buckets are named by time.
     pub(crate) nth: u8,
 }
@@ -48,6 +50,14 @@ pub(crate) struct Rules {
     pub(crate) sees_open: bool,
     /// A sealed bucket that a removal has emptied is deleted.
     pub(crate) deletes_emptied: bool,
+    /// How many slots a ring has.
+    pub(crate) slots: u8,
+    /// A ring holds all slots but one, and not all but two.
+    pub(crate) holds_all: bool,
+    /// A statement that asks the ring changes it.
+    pub(crate) counts_openings: bool,
+    /// A ring that turns is refused if a bucket is open in the slot that it is to hold.
+    pub(crate) asks_index: bool,
 }
 
 /// The statements, by the names of the functions that build them.
@@ -56,24 +66,36 @@ pub(crate) enum Statement {
     AppendOrOpen {
         items: Vec<Item>,
         new_id: Id,
+        slot: u8,
     },
     AppendToOpen {
         items: Vec<Item>,
+        slot: u8,
     },
     AppendToId {
         items: Vec<Item>,
         id: Id,
+        slot: u8,
     },
     AppendToIdOrBeRefused {
         items: Vec<Item>,
         id: Id,
+        slot: u8,
     },
     /// `insert_bucket`. With a time, a full bucket has an id before that of the open one, which was
     /// inserted first.
     InsertBucket {
         items: Vec<Item>,
         id: Id,
+        slot: u8,
         precedes: Option<Id>,
+    },
+    ExpectSlot {
+        slot: u8,
+    },
+    TurnRing {
+        from: u8,
+        to: u8,
     },
     PullExtras {
         item: Item,
@@ -93,6 +115,8 @@ pub(crate) struct Server {
     /// In the order of their ids.
     pub(crate) buckets: Vec<Bucket>,
     pub(crate) parent: Option<Parent>,
+    /// The slot that the ring leaves free, if there is a ring.
+    pub(crate) ring: Option<u8>,
     /// The number of buckets created so far.
     made: u8,
 }
@@ -107,13 +131,16 @@ impl Statement {
     pub(crate) fn items(&self) -> &[Item] {
         match self {
             Self::AppendOrOpen { items, .. }
-            | Self::AppendToOpen { items }
+            | Self::AppendToOpen { items, .. }
             | Self::AppendToId { items, .. }
             | Self::AppendToIdOrBeRefused { items, .. }
             | Self::InsertBucket { items, .. }
             | Self::Push { items }
             | Self::Insert { items, .. } => items,
-            Self::PullExtras { .. } | Self::Flag => &[],
+            Self::PullExtras { .. }
+            | Self::Flag
+            | Self::ExpectSlot { .. }
+            | Self::TurnRing { .. } => &[],
         }
     }
 }
@@ -124,8 +151,10 @@ impl Bucket {
         !self.sealed && self.count < rules.capacity
     }
 
-    fn takes(&self, items: &[Item], rules: &Rules) -> bool {
-        !self.sealed && usize::from(self.count) + items.len() <= usize::from(rules.capacity)
+    fn takes(&self, items: &[Item], slot: u8, rules: &Rules) -> bool {
+        !self.sealed
+            && self.slot == slot
+            && usize::from(self.count) + items.len() <= usize::from(rules.capacity)
     }
 
     fn push(&mut self, items: &[Item]) -> Answer {
@@ -136,18 +165,39 @@ impl Bucket {
 }
 
 impl Server {
+    /// A server without buckets; a ring, if there is one, leaves this slot free.
+    pub(crate) fn with_ring(free_slot: Option<u8>) -> Self {
+        Self {
+            ring: free_slot,
+            ..Self::default()
+        }
+    }
+
     /// Changes the document that the statement finds. `None` if an upsert finds none, and is about to
     /// insert one.
     pub(crate) fn update(&mut self, statement: &Statement, rules: &Rules) -> Option<Answer> {
         Some(match statement {
-            Statement::AppendOrOpen { items, .. } => return self.append_to_open(items, rules),
-            Statement::AppendToOpen { items } => {
-                self.append_to_open(items, rules).unwrap_or(Answer::NoMatch)
+            Statement::AppendOrOpen { items, slot, .. } => {
+                return self.append_to_open(items, *slot, rules);
             }
-            Statement::AppendToId { items, id } => return self.append_to_id(items, *id, rules),
-            Statement::AppendToIdOrBeRefused { items, id } => self
-                .append_to_id(items, *id, rules)
+            Statement::AppendToOpen { items, slot } => self
+                .append_to_open(items, *slot, rules)
+                .unwrap_or(Answer::NoMatch),
+            Statement::AppendToId { items, id, slot } => {
+                return self.append_to_id(items, *id, *slot, rules);
+            }
+            Statement::AppendToIdOrBeRefused { items, id, slot } => self
+                .append_to_id(items, *id, *slot, rules)
                 .unwrap_or(Answer::MustNotOpen),
+            Statement::ExpectSlot { slot } if self.ring == Some(*slot) => Answer::Stored,
+            Statement::TurnRing { from, to } if self.ring == Some(*from) => {
+                if rules.asks_index && self.open_bucket(*from, rules).is_some() {
+                    return Some(Answer::OtherOpen);
+                }
+                self.ring = Some(*to);
+                Answer::Stored
+            }
+            Statement::ExpectSlot { .. } | Statement::TurnRing { .. } => Answer::MustNotOpen,
             Statement::InsertBucket { .. } => return None,
             Statement::PullExtras { item } => self.pull(*item, rules),
             Statement::Push { items } => match &mut self.parent {
@@ -180,24 +230,28 @@ impl Server {
         })
     }
 
-    fn append_to_id(&mut self, items: &[Item], id: Id, rules: &Rules) -> Option<Answer> {
+    fn append_to_id(&mut self, items: &[Item], id: Id, slot: u8, rules: &Rules) -> Option<Answer> {
         let mut buckets = self.buckets.iter_mut();
-        let found = buckets.find(|bucket| bucket.id == id && bucket.takes(items, rules));
+        let found = buckets.find(|bucket| bucket.id == id && bucket.takes(items, slot, rules));
         found.map(|bucket| bucket.push(items))
     }
 
     /// Inserts a bucket for an upsert that found none, if both unique indexes allow it.
     pub(crate) fn insert(&mut self, statement: &Statement, rules: &Rules) -> Answer {
         match statement {
-            Statement::AppendOrOpen { items, new_id: id } | Statement::AppendToId { items, id } => {
-                self.open(items, *id, rules)
+            Statement::AppendOrOpen {
+                items,
+                new_id: id,
+                slot,
             }
+            | Statement::AppendToId { items, id, slot } => self.open(items, *id, *slot, rules),
             Statement::InsertBucket {
                 items,
                 id,
+                slot,
                 precedes,
             } => {
-                let answer = self.open(items, *id, rules);
+                let answer = self.open(items, *id, *slot, rules);
                 if let (Answer::Stored, Some(open)) = (answer, precedes) {
                     self.put_before(*id, *open);
                 }
@@ -207,9 +261,17 @@ impl Server {
         }
     }
 
-    /// The open bucket, if there is one.
-    pub(crate) fn open_bucket(&self, rules: &Rules) -> Option<&Bucket> {
-        self.buckets.iter().find(|bucket| bucket.is_open(rules))
+    /// The open bucket of the slot, if there is one.
+    pub(crate) fn open_bucket(&self, slot: u8, rules: &Rules) -> Option<&Bucket> {
+        let mut buckets = self.buckets.iter();
+        buckets.find(|bucket| bucket.slot == slot && bucket.is_open(rules))
+    }
+
+    /// Whether the ring holds the slot.
+    fn is_held(&self, slot: u8, rules: &Rules) -> bool {
+        let before = |free| (free + rules.slots - 1) % rules.slots;
+        let is_free = |free| slot == free || !rules.holds_all && slot == before(free);
+        self.ring.is_some_and(|free| !is_free(free))
     }
 
     /// The last id of a moment.
@@ -224,13 +286,15 @@ impl Server {
         Some((last, last.is_open(rules)))
     }
 
-    fn append_to_open(&mut self, items: &[Item], rules: &Rules) -> Option<Answer> {
+    fn append_to_open(&mut self, items: &[Item], slot: u8, rules: &Rules) -> Option<Answer> {
         let mut buckets = self.buckets.iter_mut();
-        let open = buckets.find(|bucket| bucket.is_open(rules) && bucket.takes(items, rules))?;
+        let takes =
+            |bucket: &&mut Bucket| bucket.is_open(rules) && bucket.takes(items, slot, rules);
+        let open = buckets.find(takes)?;
         Some(open.push(items))
     }
 
-    fn open(&mut self, items: &[Item], id: Id, rules: &Rules) -> Answer {
+    fn open(&mut self, items: &[Item], id: Id, slot: u8, rules: &Rules) -> Answer {
         let Err(at) = self.buckets.binary_search_by_key(&id, |bucket| bucket.id) else {
             return Answer::IdTaken;
         };
@@ -239,9 +303,11 @@ impl Server {
             items: items.to_vec(),
             count: size(items),
             sealed: false,
+            slot,
             nth: self.made,
         };
-        if rules.unique && bucket.is_open(rules) && self.open_bucket(rules).is_some() {
+        let is_taken = || self.open_bucket(slot, rules).is_some() || self.is_held(slot, rules);
+        if rules.unique && bucket.is_open(rules) && is_taken() {
             return Answer::OtherOpen;
         }
         self.made += 1;

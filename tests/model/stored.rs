@@ -61,7 +61,7 @@ pub(crate) async fn of_server(db: &Database, config: &Config) -> Stored {
             id,
             numbers(bucket, array),
             count,
-            bucket.contains_key("sealed"),
+            bucket.get_str("sealed").is_ok(),
         )
     };
     let parent = |parent: &Document| {
@@ -74,9 +74,24 @@ pub(crate) async fn of_server(db: &Database, config: &Config) -> Stored {
     }
 }
 
+/// Gives the key a ring that leaves this slot free.
+pub(crate) async fn insert_ring(db: &Database, free: u8) {
+    let value = |slot: i32| match slot {
+        0 => Bson::Null,
+        slot => Bson::Int32(-slot),
+    };
+    let held = (0..256).filter(|slot| *slot != i32::from(free)).map(value);
+    let ring = doc! {
+        "_id": "%/1_", "sensor": 1_i64, "count": 0, "items": [], "sealed": Vec::from_iter(held),
+    };
+    let buckets = db.collection::<Document>("buckets");
+    buckets.insert_one(ring).await.unwrap();
+}
+
 async fn documents(db: &Database, collection: &str) -> Vec<Document> {
     let collection = db.collection::<Document>(collection);
-    let found = collection.find(doc! {}).sort(doc! { "_id": 1 }).await;
+    let no_ring = doc! { "sealed": { "$not": { "$type": "array" } } };
+    let found = collection.find(no_ring).sort(doc! { "_id": 1 }).await;
     found.unwrap().try_collect().await.unwrap()
 }
 

@@ -21,6 +21,10 @@ pub(crate) struct Config {
     pub(crate) losses: u8,
     /// How many writers may crash.
     pub(crate) crashes: u8,
+    /// How often the key may get a ring, or a ring turn.
+    pub(crate) rings: u8,
+    /// The slot that the ring leaves free, if the key has one from the start.
+    pub(crate) free_slot: Option<u8>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,6 +39,7 @@ pub(crate) struct System {
     pub(crate) refused: u32,
     losses: u8,
     crashes: u8,
+    rings: u8,
 }
 
 /// One step of the writer with this number.
@@ -53,6 +58,8 @@ pub(crate) enum Action {
     Crash(usize),
     /// A command that its writer has given up reaches the server after all.
     Arrive(usize),
+    /// Somebody gives the key a ring; if it has one, the writer turns it when it opens a bucket.
+    Ring(usize),
 }
 
 impl Config {
@@ -71,13 +78,14 @@ impl Config {
 impl System {
     pub(crate) fn new(config: &Config) -> Self {
         let mut system = Self {
-            server: Server::default(),
+            server: Server::with_ring(config.free_slot),
             writers: config.writers.iter().cloned().map(Writer::new).collect(),
             acknowledged: 0,
             removed: 0,
             refused: 0,
             losses: config.losses,
             crashes: config.crashes,
+            rings: config.rings,
         };
         for call in config.writers.iter().flatten() {
             if let Call::Remove(item) = call {
@@ -101,6 +109,9 @@ impl System {
                 continue;
             }
             actions.push(Action::Step(n));
+            if self.rings > 0 && writer.may_turn(&self.server) {
+                actions.push(Action::Ring(n));
+            }
             let reads = writer.request.is_none() && writer.must_read(&config.rules);
             if self.losses > 0 && !reads {
                 actions.extend([
@@ -124,7 +135,8 @@ impl System {
         | Action::LoseCommand(n)
         | Action::Kill(n)
         | Action::Crash(n)
-        | Action::Arrive(n)) = action;
+        | Action::Arrive(n)
+        | Action::Ring(n)) = action;
         let writer = &mut next.writers[n];
         match action {
             Action::Arrive(_) => {
@@ -133,6 +145,11 @@ impl System {
                 {
                     writer.late = None;
                 }
+                return next;
+            }
+            Action::Ring(_) => {
+                writer.turn(&mut next.server);
+                next.rings -= 1;
                 return next;
             }
             Action::Crash(_) => {

@@ -54,6 +54,10 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             opens_first: true,
             sees_open: true,
             deletes_emptied: false,
+            slots: 3,
+            holds_all: true,
+            counts_openings: true,
+            asks_index: true,
         },
         by_time: false,
         unordered: false,
@@ -61,6 +65,8 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
         writers,
         losses: 2,
         crashes: 1,
+        rings: 0,
+        free_slot: None,
     }
 }
 
@@ -113,6 +119,25 @@ pub(crate) fn removals() -> Vec<Config> {
         [by_number, by_time]
     };
     (1..=3).flat_map(both).collect()
+}
+
+/// Writers of a busy key, which gets a ring that turns twice.
+pub(crate) fn rings() -> Vec<Config> {
+    let both = |capacity| {
+        let writers = vec![appends(0, &[2, 1, 1]), appends(1, &[1, 2])];
+        let by_number = Config {
+            losses: 1,
+            rings: 3,
+            ..config("rings", capacity, writers)
+        };
+        let by_time = Config {
+            by_time: true,
+            unordered: true,
+            ..by_number.clone()
+        };
+        [by_number, by_time]
+    };
+    (2..=3).flat_map(both).collect()
 }
 
 /// Pushes to a parent that is inserted at the same time.

@@ -1,7 +1,7 @@
 //! A writer: its calls, one after the other, and what is on the wire between it and the server.
 
 use crate::{
-    batch::Batch,
+    batch::{Batch, Memory},
     next::Answer,
     outlier::Pushing,
     server::{Item, Rules, Server, Statement},
@@ -33,8 +33,8 @@ pub(crate) enum Task {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Request {
     pub(crate) statements: Vec<Statement>,
-    /// The answers that the server remembers.
-    answers: Vec<Answer>,
+    /// The answers that the server remembers, and whether the statement has inserted a bucket.
+    answers: Vec<(Answer, bool)>,
     /// How many statements the current transmission has carried out.
     at: usize,
     /// Whether an upsert has found nothing and is about to insert: the server does these two things at
@@ -54,6 +54,8 @@ pub(crate) struct Writer {
     pub(crate) late: Option<Request>,
     /// The handle remembers that the parent is an outlier.
     known: bool,
+    /// The handle's memory of the key.
+    memory: Memory,
 }
 
 impl Request {
@@ -69,21 +71,23 @@ impl Request {
 
     /// Carries out the next statement. Returns whether the command is answered.
     pub(crate) fn carry_out(&mut self, server: &mut Server, rules: &Rules) -> bool {
+        let statement = &self.statements[self.at];
+        // A statement that changes nothing leaves no trace, so it is carried out again.
+        let is_found_only =
+            matches!(statement, Statement::ExpectSlot { .. }) && !rules.counts_openings;
         let answer = match self.answers.get(self.at) {
-            // A statement that changed nothing leaves no trace, so it is carried out again.
-            Some(Answer::Stored) if rules.remembers => Answer::Stored,
-            _ if std::mem::take(&mut self.inserts) => {
-                server.insert(&self.statements[self.at], rules)
-            }
-            _ => match server.update(&self.statements[self.at], rules) {
-                Some(answer) => answer,
+            Some(stored @ (Answer::Stored, _)) if rules.remembers && !is_found_only => *stored,
+            _ if std::mem::take(&mut self.inserts) => (server.insert(statement, rules), true),
+            _ => match server.update(statement, rules) {
+                Some(answer) => (answer, false),
                 None => {
                     self.inserts = true;
                     return false;
                 }
             },
         };
-        if answer != Answer::Stored {
+        let is_stored = answer.0 == Answer::Stored;
+        if !is_stored {
             self.answers.truncate(self.at);
         }
         match self.answers.get_mut(self.at) {
@@ -91,7 +95,7 @@ impl Request {
             None => self.answers.push(answer),
         }
         self.at += 1;
-        answer != Answer::Stored || self.at == self.statements.len()
+        !is_stored || self.at == self.statements.len()
     }
 
     /// The items that the command carries.
@@ -117,6 +121,7 @@ impl Writer {
             request: None,
             late: None,
             known: false,
+            memory: Memory::default(),
         }
     }
 
@@ -126,12 +131,31 @@ impl Writer {
         if self.task.is_none() {
             self.task = self.calls.pop().map(|call| match call {
                 Call::Append(items) => {
-                    Task::Append(Batch::new(items, config.by_time, config.unordered))
+                    let memory = self.memory;
+                    Task::Append(Batch::new(items, config.by_time, config.unordered, memory))
                 }
                 Call::Push(items) => Task::Push(Pushing::push(items, self.known, rules)),
                 Call::Insert(items) => Task::Push(Pushing::insert(items, rules)),
                 Call::Remove(item) => Task::Remove(item),
             });
+        }
+    }
+
+    /// Whether the writer is about to build a command, which may turn the ring.
+    pub(crate) fn may_turn(&self, server: &Server) -> bool {
+        let is_turning = |batch: &Batch| server.ring.is_some() && batch.turns;
+        match (&self.task, &self.request) {
+            (Some(Task::Append(batch)), None) => !is_turning(batch),
+            _ => false,
+        }
+    }
+
+    /// Gives the key a ring, or turns it with the next opening.
+    pub(crate) fn turn(&mut self, server: &mut Server) {
+        if server.ring.is_none() {
+            server.ring = Some(0);
+        } else if let Some(Task::Append(batch)) = &mut self.task {
+            batch.turn(self.memory);
         }
     }
 
@@ -180,11 +204,18 @@ impl Writer {
         };
         let mut stored = Vec::new();
         let to_extras = matches!(task, Task::Push(pushing) if pushing.is_at_extras());
-        for (statement, answer) in request.statements.iter().zip(&request.answers) {
+        for (statement, (answer, inserted)) in request.statements.iter().zip(&request.answers) {
+            // The answer to several statements does not tell.
+            let answer = (*answer, *inserted && request.statements.len() == 1);
             stored.extend(match task {
-                Task::Append(batch) => batch.note_outcome(statement, *answer, rules),
+                Task::Append(batch) => {
+                    let stored = batch.note_outcome(statement, answer, rules);
+                    self.memory = batch.memory();
+                    stored
+                }
                 Task::Push(pushing) => {
-                    pushing.note_outcome(statement, *answer, rules, &mut self.known)
+                    let known = (&mut self.known, &mut self.memory);
+                    pushing.note_outcome(statement, answer, rules, known)
                 }
                 Task::Remove(_) => Vec::new(),
             });

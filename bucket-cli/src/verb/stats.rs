@@ -37,7 +37,7 @@ async fn of_buckets(db: &Database, spec: &BucketSpec) -> Outcome {
     let collection = db.collection::<Document>(spec.collection);
     let items = format!("${}", spec.count);
     let has_room = doc! { "$lt": [&items, spec.capacity] };
-    let is_sealed = doc! { "$ne": [{ "$type": "$sealed" }, "missing"] };
+    let is_sealed = doc! { "$not": [{ "$in": [{ "$type": "$sealed" }, ["missing", "int"]] }] };
     let is_open = doc! { "$and": [has_room, { "$not": [is_sealed.clone()] }] };
     let one_if = |condition: Document| doc! { "$sum": { "$cond": [condition, 1, 0] } };
     let all = doc! {
@@ -153,8 +153,14 @@ async fn of_outliers(db: &Database, spec: &OutlierSpec) -> Outcome {
 
 /// One group of all documents; empty if there are none.
 async fn summary(collection: &Collection<Document>, group: Document) -> Result<Document, Failure> {
-    let mut found = collection.aggregate([doc! { "$group": group }]).await?;
+    let stages = [no_ring(), doc! { "$group": group }];
+    let mut found = collection.aggregate(stages).await?;
     Ok(found.try_next().await?.unwrap_or_default())
+}
+
+/// All documents but the rings of busy keys.
+fn no_ring() -> Document {
+    doc! { "$match": { "sealed": { "$not": { "$type": "array" } } } }
 }
 
 /// The groups with the most items.
@@ -163,6 +169,7 @@ async fn largest(
     by_key: Document,
 ) -> Result<Vec<Document>, Failure> {
     let stages = [
+        no_ring(),
         doc! { "$group": by_key },
         doc! { "$sort": { "items": -1, "_id": 1 } },
         doc! { "$limit": LARGEST },

@@ -1,22 +1,30 @@
 //! Opens a collection: makes sure that the index behind the guarantees exists and is the right one.
 
 mod indexes;
+mod mark;
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, time::Duration};
 
 use mongodb::{
     Collection,
     bson::{Bson, Document, RawDocumentBuf, doc},
 };
 
-pub(crate) use self::indexes::{check_indexes, create, must_exist, needed, open};
+pub(crate) use self::{
+    indexes::{check_indexes, create, must_exist, needed, open},
+    mark::mark_unsealed,
+};
 use crate::{
     Bucket, Buckets, Result,
     error::Kind,
     protocol::range::Range,
     server::Server,
     value::{bytes, shell::shell, unreadable::Attempted},
-    write::{append::Writer, combine::Combiner, engine::Engine},
+    write::{
+        append::Writer,
+        combine::Combiner,
+        engine::{Engine, RingPace},
+    },
 };
 
 /// Builder of an opened collection: await it; see [`Bucket::buckets`].
@@ -27,6 +35,7 @@ pub struct OpenBuckets<T> {
     create: bool,
     check_items: bool,
     trace_keys: bool,
+    ring_pace: RingPace,
     item: PhantomData<fn() -> T>,
 }
 
@@ -38,6 +47,7 @@ impl<T: Bucket> OpenBuckets<T> {
             create: true,
             check_items: false,
             trace_keys: false,
+            ring_pace: RingPace::DEFAULT,
             item: PhantomData,
         }
     }
@@ -102,6 +112,19 @@ impl<T: Bucket> OpenBuckets<T> {
         self
     }
 
+    /// Gives a key a ring after this many openings on average, whatever their rate, and turns it after as
+    /// many: for tests, which have no minutes.
+    #[doc(hidden)]
+    pub fn __ring_after(mut self, openings: u32) -> Self {
+        self.ring_pace = RingPace {
+            busy: Duration::MAX,
+            openings_in_a_row: 1,
+            openings_before_ring: openings,
+            openings_per_slot: openings,
+        };
+        self
+    }
+
     pub(crate) async fn execute(self) -> Result<Buckets<T>> {
         let server = Server::new(self.collection).tracing_keys(self.trace_keys);
         server.known_deployment().await?;
@@ -113,7 +136,7 @@ impl<T: Bucket> OpenBuckets<T> {
         if self.check_items {
             check_items::<T>(&server).await?;
         }
-        let engine = Engine::new(server, index);
+        let engine = Engine::new(server, index, self.ring_pace);
         let combiner = self.combine.then(|| Combiner::new(engine.clone()));
         Ok(Buckets::new(Writer { engine, combiner }))
     }

@@ -24,6 +24,7 @@ pub(crate) use self::{
 };
 use crate::{
     Bucket, Result,
+    protocol::command::ring::no_ring,
     schema::key::{Key, KeyPart},
     server::Server,
 };
@@ -89,7 +90,7 @@ impl RepairBuckets {
 pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier {
     Verifier {
         server: Server::new(collection),
-        buckets: Document::new(),
+        buckets: no_ring(),
         spec: const { &T::SPEC },
         parts: parts::<T>,
         look: look::<T>,

@@ -4,6 +4,7 @@ mod append;
 mod edit;
 mod identity;
 mod index;
+pub(crate) mod ring;
 mod shard_key;
 
 use std::ops::Deref;
@@ -22,6 +23,7 @@ pub(crate) use self::{
 };
 use crate::{
     Bucket,
+    protocol::slot::IndexSlot,
     schema::{
         id,
         key::{Key, KeyPart},
@@ -49,6 +51,8 @@ pub(crate) struct KeyScope {
 pub(crate) struct IndexedScope {
     pub(crate) key: KeyScope,
     pub(crate) open: OpenIndex,
+    /// Where the key's buckets are opened, as far as it is known.
+    pub(crate) slot: IndexSlot,
 }
 
 impl Deref for IndexedScope {
@@ -77,6 +81,14 @@ impl Update {
             upsert: false,
             hint: None,
         }
+    }
+
+    /// Makes the server refuse the update if it finds no document: a new one could not have such an id.
+    pub(crate) fn or_be_refused(mut self) -> Self {
+        let impossible = Bson::Array(Vec::new());
+        (self.update).insert("$setOnInsert", doc! { "_id": impossible });
+        self.upsert = true;
+        self
     }
 
     /// Lets the update raise the bucket's time of the newest item to this one.
@@ -111,7 +123,11 @@ impl KeyScope {
 
     /// Joins the key with the open index that its commands depend on.
     pub(crate) fn by(self, open: OpenIndex) -> IndexedScope {
-        IndexedScope { key: self, open }
+        IndexedScope {
+            key: self,
+            open,
+            slot: IndexSlot::FIRST,
+        }
     }
 
     /// Narrows the scope to the window of this moment, if buckets have windows. A moment that no id can
@@ -234,6 +250,12 @@ impl KeyScope {
 }
 
 impl IndexedScope {
+    /// The key with another slot.
+    pub(crate) fn in_slot(mut self, slot: IndexSlot) -> Self {
+        self.slot = slot;
+        self
+    }
+
     /// The maximum size of a bucket, if it has to be checked: the compiler's proof holds only up to the
     /// struct's capacity.
     pub(crate) fn max_bytes(&self) -> Option<u32> {
@@ -241,10 +263,10 @@ impl IndexedScope {
         (!is_bounded).then_some(self.spec.max_bytes)
     }
 
-    /// The open bucket of the key, even if its id is not one of the key's.
+    /// The open bucket of the key in the known slot, even if its id is not one of the key's.
     pub(crate) fn open_bucket_anywhere(&self) -> Document {
         let mut filter = self.equalities();
-        filter.insert(SEALED, doc! { "$exists": false });
+        filter.insert(SEALED, self.slot.condition());
         filter.insert(self.spec.count, doc! { "$lt": self.open.bound() });
         filter
     }

@@ -2,7 +2,7 @@
 
 use mongodb::bson::Bson;
 
-use crate::protocol::command::IndexedScope;
+use crate::protocol::{command::IndexedScope, slot::IndexSlot};
 
 /// A writer's knowledge of a key's newest bucket. It may be out of date at any time: then the server
 /// refuses the statement that was built on it.
@@ -37,6 +37,8 @@ pub(crate) struct OpenBucket {
 pub(crate) struct LastBucket {
     pub(crate) id: String,
     pub(crate) room: usize,
+    /// The slot in which it is open, if it has room.
+    pub(crate) open_in: Option<IndexSlot>,
     /// The bytes that its items take beyond their shares.
     pub(crate) oversize: i64,
 }
@@ -46,9 +48,9 @@ impl NewestBucket {
     /// that no bucket is open. Another writer may have opened that bucket a moment ago.
     pub(crate) fn from_last(last: Option<LastBucket>) -> Self {
         match last {
-            Some(LastBucket { id, room, oversize }) if room > 0 => {
-                Self::Open { id, room, oversize }
-            }
+            Some(LastBucket {
+                id, room, oversize, ..
+            }) if room > 0 => Self::Open { id, room, oversize },
             last => Self::Closed {
                 last: last.map(|last| last.id),
             },

@@ -50,6 +50,8 @@ pub(crate) struct Facts {
     pub(crate) is_numbered: bool,
     /// Whether a field is `unique`.
     pub(crate) is_unique: bool,
+    /// Whether another open bucket has refused the items before, and was not looked for since.
+    pub(crate) has_lost: bool,
 }
 
 /// The writer's next step.
@@ -75,12 +77,6 @@ pub(crate) fn is_contended(tries: u32) -> bool {
     tries > 2
 }
 
-/// A writer that loses the race for opening a bucket twice reads the open bucket: it may not be a race,
-/// but a bucket with a foreign id.
-fn has_lost_twice(tries: u32) -> bool {
-    tries == 2
-}
-
 /// A bucket that one large item fills has no room for small items either, so every other try reads how
 /// much room is left.
 fn is_turn_to_read(tries: u32) -> bool {
@@ -100,6 +96,16 @@ pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
         Answer::ItemThere if !facts.is_unique => Next::Stop,
         Answer::ItemThere => Next::ReadOpen,
         Answer::MustNotOpen if contended && facts.known == Known::OpenBucket => Next::SendAgain,
+        // Numbered buckets are opened in order, so one read shows the open bucket or the next number.
+        Answer::MustNotOpen if facts.known == Known::OpenBucket && facts.is_numbered => {
+            Next::ReadLast
+        }
+        // The statement that opens a bucket also joins the one that another writer has opened.
+        Answer::MustNotOpen
+            if facts.known == Known::OpenBucket && facts.is_single && !facts.counts_bytes =>
+        {
+            Next::SendAgain
+        }
         Answer::MustNotOpen => Next::ReadOpen,
         // With a time ordinal, the open bucket need not be the last one of the item's moment.
         Answer::NoMatch if facts.counts_bytes && !facts.is_numbered => Next::ReadOpen,
@@ -107,10 +113,10 @@ pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
         Answer::NoMatch => Next::ReadOpen,
         // A full or sealed bucket of the same moment.
         Answer::IdTaken if upsert => Next::ReadLast,
+        // It may not be a race, but a bucket with a foreign id, or a ring.
+        Answer::OtherOpen if facts.has_lost => Next::ReadOpen,
         // Another writer was faster: its bucket is there now, and the same statement joins it.
-        Answer::OtherOpen if upsert && !has_lost_twice(facts.tries) && !may_lack_bytes => {
-            Next::SendAgain
-        }
+        Answer::OtherOpen if upsert && !may_lack_bytes => Next::SendAgain,
         Answer::IdTaken | Answer::OtherOpen if upsert || facts.counts_bytes || !contended => {
             Next::ReadOpen
         }

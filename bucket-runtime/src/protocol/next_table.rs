@@ -44,6 +44,20 @@ const TABLE: &[Row] = &[
         UNKNOWN,
         Next::SendAgain,
     ),
+    (
+        &[MustNotOpen],
+        "the open bucket was known, and buckets are numbered",
+        |facts| facts.known == Known::OpenBucket && facts.is_numbered,
+        NONE_OPEN,
+        Next::ReadLast,
+    ),
+    (
+        &[MustNotOpen],
+        "the open bucket was known, one item was sent, and bytes do not count",
+        |facts| facts.known == Known::OpenBucket && facts.is_single && !facts.counts_bytes,
+        UNKNOWN,
+        Next::SendAgain,
+    ),
     (&[MustNotOpen], "", always, MUST_READ, Next::ReadOpen),
     (
         &[IdTaken],
@@ -54,11 +68,16 @@ const TABLE: &[Row] = &[
     ),
     (
         &[OtherOpen],
-        "the same, not at the second try, and the bucket has bytes left for all that is known",
+        "for the second time since the open bucket was read",
+        |facts| facts.has_lost,
+        MUST_READ,
+        Next::ReadOpen,
+    ),
+    (
+        &[OtherOpen],
+        "one item was sent, with nothing known, and the bucket has bytes left for all that is known",
         |facts| {
-            is_upsert(facts)
-                && facts.tries != 2
-                && !(facts.counts_bytes && (facts.is_large || facts.tries % 2 == 0))
+            is_upsert(facts) && !(facts.counts_bytes && (facts.is_large || facts.tries % 2 == 0))
         },
         UNKNOWN,
         Next::SendAgain,
@@ -122,14 +141,15 @@ fn name(answer: Answer) -> &'static str {
 fn all_facts() -> impl Iterator<Item = Facts> {
     let known = [Known::Nothing, Known::OpenBucket, Known::Other];
     known.into_iter().flat_map(|known| {
-        (0..5 * 32).map(move |n: u32| Facts {
+        (0..5 * 64).map(move |n: u32| Facts {
             known,
-            tries: n / 32 + 1,
+            tries: n / 64 + 1,
             is_single: n & 1 > 0,
             counts_bytes: n & 2 > 0,
             is_large: n & 4 > 0,
             is_numbered: n & 8 > 0,
             is_unique: n & 16 > 0,
+            has_lost: n & 32 > 0,
         })
     })
 }

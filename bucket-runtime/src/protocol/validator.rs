@@ -3,7 +3,10 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    protocol::command::has_twins,
+    protocol::{
+        command::{has_twins, ring::RING},
+        slot::is_unsealed,
+    },
     schema::{
         names::{NEWEST, SEALED},
         spec::{BucketSpec, OutlierSpec},
@@ -30,9 +33,17 @@ pub(crate) fn of_bucket(spec: &BucketSpec, key: &[Option<&str>]) -> Document {
     if spec.expire_after.is_some() {
         fields.require(NEWEST, of_type("date"));
     }
-    // Only a sealed bucket has it. A null would take the open bucket's place in the open index.
-    fields.properties.insert(SEALED, of_type("string"));
-    doc! { "$jsonSchema": fields.schema(), "$expr": { "$and": equations(spec) } }
+    // A text seals the bucket, and a number is its slot. A null would take the place of an open bucket
+    // without the field in the open index.
+    let sealed = doc! { "bsonType": ["string", "int"] };
+    fields.properties.insert(SEALED, sealed);
+    let bucket = doc! { "$jsonSchema": fields.schema(), "$expr": { "$and": equations(spec) } };
+    doc! { "$or": [bucket, ring()] }
+}
+
+/// The document that holds the slots of a busy key.
+fn ring() -> Document {
+    doc! { "_id": { "$regex": format!("^{RING}") }, SEALED: { "$type": "array" } }
 }
 
 /// The conditions that a schema of types cannot express: which fields have to be equal.
@@ -41,10 +52,10 @@ fn equations(spec: &BucketSpec) -> Vec<Document> {
     let items = format!("${}", spec.items);
     // `$size` of a value other than an array is an error, and the schema refuses such a value anyway.
     let size = doc! { "$cond": [{ "$isArray": [&items] }, { "$size": &items }, null] };
-    let sealed = doc! { "$ifNull": [format!("${SEALED}"), "$_id"] };
+    let is_own_seal = doc! { "$eq": [format!("${SEALED}"), "$_id"] };
     let mut equations = vec![
         doc! { "$eq": [&count, size] },
-        doc! { "$eq": [sealed, "$_id"] },
+        doc! { "$or": [is_unsealed(), is_own_seal] },
     ];
     equations.extend((spec.rollups.iter()).map(|field| {
         let rolled_up = format!("${}.{}.count", spec.rollup, field.name);

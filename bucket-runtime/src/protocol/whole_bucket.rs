@@ -5,9 +5,9 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
     Bucket,
-    protocol::command::KeyScope,
+    protocol::command::IndexedScope,
     schema::{
-        names::{NEWEST, OVERSIZE, SEALED},
+        names::{CAPACITY, NEWEST, OVERSIZE, SEALED},
         spec::BucketSpec,
     },
     value::rollup::Totals,
@@ -15,7 +15,7 @@ use crate::{
 
 /// A bucket with all its items. Its fields stand in the order in which an upsert would create them.
 pub(crate) struct WholeBucket<'b, E> {
-    pub(crate) scope: &'b KeyScope,
+    pub(crate) scope: &'b IndexedScope,
     pub(crate) id: &'b str,
     pub(crate) count: usize,
     /// The items as they are stored.
@@ -54,6 +54,14 @@ impl Summary {
     }
 }
 
+impl<E> WholeBucket<'_, E> {
+    /// The value of `sealed`, if it is open in a slot that needs one.
+    fn open_slot(&self) -> Option<i32> {
+        let is_open = !self.sealed && self.count < self.scope.open.capacity as usize;
+        self.scope.slot.stored().filter(|_| is_open)
+    }
+}
+
 impl<E: Serialize> Serialize for WholeBucket<'_, E> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let spec = self.scope.spec;
@@ -70,6 +78,11 @@ impl<E: Serialize> Serialize for WholeBucket<'_, E> {
         }
         if self.sealed {
             map.serialize_entry(SEALED, self.id)?;
+        } else if let Some(slot) = self.open_slot() {
+            map.serialize_entry(SEALED, &slot)?;
+        }
+        if let Some(mark) = self.scope.open.mark() {
+            map.serialize_entry(CAPACITY, &mark)?;
         }
         if self.oversize > 0 {
             map.serialize_entry(OVERSIZE, &self.oversize)?;

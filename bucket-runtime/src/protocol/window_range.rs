@@ -5,7 +5,10 @@ use std::ops::{Bound, RangeBounds};
 use mongodb::bson::{DateTime, Document};
 
 use crate::{
-    protocol::{command::KeyScope, time_bounds::TimeBounds},
+    protocol::{
+        command::{KeyScope, ring::no_ring},
+        time_bounds::TimeBounds,
+    },
     schema::spec::BucketSpec,
 };
 
@@ -31,11 +34,10 @@ impl WindowRange {
     /// The buckets of these windows, of one key or of all.
     pub(crate) fn buckets(&self, spec: &BucketSpec, scope: Option<&KeyScope>) -> Document {
         let Some(name) = spec.window_name().filter(|_| !self.0.is_empty()) else {
-            return scope.map(KeyScope::all).unwrap_or_default();
+            return scope.map_or_else(no_ring, KeyScope::all);
         };
-        let mut filter = scope
-            .map(|scope| scope.within(TimeBounds::of_operators(&self.0)))
-            .unwrap_or_default();
+        let within = |scope: &KeyScope| scope.within(TimeBounds::of_operators(&self.0));
+        let mut filter = scope.map_or_else(no_ring, within);
         filter.insert(name, self.0.clone());
         filter
     }

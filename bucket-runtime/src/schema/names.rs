@@ -21,6 +21,11 @@ pub(crate) const NEWEST: &str = "newest";
 /// shares; see [`Budget`](crate::protocol::budget::Budget).
 pub(crate) const OVERSIZE: &str = "oversize";
 
+/// The field that the open buckets of a collection get when its capacity changes, and those that are
+/// opened later: the capacity. It refuses writers that know a bucket's id, and the capacity before the
+/// change.
+pub(crate) const CAPACITY: &str = "capacity";
+
 /// Whether two names are the same, for the compiler.
 pub(crate) const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());

@@ -40,6 +40,12 @@ impl OpenIndex {
         names.into_iter().find(|index| index.name == name)
     }
 
+    /// The value of `capacity` in the buckets that are opened under this index; `None` in a collection
+    /// whose capacity has never changed.
+    pub(crate) fn mark(self) -> Option<i32> {
+        (self.name != OPEN_INDEX).then_some(self.bound())
+    }
+
     /// The capacity as a 32-bit integer, as the shell would write it; `MAX_CAPACITY` is far below the
     /// limit.
     pub(crate) fn bound(self) -> i32 {

@@ -18,8 +18,23 @@ use crate::{
     protocol::command::Update,
 };
 
+/// What an update did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    None,
+    Found,
+    Inserted,
+}
+
+impl Change {
+    /// Whether the update found or inserted a document.
+    pub(crate) fn is_made(self) -> bool {
+        self != Self::None
+    }
+}
+
 impl Server {
-    /// Carries out one update; returns whether it found or inserted a document. One round trip, which
+    /// Carries out one update. One round trip, which
     /// the driver retries once if the connection breaks and the deployment is a replica set. If the
     /// index is dropped meanwhile, two more round trips find out whether the update was carried out:
     /// `again` builds it once more for them, since a copy of each would cost more.
@@ -28,7 +43,7 @@ impl Server {
         update: Update,
         again: impl FnOnce() -> Option<Update>,
         session: Option<&mut ClientSession>,
-    ) -> Result<bool, DriverError> {
+    ) -> Result<Change, DriverError> {
         if session.is_some() || !self.deployment().await?.takes_our_numbers() {
             return self.update_once(update, session).await;
         }
@@ -43,7 +58,8 @@ impl Server {
         };
         call::again(Again::NoIndex);
         match self.update_again(update, session).await {
-            Ok(Some(found)) => Ok(found),
+            Ok(Some(true)) => Ok(Change::Found),
+            Ok(Some(false)) => Ok(Change::None),
             Err(answer) if is_statement_error(&answer) => Err(answer),
             // The server's answer did not say, and the interrupted update may have been carried out.
             Ok(None) | Err(_) => Err(error),
@@ -56,9 +72,18 @@ impl Server {
         &self,
         update: Update,
         session: Option<&mut ClientSession>,
-    ) -> Result<bool, DriverError> {
+    ) -> Result<Change, DriverError> {
         let result = self.send(update, session).await?;
-        Ok(result.matched_count > 0 || result.upserted_id.is_some())
+        Ok(match result {
+            UpdateResult {
+                upserted_id: Some(_),
+                ..
+            } => Change::Inserted,
+            UpdateResult {
+                matched_count: 0, ..
+            } => Change::None,
+            _ => Change::Found,
+        })
     }
 
     async fn send(
@@ -110,6 +135,7 @@ impl Target<'_> {
     ) -> crate::Result<bool> {
         let again = || Some(update());
         let found = self.server.update(update(), again, session).await;
+        let found = found.map(Change::is_made);
         found.map_err(|error| self.write_error(error))
     }
 

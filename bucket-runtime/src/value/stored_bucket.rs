@@ -11,6 +11,7 @@ use serde::{
     de::{DeserializeOwned, DeserializeSeed, Error as _, Visitor},
 };
 
+use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket,
     schema::{key::Key, names::SEALED, spec::BucketSpec},
@@ -182,7 +183,7 @@ impl BucketFields {
                 _ => None,
             };
         } else {
-            self.sealed |= name == SEALED;
+            self.sealed |= name == SEALED && IndexSlot::is_closed_by(Some(&owned(value)?));
         }
         Ok(())
     }

@@ -1,17 +1,22 @@
 //! The append protocol: sends statements until all items are stored.
 
 mod batch;
+mod memory;
 mod open_locks;
 mod outcome;
 mod reads;
 mod retry_state;
+mod rings;
 
 use std::time::Duration;
 
 use mongodb::{ClientSession, bson::Bson};
 
-pub(crate) use self::batch::{Batch, COMMAND_BYTES, Carried, SendMode};
-use self::open_locks::OpenLocks;
+pub(crate) use self::{
+    batch::{Batch, COMMAND_BYTES, Carried, SendMode},
+    memory::RingPace,
+};
+use self::{memory::Memory, open_locks::OpenLocks};
 use crate::{
     Result,
     error::Kind,
@@ -20,7 +25,7 @@ use crate::{
         command::{AppendedItems, IndexedScope, KeyScope, Update},
     },
     schema::open_index::OpenIndex,
-    server::{Server, current_index::CurrentIndex, target::Target},
+    server::{Server, current_index::CurrentIndex, target::Target, write::Change},
     value::element::value_size,
     write::appended::Appended,
 };
@@ -41,15 +46,17 @@ const LONGEST_PAUSE_MILLIS: u64 = 64;
 pub(crate) struct Engine {
     pub(crate) server: Server,
     open_locks: OpenLocks,
+    memory: Memory,
     pub(crate) index: CurrentIndex,
 }
 
 impl Engine {
-    pub(crate) fn new(server: Server, open: OpenIndex) -> Self {
+    pub(crate) fn new(server: Server, open: OpenIndex, pace: RingPace) -> Self {
         Self {
             index: CurrentIndex::new(server.clone(), open),
             server,
             open_locks: OpenLocks::default(),
+            memory: Memory::new(pace),
         }
     }
 
@@ -121,6 +128,7 @@ impl Engine {
         batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
+        self.recall(batch, session.is_some());
         // The refusal that shows a duplicate would abort a transaction.
         batch.retry_state.may_be_present |= session.is_some() && batch.scope.spec.unique.is_some();
         let before = batch.len();
@@ -166,24 +174,33 @@ impl Engine {
     async fn send<W>(
         &self,
         batch: &mut Batch<W>,
-        session: Option<&mut ClientSession>,
+        mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         let mode = match session {
             Some(_) => SendMode::InSession,
             None => SendMode::Alone,
         };
+        if !self
+            .may_open_in_session(batch, session.as_deref_mut())
+            .await?
+        {
+            return Ok(());
+        }
         let mut statements =
             (batch.statements(mode)).map_err(|kind| self.target_of(&batch.scope).error(kind))?;
         if statements.len() > 1 {
             return self.send_several(batch, statements).await;
         }
-        let Some((update, carried)) = statements.pop() else {
+        let Some((update, mut carried)) = statements.pop() else {
             return Ok(());
         };
         // The batch does not change before the answer.
         let again = || Some(batch.statements(mode).ok()?.pop()?.0);
         let result = self.server.update(update, again, session).await;
-        self.note_outcome(batch, carried, result)
+        if let Ok(Change::Inserted) = result {
+            carried.note_inserted();
+        }
+        self.note_outcome(batch, carried, result.map(Change::is_made))
     }
 
     async fn send_several<W>(

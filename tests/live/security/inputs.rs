@@ -3,7 +3,10 @@
 
 use bucket_runtime::{
     Bucket, Buckets, Outlier, Outliers,
-    mongodb::bson::{Bson, DateTime, Document, Regex, doc},
+    mongodb::{
+        Database,
+        bson::{Bson, DateTime, Document, Regex, doc},
+    },
 };
 use futures_util::TryStreamExt;
 use proptest::prelude::*;
@@ -44,6 +47,7 @@ struct List {
 }
 
 struct Both {
+    db: Database,
     notes: Buckets<Note>,
     lists: Outliers<List>,
     record: Record,
@@ -56,6 +60,7 @@ impl Both {
             notes: notes.unwrap(),
             lists: lists.unwrap(),
             record,
+            db,
         }
     }
 
@@ -82,14 +87,17 @@ impl Both {
     /// Every call that takes a value. Each must return exactly what was written; then all of it is
     /// removed. Returns the commands that were sent.
     async fn every_call(&self, text: &str, any: &Bson) -> Vec<Document> {
+        // Handles that remember nothing of the key, so that all send the same commands.
+        let notes = Note::buckets(&self.db).await.unwrap();
+        let lists = List::outliers(&self.db).await.unwrap();
         self.record.take();
-        self.of_notes(text, any).await;
-        self.of_lists(text, any).await;
+        self.of_notes(&notes, text, any).await;
+        self.of_lists(&lists, text, any).await;
         self.record.take()
     }
 
-    async fn of_notes(&self, text: &str, any: &Bson) {
-        let (notes, item) = (&self.notes, note(text, text, any));
+    async fn of_notes(&self, notes: &Buckets<Note>, text: &str, any: &Bson) {
+        let item = note(text, text, any);
         notes.append(&item).await.unwrap();
         notes.append_many(vec![item.clone(); 2]).await.unwrap();
         let page = notes.page(text, 1).await.unwrap().unwrap();
@@ -118,8 +126,7 @@ impl Both {
         notes.remove_key(text).await.unwrap();
     }
 
-    async fn of_lists(&self, text: &str, any: &Bson) {
-        let lists = &self.lists;
+    async fn of_lists(&self, lists: &Outliers<List>, text: &str, any: &Bson) {
         let list = |all: &[&Bson]| List {
             id: text.to_owned(),
             title: text.to_owned(),

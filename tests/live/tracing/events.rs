@@ -62,6 +62,8 @@ async fn a_lost_race_is_told(Recorded(db, _): Recorded) {
 async fn a_wait_for_the_index_is_told(Recorded(db, _): Recorded) {
     let marks = Mark::buckets(&db).await.unwrap();
     marks.append(&mark(1)).await.unwrap();
+    // A handle that knows no bucket, which it could fill without the index.
+    let marks = Mark::buckets(&db).await.unwrap();
     let collection = db.collection::<Document>("marks");
     collection.drop_index("bucket_open").await.unwrap();
     let (spans, _guard) = Spans::collect();

@@ -181,5 +181,5 @@ fn is_reserved(model: &BucketModel<'_>, name: &str) -> bool {
 /// Whether the runtime always has a field of this name.
 fn is_fixed(model: &BucketModel<'_>, name: &str) -> bool {
     let expires = model.attr.expire_after.is_some();
-    ["_id", "sealed", "oversize"].contains(&name) || (name == "newest" && expires)
+    ["_id", "sealed", "oversize", "capacity"].contains(&name) || (name == "newest" && expires)
 }

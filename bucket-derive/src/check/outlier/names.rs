@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The fields of every extras document.
-const RESERVED: [&str; 3] = ["_id", "count", "sealed"];
+const RESERVED: [&str; 4] = ["_id", "count", "sealed", "capacity"];
 
 pub(super) fn check(model: &OutlierModel<'_>, errors: &mut Errors) {
     for name in [&model.attr.reference, &model.attr.extra_items]

@@ -9,6 +9,7 @@ use super::{
     rebuild,
     refused_line::{RefusedLine, RefusedReason},
 };
+use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket,
     protocol::command::{IndexedScope, KeyScope, identity},
@@ -96,8 +97,10 @@ impl Archived {
         }
         check_windows(&scope, &items)?;
         check_identities::<T>(rebuild::elements(scope.spec, &document))?;
-        if document.contains_key(SEALED) {
-            rebuild::seal(&mut document);
+        match IndexSlot::is_closed_by(document.get(SEALED)) {
+            true => rebuild::seal(&mut document),
+            // The slot of a key that was busy elsewhere.
+            false => drop(document.remove(SEALED)),
         }
         rebuild::summarize(&scope, &mut document, &items)?;
         let archived = Self {
@@ -117,7 +120,7 @@ impl Archived {
 
     /// Whether it takes further items.
     pub(super) fn has_room(&self) -> bool {
-        !self.document.contains_key(SEALED) && self.items < self.scope.open.capacity as usize
+        !rebuild::is_sealed(&self.document) && self.items < self.scope.open.capacity as usize
     }
 
     /// Whether only one of the two may be open.

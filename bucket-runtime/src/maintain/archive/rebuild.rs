@@ -2,6 +2,7 @@
 
 use mongodb::bson::{Bson, Document};
 
+use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket,
     protocol::{
@@ -85,7 +86,7 @@ pub(super) fn has_room(scope: &IndexedScope, bucket: &Document) -> bool {
     let fits = match Budget::of(scope) {
         Some(budget) => {
             budget.takes(0, oversize(&budget, elements))
-                && budget.is_document(document_size(bucket), bucket.contains_key(SEALED))
+                && budget.is_document(document_size(bucket), is_sealed(bucket))
         }
         None => document_size(bucket) <= scope.spec.max_bytes as usize,
     };
@@ -95,6 +96,11 @@ pub(super) fn has_room(scope: &IndexedScope, bucket: &Document) -> bool {
 /// The elements of a bucket.
 pub(super) fn elements<'b>(spec: &BucketSpec, bucket: &'b Document) -> &'b [Bson] {
     bucket.get_array(spec.items).map_or(&[], Vec::as_slice)
+}
+
+/// Whether a bucket is sealed.
+pub(super) fn is_sealed(bucket: &Document) -> bool {
+    IndexSlot::is_closed_by(bucket.get(SEALED))
 }
 
 /// Closes a bucket.

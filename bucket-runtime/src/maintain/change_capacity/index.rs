@@ -11,17 +11,16 @@ use tokio::time::Instant;
 use crate::{
     Bucket, Result,
     error::{Code, Kind, duplicate_index, refusal},
-    maintain::verify::{seal, verifier},
+    maintain::{
+        open::mark_unsealed,
+        verify::{seal, verifier},
+    },
     protocol::{
         indexes::{self, open_indexes},
+        slot::is_unsealed,
         validator,
     },
-    schema::{
-        key::Key,
-        names::{OPEN_INDEX, SEALED},
-        open_index::OpenIndex,
-        spec::BucketSpec,
-    },
+    schema::{key::Key, names::OPEN_INDEX, open_index::OpenIndex, spec::BucketSpec},
     server::Server,
 };
 
@@ -38,6 +37,7 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
     let (spec, target) = (const { &T::SPEC }, server.target());
     let end = Instant::now() + LONGEST_INDEX_CHANGE;
     let (mut is_built, mut dropped) = (false, 0);
+    let mut is_marked = false;
     loop {
         let stored = open_indexes(&target.indexes().await?, spec);
         let stored = stored.map_err(|kind| target.error(kind))?;
@@ -58,6 +58,12 @@ pub(super) async fn change<T: Bucket>(server: &Server) -> Result<OpenIndex> {
                 return Err(target.error(Kind::CapacityMismatch { stored, derived }));
             }
             drop_old::<T>(server, old).await?;
+            is_marked = true;
+        }
+        if ours.is_empty() && !is_marked {
+            // An earlier call was interrupted after it had dropped the index.
+            mark_unsealed(server, spec, wanted, None).await?;
+            is_marked = true;
         }
         // Whether or not it was found: the server may still be building it for an interrupted call.
         let created = server.create_indexes(vec![indexes::open(spec, wanted)]);
@@ -75,7 +81,10 @@ async fn drop_old<T: Bucket>(server: &Server, old: OpenIndex) -> Result<()> {
     }
     // Most of this runs while writers go on; the second pass seals the buckets that were filled since.
     seal_full(server, &T::SPEC, old).await?;
+    let new = OpenIndex::changed_to(T::SPEC.capacity);
+    mark_unsealed(server, &T::SPEC, new, Some(old)).await?;
     server.target().drop_index(old.name).await?;
+    mark_unsealed(server, &T::SPEC, new, Some(old)).await?;
     seal_full(server, &T::SPEC, old).await
 }
 
@@ -115,7 +124,7 @@ async fn seal_full(server: &Server, spec: &BucketSpec, old: OpenIndex) -> Result
     }
     let full = doc! {
         spec.count: { "$gte": old.bound(), "$lt": new.bound() },
-        SEALED: { "$exists": false },
+        "$expr": is_unsealed(),
     };
     let sealed = server.target().update_many(full, seal(), None).await;
     sealed.map(drop)
@@ -139,7 +148,12 @@ async fn change_validator<T: Bucket>(server: &Server) -> Result<()> {
 }
 
 fn capacity_of(validator: &Document, spec: &BucketSpec) -> Option<u32> {
-    let schema = validator.get_document("$jsonSchema").ok()?;
+    let bucket = match validator.get_array("$or") {
+        Ok(kinds) => kinds.first()?.as_document()?,
+        // Written before keys had rings.
+        Err(_) => validator,
+    };
+    let schema = bucket.get_document("$jsonSchema").ok()?;
     let fields = schema.get_document("properties").ok()?;
     let most = fields
         .get_document(spec.items)

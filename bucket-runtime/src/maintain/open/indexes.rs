@@ -5,6 +5,7 @@ use mongodb::{
     bson::{Document, doc},
 };
 
+use super::mark::finish_marks;
 use crate::{
     Error, Result,
     error::{Code, Kind, duplicate_index, is_code, is_unknown, refusal},
@@ -72,6 +73,9 @@ async fn create_all(
     indexes: &mut Indexes,
     create_indexes: bool,
 ) -> Result<()> {
+    if indexes.stored.is_none() && indexes.index.mark().is_some() {
+        finish_marks(server, spec, indexes.index).await?;
+    }
     // A `mongos` lists the indexes of one shard; creating them may have failed on another shard.
     let mut needed = indexes.lacking.clone();
     if server.is_sharded() && create_indexes {

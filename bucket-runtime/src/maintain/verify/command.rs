@@ -3,7 +3,10 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    protocol::command::{KeyScope, has_twins, open_index_keys},
+    protocol::{
+        command::{KeyScope, has_twins, open_index_keys},
+        slot::is_unsealed,
+    },
     schema::{names::SEALED, open_index::OpenIndex, spec::BucketSpec},
     value::rollup::Totals,
 };
@@ -34,7 +37,7 @@ fn facts_of(spec: &BucketSpec) -> Document {
         "window": window.unwrap_or_else(|| doc! { "$literal": null }.into()),
         "count": { "$ifNull": [field(spec.count), null] },
         "items": items(spec),
-        "own_seal": { "$cond": [is_missing(SEALED), null, seal] },
+        "own_seal": { "$cond": [is_unsealed(), null, seal] },
         "twins": twins.unwrap_or_else(|| doc! { "$literal": false }.into()),
     }
 }
@@ -72,7 +75,7 @@ pub(super) fn set_rollup(spec: &BucketSpec, totals: &Totals) -> Vec<Document> {
 
 /// The open buckets.
 pub(super) fn open_buckets(spec: &BucketSpec) -> Document {
-    doc! { spec.count: { "$lt": bound(spec) }, SEALED: { "$exists": false } }
+    doc! { spec.count: { "$lt": bound(spec) }, "$expr": is_unsealed() }
 }
 
 /// The ids of the open buckets of each key (and window) that has several. Keys are compared as the
@@ -103,7 +106,7 @@ pub(super) fn correct_count(spec: &BucketSpec) -> Vec<Document> {
     // Only a number lies between two numbers, so no other type passes.
     let was_open = doc! { "$and": [{ "$gte": [&count, 0] }, { "$lt": [&count, capacity] }] };
     let is_sealed = doc! { "$and": [
-        is_missing(SEALED),
+        is_unsealed(),
         { "$lt": [items(spec), capacity] },
         { "$not": [was_open] },
     ] };
@@ -113,8 +116,8 @@ pub(super) fn correct_count(spec: &BucketSpec) -> Vec<Document> {
 
 /// A filter for the documents with these ids whose `sealed` is wrong.
 pub(super) fn match_wrong_seals(ids: &[Bson]) -> Document {
-    let differs = doc! { "$ne": [field(SEALED), "$_id"] };
-    doc! { "_id": { "$in": ids }, SEALED: { "$exists": true }, "$expr": differs }
+    let is_right = doc! { "$or": [is_unsealed(), { "$eq": [field(SEALED), "$_id"] }] };
+    doc! { "_id": { "$in": ids }, "$expr": { "$not": [is_right] } }
 }
 
 /// A filter for the documents with these ids that are open.
@@ -137,10 +140,6 @@ fn bound(spec: &BucketSpec) -> i32 {
 fn items(spec: &BucketSpec) -> Document {
     let items = field(spec.items);
     doc! { "$cond": [{ "$isArray": [&items] }, { "$size": &items }, null] }
-}
-
-fn is_missing(name: &str) -> Document {
-    doc! { "$eq": [{ "$type": field(name) }, "missing"] }
 }
 
 fn field(name: &str) -> String {

@@ -7,6 +7,7 @@ use mongodb::{
     bson::{Document, doc},
 };
 
+use crate::write::engine::RingPace;
 use crate::{
     Bucket, Error, Result,
     error::Kind,
@@ -83,7 +84,10 @@ impl<T: Outlier> OpenOutliers<T> {
         }
         let index = open::open(&extras, &ExtraItem::<T>::SPEC, of_extras, self.create).await?;
         open::create(&parents, of_parents).await?;
-        Ok(Outliers::new(parents, Engine::new(extras, index)))
+        Ok(Outliers::new(
+            parents,
+            Engine::new(extras, index, RingPace::NEVER),
+        ))
     }
 }
 

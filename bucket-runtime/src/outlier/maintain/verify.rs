@@ -14,6 +14,7 @@ use mongodb::{
 
 pub use self::problem::OutlierProblem;
 use self::rows::{id_of, rows};
+use crate::write::engine::RingPace;
 use crate::{
     Error, Result,
     error::Kind,
@@ -83,7 +84,7 @@ impl<T: Outlier> UnverifiedOutliers<T> {
         let index = self.extras.check_indexes().await;
         let index = index.map_err(Error::of_extras)?;
         Ok(OutlierVerifier {
-            outliers: Outliers::new(parents, Engine::new(server, index)),
+            outliers: Outliers::new(parents, Engine::new(server, index, RingPace::NEVER)),
             extras: self.extras,
         })
     }

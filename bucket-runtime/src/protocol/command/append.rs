@@ -5,7 +5,7 @@ use mongodb::bson::{Bson, Document, doc};
 use super::{IndexedScope, Update, identity, identity_path};
 use crate::{
     protocol::budget::Budget,
-    schema::names::{OVERSIZE, SEALED},
+    schema::names::{CAPACITY, OVERSIZE, SEALED},
     value::rollup::Totals,
 };
 
@@ -24,7 +24,9 @@ impl IndexedScope {
     pub(crate) fn append_or_open(&self, items: AppendedItems, new_id: &str) -> Update {
         let filter = self.open_bucket(&items);
         let mut update = self.push(items);
-        update.insert("$setOnInsert", doc! { "_id": new_id });
+        let mut new = self.mark();
+        new.insert("_id", new_id);
+        update.insert("$setOnInsert", new);
         Update {
             filter,
             update,
@@ -45,20 +47,37 @@ impl IndexedScope {
     /// refuses it (InvalidIdField, 53): the answer to several statements says only how many of them
     /// found a document.
     pub(crate) fn append_to_open_or_be_refused(&self, items: AppendedItems) -> Update {
-        or_be_refused(self.append_to_open(items))
+        self.append_to_open(items).or_be_refused()
     }
 
     /// The append into the bucket with this id. The server refuses it (InvalidIdField, 53, or
     /// ImmutableField, 66) if that bucket is no longer open. Where buckets expire, one that existed a
     /// moment ago may be gone, and a new one needs an id of its own time.
+    ///
+    /// The server finds the bucket by its id alone: the open index would lead it past the entries of all
+    /// buckets that were open within the last five minutes. Then nothing names the index, which stands
+    /// for the capacity, so a bucket that was written since the capacity changed is left alone.
     pub(crate) fn append_to_id_or_be_refused(&self, items: AppendedItems, id: &str) -> Update {
-        or_be_refused(self.append_to_id(items, id))
+        let mut filter = self.open_bucket(&items);
+        filter.insert("_id", id);
+        let hint = match self.open.mark() {
+            Some(_) => self.open.name,
+            None => {
+                filter.insert(CAPACITY, doc! { "$exists": false });
+                "_id_"
+            }
+        };
+        let update = Update {
+            hint: Some(hint),
+            ..Update::new(filter, self.push(items))
+        };
+        update.or_be_refused()
     }
 
     /// The append into the bucket with this id, which is opened if it does not exist. If it is full or
     /// sealed the server refuses with E11000 on `_id_`.
     pub(crate) fn append_to_id(&self, items: AppendedItems, id: &str) -> Update {
-        self.push_or_insert(self.open_bucket(&items), items, id)
+        self.push_or_insert(self.open_bucket(&items), items, id, self.mark())
     }
 
     /// Inserts a bucket with this id. If the id is taken the server refuses with E11000 on `_id_`; if the
@@ -70,20 +89,45 @@ impl IndexedScope {
     pub(crate) fn insert_bucket(&self, items: AppendedItems, id: &str) -> Update {
         let mut filter = self.open_bucket_anywhere();
         filter.insert(SEALED, doc! { "$lt": "" });
-        self.push_or_insert(filter, items, id)
+        let is_full = items.elements.len() >= self.open.capacity as usize;
+        let mut new = self.mark();
+        new.extend(
+            self.slot
+                .stored()
+                .filter(|_| !is_full)
+                .map(|slot| (SEALED.to_owned(), slot.into())),
+        );
+        self.push_or_insert(filter, items, id, new)
     }
 
-    /// The append into the bucket with this id if it matches, or else into a new one.
-    fn push_or_insert(&self, mut filter: Document, items: AppendedItems, id: &str) -> Update {
+    /// The append into the bucket with this id if it matches, or else into a new one with these further
+    /// fields.
+    fn push_or_insert(
+        &self,
+        mut filter: Document,
+        items: AppendedItems,
+        id: &str,
+        new: Document,
+    ) -> Update {
         filter.insert("_id", id);
+        let mut update = self.push(items);
+        if !new.is_empty() {
+            update.insert("$setOnInsert", new);
+        }
         Update {
             filter,
-            update: self.push(items),
+            update,
             upsert: true,
             // Without the hint the server would try both indexes each time, and a writer that knows
             // another capacity could exceed the collection's.
             hint: Some(self.open.name),
         }
+    }
+
+    /// The field of a new bucket that says for which capacity it is written.
+    fn mark(&self) -> Document {
+        let mark = self.open.mark();
+        mark.map_or_else(Document::new, |mark| doc! { CAPACITY: mark })
     }
 
     /// Seals the bucket with this id, which has room by count but not for the next item. It never
@@ -99,15 +143,14 @@ impl IndexedScope {
 
     /// [`seal`](Self::seal) as one of several statements: refused if the bucket is no longer open.
     pub(crate) fn seal_or_be_refused(&self, id: &str) -> Update {
-        or_be_refused(self.seal(id))
+        self.seal(id).or_be_refused()
     }
 
     /// The open bucket of the key, if it has room for these elements.
     ///
-    /// `$exists` and not `null`: an upsert would copy an equality into a new bucket, which would then
-    /// have the field. It does copy the key's equalities, which gives a new bucket its key fields; they
-    /// are part of every write because a collection sharded by the key needs them there. The range of
-    /// ids is the one that reads use: an item must not go where no read would find it.
+    /// An upsert copies the key's equalities, which gives a new bucket its key fields; they are part of
+    /// every write because a collection sharded by the key needs them there. The range of ids is the one
+    /// that reads use: an item must not go where no read would find it.
     fn open_bucket(&self, items: &AppendedItems) -> Document {
         let elements = &items.elements;
         let mut filter = self.open_bucket_anywhere();
@@ -150,14 +193,6 @@ impl IndexedScope {
         }
         update
     }
-}
-
-/// Makes the server refuse the update instead of inserting: a new document could not have such an id.
-pub(super) fn or_be_refused(mut update: Update) -> Update {
-    let impossible = Bson::Array(Vec::new());
-    (update.update).insert("$setOnInsert", doc! { "_id": impossible });
-    update.upsert = true;
-    update
 }
 
 /// The number of elements in a command, which never exceeds a capacity.

@@ -132,7 +132,7 @@ impl KeyScope {
     pub(crate) fn emptied(&self, id: &str) -> Document {
         let mut filter = self.bucket(id);
         filter.insert(self.spec.count, 0_i32);
-        filter.insert(SEALED, doc! { "$exists": true });
+        filter.insert(SEALED, doc! { "$type": "string" });
         filter
     }
 }

@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, Document, doc};
 
-use super::{IndexedScope, KeyScope, Update, append::or_be_refused, conditions};
+use super::{IndexedScope, KeyScope, Update, conditions};
 use crate::schema::{
     names::{OVERSIZE, UNIQUE_INDEX},
     spec::BucketSpec,
@@ -40,10 +40,11 @@ impl IndexedScope {
             filter.insert(name, start);
         }
         let update = doc! { "$set": { format!("{}.$", self.spec.items): element } };
-        or_be_refused(Update {
+        let update = Update {
             hint: Some(UNIQUE_INDEX),
             ..Update::new(filter, update)
-        })
+        };
+        update.or_be_refused()
     }
 }
 

@@ -3,6 +3,7 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{Query, clamped, key_projection, limit, projection};
+use crate::protocol::slot::is_unsealed;
 use crate::{
     protocol::command::{IndexedScope, KeyScope},
     schema::{
@@ -38,7 +39,7 @@ impl Query {
         let mut place = projection(spec, Bson::String(format!("${}", spec.items)));
         place.insert(spec.count, Bson::Int32(1));
         place.insert(OVERSIZE, Bson::Int32(1));
-        place.insert(SEALED, format!("${SEALED}.open"));
+        place.insert(SEALED, format!("${SEALED}.open_in"));
         if with_all {
             place.insert(spec.items, format!("${SEALED}.items"));
         }
@@ -70,7 +71,7 @@ impl Query {
         let place = doc! {
             spec.count: "$at",
             spec.items: elements,
-            SEALED: format!("$bucket.{SEALED}.open"),
+            SEALED: format!("$bucket.{SEALED}.open_in"),
         };
         stages.push(doc! { "$replaceWith": { "$mergeObjects": ["$bucket", place] } });
         stages
@@ -80,9 +81,10 @@ impl Query {
     /// what the whole bucket says.
     fn matches(&self, spec: &BucketSpec, scope: &IndexedScope, with_all: bool) -> Vec<Document> {
         let items = format!("${}", spec.items);
-        let is_unsealed = doc! { "$eq": [{ "$type": format!("${SEALED}") }, "missing"] };
         let has_room = doc! { "$lt": [{ "$size": &items }, scope.open.bound()] };
-        let mut kept = doc! { "open": { "$and": [is_unsealed, has_room] } };
+        let is_open = doc! { "$and": [is_unsealed(), has_room] };
+        let slot = doc! { "$ifNull": [format!("${SEALED}"), 0_i32] };
+        let mut kept = doc! { "open_in": { "$cond": [is_open, slot, null] } };
         if with_all {
             kept.insert("items", &items);
         }

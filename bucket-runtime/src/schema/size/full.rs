@@ -72,7 +72,7 @@ impl BucketSpec {
             n += 1;
         }
         // `_id`, and `sealed` with the same value.
-        head += field("_id", 5 + id) + field("sealed", 5 + id);
+        head += field("_id", 5 + id) + field("sealed", 5 + id) + field("capacity", 4);
         Some(head + self.kept())
     }
 
@@ -165,7 +165,7 @@ impl OutlierSpec {
         let max = self.max_bytes as u64;
         // An escaped character takes three bytes instead of one.
         let id = 5 + 3 * id_text as u64 + 1 + ORDINAL;
-        let mut head = 5 + field("_id", id) + field("sealed", id);
+        let mut head = 5 + field("_id", id) + field("sealed", id) + field("capacity", 4);
         head += field(self.reference, id_text as u64 + 16);
         head += field("count", 8) + field(self.extra_items, 5);
         let size = head + elements(self.extras_capacity, item);

@@ -11,7 +11,7 @@ use super::key_items::{BufferedItem, KeyItems};
 use crate::{
     Bucket,
     protocol::{
-        command::KeyScope,
+        command::{IndexedScope, KeyScope},
         next_id::next_id,
         whole_bucket::{Summary, WholeBucket},
     },
@@ -37,7 +37,7 @@ impl<T: Bucket> PlannedBucket<T> {
     /// The bucket as a document; `None` if only the server can compute its rollup.
     pub(crate) fn document<'b>(
         &'b self,
-        scope: &'b KeyScope,
+        scope: &'b IndexedScope,
     ) -> Option<WholeBucket<'b, BufferedElements<'b, T>>> {
         Some(WholeBucket {
             scope,

@@ -20,7 +20,7 @@ const YIELDS: usize = 4;
 /// Sends commands until nothing waits any more.
 pub(super) async fn work(engine: Engine, mut worker: Worker) {
     loop {
-        let mut keys = worker.take_next(engine.index.get());
+        let mut keys = worker.take_next(&engine);
         let has_several = keys.iter().map(|key| key.batch.len()).sum::<usize>() > 1;
         let done = match keys.len() {
             0 => return,

@@ -13,7 +13,6 @@ use crate::{
     Result,
     error::Kind,
     protocol::command::KeyScope,
-    schema::open_index::OpenIndex,
     server::call::Calls,
     write::{
         appended::Appended,
@@ -146,16 +145,18 @@ impl QueueState {
     }
 
     /// Takes the waiting appends of a key, except those whose callers were dropped.
-    fn take_batch(&mut self, prefix: &str, open: OpenIndex) -> Option<Batch<Caller>> {
+    fn take_batch(&mut self, prefix: &str, engine: &Engine) -> Option<Batch<Caller>> {
         let key_queue = self.key_queues.get_mut(prefix)?;
         let first = key_queue.waiting.len().min(ITEMS_PER_KEY);
         let rest = key_queue.waiting.split_off(first);
         let taken = mem::replace(&mut key_queue.waiting, rest);
         let taken = taken.into_iter();
         let taken = taken.filter(|(caller, _)| !caller.answer.is_closed());
-        let mut batch = Batch::with_owners(key_queue.scope.clone().by(open), taken);
-        batch.newest_bucket = mem::replace(&mut key_queue.newest_bucket, NewestBucket::Unknown);
+        let scope = key_queue.scope.clone().by(engine.index.get());
+        let mut batch = Batch::with_owners(scope, taken);
         batch.is_unordered = true;
+        batch.newest_bucket = mem::replace(&mut key_queue.newest_bucket, NewestBucket::Unknown);
+        engine.recall(&mut batch, false);
         Some(batch)
     }
 
@@ -200,7 +201,7 @@ impl Worker {
 
     /// Takes what the next command carries: one key with several waiting appends, or several keys with one
     /// each. If nothing waits the result is empty, and the worker has ended.
-    pub(super) fn take_next(&mut self, open: OpenIndex) -> Vec<InFlight> {
+    pub(super) fn take_next(&mut self, engine: &Engine) -> Vec<InFlight> {
         let mut state = self.queue.lock();
         let mut taken = Vec::new();
         let mut passed = VecDeque::new();
@@ -220,7 +221,7 @@ impl Worker {
                 state.ready.push_front(prefix);
                 break;
             }
-            taken.extend(state.take_batch(&prefix, open).map(|batch| InFlight {
+            taken.extend(state.take_batch(&prefix, engine).map(|batch| InFlight {
                 queue: Arc::clone(&self.queue),
                 batch,
             }));

@@ -7,6 +7,7 @@ use mongodb::{
     error::Error as DriverError,
 };
 
+use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket, Error, Result,
     error::Kind,
@@ -25,7 +26,7 @@ pub(super) struct FoundItems<T: Bucket> {
     /// All items of the bucket, or those that match alone.
     pub(super) items: Vec<Result<T, UnreadableItem>>,
     /// Whether the bucket is open, judged by the last known capacity.
-    pub(super) is_open: bool,
+    pub(super) open_in: Option<IndexSlot>,
 }
 
 /// An item that cannot be read.
@@ -50,7 +51,10 @@ impl<T: Bucket> FoundItems<T> {
             one => Vec::from_iter(one.as_ref().and_then(whole)),
         };
         let at = at.into_iter().filter_map(|at| usize::try_from(at).ok());
-        let is_open = field(SEALED) == Some(Bson::Boolean(true));
+        let open_in = match field(SEALED) {
+            Some(Bson::Int32(0)) => Some(IndexSlot::FIRST),
+            slot => IndexSlot::of_bucket(slot.as_ref()),
+        };
         let oversize = field(OVERSIZE).as_ref().and_then(whole).unwrap_or(0);
         let elements = read.elements;
         let items = elements.iter().map(|element| match read_value(element) {
@@ -62,7 +66,7 @@ impl<T: Bucket> FoundItems<T> {
         });
         let items = items.collect();
         Ok(Self {
-            is_open,
+            open_in,
             oversize,
             places: Places {
                 bucket,

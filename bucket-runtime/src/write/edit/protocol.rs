@@ -12,6 +12,7 @@ use super::{
     found::FoundItems,
     step::{Planned, Step},
 };
+use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket, Error, Result,
     error::Kind,
@@ -157,6 +158,6 @@ impl<T: Bucket> Editor<T> {
     fn is_to_be_deleted(left: &Document) -> bool {
         let is_empty = left.get(T::SPEC.count).and_then(whole) == Some(0);
         let by_moment = matches!(T::SPEC.id.ordinal, Ordinal::Seconds | Ordinal::Millis);
-        is_empty && by_moment && left.contains_key(SEALED)
+        is_empty && by_moment && IndexSlot::is_closed_by(left.get(SEALED))
     }
 }

@@ -70,13 +70,14 @@ impl<T: Bucket> Editor<T> {
         let mut unchanged = scope.unchanged(&found.places);
         // A writer that does not know of a changed capacity would take a full bucket for an open one and
         // not seal it. So an open bucket is found by the index whose name contains the capacity.
-        let hint = (found.is_open && !T::SPEC.has_aliases()).then_some(scope.open.name);
-        if hint.is_some() {
-            unchanged.extend(scope.open_bucket_anywhere());
-        }
+        let open_in = found.open_in.filter(|_| !T::SPEC.has_aliases());
+        let hint = open_in.map(|slot| {
+            unchanged.extend(scope.clone().in_slot(slot).open_bucket_anywhere());
+            scope.open.name
+        });
         Ok(Step {
             unchanged,
-            pipeline: scope.take_out(&found.places, found.is_open, kept),
+            pipeline: scope.take_out(&found.places, found.open_in.is_some(), kept),
             hint,
         })
     }
@@ -194,7 +195,7 @@ impl<T: Bucket> Editor<T> {
 
     /// The byte budget of the bucket, if it has to be checked. All its items lie in one time window.
     fn budget(&self, found: &FoundItems<T>) -> Option<Budget> {
-        let IndexedScope { key, open } = self.reader.scope.clone();
+        let IndexedScope { key, open, .. } = self.reader.scope.clone();
         let time = (0..found.len()).find_map(|n| found.time(n));
         Budget::of(&key.at(time).by(open))
     }

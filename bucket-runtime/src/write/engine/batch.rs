@@ -4,7 +4,9 @@ mod new_buckets;
 mod results;
 
 use std::{
+    borrow::Cow,
     collections::{HashSet, VecDeque},
+    mem,
     ops::Range,
 };
 
@@ -18,6 +20,7 @@ use crate::{
         next::is_contended,
         next_id::next_id,
         pack::Packer,
+        slot::IndexSlot,
     },
     value::{element::comparable, rollup::Totals},
     write::{appended::Appended, item::Entry},
@@ -42,6 +45,8 @@ pub(crate) struct Batch<W> {
     pub(crate) newest_bucket: NewestBucket,
     /// Whether the items are those of different calls, so that their order does not matter.
     pub(crate) is_unordered: bool,
+    /// Whether the next opening turns the key's ring.
+    pub(super) turns: bool,
     pub(super) retry_state: RetryState,
 }
 
@@ -63,15 +68,38 @@ pub(crate) struct Carried {
     begin: usize,
     pub(crate) items: usize,
     after: NewestBucket,
+    /// The slot in which buckets are opened after it.
+    slot: IndexSlot,
+    pub(super) opening: Opening,
+}
+
+/// Whether a statement opens a bucket with room left.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Opening {
+    No,
+    Yes,
+    /// Unless a bucket is open; the newest bucket after an opening.
+    IfNoneOpen(NewestBucket),
+    /// The statement asks the ring whether the next one may open a bucket.
+    Asks,
 }
 
 impl Carried {
     /// The first entries of the batch.
-    fn new(items: usize, after: NewestBucket) -> Self {
+    fn new(items: usize, after: NewestBucket, slot: IndexSlot, opening: Opening) -> Self {
         Self {
             begin: 0,
             items,
             after,
+            slot,
+            opening,
+        }
+    }
+
+    /// Notes that the statement has opened a bucket.
+    pub(super) fn note_inserted(&mut self) {
+        if let Opening::IfNoneOpen(after) = mem::replace(&mut self.opening, Opening::Yes) {
+            self.after = after;
         }
     }
 
@@ -99,6 +127,7 @@ impl<W> Batch<W> {
             done: Vec::new(),
             newest_bucket: NewestBucket::Unknown,
             is_unordered: false,
+            turns: false,
             retry_state: RetryState::default(),
         }
     }
@@ -125,12 +154,18 @@ impl<W> Batch<W> {
         };
         let mut statements = Vec::new();
         let mut newest_bucket = self.newest_bucket.clone();
+        let mut scope = Cow::Borrowed(&self.scope);
         let (mut begin, mut bytes) = (0, 0);
         while begin < self.entries.len() && statements.len() < most {
+            if self.may_open(&newest_bucket, sent)
+                && let Some(ask) = self.ask_ring(&mut scope, &newest_bucket)
+            {
+                statements.push(ask);
+            }
             let most = most - statements.len();
-            let mut next = self.new_buckets(begin, &newest_bucket, most, &mut bytes);
+            let mut next = self.new_buckets(&scope, begin, &newest_bucket, most, &mut bytes);
             if next.is_empty() {
-                match self.statement(begin, &newest_bucket, sent, &mut bytes) {
+                match self.statement(&scope, begin, &newest_bucket, sent, &mut bytes) {
                     Ok(Some(statement)) => next.push(statement),
                     Err(kind) if statements.is_empty() => return Err(kind),
                     Ok(None) | Err(_) => break,
@@ -148,9 +183,44 @@ impl<W> Batch<W> {
         Ok(statements)
     }
 
+    /// Whether the next statement may open a bucket, in a command that also asks the ring.
+    fn may_open(&self, newest_bucket: &NewestBucket, sent: SendMode) -> bool {
+        let is_timed = !self.scope.spec.id.ordinal.counts();
+        sent == SendMode::Alone
+            && match newest_bucket {
+                NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => is_timed,
+                NewestBucket::Open { .. } => false,
+                NewestBucket::Closed { .. } => true,
+            }
+    }
+
+    /// The statement that turns the ring, or asks whether the scope's slot is the free one, before a
+    /// bucket is opened; `None` if the index alone answers that, as it does for the first slot.
+    fn ask_ring(
+        &self,
+        scope: &mut Cow<'_, IndexedScope>,
+        newest_bucket: &NewestBucket,
+    ) -> Option<(Update, Carried)> {
+        let slot = scope.slot;
+        // It does not turn while a bucket may be open.
+        let is_closed = matches!(newest_bucket, NewestBucket::Closed { .. });
+        let update = if self.turns && is_closed && slot == self.scope.slot {
+            let turn = scope.turn_ring(slot.next());
+            scope.to_mut().slot = slot.next();
+            turn
+        } else if slot != IndexSlot::FIRST {
+            scope.expect_slot()
+        } else {
+            return None;
+        };
+        let carried = Carried::new(0, newest_bucket.clone(), scope.slot, Opening::Asks);
+        Some((update.or_be_refused(), carried))
+    }
+
     /// The statement for the items from `begin` on; `None` if the command is full.
     fn statement(
         &self,
+        scope: &IndexedScope,
         begin: usize,
         newest_bucket: &NewestBucket,
         sent: SendMode,
@@ -164,7 +234,7 @@ impl<W> Batch<W> {
         if let NewestBucket::Open { id, oversize, .. } = newest_bucket
             && !self.has_room_for(&self.entries[begin].1, *oversize)
         {
-            return Ok(Some(self.seal(id, sent)));
+            return Ok(Some(Self::seal(scope, id, sent)));
         }
         let items = self.items(begin, room, before, bytes);
         let count = items.elements.len();
@@ -172,40 +242,54 @@ impl<W> Batch<W> {
             return Ok(None);
         }
         let opening_id = self.entries[begin].1.opening_id.as_deref();
-        let (update, after) = match newest_bucket {
-            NewestBucket::Unknown | NewestBucket::MustRead | NewestBucket::NoneOpen => {
-                let update = match (opening_id, sent) {
-                    (_, SendMode::InSession) | (None, SendMode::Alone) => {
-                        self.scope.append_to_open(items)
-                    }
-                    (Some(opening_id), _) => self.scope.append_or_open(items, opening_id),
-                    (None, _) => self.scope.append_to_open_or_be_refused(items),
-                };
-                (update, NewestBucket::Unknown)
-            }
+        // Statements of many keys are in no order, so that none could ask a ring for another.
+        let may_open = sent != SendMode::WithOthers || scope.slot == IndexSlot::FIRST;
+        let (update, after, opening) = match newest_bucket {
             NewestBucket::Open { id, room, oversize } => {
                 let after = NewestBucket::with_room(id, room - count, oversize + items.oversize);
-                (self.scope.append_to_id_or_be_refused(items, id), after)
+                let update = scope.append_to_id_or_be_refused(items, id);
+                (update, after, Opening::No)
             }
-            NewestBucket::Closed { last } => {
+            NewestBucket::Closed { last } if may_open => {
                 let id = self.next_id(opening_id, last.as_deref())?;
-                let room = self.capacity() - count;
-                let after = NewestBucket::with_room(&id, room, items.oversize);
-                (self.scope.append_to_id(items, &id), after)
+                let after = self.opened(&id, &items);
+                (scope.append_to_id(items, &id), after, Opening::Yes)
+            }
+            _ => {
+                let mut opening = Opening::No;
+                let update = match (opening_id, sent) {
+                    (_, SendMode::InSession) | (None, SendMode::Alone) => {
+                        scope.append_to_open(items)
+                    }
+                    (Some(opening_id), _) if may_open => {
+                        opening = Opening::IfNoneOpen(self.opened(opening_id, &items));
+                        scope.append_or_open(items, opening_id)
+                    }
+                    _ => scope.append_to_open_or_be_refused(items),
+                };
+                (update, NewestBucket::Unknown, opening)
             }
         };
         let update = self.with_newest_of(update, begin..begin + count);
-        Ok(Some((update, Carried::new(count, after))))
+        let carried = Carried::new(count, after, scope.slot, opening);
+        Ok(Some((update, carried)))
+    }
+
+    /// The newest bucket after one was opened with these items.
+    fn opened(&self, id: &str, items: &AppendedItems) -> NewestBucket {
+        let room = self.capacity() - items.elements.len();
+        NewestBucket::with_room(id, room, items.oversize)
     }
 
     /// The statement that seals the open bucket, so that the next one can be opened.
-    fn seal(&self, id: &str, sent: SendMode) -> (Update, Carried) {
+    fn seal(scope: &IndexedScope, id: &str, sent: SendMode) -> (Update, Carried) {
         let update = match sent {
-            SendMode::InSession => self.scope.seal(id),
-            SendMode::Alone | SendMode::WithOthers => self.scope.seal_or_be_refused(id),
+            SendMode::InSession => scope.seal(id),
+            SendMode::Alone | SendMode::WithOthers => scope.seal_or_be_refused(id),
         };
         let last = Some(id.to_owned());
-        (update, Carried::new(0, NewestBucket::Closed { last }))
+        let closed = NewestBucket::Closed { last };
+        (update, Carried::new(0, closed, scope.slot, Opening::No))
     }
 
     /// The update, with the time of the newest of these entries if buckets expire.

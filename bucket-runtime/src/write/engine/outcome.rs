@@ -2,7 +2,7 @@
 
 use mongodb::error::Error as DriverError;
 
-use super::{Batch, Carried, Engine, NewestBucket};
+use super::{Batch, Carried, Engine, NewestBucket, batch::Opening, retry_state::RingDoubt};
 use crate::{
     Result,
     error::{duplicate_index, is_impossible_id, is_killed, is_missing_index},
@@ -30,9 +30,20 @@ impl Engine {
         if is_lost_race(answer, facts) {
             call::again(Again::LostRace);
         }
+        batch.turns &= answer == Answer::Stored;
+        if let (Answer::OtherOpen, RingDoubt::None) = (answer, batch.retry_state.ring_doubt) {
+            batch.retry_state.ring_doubt = RingDoubt::SlotTaken;
+        }
+        if let (Answer::MustNotOpen, Opening::Asks) = (answer, &carried.opening) {
+            batch.retry_state.ring_doubt = RingDoubt::OtherSlot;
+        }
         let next = next(answer, facts);
         match (next, result) {
-            (Next::GoOn, _) => batch.record_stored(carried),
+            (Next::GoOn, _) => {
+                let opening = carried.opening.clone();
+                batch.record_stored(carried);
+                self.note_opening(&batch.scope, opening);
+            }
             (Next::AwaitIndex, Err(error)) => {
                 batch.newest_bucket = NewestBucket::Unknown;
                 let error = self.target_of(&batch.scope).write_error(error);
@@ -48,6 +59,7 @@ impl Engine {
             // Only errors lead to these.
             (Next::AwaitIndex | Next::Stop, Ok(_)) => {}
         }
+        self.remember(batch);
         Ok(())
     }
 
@@ -101,6 +113,7 @@ impl<W> Batch<W> {
             is_large: oversize.is_some_and(|oversize| oversize > 0),
             is_numbered: spec.id.ordinal.counts(),
             is_unique: spec.unique.is_some(),
+            has_lost: self.retry_state.ring_doubt != RingDoubt::None,
         }
     }
 }

@@ -6,11 +6,11 @@ use mongodb::{
 };
 use tokio::sync::MutexGuard;
 
-use super::{Batch, Engine, NewestBucket};
+use super::{Batch, Engine, NewestBucket, retry_state::RingDoubt};
 use crate::{
     Result,
     error::Kind,
-    protocol::command::{IndexedScope, KeyScope},
+    protocol::{command::KeyScope, slot::IndexSlot},
 };
 
 impl Engine {
@@ -41,12 +41,11 @@ impl Engine {
             batch.newest_bucket = NewestBucket::MustRead;
         }
         if batch.newest_bucket == NewestBucket::MustRead {
-            batch.newest_bucket = self
-                .read_open_bucket(&batch.scope, session.as_deref_mut())
-                .await?;
+            batch.newest_bucket = self.read_open_bucket(batch, session.as_deref_mut()).await?;
             // A statement with one item finds the open bucket by itself.
             let is_open = matches!(batch.newest_bucket, NewestBucket::Open { .. });
-            if is_open && batch.len() == 1 && !batch.is_cramped() {
+            let is_first = batch.scope.slot == IndexSlot::FIRST;
+            if is_open && is_first && batch.len() == 1 && !batch.is_cramped() {
                 batch.newest_bucket = NewestBucket::Unknown;
             }
         }
@@ -69,17 +68,18 @@ impl Engine {
     /// open one is the last one, so one read shows whether another writer has opened it meanwhile.
     async fn read_last_bucket<W>(
         &self,
-        batch: &Batch<W>,
+        batch: &mut Batch<W>,
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
-        let (server, scope) = (&self.server, &batch.scope);
-        if scope.spec.id.ordinal.counts() {
-            let last = server.last_bucket(scope, session).await?;
+        if batch.scope.spec.id.ordinal.counts() {
+            let last = self.server.last_bucket(&batch.scope, session).await?;
+            if let Some(slot) = last.as_ref().and_then(|last| last.open_in) {
+                batch.scope.slot = slot;
+            }
             return Ok(NewestBucket::from_last(last));
         }
-        let last = server
-            .last_id(scope, batch.ids_of_moment(), session)
-            .await?;
+        let ids = batch.ids_of_moment();
+        let last = self.server.last_id(&batch.scope, ids, session).await?;
         Ok(NewestBucket::Closed { last })
     }
 
@@ -87,20 +87,34 @@ impl Engine {
     ///
     /// An id that no bucket of the key can have is an error: the bucket blocks all others, and reads would
     /// not find its items. It may come from another id format, or another program.
-    async fn read_open_bucket(
+    async fn read_open_bucket<W>(
         &self,
-        scope: &IndexedScope,
-        session: Option<&mut ClientSession>,
+        batch: &mut Batch<W>,
+        mut session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
-        let Some(open) = self.server.open_bucket(scope, session).await? else {
+        let (server, doubt) = (&self.server, batch.retry_state.ring_doubt);
+        let mut open = None;
+        if doubt != RingDoubt::OtherSlot {
+            open = (server.open_bucket(&batch.scope, session.as_deref_mut())).await?;
+        }
+        if doubt != RingDoubt::None && open.is_none() {
+            let free = server.free_slot(&batch.scope, session.as_deref_mut());
+            let free = free.await?;
+            self.note_ring(batch, free);
+            if doubt == RingDoubt::OtherSlot || free.is_some() {
+                open = server.open_bucket(&batch.scope, session).await?;
+            }
+        }
+        let Some(open) = open else {
             return Ok(NewestBucket::NoneOpen);
         };
-        NewestBucket::from_open(open, scope).map_err(|id| {
+        batch.retry_state.ring_doubt = RingDoubt::None;
+        NewestBucket::from_open(open, &batch.scope).map_err(|id| {
             let id = match id {
                 Bson::String(id) => id,
                 other => other.to_string(),
             };
-            self.target_of(scope).error(Kind::ForeignId(id))
+            self.target_of(&batch.scope).error(Kind::ForeignId(id))
         })
     }
 }

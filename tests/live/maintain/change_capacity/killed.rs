@@ -3,7 +3,10 @@
 
 use bucket_runtime::{
     Bucket, Buckets,
-    mongodb::{Database, bson::Document},
+    mongodb::{
+        Database,
+        bson::{Document, doc},
+    },
 };
 use futures_util::future::join_all;
 
@@ -12,9 +15,12 @@ use crate::{
     support::database::Live,
 };
 
-/// Leaves the collection as the killed call does.
-async fn killed_between_the_indexes(db: &Database) {
+/// Leaves the collection as the killed call does, which has marked the buckets that it found open.
+async fn killed_between_the_indexes(db: &Database, capacity: i32) {
     let trades = db.collection::<Document>("trades");
+    let open = doc! { "count": { "$lt": 10 }, "sealed": { "$exists": false } };
+    let mark = doc! { "$set": { "capacity": capacity } };
+    trades.update_many(open, mark).await.unwrap();
     trades.drop_index("bucket_open").await.unwrap();
 }
 
@@ -33,7 +39,7 @@ async fn the_refused_appends_and_openings_name_the_call_that_goes_on(db: Live) {
     old.append_many((0..25).map(|n| Timed10::new(1, n)))
         .await
         .unwrap();
-    killed_between_the_indexes(&db).await;
+    killed_between_the_indexes(&db, 25).await;
 
     let error = old.append(&Timed10::new(1, 25)).await.unwrap_err();
     assert!(
@@ -61,7 +67,7 @@ async fn opening_creates_the_index_again(db: Live) {
     old.append_many((0..25).map(|n| Timed10::new(1, n)))
         .await
         .unwrap();
-    killed_between_the_indexes(&db).await;
+    killed_between_the_indexes(&db, 25).await;
     let _ = Timed10::buckets(&db).await.unwrap();
     append_together(&old, 25..60).await;
     let trades = is_sound::<Timed10>(&db).await;
@@ -75,7 +81,7 @@ async fn opening_creates_the_index_again(db: Live) {
 async fn a_handle_of_a_greater_capacity_follows_after_the_index_was_created_by_opening(db: Live) {
     let old = Timed25::buckets(&db).await.unwrap();
     append_together(&old, 0..5).await;
-    killed_between_the_indexes(&db).await;
+    killed_between_the_indexes(&db, 7).await;
     let _ = Timed7::buckets(&db).await.unwrap();
     append_together(&old, 5..40).await;
     let trades = is_sound::<Timed7>(&db).await;

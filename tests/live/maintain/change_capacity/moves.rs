@@ -156,6 +156,7 @@ async fn up_and_down<A: Trade, B: Trade, C: Trade>(db: &Database, repack: bool) 
         let mut after = documents(new.collection()).await;
         for bucket in &mut after {
             bucket.remove("sealed");
+            bucket.remove("capacity");
         }
         let mut before = before;
         for bucket in &mut before {

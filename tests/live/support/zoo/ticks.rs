@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use bucket_runtime::{Bucket, mongodb::bson::DateTime};
+use bucket_runtime::{Bucket, Filter, mongodb::bson::DateTime};
 
 /// Common to the structs.
 pub(crate) trait Tick:
@@ -12,6 +12,7 @@ pub(crate) trait Tick:
     fn new(k: i64, n: i64) -> Self;
     fn at(self, millis: i64) -> Self;
     fn n(&self) -> i64;
+    fn n_is(n: i64) -> Filter<Self>;
 }
 
 macro_rules! ticks {
@@ -35,6 +36,10 @@ macro_rules! ticks {
 
             fn n(&self) -> i64 {
                 self.n
+            }
+
+            fn n_is(n: i64) -> Filter<Self> {
+                Self::FIELDS.n.eq(n)
             }
         }
     )+};

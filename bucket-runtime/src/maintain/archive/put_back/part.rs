@@ -35,7 +35,7 @@ impl<T: Bucket> PutBack<T> {
         let capacity = scope.open.capacity as usize;
         let was_full = rebuild::elements(scope.spec, stored).len() >= capacity;
         let is_home_full = front.len() >= capacity;
-        let is_other_closed = behind.len() < capacity && (was_full || stored.contains_key(SEALED));
+        let is_other_closed = behind.len() < capacity && (was_full || rebuild::is_sealed(stored));
         let home = rebuild::replace_items::<T>(scope, stored, front);
         let other = rebuild::replace_items::<T>(scope, stored, behind);
         let (mut home, mut other) = match (home, other) {
@@ -49,9 +49,10 @@ impl<T: Bucket> PutBack<T> {
             rebuild::seal(&mut home);
         }
         other.insert("_id", id);
-        other.remove(SEALED);
         if is_other_closed {
             rebuild::seal(&mut other);
+        } else if rebuild::is_sealed(&other) {
+            other.remove(SEALED);
         }
         Ok(Ok(DividedBucket { home, other }))
     }

@@ -1,7 +1,7 @@
 //! Buckets that are inserted, since no bucket is open.
 
-use super::{Batch, Carried, NewestBucket};
-use crate::protocol::command::Update;
+use super::{Batch, Carried, NewestBucket, Opening};
+use crate::protocol::command::{IndexedScope, Update};
 
 impl<W> Batch<W> {
     /// If no bucket is open: the statements that insert buckets for the waiting items, `most` at most. All
@@ -17,6 +17,7 @@ impl<W> Batch<W> {
     /// one takes the number that an open one would need, and all are inserted in order.
     pub(super) fn new_buckets(
         &self,
+        scope: &IndexedScope,
         begin: usize,
         newest_bucket: &NewestBucket,
         most: usize,
@@ -33,7 +34,7 @@ impl<W> Batch<W> {
         let (mut newest, mut end, mut sum) = (newest_bucket.clone(), begin, *bytes);
         while buckets.len() + 1 < most && self.len() > end + capacity {
             let mut with = sum;
-            match self.new_bucket(end, capacity, &newest, &mut with) {
+            match self.new_bucket(scope, end, capacity, &newest, &mut with) {
                 Some(full) if full.1.items == capacity => {
                     newest = full.1.after.clone();
                     buckets.push(full);
@@ -45,7 +46,8 @@ impl<W> Batch<W> {
         if buckets.is_empty() && in_order {
             return buckets;
         }
-        let last = self.new_bucket(end, self.max_in_new_bucket(), &newest, &mut sum);
+        let room = self.max_in_new_bucket();
+        let last = self.new_bucket(scope, end, room, &newest, &mut sum);
         let Some((update, mut carried)) = last else {
             return Vec::new();
         };
@@ -65,6 +67,7 @@ impl<W> Batch<W> {
     /// The statement that inserts the bucket after a closed one, with up to `room` items.
     fn new_bucket(
         &self,
+        scope: &IndexedScope,
         begin: usize,
         room: usize,
         newest_bucket: &NewestBucket,
@@ -80,10 +83,13 @@ impl<W> Batch<W> {
         if count == 0 {
             return None;
         }
-        let room = self.capacity() - count;
-        let after = NewestBucket::with_room(&id, room, items.oversize);
-        let update = self.scope.insert_bucket(items, &id);
+        let after = self.opened(&id, &items);
+        let opening = match after {
+            NewestBucket::Open { .. } => Opening::Yes,
+            _ => Opening::No,
+        };
+        let update = scope.insert_bucket(items, &id);
         let update = self.with_newest_of(update, begin..begin + count);
-        Some((update, Carried::new(count, after)))
+        Some((update, Carried::new(count, after, scope.slot, opening)))
     }
 }
