@@ -20,13 +20,13 @@ use crate::{
 
 /// What an update did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum UpdateEffect {
     None,
     Found,
     Inserted,
 }
 
-impl Change {
+impl UpdateEffect {
     /// Whether the update found or inserted a document.
     pub(crate) fn is_made(self) -> bool {
         self != Self::None
@@ -43,7 +43,7 @@ impl Server {
         update: Update,
         again: impl FnOnce() -> Option<Update>,
         session: Option<&mut ClientSession>,
-    ) -> Result<Change, DriverError> {
+    ) -> Result<UpdateEffect, DriverError> {
         if session.is_some() || !self.deployment().await?.takes_our_numbers() {
             return self.update_once(update, session).await;
         }
@@ -58,8 +58,8 @@ impl Server {
         };
         call::again(Again::NoIndex);
         match self.update_again(update, session).await {
-            Ok(Some(true)) => Ok(Change::Found),
-            Ok(Some(false)) => Ok(Change::None),
+            Ok(Some(true)) => Ok(UpdateEffect::Found),
+            Ok(Some(false)) => Ok(UpdateEffect::None),
             Err(answer) if is_statement_error(&answer) => Err(answer),
             // The server's answer did not say, and the interrupted update may have been carried out.
             Ok(None) | Err(_) => Err(error),
@@ -72,17 +72,17 @@ impl Server {
         &self,
         update: Update,
         session: Option<&mut ClientSession>,
-    ) -> Result<Change, DriverError> {
+    ) -> Result<UpdateEffect, DriverError> {
         let result = self.send(update, session).await?;
         Ok(match result {
             UpdateResult {
                 upserted_id: Some(_),
                 ..
-            } => Change::Inserted,
+            } => UpdateEffect::Inserted,
             UpdateResult {
                 matched_count: 0, ..
-            } => Change::None,
-            _ => Change::Found,
+            } => UpdateEffect::None,
+            _ => UpdateEffect::Found,
         })
     }
 
@@ -135,7 +135,7 @@ impl Target<'_> {
     ) -> crate::Result<bool> {
         let again = || Some(update());
         let found = self.server.update(update(), again, session).await;
-        let found = found.map(Change::is_made);
+        let found = found.map(UpdateEffect::is_made);
         found.map_err(|error| self.write_error(error))
     }
 

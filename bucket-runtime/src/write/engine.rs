@@ -197,10 +197,10 @@ impl Engine {
         // The batch does not change before the answer.
         let again = || Some(batch.statements(mode).ok()?.pop()?.0);
         let result = self.server.update(update, again, session).await;
-        if let Ok(Change::Inserted) = result {
+        if let Ok(UpdateEffect::Inserted) = result {
             carried.note_inserted();
         }
-        self.note_outcome(batch, carried, result.map(Change::is_made))
+        self.note_outcome(batch, carried, result.map(UpdateEffect::is_made))
     }
 
     async fn send_several<W>(
