@@ -190,6 +190,7 @@ impl<'de> Deserializer<'de> for Direct<'de> {
 }
 
 #[cfg(test)]
+#[allow(dead_code, reason = "what was read is compared as `Debug` prints it")]
 mod tests {
     use std::{collections::BTreeMap, fmt::Debug};
 
