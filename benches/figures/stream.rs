@@ -75,7 +75,7 @@ async fn measure(bench: Bench) -> Result<()> {
             cpu_per_item(cpu, move |key| items(ours.clone(), key)),
             cpu_per_item(cpu, move |key| buckets(raw.clone(), key)),
         ];
-        let [ours, raw] = in_turn(bench.pick(7, 3), contestants).await?;
+        let [ours, raw] = in_turn(bench.pick(9, 3), contestants).await?;
         bench.report.figure(&CPU_VS_RAW, &ours, &raw);
     }
     let contestants = [

@@ -13,7 +13,7 @@ pub use self::{
     optional::{OptionalField, OptionalParts},
     own_date::{MaybeDate, NoDate, refuse_if},
     part::{MaybeRead, NotRead, ReadField, read_field},
-    reader::{ElementReader, OrDefault, ReadElement, ReadFields, filled},
+    reader::{ElementReader, OrDefault, ReadElement, ReadError, ReadFields, filled},
     writer::ElementWriter,
 };
 use crate::{

@@ -73,6 +73,9 @@ pub mod __private;
 pub mod fuzz;
 #[cfg(test)]
 mod golden;
+#[cfg(feature = "__pure")]
+#[doc(hidden)]
+pub mod pure;
 
 pub use crate::protocol::field;
 pub use mongodb;

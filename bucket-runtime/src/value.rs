@@ -1,11 +1,13 @@
 //! Values as BSON and back: items' elements, stored buckets, rollups.
 
 pub(crate) mod bytes;
+pub(crate) mod direct;
 pub(crate) mod element;
 pub(crate) mod exact;
 pub(crate) mod fingerprint;
 pub(crate) mod json;
 pub(crate) mod missing_field;
+pub(crate) mod raw_field;
 pub(crate) mod rollup;
 pub(crate) mod shell;
 pub(crate) mod stored_bucket;

@@ -100,9 +100,9 @@ fn by_field(model: &BucketModel<'_>, types: &Types) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl #krate::__private::ReadFields for __Element {
-            fn read<'__de, __A: #krate::__private::serde::de::MapAccess<'__de>>(
-                __reader: #krate::__private::ElementReader<__A>,
-            ) -> ::core::result::Result<Self, __A::Error> {
+            fn read(
+                __reader: #krate::__private::ElementReader<'_>,
+            ) -> ::core::result::Result<Self, #krate::__private::ReadError> {
                 #(let mut #slots = #empty;)*
                 __reader.fill(&[#(&[#(#names),*]),*], &mut [#(&mut #slots),*])?;
                 ::core::result::Result::Ok(Self { #(#values),* })

@@ -2,17 +2,26 @@
 
 use std::{fmt, marker::PhantomData};
 
+use mongodb::bson::RawDocumentBuf;
 use serde::{
     Deserialize, Deserializer,
-    de::{Error as _, IgnoredAny, MapAccess, Visitor},
+    de::{self, DeserializeOwned, Error as _, IgnoredAny, Visitor, value::Error},
 };
 
-use crate::value::{missing_field::MissingField, stored_bucket::FieldName};
+use crate::value::{
+    bytes,
+    direct::{self, ELEMENT},
+    missing_field::MissingField,
+    raw_field::{Malformed, RawField, RawFields},
+};
+
+/// Why an element cannot be read, in serde's words.
+pub type ReadError = Error;
 
 /// The fields of an element. The code that serde's derive writes takes the compiler ten times as long.
 pub trait ReadFields: Sized {
     /// Reads them.
-    fn read<'de, A: MapAccess<'de>>(reader: ElementReader<A>) -> Result<Self, A::Error>;
+    fn read(reader: ElementReader<'_>) -> Result<Self, ReadError>;
 }
 
 /// An element that is read by its [`ReadFields`].
@@ -21,11 +30,11 @@ pub struct ReadElement<E>(pub E);
 
 impl<'de, E: ReadFields> Deserialize<'de> for ReadElement<E> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ElementVisitor(PhantomData))
+        deserializer.deserialize_newtype_struct(ELEMENT, ElementVisitor(PhantomData))
     }
 }
 
-struct ElementVisitor<E>(PhantomData<E>);
+struct ElementVisitor<E>(PhantomData<fn() -> E>);
 
 impl<'de, E: ReadFields> Visitor<'de> for ElementVisitor<E> {
     type Value = ReadElement<E>;
@@ -34,79 +43,89 @@ impl<'de, E: ReadFields> Visitor<'de> for ElementVisitor<E> {
         f.write_str("a document")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ReadElement<E>, A::Error> {
-        E::read(ElementReader(map)).map(ReadElement)
+    fn visit_bytes<R: de::Error>(self, element: &[u8]) -> Result<ReadElement<E>, R> {
+        let read = E::read(ElementReader(element));
+        read.map(ReadElement).map_err(R::custom)
+    }
+
+    /// Every deserializer but ours hands itself on.
+    fn visit_newtype_struct<D: Deserializer<'de>>(
+        self,
+        element: D,
+    ) -> Result<ReadElement<E>, D::Error> {
+        let element = RawDocumentBuf::deserialize(element)?;
+        self.visit_bytes(element.as_bytes())
     }
 }
 
 /// A stored element.
-pub struct ElementReader<A>(A);
+#[derive(Debug)]
+pub struct ElementReader<'b>(&'b [u8]);
 
-impl<A> fmt::Debug for ElementReader<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ElementReader").finish_non_exhaustive()
-    }
-}
-
-impl<'de, A: MapAccess<'de>> ElementReader<A> {
+impl ElementReader<'_> {
     /// Fills a slot for each field, which has these names. The first of them is the main one.
     ///
     /// # Errors
     ///
     /// If a value is missing, or there twice, or cannot be read.
     pub fn fill(
-        mut self,
+        self,
         names: &[&[&'static str]],
-        slots: &mut [&mut dyn Slot<'de, A>],
-    ) -> Result<(), A::Error> {
+        slots: &mut [&mut dyn Slot],
+    ) -> Result<(), ReadError> {
         // Elements mostly have the order of the struct.
         let mut next = 0;
-        while let Some(name) = self.0.next_key_seed(FieldName)? {
-            let is_next = names.get(next).is_some_and(|names| names[0] == name);
-            let of_name = |n: &usize| names[*n].contains(&&*name);
-            match is_next
-                .then_some(next)
-                .or_else(|| (0..names.len()).find(of_name))
-            {
-                Some(n) => {
-                    slots[n].read(names[n][0], &mut self.0)?;
-                    next = n + 1;
-                }
-                None => drop(self.0.next_value::<IgnoredAny>()?),
+        for field in RawFields::of(self.0).map_err(|malformed| self.refuse(malformed))? {
+            let field = field.map_err(|malformed| self.refuse(malformed))?;
+            let is_named = |name: &&str| name.as_bytes() == field.name;
+            let is_next = names.get(next).is_some_and(|names| is_named(&names[0]));
+            let of_name = |n: &usize| names[*n].iter().any(is_named);
+            let place = is_next.then_some(next);
+            if let Some(n) = place.or_else(|| (0..names.len()).find(of_name)) {
+                slots[n].read(names[n][0], field)?;
+                next = n + 1;
             }
         }
         let mut fields = names.iter().zip(slots);
         fields.try_for_each(|(names, slot)| slot.end(names[0]))
     }
+
+    /// What `bson` says about such bytes.
+    fn refuse(&self, Malformed: Malformed) -> ReadError {
+        match bytes::read::<IgnoredAny>(self.0) {
+            Err(error) => ReadError::custom(bytes::reason(&error)),
+            Ok(_) => ReadError::custom("malformed document"),
+        }
+    }
 }
 
 /// The place for a field's value.
-pub trait Slot<'de, A: MapAccess<'de>> {
+pub trait Slot {
     /// Reads the value.
     ///
     /// # Errors
     ///
     /// If there is one already, or this one cannot be read.
-    fn read(&mut self, name: &'static str, map: &mut A) -> Result<(), A::Error>;
+    fn read(&mut self, name: &'static str, field: RawField<'_>) -> Result<(), ReadError>;
 
     /// Ends the element, which may not have the field.
     ///
     /// # Errors
     ///
     /// If a value is missing.
-    fn end(&mut self, name: &'static str) -> Result<(), A::Error>;
+    fn end(&mut self, name: &'static str) -> Result<(), ReadError>;
 }
 
-impl<'de, A: MapAccess<'de>, V: Deserialize<'de>> Slot<'de, A> for Option<V> {
-    fn read(&mut self, name: &'static str, map: &mut A) -> Result<(), A::Error> {
+impl<V: DeserializeOwned + 'static> Slot for Option<V> {
+    fn read(&mut self, name: &'static str, field: RawField<'_>) -> Result<(), ReadError> {
         if self.is_some() {
-            return Err(A::Error::duplicate_field(name));
+            return Err(ReadError::duplicate_field(name));
         }
-        *self = Some(map.next_value()?);
+        *self = Some(direct::read(field).map_err(ReadError::custom)?);
         Ok(())
     }
 
-    fn end(&mut self, name: &'static str) -> Result<(), A::Error> {
+    fn end(&mut self, name: &'static str) -> Result<(), ReadError> {
         if self.is_none() {
             *self = Some(V::deserialize(MissingField::new(name))?);
         }
@@ -123,12 +142,12 @@ pub fn filled<V>(slot: Option<V>) -> V {
 #[derive(Debug)]
 pub struct OrDefault<V>(pub Option<V>);
 
-impl<'de, A: MapAccess<'de>, V: Deserialize<'de>> Slot<'de, A> for OrDefault<V> {
-    fn read(&mut self, name: &'static str, map: &mut A) -> Result<(), A::Error> {
-        self.0.read(name, map)
+impl<V: DeserializeOwned + 'static> Slot for OrDefault<V> {
+    fn read(&mut self, name: &'static str, field: RawField<'_>) -> Result<(), ReadError> {
+        self.0.read(name, field)
     }
 
-    fn end(&mut self, _: &'static str) -> Result<(), A::Error> {
+    fn end(&mut self, _: &'static str) -> Result<(), ReadError> {
         Ok(())
     }
 }
@@ -150,7 +169,7 @@ mod tests {
     }
 
     impl ReadFields for Trade {
-        fn read<'de, A: MapAccess<'de>>(reader: ElementReader<A>) -> Result<Self, A::Error> {
+        fn read(reader: ElementReader<'_>) -> Result<Self, ReadError> {
             let (mut quantity, mut note, mut fee) = (None, None, OrDefault(None));
             reader.fill(
                 &[&["qty", "quantity"], &["note"], &["fee"]],
@@ -207,6 +226,18 @@ mod tests {
             assert!(ours.is_err(), "{document}");
             assert_eq!(ours, serde, "{document}");
         }
+    }
+
+    #[test]
+    fn an_element_is_read_from_json_too() {
+        let expected = Trade {
+            quantity: 1,
+            note: Some("a".to_owned()),
+            fee: 2,
+        };
+        let of_json = r#"{ "qty": 1, "note": "a", "fee": 2 }"#;
+        let of_json: ReadElement<Trade> = serde_json::from_str(of_json).unwrap();
+        assert_eq!(of_json.0, expected);
     }
 
     #[test]

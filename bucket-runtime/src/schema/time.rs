@@ -1,7 +1,12 @@
 //! The types of a time ordinal's field, and how such a field is stored.
 
+use std::fmt;
+
 use mongodb::bson::DateTime;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error as _, Visitor},
+};
 
 /// A type that the field behind a time ordinal (`{date}`) may have.
 ///
@@ -133,7 +138,7 @@ impl<T: TimeField> DateField for T {
     }
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        of_date(DateTime::deserialize(deserializer)?).map_err(D::Error::custom)
+        of_date(StoredDate::deserialize(deserializer)?.0).map_err(D::Error::custom)
     }
 }
 
@@ -146,8 +151,40 @@ impl<T: TimeField> DateField for Option<T> {
     }
 
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let date = Option::<DateTime>::deserialize(deserializer)?;
-        date.map(of_date).transpose().map_err(D::Error::custom)
+        let date = Option::<StoredDate>::deserialize(deserializer)?;
+        let date = date.map(|date| of_date(date.0));
+        date.transpose().map_err(D::Error::custom)
+    }
+}
+
+/// The name by which [`StoredDate`] asks a deserializer of this crate for the milliseconds of a date.
+pub(crate) const STORED_DATE: &str = "$bucket_date";
+
+/// A BSON date. `bson` has serde read one from text.
+struct StoredDate(DateTime);
+
+impl<'de> Deserialize<'de> for StoredDate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_newtype_struct(STORED_DATE, StoredDateVisitor)
+    }
+}
+
+struct StoredDateVisitor;
+
+impl<'de> Visitor<'de> for StoredDateVisitor {
+    type Value = StoredDate;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a date")
+    }
+
+    fn visit_i64<E>(self, millis: i64) -> Result<StoredDate, E> {
+        Ok(StoredDate(DateTime::from_millis(millis)))
+    }
+
+    /// Every other deserializer hands itself on.
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, date: D) -> Result<StoredDate, D::Error> {
+        DateTime::deserialize(date).map(StoredDate)
     }
 }
 

@@ -44,3 +44,12 @@ fn deserialize_from_slice<T: DeserializeOwned>(document: &[u8]) -> Result<T, Dri
 fn from_slice<T>(_: &[u8]) -> Result<T, DriverError> {
     unreachable!("bson has `from_slice` or `deserialize_from_slice`")
 }
+
+/// What is wrong with a document, without the words that bson 3 puts around serde's.
+pub(crate) fn reason(error: &DriverError) -> String {
+    const AROUND: &str = "BSON error. Kind: A deserialization-related error occurred. Message: ";
+    let text = error.kind.to_string();
+    let within = text.strip_prefix(AROUND);
+    let within = within.and_then(|text| text.strip_suffix('.'));
+    within.unwrap_or(&text).to_owned()
+}

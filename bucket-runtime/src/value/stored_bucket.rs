@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt};
 
 use mongodb::{
-    bson::{Bson, Document, RawArray, RawBsonRef, RawDocument},
+    bson::{Bson, Document, RawArray, RawBsonRef, RawDocument, spec::ElementType},
     error::Error as DriverError,
 };
 use serde::{
@@ -16,9 +16,10 @@ use crate::{
     Bucket,
     schema::{key::Key, names::SEALED, spec::BucketSpec},
     value::{
-        bytes,
+        bytes, direct,
+        raw_field::{Malformed, RawField, RawFields},
         rollup::Totals,
-        unreadable::{ElementResult, ReadAttempt, Unreadable, read_value},
+        unreadable::{ElementResult, ReadAttempt, Unreadable, read_only_value},
     },
 };
 
@@ -101,9 +102,10 @@ impl<T: Bucket, E: ElementResult> StoredBucket<T, E> {
 /// The elements of the array; an error says which element it is about.
 fn elements<T: Bucket, E: ElementResult>(items: &RawArray) -> Result<Vec<E>, String> {
     let mut elements = Vec::new();
-    for item in items {
-        let element = item.map_err(DriverError::custom);
-        let element = element.and_then(|item| E::from_read(read_element::<T, E::Element>(item)));
+    let malformed = |Malformed| format!("`{}` is malformed", T::SPEC.items);
+    for item in RawFields::of(items.as_bytes()).map_err(malformed)? {
+        let item = item.map_err(malformed)?;
+        let element = E::from_read(read_element::<T, E::Element>(&item));
         let element = element.map_err(|error| unreadable(T::SPEC.items, elements.len(), &error))?;
         elements.push(element);
     }
@@ -119,12 +121,13 @@ fn unreadable(items: &str, place: usize, error: &DriverError) -> String {
 /// A document is read as it is: within another one, `bson` would have the compiler make the struct's reader
 /// once more for each type of BSON. The elements of a struct with named fields are always documents, so
 /// these structs need no other way.
-fn read_element<T: Bucket, E: DeserializeOwned>(item: RawBsonRef<'_>) -> Result<E, DriverError> {
-    match item {
-        RawBsonRef::Document(document) => bytes::read(document.as_bytes()),
-        other if const { T::SPEC.fields.is_none() } => read_value(other),
-        other => {
-            let found = other.element_type();
+fn read_element<T: Bucket, E: DeserializeOwned>(item: &RawField<'_>) -> Result<E, DriverError> {
+    match item.ty {
+        ElementType::EmbeddedDocument => {
+            direct::element(*item).map_or_else(|| bytes::read(item.value), Ok)
+        }
+        _ if const { T::SPEC.fields.is_none() } => read_only_value(&item.document()),
+        found => {
             let error = format!("invalid type: {found:?}, expected a document");
             Err(DriverError::custom(error))
         }

@@ -10,7 +10,7 @@ use serde::{
 
 use crate::{
     Bucket, Error, Result,
-    value::{bytes, stored_bucket::StoredBucket},
+    value::{bytes, raw_field::RawField, stored_bucket::StoredBucket},
 };
 
 /// The callback that gets an error for each skipped element.
@@ -52,7 +52,17 @@ impl<E: DeserializeOwned> ElementResult for ReadAttempt<E> {
 /// Reads a value of a document as this type.
 pub(crate) fn read_value<V: DeserializeOwned>(value: impl Serialize) -> Result<V, DriverError> {
     let document = bytes::write(&ValueDocument { value }).map_err(DriverError::custom)?;
-    Ok(bytes::read::<ValueDocument<V>>(&document)?.value)
+    read_only_value(&document)
+}
+
+/// Reads the only value of a document.
+pub(crate) fn read_only_value<V: DeserializeOwned>(document: &[u8]) -> Result<V, DriverError> {
+    Ok(bytes::read::<ValueDocument<V>>(document)?.value)
+}
+
+/// Reads the value of a field by way of `bson`, or says what is wrong with it.
+pub(crate) fn read_field<V: DeserializeOwned>(field: &RawField<'_>) -> Result<V, String> {
+    read_only_value(&field.document()).map_err(|error| bytes::reason(&error))
 }
 
 /// A document with one value, since only documents can be read.

@@ -1,0 +1,73 @@
+//! Pure functions on the way of a call: what the benchmark `instructions` counts.
+#![allow(missing_docs, reason = "no part of the public interface")]
+
+use mongodb::bson::{Bson, Document};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    Bucket, Error,
+    error::Kind,
+    protocol::{
+        command::{AppendedItems, IndexedScope},
+        pack,
+    },
+    schema::open_index::OpenIndex,
+    value::{bytes, fingerprint, stored_bucket::StoredBucket},
+    write::item,
+};
+
+/// The item's element, as it is sent.
+pub fn element<T: Bucket>(item: &T, key: &PreparedKey) -> Bson {
+    item::stored_element(item, &key.0, fail).expect("an item that can be stored")
+}
+
+/// The statement that appends elements to the key's open bucket, or opens one with this id.
+pub fn append(key: &PreparedKey, opening_id: &str, elements: Vec<Bson>) -> (Document, Document) {
+    let items = AppendedItems {
+        elements,
+        totals: None,
+        oversize: 0,
+    };
+    let update = key.0.append_or_open(items, opening_id);
+    (update.filter, update.update)
+}
+
+/// The number of buckets that items of these sizes take.
+pub fn pack(key: &PreparedKey, sizes: impl IntoIterator<Item = usize>) -> usize {
+    pack::packs(&key.0, sizes).len()
+}
+
+/// The items of a bucket.
+pub fn read<T: Bucket>(bucket: &[u8]) -> Vec<T> {
+    let bucket = bytes::read::<StoredBucket<T>>(bucket);
+    bucket.expect("a bucket").into_items()
+}
+
+/// What serde reads from the bytes of a document.
+pub fn by_serde<T: DeserializeOwned>(document: &[u8]) -> T {
+    bytes::read(document).expect("a document of this type")
+}
+
+/// The bytes of a document.
+pub fn written<T: Serialize>(document: &T) -> Vec<u8> {
+    bytes::write(document).expect("a document")
+}
+
+/// The hash by which a token remembers an element.
+pub fn fingerprint(element: &Bson) -> u32 {
+    fingerprint::of_element(element, None)
+}
+
+/// The key of an item, as commands need it.
+#[derive(Debug)]
+pub struct PreparedKey(IndexedScope);
+
+impl PreparedKey {
+    pub fn of<T: Bucket>(item: &T) -> Self {
+        Self(item::scope(item).by(OpenIndex::first(T::SPEC.capacity)))
+    }
+}
+
+fn fail(kind: Kind) -> Error {
+    Error::new(kind, "instructions")
+}
