@@ -183,3 +183,24 @@ fn paths_are_read_in_imports_and_within_the_code() {
     let expected = ["read", "Error", "schema", "write", "value"];
     assert_eq!(used(code), expected);
 }
+
+/// Rooms of which a program has one copy, however many structs it stores.
+const COMPILED_ONCE: [&str; 4] = [
+    "write/bulk",
+    "write/combine",
+    "write/engine",
+    "maintain/transfer",
+];
+
+#[test]
+fn what_stores_items_is_compiled_once_for_all_structs() {
+    let src = of_package("bucket-runtime");
+    for room in COMPILED_ONCE {
+        let files = sources(&src.join(room));
+        assert!(!files.is_empty(), "`{room}` is gone");
+        for file in files {
+            let is_generic = code(&file).contains(": Bucket>");
+            assert!(!is_generic, "{} is generic over structs", file.display());
+        }
+    }
+}

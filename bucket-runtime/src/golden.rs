@@ -17,7 +17,7 @@ use crate::{
     Bucket,
     protocol::command::{AppendedItems, IndexedScope, Update},
     schema::open_index::OpenIndex,
-    write::item,
+    write::item::{self, UntypedItem},
 };
 
 /// Buckets named after the second of their first item.
@@ -97,8 +97,8 @@ fn note() -> Note {
 
 /// The element of an item, and the scope that it is appended in.
 fn entry<T: Bucket>(item: &T) -> (IndexedScope, item::Entry) {
-    let scope = item::scope(item).by(OpenIndex::first(T::SPEC.capacity));
-    let entry = item::entry(item, &scope, |kind| crate::Error::new(kind, "golden"));
+    let scope = item.scope().by(OpenIndex::first(T::SPEC.capacity));
+    let entry = item::entry(item, &scope, &|kind| crate::Error::new(kind, "golden"));
     (scope, entry.unwrap())
 }
 

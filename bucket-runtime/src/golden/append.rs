@@ -53,7 +53,7 @@ fn statements<T: Bucket>(item: &T) -> String {
         id: &new_id,
         count: 1,
         elements: [&entry.element],
-        summary: Summary::of([item].into_iter()).unwrap(),
+        summary: Summary::of(scope.spec, [item.time()], [item.rollup_values()]).unwrap(),
         oversize: items().oversize,
         sealed: true,
     });

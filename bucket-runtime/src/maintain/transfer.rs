@@ -16,7 +16,7 @@ pub(super) use self::{
     store::refuse_keys,
 };
 use crate::{
-    Bucket, Result,
+    Result,
     server::{call, transaction},
     write::engine::Engine,
 };
@@ -33,7 +33,7 @@ pub(super) struct Transfer<S> {
 
 impl<S: Serialize + DeserializeOwned> Transfer<S> {
     /// Stores a chunk, and the state after it.
-    pub(super) async fn store<T: Bucket>(&mut self, chunk: Chunk<T>, next: S) -> Result<()> {
+    pub(super) async fn store(&mut self, chunk: Chunk, next: S) -> Result<()> {
         let items = chunk.len();
         let store = StoreChunk::plan(self, chunk, record::document(&self.engine.server, &next)?);
         transaction::run(&self.engine.server, store.await?).await?;

@@ -1,10 +1,9 @@
 //! A bucket that is inserted with all its items, as a document.
 
-use mongodb::bson::DateTime;
+use mongodb::bson::{Bson, DateTime};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
-    Bucket,
     protocol::command::IndexedScope,
     schema::{
         names::{CAPACITY, NEWEST, OVERSIZE, SEALED},
@@ -43,13 +42,17 @@ impl Summary {
         }
     }
 
-    /// `None` if only the server can compute the rollup.
-    pub(crate) fn of<'i, T: Bucket>(items: impl Iterator<Item = &'i T> + Clone) -> Option<Self> {
-        let spec = const { &T::SPEC };
-        let newest = || items.clone().filter_map(T::time).max();
+    /// The summary of items with these times and values; `None` if only the server can compute the rollup.
+    pub(crate) fn of(
+        spec: &BucketSpec,
+        times: impl IntoIterator<Item = Option<DateTime>>,
+        rolled: impl IntoIterator<Item = Vec<Option<Bson>>>,
+    ) -> Option<Self> {
         Some(Self {
-            totals: Totals::of(spec, items.clone().map(T::rollup_values))?,
-            newest: spec.expire_after.and_then(|_| newest()),
+            totals: Totals::of(spec, rolled.into_iter())?,
+            newest: spec
+                .expire_after
+                .and_then(|_| times.into_iter().flatten().max()),
         })
     }
 }

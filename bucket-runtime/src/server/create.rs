@@ -36,7 +36,7 @@ impl Target<'_> {
         let named = doc! { "name": self.server.collection().name() };
         let found = self.server.ask(database.list_collections().filter(named));
         let found = found.await.map_err(|error| self.read_error(error))?;
-        let found = DocumentCursor::new(self, found).rest().await?.pop();
+        let found = DocumentCursor::plain(self, found).rest().await?.pop();
         Ok(found
             .filter(|found| matches!(found.collection_type, CollectionType::Collection))
             .map(|found| found.options.validator.unwrap_or_default()))

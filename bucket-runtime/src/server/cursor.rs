@@ -2,7 +2,7 @@
 
 mod prefetch;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, marker::PhantomData};
 
 use mongodb::{
     ClientSession, Cursor, SessionCursor,
@@ -19,25 +19,33 @@ use super::{
 use crate::{
     Bucket, Result,
     value::{
+        bytes,
         shell::shell,
         stored_bucket::StoredBucket,
         unreadable::{OnUnreadable, sift},
     },
 };
 
-/// A cursor, with or without a session. It knows the target of its read, which its errors name.
+/// A cursor over rows of this type, with or without a session. It knows the target of its read, which its
+/// errors name.
 pub(crate) struct DocumentCursor<'s, R> {
-    cursor: AnyCursor<'s, R>,
-    prefetch: Prefetch<R>,
+    raw: RawCursor<'s>,
+    row: PhantomData<fn() -> R>,
+}
+
+/// All of a cursor that does not depend on the type of its rows.
+struct RawCursor<'s> {
+    cursor: AnyCursor<'s>,
+    prefetch: Prefetch,
     target: OwnedTarget,
     /// The calls that read, for which all further batches count.
     calls: Calls,
 }
 
 /// A cursor of the driver.
-pub(super) enum AnyCursor<'s, R> {
-    Plain(Cursor<R>),
-    Session(SessionCursor<R>, &'s mut ClientSession),
+pub(super) enum AnyCursor<'s> {
+    Plain(Cursor<Document>),
+    Session(SessionCursor<Document>, &'s mut ClientSession),
 }
 
 /// Why the next row could not be read.
@@ -48,23 +56,7 @@ pub(crate) enum CursorError {
     Decode(RawDocumentBuf, DriverError),
 }
 
-impl<R> From<Cursor<R>> for AnyCursor<'_, R> {
-    fn from(cursor: Cursor<R>) -> Self {
-        Self::Plain(cursor)
-    }
-}
-
-impl<'s> AnyCursor<'s, Document> {
-    /// The cursor for rows of another type.
-    pub(super) fn with_type<R: DeserializeOwned>(self) -> AnyCursor<'s, R> {
-        match self {
-            Self::Plain(cursor) => AnyCursor::Plain(cursor.with_type()),
-            Self::Session(cursor, session) => AnyCursor::Session(cursor.with_type(), session),
-        }
-    }
-}
-
-impl<R: DeserializeOwned> AnyCursor<'_, R> {
+impl AnyCursor<'_> {
     /// Moves to the next row, if there is one.
     pub(super) async fn advance(&mut self) -> Result<bool, DriverError> {
         match self {
@@ -74,14 +66,11 @@ impl<R: DeserializeOwned> AnyCursor<'_, R> {
     }
 
     /// Decodes the row that [`advance`](Self::advance) moved to.
-    pub(super) fn decode(&self) -> Result<R, DriverError> {
-        match self {
-            Self::Plain(cursor) => cursor.deserialize_current(),
-            Self::Session(cursor, _) => cursor.deserialize_current(),
-        }
+    pub(super) fn decode<R: DeserializeOwned>(&self) -> Result<R, DriverError> {
+        bytes::read(self.row().as_bytes())
     }
 
-    fn raw(&self) -> &RawDocument {
+    fn row(&self) -> &RawDocument {
         match self {
             Self::Plain(cursor) => cursor.current(),
             Self::Session(cursor, _) => cursor.current(),
@@ -90,33 +79,41 @@ impl<R: DeserializeOwned> AnyCursor<'_, R> {
 }
 
 impl<'s, R> DocumentCursor<'s, R> {
-    pub(super) fn new(target: Target<'_>, cursor: impl Into<AnyCursor<'s, R>>) -> Self {
+    pub(super) fn new(target: Target<'_>, cursor: AnyCursor<'s>) -> Self {
         Self {
-            cursor: cursor.into(),
-            prefetch: Prefetch::default(),
-            target: target.into_owned(),
-            calls: Calls::current(),
+            raw: RawCursor {
+                cursor,
+                prefetch: Prefetch::default(),
+                target: target.into_owned(),
+                calls: Calls::current(),
+            },
+            row: PhantomData,
         }
+    }
+
+    /// A cursor of the driver without a session.
+    pub(super) fn plain(target: Target<'_>, cursor: Cursor<R>) -> Self {
+        Self::new(target, AnyCursor::Plain(cursor.with_type()))
     }
 
     /// The target of the read.
     pub(crate) fn target(&self) -> Target<'_> {
-        self.target.borrow()
+        self.raw.target.borrow()
     }
 
     /// The calls that read.
     pub(crate) fn calls(&self) -> &Calls {
-        &self.calls
+        &self.raw.calls
     }
 
     /// Counts items that this cursor handed out, for tracing.
     pub(crate) fn give(&self, items: usize) {
-        self.calls.items(items as u64);
+        self.raw.calls.items(items as u64);
     }
 
     /// Gives the session back, for another read.
     pub(crate) fn into_session(self) -> Option<&'s mut ClientSession> {
-        match self.cursor {
+        match self.raw.cursor {
             AnyCursor::Plain(_) => None,
             AnyCursor::Session(_, session) => Some(session),
         }
@@ -129,19 +126,17 @@ impl<R: DeserializeOwned> DocumentCursor<'_, R> {
         &mut self,
         look: impl FnOnce(&RawDocument) -> X,
     ) -> Result<Option<(R, X)>, CursorError> {
-        if !self.advance().await.map_err(CursorError::Driver)? {
+        if !self.raw.advance().await.map_err(CursorError::Driver)? {
             return Ok(None);
         }
-        match self.decode() {
-            Ok(row) => Ok(Some((row, look(self.raw())))),
-            Err(error) => Err(CursorError::Decode(self.raw().to_owned(), error)),
-        }
+        let row = self.raw.row();
+        Ok(Some((decode(row)?, look(row))))
     }
 
     /// The next row, of a type that is not the user's: a row that cannot be decoded is the server's fault.
     pub(crate) async fn next_decoded(&mut self) -> Result<Option<R>> {
-        let row = match self.advance().await {
-            Ok(true) => self.decode().map(Some),
+        let row = match self.raw.advance().await {
+            Ok(true) => self.raw.cursor.decode().map(Some),
             Ok(false) => Ok(None),
             Err(error) => Err(error),
         };
@@ -156,25 +151,23 @@ impl<R: DeserializeOwned> DocumentCursor<'_, R> {
         }
         Ok(found)
     }
+}
 
+impl RawCursor<'_> {
     /// Moves to the next row, if there is one.
     async fn advance(&mut self) -> Result<bool, DriverError> {
         let advanced = self.calls.next_row(self.cursor.advance()).await;
         match &advanced {
-            Ok(true) => self.calls.bytes(|| self.raw().as_bytes().len()),
+            Ok(true) => self.calls.bytes(|| self.row().as_bytes().len()),
             Ok(false) => {}
             Err(error) => self.calls.note_failure(error),
         }
         advanced
     }
 
-    /// Decodes the row that [`advance`](Self::advance) moved to.
-    fn decode(&self) -> Result<R, DriverError> {
-        self.cursor.decode()
-    }
-
-    fn raw(&self) -> &RawDocument {
-        self.cursor.raw()
+    /// The row that [`advance`](Self::advance) moved to.
+    fn row(&self) -> &RawDocument {
+        self.cursor.row()
     }
 }
 
@@ -204,6 +197,10 @@ impl<T: Bucket, E: DeserializeOwned + Send + 'static> DocumentCursor<'_, StoredB
             found => found.map_err(|error| self.target().row_error(error)),
         }
     }
+}
+
+fn decode<R: DeserializeOwned>(row: &RawDocument) -> Result<R, CursorError> {
+    bytes::read(row.as_bytes()).map_err(|error| CursorError::Decode(row.to_owned(), error))
 }
 
 /// A row's `_id` as the shell writes it.

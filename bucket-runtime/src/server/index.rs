@@ -18,7 +18,7 @@ impl Target<'_> {
     /// exist.
     pub(crate) async fn indexes(self) -> Result<Vec<IndexModel>> {
         match self.server.ask(self.server.collection.list_indexes()).await {
-            Ok(cursor) => DocumentCursor::new(self, cursor).rest().await,
+            Ok(cursor) => DocumentCursor::plain(self, cursor).rest().await,
             Err(error) if is_code(&error, Code::NamespaceNotFound) => Ok(Vec::new()),
             Err(error) => Err(self.read_error(error)),
         }

@@ -132,7 +132,7 @@ impl<'t> Read<'t> {
     ) -> Result<DocumentCursor<'s, R>> {
         let cursor = self.open(session).await;
         let cursor = cursor.map_err(|error| self.target.read_error(error))?;
-        Ok(DocumentCursor::new(self.target, cursor.with_type()))
+        Ok(DocumentCursor::new(self.target, cursor))
     }
 
     /// All documents, for reads of few.
@@ -173,7 +173,7 @@ impl<'t> Read<'t> {
     pub(super) async fn open<'s>(
         &self,
         session: Option<&'s mut ClientSession>,
-    ) -> Result<AnyCursor<'s, Document>, DriverError> {
+    ) -> Result<AnyCursor<'s>, DriverError> {
         let collection = self.target.server.collection();
         let is_latest = self.state == ReadState::Latest && session.is_none();
         let hint = self.hint.map(|index| Hint::Name(index.to_owned()));

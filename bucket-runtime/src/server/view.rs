@@ -4,6 +4,7 @@ use mongodb::{
     ClientSession,
     bson::{Document, doc},
     error::Error as DriverError,
+    results::CollectionSpecification,
 };
 
 use super::{
@@ -38,14 +39,15 @@ impl Server {
         let database = self.database();
         let action = database.list_collections().filter(doc! { "name": name });
         let cursor = match session {
-            None => self.ask(action).await.map(AnyCursor::Plain),
+            None => (self.ask(action).await).map(|cursor| AnyCursor::Plain(cursor.with_type())),
             Some(session) => {
                 let cursor = self.ask(action.session(&mut *session)).await;
-                cursor.map(|cursor| AnyCursor::Session(cursor, session))
+                cursor.map(|cursor| AnyCursor::Session(cursor.with_type(), session))
             }
         };
         let mut found = DocumentCursor::new(self.target(), cursor.map_err(fail)?);
-        let options = found.next_row().await?.map(|found| found.options);
+        let options = found.next_row().await?;
+        let options = options.map(|found: CollectionSpecification| found.options);
         Ok(options
             .filter(|options| options.view_on.as_deref() == Some(self.collection.name()))
             .map(|options| options.pipeline.unwrap_or_default()))

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use mongodb::bson::{Bson, Document, RawBsonRef, RawDocumentBuf};
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{schema::size::layout::digits, value::bytes};
 
@@ -20,11 +20,7 @@ impl Element {
     /// A refusal here comes before anything is sent. The driver would notice a NUL in a name as well,
     /// but its error does not say whether anything was sent.
     pub(crate) fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, Refusal> {
-        #[derive(Serialize)]
-        struct Only<'v, T: ?Sized> {
-            value: &'v T,
-        }
-        let document = raw(&Only { value })?;
+        let document = raw(&Only(value))?;
         // An element that serde skips altogether has no value.
         match document.iter().next() {
             Some(Ok(_)) => Ok(Self(document)),
@@ -48,6 +44,18 @@ impl Element {
     /// The size in bytes of the value alone, without the document of one field around it.
     pub(crate) fn value_size(&self) -> usize {
         self.size() - (4 + 1 + "value\0".len() + 1)
+    }
+}
+
+/// A document whose only field is this value. It is written as a map, since `bson` has much more code for a
+/// struct, which is compiled for each type of value.
+struct Only<'v, T: ?Sized>(&'v T);
+
+impl<T: Serialize + ?Sized> Serialize for Only<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut document = serializer.serialize_map(Some(1))?;
+        document.serialize_entry("value", self.0)?;
+        document.end()
     }
 }
 

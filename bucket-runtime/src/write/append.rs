@@ -10,7 +10,7 @@ use crate::{
         appended::Appended,
         combine::Combiner,
         engine::Engine,
-        item::{self, Entry},
+        item::{self, Entry, UntypedItem},
     },
 };
 
@@ -81,11 +81,11 @@ pub(crate) struct Writer {
 }
 
 impl<'s> Append<'s> {
-    pub(crate) fn new<T: Bucket>(writer: &Writer, item: &T) -> Self {
-        let scope = item::scope(item).by(writer.engine.index.get());
+    pub(crate) fn new(writer: &Writer, item: &dyn UntypedItem) -> Self {
+        let scope = item.scope().by(writer.engine.index.get());
         Self {
             writer: writer.clone(),
-            entry: item::entry(item, &scope, |kind| {
+            entry: item::entry(item, &scope, &|kind| {
                 writer.engine.target_of(&scope).error(kind)
             }),
             scope,

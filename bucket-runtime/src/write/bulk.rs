@@ -1,5 +1,6 @@
 //! Bulk appends: many items of many keys, in bounded memory.
 
+mod buffer;
 mod commands;
 mod failed;
 mod fill;
@@ -11,26 +12,19 @@ mod plan;
 mod sizes;
 mod store;
 
-use std::pin::Pin;
+use std::{mem, pin::Pin, sync::Arc};
 
 use futures_util::{Stream, StreamExt, stream};
-use tokio::{
-    sync::mpsc,
-    task::{JoinError, JoinSet},
-};
+use mongodb::bson::DateTime;
 
+use self::buffer::LoadBuffer;
 pub use self::failed::{AppendManyError, FailedItem};
-pub(crate) use self::{
-    commands::Commands,
-    key_items::{BufferedItem, KeyItems},
-};
-use self::{key_items::ItemsByKey, load::Load};
+pub(crate) use self::{commands::Commands, key_items::KeyItems};
 use crate::{
     Bucket, Buckets, Result,
     error::Kind,
     schema::id,
-    server::call::Calls,
-    write::{engine::Engine, item},
+    write::{engine::Engine, item::UntypedItem},
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -92,9 +86,6 @@ impl<T: Bucket> Buckets<T> {
 /// The default of [`AppendMany::buffer`], in bytes.
 const DEFAULT_BUFFER: usize = 128 << 20;
 
-/// How many commands are in flight at most.
-const COMMANDS_IN_FLIGHT: usize = 4;
-
 /// Builder of an append of many items: await it; see
 /// [`Buckets::append_many`](crate::Buckets::append_many).
 ///
@@ -135,73 +126,48 @@ impl<'i, T: Bucket> AppendMany<'i, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<u64, AppendManyError<T>> {
-        let Self {
-            engine,
-            mut items,
-            buffer,
-            mut progress,
-        } = self;
-        let load = Load::new(engine);
-        let mut keys = ItemsByKey::default();
-        let mut index = 0;
-        while let Some(item) = items.next().await {
-            let has_failed = match check(&load.engine, &item) {
-                Ok(()) => {
-                    keys.push(index, item);
-                    false
-                }
-                Err(error) => {
-                    load.record_refused([BufferedItem { index, item }], &error);
-                    true
+        let (mut items, mut progress) = (self.items, self.progress);
+        let max_failed = self.buffer / mem::size_of::<FailedItem<T>>();
+        let mut buffer = LoadBuffer::new(self.engine, self.buffer, max_failed);
+        let (mut failed, mut index, mut is_over) = (Vec::new(), 0, false);
+        while !is_over {
+            let mut buffered = Vec::new();
+            is_over = loop {
+                let Some(item) = items.next().await else {
+                    break true;
+                };
+                let is_full = buffer.add(buffered.len(), &item);
+                buffered.push(item);
+                if is_full {
+                    break false;
                 }
             };
-            index += 1;
-            let is_full = keys.bytes() >= buffer;
-            if is_full {
-                flush(&load, &mut keys, &mut progress).await;
+            let buffered = Arc::new(buffered);
+            let mut refused = buffer.flush(buffered.clone(), &mut progress).await;
+            let Some(buffered) = Arc::into_inner(buffered) else {
+                unreachable!("the tasks that shared the items have ended");
+            };
+            for (at, item) in buffered.into_iter().enumerate() {
+                if let Some(error) = refused.remove(&at) {
+                    failed.push(FailedItem { index, item, error });
+                }
+                index += 1;
             }
-            // Checking this for every item would take as long as all other work here.
-            if (is_full || has_failed) && load.is_over(buffer) {
-                break;
-            }
+            is_over |= buffer.is_over();
         }
-        flush(&load, &mut keys, &mut progress).await;
-        load.finish()
-    }
-}
-
-/// Sends everything that is buffered. The keys are divided among as many commands as may be in flight;
-/// the commands of one key follow each other.
-///
-/// Each part is a task, so one part is written as BSON while another is in flight. The tasks end with
-/// this future.
-async fn flush<T: Bucket>(load: &Load<T>, keys: &mut ItemsByKey<T>, progress: &mut OnProgress<'_>) {
-    let (report, mut reports) = mpsc::unbounded_channel();
-    let mut parts = JoinSet::new();
-    for keys in keys.take_parts(COMMANDS_IN_FLIGHT) {
-        let part = load.new_part(report.clone());
-        parts.spawn(Calls::current().carry(async move { part.store(keys).await }));
-    }
-    drop(report);
-    // Until all parts have ended.
-    while let Some(stored) = reports.recv().await {
-        progress(stored);
-    }
-    while let Some(ended) = parts.join_next().await {
-        if let Err(Ok(panic)) = ended.map_err(JoinError::try_into_panic) {
-            std::panic::resume_unwind(panic);
-        }
+        AppendManyError::unless_empty(buffer.load.stored(), failed)
     }
 }
 
 /// An error if no bucket can start at the item's time, or a value is too long.
-pub(crate) fn check<T: Bucket>(engine: &Engine, item: &T) -> Result<()> {
-    item::check_lengths(item).map_err(|kind| engine.target_of(&item::scope(item)).error(kind))?;
-    match item.time() {
-        Some(time) if !id::fits(T::SPEC.id.ordinal, time.timestamp_millis()) => {
-            let kind = Kind::TimeOutOfRange(time.to_string());
-            Err(engine.target_of(&item::scope(item)).error(kind))
-        }
-        _ => Ok(()),
-    }
+pub(crate) fn check(engine: &Engine, item: &dyn UntypedItem) -> Result<()> {
+    let fits = |time: &DateTime| id::fits(item.spec().id.ordinal, time.timestamp_millis());
+    let kind = match item.check_lengths() {
+        Err(kind) => kind,
+        Ok(()) => match item.time().filter(|time| !fits(time)) {
+            Some(time) => Kind::TimeOutOfRange(time.to_string()),
+            None => return Ok(()),
+        },
+    };
+    Err(engine.target_of(&item.scope()).error(kind))
 }

@@ -25,7 +25,7 @@ use crate::{
         command::{AppendedItems, IndexedScope, KeyScope, Update},
     },
     schema::open_index::OpenIndex,
-    server::{Server, current_index::CurrentIndex, target::Target, write::Change},
+    server::{Server, current_index::CurrentIndex, target::Target, write::UpdateEffect},
     value::element::value_size,
     write::appended::Appended,
 };

@@ -10,7 +10,11 @@ use crate::{
         budget::Budget,
         command::{self, IndexedScope, KeyScope},
     },
-    schema::{id, key::Key, spec::Ordinal},
+    schema::{
+        id,
+        key::Key,
+        spec::{BucketSpec, Ordinal},
+    },
     value::element::{Element, Refusal, value_size},
 };
 
@@ -41,40 +45,117 @@ impl From<Bson> for Entry {
     }
 }
 
-/// The item's fields other than key fields, as they are stored.
-pub(crate) fn element<T: Bucket>(item: &T) -> Result<Element, Refusal> {
-    Element::of(&ItemElement(item))
+/// An item of any struct, so that whatever stores items is compiled once for all structs.
+pub(crate) trait UntypedItem: Send + Sync {
+    fn spec(&self) -> &'static BucketSpec;
+
+    /// The item's key, or its window of the key.
+    fn scope(&self) -> KeyScope;
+
+    /// Writes [`KeyScope::prefix`] of the item's scope, but faster than by making the scope.
+    fn write_prefix(&self, out: &mut String);
+
+    fn time(&self) -> Option<DateTime>;
+
+    /// An error if the value of some field is longer than its `max_len`.
+    fn check_lengths(&self) -> Result<(), Kind>;
+
+    fn rollup_values(&self) -> Vec<Option<Bson>>;
+
+    /// The item's fields other than key fields, as they are stored.
+    fn element(&self) -> Result<Element, Refusal>;
 }
 
-/// An item that is written as its element.
-pub(crate) struct ItemElement<'i, T>(pub(crate) &'i T);
+impl<T: Bucket> UntypedItem for T {
+    fn spec(&self) -> &'static BucketSpec {
+        const { &T::SPEC }
+    }
 
-impl<T: Bucket> Serialize for ItemElement<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize_element(serializer)
+    fn scope(&self) -> KeyScope {
+        KeyScope::new(self.spec(), T::Key::parts(self.key())).at(Bucket::time(self))
+    }
+
+    fn write_prefix(&self, out: &mut String) {
+        id::write_prefix(&T::SPEC.id, out, |each| T::Key::texts(self.key(), each));
+        let time = Bucket::time(self);
+        if let (ordinal @ Ordinal::Window { .. }, Some(time)) = (T::SPEC.id.ordinal, time) {
+            out.extend(id::time(ordinal, time.timestamp_millis()));
+        }
+    }
+
+    fn time(&self) -> Option<DateTime> {
+        Bucket::time(self)
+    }
+
+    fn check_lengths(&self) -> Result<(), Kind> {
+        (self.too_long()).map_or(Ok(()), |field| Err(Kind::TooLong(field)))
+    }
+
+    fn rollup_values(&self) -> Vec<Option<Bson>> {
+        Bucket::rollup_values(self)
+    }
+
+    fn element(&self) -> Result<Element, Refusal> {
+        Element::of(&ItemElements::One(self))
     }
 }
 
-/// The item's key, or its window of the key.
-pub(crate) fn scope<T: Bucket>(item: &T) -> KeyScope {
-    KeyScope::new(const { &T::SPEC }, T::Key::parts(item.key())).at(item.time())
+/// Items of any struct, by index.
+pub(crate) trait UntypedItems: Send + Sync {
+    fn item(&self, index: usize) -> &dyn UntypedItem;
+
+    /// The elements of these items, as an array.
+    fn elements(&self, indexes: &[usize]) -> Result<Element, Refusal>;
 }
 
-/// Writes [`KeyScope::prefix`] of the item's [`scope`], but faster than by making the scope.
-pub(crate) fn write_prefix<T: Bucket>(item: &T, out: &mut String) {
-    id::write_prefix(&T::SPEC.id, out, |each| T::Key::texts(item.key(), each));
-    if let (ordinal @ Ordinal::Window { .. }, Some(time)) = (T::SPEC.id.ordinal, item.time()) {
-        out.extend(id::time(ordinal, time.timestamp_millis()));
+impl<T: Bucket> UntypedItems for Vec<T> {
+    fn item(&self, index: usize) -> &dyn UntypedItem {
+        &self[index]
+    }
+
+    fn elements(&self, indexes: &[usize]) -> Result<Element, Refusal> {
+        Element::of(&ItemElements::Array(self, indexes))
+    }
+}
+
+impl UntypedItems for Vec<Box<dyn UntypedItem>> {
+    fn item(&self, index: usize) -> &dyn UntypedItem {
+        &*self[index]
+    }
+
+    fn elements(&self, indexes: &[usize]) -> Result<Element, Refusal> {
+        let elements = indexes.iter().map(|index| self[*index].element());
+        let elements = elements.collect::<Result<Vec<_>, _>>()?;
+        Element::of(&Vec::from_iter(elements.iter().map(Element::value)))
+    }
+}
+
+/// Items that are written as their elements. One type, since the compiler writes much code for each type that is
+/// written as BSON.
+enum ItemElements<'i, T> {
+    One(&'i T),
+    /// Those of these items that have these indexes.
+    Array(&'i [T], &'i [usize]),
+}
+
+impl<T: Bucket> Serialize for ItemElements<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(item) => item.serialize_element(serializer),
+            Self::Array(items, indexes) => {
+                serializer.collect_seq(indexes.iter().map(|index| Self::One(&items[*index])))
+            }
+        }
     }
 }
 
 /// The entry of an item.
-pub(crate) fn entry<T: Bucket>(
-    item: &T,
+pub(crate) fn entry(
+    item: &dyn UntypedItem,
     scope: &IndexedScope,
-    fail: impl Fn(Kind) -> Error,
+    fail: &dyn Fn(Kind) -> Error,
 ) -> Result<Entry, Error> {
-    let entry = Entry::from(stored_element(item, scope, &fail)?);
+    let entry = Entry::from(stored_element(item, scope, fail)?);
     Ok(Entry {
         opening_id: opening_id(scope, item.time()).map_err(fail)?,
         time: item.time().filter(|_| scope.spec.expire_after.is_some()),
@@ -84,18 +165,18 @@ pub(crate) fn entry<T: Bucket>(
 }
 
 /// The element as it is stored, or an error if it may not be stored.
-pub(crate) fn stored_element<T: Bucket>(
-    item: &T,
+pub(crate) fn stored_element(
+    item: &dyn UntypedItem,
     scope: &IndexedScope,
-    fail: impl Fn(Kind) -> Error,
+    fail: &dyn Fn(Kind) -> Error,
 ) -> Result<Bson, Error> {
-    check_lengths(item).map_err(&fail)?;
-    let element = element(item);
+    item.check_lengths().map_err(fail)?;
+    let element = item.element();
     if let (Ok(element), Some(budget)) = (&element, Budget::of(scope)) {
-        budget.check(element.value_size()).map_err(&fail)?;
+        budget.check(element.value_size()).map_err(fail)?;
     }
     let element = element.and_then(|element| Ok(Bson::try_from(element.value())?));
-    let element = element.and_then(|element| match T::SPEC.unique {
+    let element = element.and_then(|element| match scope.spec.unique {
         Some(field) if !command::identity(field, &element).is_some_and(is_single) => {
             Err(format!("the `unique` field `{field}` has no single value").into())
         }
@@ -104,15 +185,9 @@ pub(crate) fn stored_element<T: Bucket>(
     element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))
 }
 
-/// An error if the value of some field is longer than its `max_len`.
-pub(crate) fn check_lengths<T: Bucket>(item: &T) -> Result<(), Kind> {
-    item.too_long()
-        .map_or(Ok(()), |field| Err(Kind::TooLong(field)))
-}
-
 /// The identity of the item within its key, as it is stored.
-pub(crate) fn identity<T: Bucket>(item: &T, field: &str) -> Option<Bson> {
-    let element = element(item).ok()?;
+pub(crate) fn identity(item: &dyn UntypedItem, field: &str) -> Option<Bson> {
+    let element = item.element().ok()?;
     let value = element.value().as_document()?.get(field).ok()??;
     Bson::try_from(value).ok()
 }

@@ -251,11 +251,13 @@ impl<T: Bucket> Rewrite<T> {
         sealed: bool,
     ) -> Result<RawDocumentBuf, Kind> {
         let elements: Vec<_> = items.iter().map(|(element, _)| element).collect();
-        let summary = Summary::of(items.iter().map(|(_, item)| item));
+        let items = items.iter().map(|(_, item)| item);
+        let times = items.clone().map(T::time);
+        let summary = Summary::of(&T::SPEC, times, items.map(T::rollup_values));
         let document = raw(&WholeBucket {
             scope: &self.run.scope,
             id,
-            count: items.len(),
+            count: elements.len(),
             elements,
             summary: summary.ok_or(Kind::SumOverflow)?,
             oversize,

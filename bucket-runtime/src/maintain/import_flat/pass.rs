@@ -19,7 +19,7 @@ use crate::{
         Server,
         cursor::{self, CursorError, DocumentCursor},
     },
-    write::{bulk, engine::Engine, item},
+    write::{bulk, engine::Engine, item::UntypedItem},
 };
 
 /// How many buckets one transaction writes at most, where only the number of items limits a bucket.
@@ -93,7 +93,7 @@ impl<T: Bucket> ImportPass<T> {
         let mut chunk = Chunk::default();
         let (mut buckets, mut bytes) = (0, 0);
         while let Some((at, item, size)) = self.next(&mut items).await? {
-            let scope = item::scope(&item).by(self.transfer.engine.index.get());
+            let scope = item.scope().by(self.transfer.engine.index.get());
             // A chunk ends between two buckets, as far as the number of items tells.
             if chunk.items_of(&scope) % scope.open.capacity as usize == 0 {
                 if buckets == BUCKETS_PER_TRANSACTION || bytes >= BYTES_PER_TRANSACTION {

@@ -26,7 +26,11 @@ use crate::{
     schema::id,
     server::{Server, watch::Events},
     value::stored_bucket::StoredBucket,
-    write::{bulk, engine::Engine, item},
+    write::{
+        bulk,
+        engine::Engine,
+        item::{self, UntypedItem},
+    },
 };
 
 /// How many old buckets one transaction copies at most.
@@ -195,9 +199,9 @@ impl<'f, O: Bucket, T: Bucket> Migration<'f, O, T> {
         let mut chunk = Chunk::default();
         for item in items.into_iter().map(&mut self.convert) {
             bulk::check(engine, &item)?;
-            let scope = item::scope(&item).by(engine.index.get());
+            let scope = item.scope().by(engine.index.get());
             let target = engine.target_of(&scope);
-            let element = item::stored_element(&item, &scope, |kind| target.error(kind))?;
+            let element = item::stored_element(&item, &scope, &|kind| target.error(kind))?;
             let print = fingerprint(&id::prefix(&T::SPEC.id, &scope.parts), &element);
             let print = print.map_err(|why| target.error(Kind::Serialize).with_source(why))?;
             next.items += 1;

@@ -1,19 +1,17 @@
 //! The items that one transaction stores.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use crate::{
-    Bucket,
     protocol::command::{IndexedScope, KeyScope},
-    write::{
-        bulk::{BufferedItem, KeyItems},
-        engine::NewestBucket,
-    },
+    schema::open_index::OpenIndex,
+    write::{bulk::KeyItems, engine::NewestBucket, item::UntypedItem},
 };
 
 /// The items that one transaction stores, by key or window, in order.
-pub(in crate::maintain) struct Chunk<T> {
-    pub(super) keys: Vec<KeyItems<T>>,
+#[derive(Default)]
+pub(in crate::maintain) struct Chunk {
+    keys: Vec<ChunkKey>,
     /// The index of each key or window in `keys`, by the prefix of its ids.
     indexes: HashMap<String, usize>,
     items: usize,
@@ -21,37 +19,33 @@ pub(in crate::maintain) struct Chunk<T> {
     pub(super) new_keys: Vec<KeyScope>,
 }
 
-impl<T> Default for Chunk<T> {
-    fn default() -> Self {
-        Self {
-            keys: Vec::new(),
-            indexes: HashMap::new(),
-            items: 0,
-            new_keys: Vec::new(),
-        }
-    }
+/// The items of one key or window.
+struct ChunkKey {
+    open: OpenIndex,
+    items: Vec<Box<dyn UntypedItem>>,
+    /// Whether the key may have no bucket yet.
+    is_new: bool,
 }
 
-impl<T: Bucket> Chunk<T> {
+impl Chunk {
     /// Adds an item of this key or window.
-    pub(in crate::maintain) fn push(&mut self, scope: &IndexedScope, item: T) {
-        let index = self.items as u64;
-        let item = BufferedItem { index, item };
+    pub(in crate::maintain) fn push(
+        &mut self,
+        scope: &IndexedScope,
+        item: impl UntypedItem + 'static,
+    ) {
         self.items += 1;
-        if let Some(index) = self.indexes.get(&scope.prefix) {
-            self.keys[*index].items.push(item);
-            return;
-        }
-        let key_items = KeyItems::new(vec![item], scope.open);
-        self.keys.extend(key_items.map(|mut key_items| {
+        let next = self.keys.len();
+        let index = *(self.indexes.entry(scope.prefix.clone())).or_insert(next);
+        if index == next {
             let is_of = |key: &KeyScope| scope.prefix.starts_with(&key.prefix);
-            if self.new_keys.last().is_some_and(is_of) {
-                key_items.newest_bucket = NewestBucket::Closed { last: None };
-            }
-            key_items
-        }));
-        self.indexes
-            .insert(scope.prefix.clone(), self.keys.len() - 1);
+            self.keys.push(ChunkKey {
+                is_new: self.new_keys.last().is_some_and(is_of),
+                open: scope.open,
+                items: Vec::new(),
+            });
+        }
+        self.keys[index].items.push(Box::new(item));
     }
 
     /// How many items of this key or window it holds.
@@ -71,5 +65,18 @@ impl<T: Bucket> Chunk<T> {
 
     pub(in crate::maintain) fn len(&self) -> usize {
         self.items
+    }
+
+    /// Takes out the items of each key.
+    pub(super) fn take_keys(&mut self) -> Vec<KeyItems> {
+        let keys = self.keys.drain(..).map(|key| {
+            let indexes = (0..key.items.len()).collect();
+            let mut key_items = KeyItems::new(Arc::new(key.items), indexes, key.open);
+            if key.is_new {
+                key_items.newest_bucket = NewestBucket::Closed { last: None };
+            }
+            key_items
+        });
+        keys.collect()
     }
 }

@@ -10,7 +10,7 @@ use mongodb::{
 
 use super::{Chunk, Record, Transfer};
 use crate::{
-    Bucket, Result,
+    Result,
     error::{Kind, duplicate_index},
     protocol::{command::KeyScope, range::Range},
     schema::names::UNIQUE_INDEX,
@@ -24,12 +24,12 @@ use crate::{
 
 /// A transaction that stores a chunk and advances the record, so that each item is stored once even if the call
 /// is interrupted.
-pub(super) struct StoreChunk<T> {
+pub(super) struct StoreChunk {
     engine: Engine,
     record: Record,
     /// The state after the chunk.
     next: Document,
-    keys: Vec<KeyItems<T>>,
+    keys: Vec<KeyItems>,
     new_keys: Vec<KeyScope>,
     /// The commands that store all items, if they can be planned.
     commands: Option<Commands>,
@@ -40,22 +40,20 @@ pub(super) struct StoreChunk<T> {
     leaves_out_present: bool,
 }
 
-impl<T: Bucket> StoreChunk<T> {
+impl StoreChunk {
     pub(super) async fn plan<S>(
         transfer: &Transfer<S>,
-        chunk: Chunk<T>,
+        mut chunk: Chunk,
         next: Document,
     ) -> Result<Self> {
-        let Chunk {
-            mut keys, new_keys, ..
-        } = chunk;
+        let mut keys = chunk.take_keys();
         Ok(Self {
             commands: Commands::plan(&transfer.engine, &mut keys).await?,
             engine: transfer.engine.clone(),
             record: transfer.record.clone(),
             next,
             keys,
-            new_keys,
+            new_keys: chunk.new_keys,
             is_refused: AtomicBool::new(false),
             leaves_out_present: transfer.leaves_out_present,
         })
@@ -95,11 +93,10 @@ impl<T: Bucket> StoreChunk<T> {
     /// Stores the items by the append protocol, one key after the other.
     async fn append(&self, session: &mut ClientSession) -> Result<()> {
         for key_items in &self.keys {
-            let scope = key_items.scope.key.clone().by(self.engine.index.get());
-            let entries = key_items.items.iter();
-            let entries = entries.map(|item| item.entry(&self.engine, &scope));
+            let entries = key_items.indexes.iter();
+            let entries = entries.map(|index| key_items.entry(&self.engine, *index));
             let entries = entries.collect::<Result<Vec<_>>>()?;
-            let mut batch = Batch::new(scope, entries);
+            let mut batch = Batch::new(key_items.scope.clone(), entries);
             self.engine.append(&mut batch, Some(&mut *session)).await?;
             let is_there = |(_, appended): &((), Appended)| *appended == Appended::AlreadyThere;
             if !self.leaves_out_present && batch.done.iter().any(is_there) {
@@ -110,7 +107,7 @@ impl<T: Bucket> StoreChunk<T> {
     }
 }
 
-impl<T: Bucket> Attempt for StoreChunk<T> {
+impl Attempt for StoreChunk {
     type Output = ();
 
     fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<()>> {

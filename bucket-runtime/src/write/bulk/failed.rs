@@ -28,10 +28,12 @@ pub struct AppendManyError<T> {
 }
 
 impl<T> AppendManyError<T> {
-    /// `None` if nothing failed.
-    pub(crate) fn new(stored: u64, mut failed: Vec<FailedItem<T>>) -> Option<Self> {
-        failed.sort_by_key(|failed| failed.index);
-        (!failed.is_empty()).then_some(Self { stored, failed })
+    /// How many items are stored, or an error if some are not.
+    pub(super) fn unless_empty(stored: u64, failed: Vec<FailedItem<T>>) -> Result<u64, Self> {
+        match failed.is_empty() {
+            true => Ok(stored),
+            false => Err(Self { stored, failed }),
+        }
     }
 
     /// How many items are stored.

@@ -4,7 +4,6 @@ use mongodb::error::Error as DriverError;
 
 use super::{key_items::KeyItems, load::Load};
 use crate::{
-    Bucket,
     protocol::command::Update,
     write::engine::{Batch, COMMAND_BYTES, Carried, Engine, NewestBucket, SendMode},
 };
@@ -14,32 +13,32 @@ use crate::{
 const BUCKETS_PER_COMMAND: usize = 250;
 
 /// A statement that fills the open bucket of a key.
-struct Fill<'k, T> {
-    key_items: &'k mut KeyItems<T>,
+struct Fill<'k> {
+    key_items: &'k mut KeyItems,
     batch: Batch<()>,
     carried: Carried,
 }
 
-impl<T: Bucket> KeyItems<T> {
+impl KeyItems {
     /// The items for which the key's open bucket has room by count, up to one that cannot be written as
     /// BSON; `None` if no bucket is known to be open, or no item is left.
     pub(super) fn batch_for_open_bucket(&self, engine: &Engine) -> Option<Batch<()>> {
         let NewestBucket::Open { room, .. } = self.newest_bucket else {
             return None;
         };
-        let first = self.items.iter().take(room);
-        let entries = first.map_while(|item| item.entry(engine, &self.scope).ok());
+        let first = self.indexes.iter().take(room);
+        let entries = first.map_while(|index| self.entry(engine, *index).ok());
         let mut batch = Batch::new(self.scope.clone(), entries);
         batch.newest_bucket = self.newest_bucket.clone();
-        (!self.items.is_empty()).then_some(batch)
+        (!self.indexes.is_empty()).then_some(batch)
     }
 }
 
-impl<T: Bucket> Load<T> {
+impl Load {
     /// Fills the open buckets.
-    pub(super) async fn fill(&self, keys: &mut [KeyItems<T>]) {
+    pub(super) async fn fill(&self, keys: &mut [KeyItems]) {
         loop {
-            let mut fills: Vec<Fill<'_, T>> = Vec::new();
+            let mut fills: Vec<Fill<'_>> = Vec::new();
             let mut updates = Vec::new();
             let mut bytes = 0;
             for key_items in keys.iter_mut() {
@@ -75,7 +74,7 @@ impl<T: Bucket> Load<T> {
         }
     }
 
-    async fn send(&self, updates: Vec<Update>, fills: Vec<Fill<'_, T>>) {
+    async fn send(&self, updates: Vec<Update>, fills: Vec<Fill<'_>>) {
         let target = self.engine.server.target();
         let error = match target.update_all(updates, false).await {
             Ok(results) => {
@@ -96,7 +95,7 @@ impl<T: Bucket> Load<T> {
                 self.append(key_items.take_first(carried.items)).await;
             } else {
                 let error = error.clone().with_key(&key_items.scope.label());
-                self.record_refused(key_items.items.drain(..carried.items), &error);
+                self.record_refused(key_items.indexes.drain(..carried.items), &error);
             }
         }
         if !error.is_refusal() {
@@ -105,7 +104,7 @@ impl<T: Bucket> Load<T> {
     }
 
     /// Records the answer to one statement.
-    async fn note_fill(&self, fill: Fill<'_, T>, result: Result<(), DriverError>) {
+    async fn note_fill(&self, fill: Fill<'_>, result: Result<(), DriverError>) {
         let Fill {
             key_items,
             mut batch,
@@ -118,12 +117,12 @@ impl<T: Bucket> Load<T> {
         key_items.newest_bucket = batch.newest_bucket;
         match noted {
             _ if is_stored => {
-                key_items.items.drain(..items);
+                key_items.indexes.drain(..items);
                 self.record_stored(items);
             }
             // The items may be stored, so they must not be sent again.
             Err(error) if error.is_maybe_stored() => {
-                self.record_refused(key_items.items.drain(..items), &error);
+                self.record_refused(key_items.indexes.drain(..items), &error);
                 self.give_up(&error);
             }
             _ if must_be_sent_alone => {

@@ -1,24 +1,20 @@
 //! The state of one call: what is stored, what is not, and whether to go on.
 
 use std::{
+    collections::HashMap,
     mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::{
-    failed::{AppendManyError, FailedItem},
-    key_items::{BufferedItem, KeyItems},
-};
+use super::key_items::KeyItems;
 use crate::{
-    Bucket, Error, Result,
-    protocol::command::IndexedScope,
+    Error, Result,
     server::call,
     write::{
         appended::Appended,
         engine::{Batch, Engine},
-        item::Entry,
     },
 };
 
@@ -26,47 +22,25 @@ use crate::{
 const ENTRIES_AT_ONCE: usize = 1000;
 
 /// One call; each of its parts has a clone.
-pub(super) struct Load<T> {
+#[derive(Clone)]
+pub(super) struct Load {
     pub(super) engine: Engine,
-    state: Arc<Mutex<LoadState<T>>>,
+    pub(super) state: Arc<Mutex<LoadState>>,
     /// Receives the number of items stored so far.
-    reports: Option<UnboundedSender<u64>>,
+    pub(super) reports: Option<UnboundedSender<u64>>,
 }
 
-struct LoadState<T> {
+#[derive(Default)]
+pub(super) struct LoadState {
     stored: u64,
-    failed: Vec<FailedItem<T>>,
+    failed: usize,
+    /// Why buffered items were not stored, by their indexes.
+    refused: HashMap<usize, Error>,
     /// An error that affects everything that is not sent yet.
     given_up: Option<Error>,
 }
 
-/// The owner of an entry: a buffered item, which records its result. In a box, so that the engine is compiled
-/// once for all structs.
-type Recorder<'l> = Box<dyn FnOnce(Result<Appended>) + Send + Sync + 'l>;
-
-impl<T: Bucket> Load<T> {
-    pub(super) fn new(engine: Engine) -> Self {
-        let state = LoadState {
-            stored: 0,
-            failed: Vec::new(),
-            given_up: None,
-        };
-        Self {
-            engine,
-            state: Arc::new(Mutex::new(state)),
-            reports: None,
-        }
-    }
-
-    /// A handle for one of the call's parallel parts, which shares its state and reports its progress.
-    pub(super) fn new_part(&self, reports: UnboundedSender<u64>) -> Self {
-        Self {
-            engine: self.engine.clone(),
-            state: Arc::clone(&self.state),
-            reports: Some(reports),
-        }
-    }
-
+impl Load {
     pub(super) fn record_stored(&self, items: usize) {
         call::items(items);
         let mut state = self.lock();
@@ -78,17 +52,23 @@ impl<T: Bucket> Load<T> {
     }
 
     /// Records that these items were not stored, for this reason.
-    pub(super) fn record_refused(
-        &self,
-        items: impl IntoIterator<Item = BufferedItem<T>>,
-        error: &Error,
-    ) {
-        let failed = |BufferedItem { index, item }| FailedItem {
-            index,
-            item,
-            error: error.clone(),
-        };
-        self.lock().failed.extend(items.into_iter().map(failed));
+    pub(super) fn record_refused(&self, items: impl IntoIterator<Item = usize>, error: &Error) {
+        let mut state = self.lock();
+        for index in items {
+            state.refused.insert(index, error.clone());
+            state.failed += 1;
+        }
+    }
+
+    /// Takes out why buffered items were not stored, by their indexes.
+    pub(super) fn take_refused(&self) -> HashMap<usize, Error> {
+        mem::take(&mut self.lock().refused)
+    }
+
+    /// Whether to take no further items: nothing more is sent, or too many have failed.
+    pub(super) fn is_over(&self, max_failed: usize) -> bool {
+        let state = self.lock();
+        state.given_up.is_some() || state.failed > max_failed
     }
 
     /// Sends nothing more, after an error that affects more than single items.
@@ -101,56 +81,36 @@ impl<T: Bucket> Load<T> {
         self.lock().given_up.clone()
     }
 
-    /// Whether to take no further items: nothing more is sent, or the failed items would exceed the
-    /// buffer.
-    pub(super) fn is_over(&self, buffer: usize) -> bool {
-        let state = self.lock();
-        state.given_up.is_some() || state.failed.len() * mem::size_of::<FailedItem<T>>() > buffer
-    }
-
-    pub(super) fn finish(self) -> Result<u64, AppendManyError<T>> {
-        let mut state = self.lock();
-        match AppendManyError::new(state.stored, mem::take(&mut state.failed)) {
-            Some(error) => Err(error),
-            None => Ok(state.stored),
-        }
+    pub(super) fn stored(&self) -> u64 {
+        self.lock().stored
     }
 
     /// Appends items of one key with the append protocol, which finds the item that causes a refusal.
-    pub(super) async fn append(&self, key_items: KeyItems<T>) {
-        let KeyItems { scope, items, .. } = key_items;
-        let mut items = items.into_iter().peekable();
-        while items.peek().is_some() {
-            let some = items.by_ref().take(ENTRIES_AT_ONCE);
-            let entries = some.filter_map(|item| self.entry(&scope, item));
-            let mut batch = Batch::with_owners(scope.clone(), entries);
+    pub(super) async fn append(&self, key_items: KeyItems) {
+        for indexes in key_items.indexes.chunks(ENTRIES_AT_ONCE) {
+            let mut entries = Vec::with_capacity(indexes.len());
+            for index in indexes {
+                match key_items.entry(&self.engine, *index) {
+                    Ok(entry) => entries.push((*index, entry)),
+                    // It cannot be written as BSON.
+                    Err(error) => self.record_refused([*index], &error),
+                }
+            }
+            let mut batch = Batch::with_owners(key_items.scope.clone(), entries);
             if self.given_up().is_none() {
-                let answer = |recorder: Recorder<'_>, result| {
-                    recorder(result);
+                let answer = |index, result| {
+                    self.record(index, result);
                     self.given_up().is_none()
                 };
                 self.engine.append_each(&mut batch, answer).await;
             }
             if let Some(error) = self.given_up() {
-                for recorder in batch.take_owners() {
-                    recorder(Err(error.clone()));
-                }
+                self.record_refused(batch.take_owners(), &error);
             }
         }
     }
 
-    /// The item's entry, unless the item cannot be written as BSON.
-    fn entry(&self, scope: &IndexedScope, item: BufferedItem<T>) -> Option<(Recorder<'_>, Entry)> {
-        match item.entry(&self.engine, scope) {
-            Ok(entry) => Some((Box::new(|result| self.record(item, result)), entry)),
-            Err(error) => {
-                self.record_refused([item], &error);
-                None
-            }
-        }
-    }
-
-    fn record(&self, item: BufferedItem<T>, result: Result<Appended>) {
+    fn record(&self, index: usize, result: Result<Appended>) {
         match result {
             Ok(Appended::Stored) => self.record_stored(1),
             Ok(Appended::AlreadyThere) => {}
@@ -158,12 +118,12 @@ impl<T: Bucket> Load<T> {
                 if error.is_fatal() {
                     self.give_up(&error);
                 }
-                self.record_refused([item], &error);
+                self.record_refused([index], &error);
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, LoadState<T>> {
+    fn lock(&self) -> MutexGuard<'_, LoadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

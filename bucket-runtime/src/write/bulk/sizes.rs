@@ -2,8 +2,7 @@
 
 use std::mem;
 
-use super::key_items::BufferedItem;
-use crate::{Bucket, write::item};
+use crate::write::item::UntypedItem;
 
 /// One in this many items is measured: writing it as BSON is most of the cost of storing it here.
 const ITEMS_PER_SAMPLE: u64 = 64;
@@ -17,17 +16,17 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// About how much memory a buffered item takes: the struct, and the data that it points to,
+    /// About how much memory a buffered item takes: the struct and its index, and the data that it points to,
     /// estimated by the length of its BSON. For most items that is the average of the measured ones.
-    pub(crate) fn estimate<T: Bucket>(&mut self, item: &T) -> usize {
+    pub(super) fn estimate(&mut self, item: &dyn UntypedItem) -> usize {
         if self.seen < ITEMS_PER_SAMPLE || is_sample(self.seen) {
             // An item that cannot be written is refused when it is sent.
-            self.bytes += item::element(item).map_or(0, |element| element.size() as u64);
+            self.bytes += item.element().map_or(0, |element| element.size() as u64);
             self.measured += 1;
         }
         self.seen += 1;
         let average = usize::try_from(self.bytes / self.measured);
-        mem::size_of::<BufferedItem<T>>() + average.unwrap_or(usize::MAX)
+        mem::size_of_val(item) + mem::size_of::<usize>() + average.unwrap_or(usize::MAX)
     }
 }
 

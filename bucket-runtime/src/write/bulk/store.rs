@@ -1,17 +1,17 @@
 //! Stores the buffered items, in as few and as large commands as possible.
 
-use std::mem;
+use std::{mem, sync::Arc};
 
 use mongodb::error::Error as DriverError;
 
 use super::{
-    key_items::{BufferedItem, KeyItems},
+    key_items::KeyItems,
     load::Load,
     newest_buckets::find_newest_buckets,
     plan::{PlannedBucket, PlannedBuckets},
 };
 use crate::{
-    Bucket, Error,
+    Error,
     error::{duplicate_index, maybe_stored},
     protocol::command::KeyScope,
     schema::{
@@ -20,7 +20,7 @@ use crate::{
         spec::Ordinal,
     },
     server::call,
-    write::engine::NewestBucket,
+    write::{engine::NewestBucket, item::UntypedItems},
 };
 
 /// How many documents, or keys of a read, one command carries at most.
@@ -34,25 +34,25 @@ const KEYS_AT_ONCE: usize = 4 * DOCUMENTS_PER_COMMAND;
 /// and longer for other writers.
 const ROUNDS: usize = 4;
 
-impl<T: Bucket> Load<T> {
+impl Load {
     /// Stores all items of these keys.
-    pub(super) async fn store(&self, keys: Vec<Vec<BufferedItem<T>>>) {
+    pub(super) async fn store(&self, all: Arc<dyn UntypedItems>, keys: Vec<Vec<usize>>) {
         let mut keys = keys.into_iter().peekable();
         while keys.peek().is_some() {
-            let some = keys.by_ref().take(KEYS_AT_ONCE);
-            let some = some.filter_map(|items| KeyItems::new(items, self.engine.index.get()));
+            let (some, open) = (keys.by_ref().take(KEYS_AT_ONCE), self.engine.index.get());
+            let some = some.map(|indexes| KeyItems::new(all.clone(), indexes, open));
             self.store_some(some.collect()).await;
         }
     }
 
-    async fn store_some(&self, mut keys: Vec<KeyItems<T>>) {
+    async fn store_some(&self, mut keys: Vec<KeyItems>) {
         for _ in 0..ROUNDS {
-            keys.retain(|key_items| !key_items.items.is_empty());
-            if keys.is_empty() || self.given_up().is_some() {
+            keys.retain(|key_items| !key_items.indexes.is_empty());
+            let (Some(first), None) = (keys.first(), self.given_up()) else {
                 break;
-            }
+            };
             // Numbers are read beforehand; with times a taken id is rare, and a refusal shows it.
-            let is_numbered = T::SPEC.id.ordinal == Ordinal::Number;
+            let is_numbered = first.scope.spec.id.ordinal == Ordinal::Number;
             if let Err(error) = find_newest_buckets(&self.engine, &mut keys, is_numbered).await {
                 self.give_up(&error);
             }
@@ -70,11 +70,11 @@ impl<T: Bucket> Load<T> {
     }
 
     /// Writes further buckets as a whole, for keys without an open bucket.
-    async fn write(&self, keys: &mut [KeyItems<T>]) {
+    async fn write(&self, keys: &mut [KeyItems]) {
         let mut planned = PlannedBuckets::new(keys);
         for at in 0..planned.keys.len() {
             let key_items = &mut planned.keys[at];
-            if key_items.items.is_empty()
+            if key_items.indexes.is_empty()
                 || !matches!(key_items.newest_bucket, NewestBucket::Closed { .. })
             {
                 continue;
@@ -94,7 +94,7 @@ impl<T: Bucket> Load<T> {
 
     /// Sends the next command with new buckets, and handles the first refusal; the buckets after the
     /// refused one remain.
-    async fn insert(&self, planned: &mut PlannedBuckets<'_, T>) {
+    async fn insert(&self, planned: &mut PlannedBuckets<'_>) {
         let documents = planned.next_documents();
         call::bytes(|| documents.iter().map(|it| it.as_bytes().len()).sum());
         if documents.is_empty() {
@@ -109,14 +109,14 @@ impl<T: Bucket> Load<T> {
                 let error = self.write_error(error);
                 for (at, bucket) in planned.buckets.drain(..documents.len()) {
                     let error = error.clone().with_key(&planned.keys[at].scope.label());
-                    self.record_refused(bucket.items, &error);
+                    self.record_refused(bucket.indexes, &error);
                 }
                 return self.give_up(&error);
             }
         };
         let stored = results.iter().take_while(|result| result.is_ok()).count();
         let buckets = planned.buckets.drain(..stored);
-        self.record_stored(buckets.map(|(_, bucket)| bucket.items.len()).sum());
+        self.record_stored(buckets.map(|(_, bucket)| bucket.indexes.len()).sum());
         if let Some(Err(error)) = results.into_iter().nth(stored)
             && let Some((at, bucket)) = planned.buckets.pop_front()
         {
@@ -127,12 +127,13 @@ impl<T: Bucket> Load<T> {
     /// Decides how a refused bucket's items are stored.
     async fn handle_refusal(
         &self,
-        planned: &mut PlannedBuckets<'_, T>,
+        planned: &mut PlannedBuckets<'_>,
         at: usize,
-        bucket: PlannedBucket<T>,
+        bucket: PlannedBucket,
         error: DriverError,
     ) {
-        match (duplicate_index(&error), T::SPEC.id.ordinal) {
+        let spec = planned.keys[at].scope.spec;
+        match (duplicate_index(&error), spec.id.ordinal) {
             (Some("_id_"), Ordinal::Seconds | Ordinal::Millis) => {
                 self.rename_buckets(planned, at, bucket).await;
             }
@@ -146,7 +147,7 @@ impl<T: Bucket> Load<T> {
                 }
             }
             // Some item is already there. The append protocol looks up which ones.
-            (Some(UNIQUE_INDEX), _) if T::SPEC.unique.is_some() => {
+            (Some(UNIQUE_INDEX), _) if spec.unique.is_some() => {
                 planned.take_back(at, bucket);
                 self.append(planned.keys[at].take_all()).await;
             }
@@ -156,7 +157,7 @@ impl<T: Bucket> Load<T> {
             _ if maybe_stored(&error, self.engine.server.may_be_sharded()) => {
                 let label = planned.keys[at].scope.label();
                 let error = self.write_error(error).with_key(&label);
-                self.record_refused(bucket.items, &error);
+                self.record_refused(bucket.indexes, &error);
                 self.give_up(&error);
             }
             _ => self.append_bucket(planned, at, bucket).await,
@@ -167,28 +168,29 @@ impl<T: Bucket> Load<T> {
     /// that causes the refusal. Without that item, the others leave room for later ones.
     async fn append_bucket(
         &self,
-        planned: &mut PlannedBuckets<'_, T>,
+        planned: &mut PlannedBuckets<'_>,
         at: usize,
-        bucket: PlannedBucket<T>,
+        bucket: PlannedBucket,
     ) {
-        if T::SPEC.id.ordinal.counts() {
+        if planned.keys[at].scope.spec.id.ordinal.counts() {
             planned.take_back_next_of(at);
         }
-        self.append(planned.keys[at].with_items(bucket.items)).await;
+        self.append(planned.keys[at].with_items(bucket.indexes))
+            .await;
     }
 
     /// Puts a bucket back whose id is taken by another bucket of the same moment. The later ids of that
     /// moment count on from there.
     async fn rename_buckets(
         &self,
-        planned: &mut PlannedBuckets<'_, T>,
+        planned: &mut PlannedBuckets<'_>,
         at: usize,
-        bucket: PlannedBucket<T>,
+        bucket: PlannedBucket,
     ) {
         let PlannedBuckets { keys, buckets } = planned;
         let key_items = &mut keys[at];
-        let first = bucket.items.first();
-        let opening_id = first.and_then(|first| first.opening_id(&key_items.scope));
+        let first = bucket.indexes.first();
+        let opening_id = first.and_then(|first| key_items.opening_id(*first));
         let opening_id = opening_id.unwrap_or_default();
         buckets.push_front((at, bucket));
         let moment = KeyScope::ids_of_moment(&opening_id);
@@ -208,11 +210,11 @@ impl<T: Bucket> Load<T> {
                 }
                 // The append protocol reports the error.
                 _ => {
-                    let items = mem::take(&mut bucket.items);
-                    self.append(key_items.with_items(items)).await;
+                    let indexes = mem::take(&mut bucket.indexes);
+                    self.append(key_items.with_items(indexes)).await;
                 }
             }
         }
-        buckets.retain(|(_, bucket)| !bucket.items.is_empty());
+        buckets.retain(|(_, bucket)| !bucket.indexes.is_empty());
     }
 }

@@ -24,7 +24,7 @@ use crate::{
         exact::{exact, restored, size},
         rollup::Totals,
     },
-    write::item,
+    write::item::{self, UntypedItem},
 };
 
 /// The update that changes the items.
@@ -162,7 +162,9 @@ impl<T: Bucket> Editor<T> {
 
     /// The item as it is written.
     fn element(&self, item: &T) -> Result<Bson> {
-        let element = item::element(item).and_then(|it| Ok(Bson::try_from(it.value())?));
+        let element = item
+            .element()
+            .and_then(|it| Ok(Bson::try_from(it.value())?));
         element.map_err(|refusal| {
             let error = self.reader.target().error(Kind::Serialize);
             error.with_source(refusal)
@@ -173,13 +175,13 @@ impl<T: Bucket> Editor<T> {
     fn change_item(&self, item: &mut T, change: &mut (impl FnMut(&mut T) + Send)) -> Result<Bson> {
         let Reader { scope, .. } = &self.reader;
         let fail = |kind| self.reader.target().error(kind);
-        let before = item::scope(item);
+        let before = item.scope();
         let identity = |item: &T| item::identity(item, T::SPEC.unique?);
         let identity_before = identity(item);
         change(item);
-        let after = item::scope(item);
+        let after = item.scope();
         item::opening_id(&after, item.time()).map_err(fail)?;
-        item::check_lengths(item).map_err(fail)?;
+        item.check_lengths().map_err(fail)?;
         if after.prefix != before.prefix {
             let what = match after.parts == before.parts {
                 true => "time window",
@@ -190,7 +192,7 @@ impl<T: Bucket> Editor<T> {
         if identity(item) != identity_before {
             return Err(fail(Kind::Moved("identity")));
         }
-        item::stored_element(item, &after.by(scope.open), fail)
+        item::stored_element(item, &after.by(scope.open), &fail)
     }
 
     /// The byte budget of the bucket, if it has to be checked. All its items lie in one time window.

@@ -26,7 +26,7 @@ use crate::{
     write::{
         appended::Appended,
         engine::{Batch, Engine, Entry, SendMode, TRIES, pause},
-        item,
+        item::{self, UntypedItem},
     },
 };
 
@@ -81,10 +81,10 @@ impl<T: Bucket> Buckets<T> {
         T: Identified,
     {
         let engine = self.engine();
-        let scope = item::scope(item).by(engine.index.get());
+        let scope = item.scope().by(engine.index.get());
         UpsertItem {
             reader: self.reader(item.key()),
-            entry: item::entry(item, &scope, |kind| engine.target_of(&scope).error(kind)),
+            entry: item::entry(item, &scope, &|kind| engine.target_of(&scope).error(kind)),
             engine,
             scope,
             session: None,
