@@ -13,12 +13,12 @@ use crate::{
     },
     schema::open_index::OpenIndex,
     value::{bytes, fingerprint, stored_bucket::StoredBucket},
-    write::item,
+    write::item::{self, UntypedItem},
 };
 
 /// The item's element, as it is sent.
 pub fn element<T: Bucket>(item: &T, key: &PreparedKey) -> Bson {
-    item::stored_element(item, &key.0, fail).expect("an item that can be stored")
+    item::stored_element(item, &key.0, &fail).expect("an item that can be stored")
 }
 
 /// The statement that appends elements to the key's open bucket, or opens one with this id.
@@ -64,7 +64,7 @@ pub struct PreparedKey(IndexedScope);
 
 impl PreparedKey {
     pub fn of<T: Bucket>(item: &T) -> Self {
-        Self(item::scope(item).by(OpenIndex::first(T::SPEC.capacity)))
+        Self(item.scope().by(OpenIndex::first(T::SPEC.capacity)))
     }
 }
 

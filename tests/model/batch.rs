@@ -100,10 +100,9 @@ impl Batch {
     pub(crate) fn turn(&mut self, memory: Memory) {
         self.turns = true;
         let is_new = self.tries == 1 && self.ring_doubt == RingDoubt::None;
-        if is_new && self.newest_bucket == NewestBucket::Unknown {
-            if let closed @ NewestBucket::Closed { .. } = memory.newest_bucket {
-                self.newest_bucket = closed;
-            }
+        let is_new = is_new && self.newest_bucket == NewestBucket::Unknown;
+        if let (true, closed @ NewestBucket::Closed { .. }) = (is_new, memory.newest_bucket) {
+            self.newest_bucket = closed;
         }
     }
 

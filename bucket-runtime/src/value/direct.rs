@@ -189,8 +189,8 @@ impl<'de> Deserializer<'de> for Direct<'de> {
     }
 }
 
-#[cfg(test)]
 #[allow(dead_code, reason = "what was read is compared as `Debug` prints it")]
+#[cfg(test)]
 mod tests {
     use std::{collections::BTreeMap, fmt::Debug};
 
