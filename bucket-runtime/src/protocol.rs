@@ -14,7 +14,6 @@ mod next_table;
 pub(crate) mod pack;
 pub(crate) mod query;
 pub(crate) mod range;
-pub(crate) mod slot;
 pub(crate) mod time_bounds;
 pub(crate) mod validator;
 pub(crate) mod whole_bucket;

@@ -23,12 +23,12 @@ pub(crate) use self::{
 };
 use crate::{
     Bucket,
-    protocol::slot::IndexSlot,
     schema::{
         id,
         key::{Key, KeyPart},
         names::{NEWEST, SEALED},
         open_index::OpenIndex,
+        slot::IndexSlot,
         spec::{BucketSpec, Ordinal},
     },
     value::stored_bucket::StoredBucket,

@@ -2,7 +2,8 @@
 
 use mongodb::bson::Bson;
 
-use crate::protocol::{command::IndexedScope, slot::IndexSlot};
+use crate::protocol::command::IndexedScope;
+use crate::schema::slot::IndexSlot;
 
 /// A writer's knowledge of a key's newest bucket. It may be out of date at any time: then the server
 /// refuses the statement that was built on it.

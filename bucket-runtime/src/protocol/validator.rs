@@ -3,12 +3,10 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    protocol::{
-        command::{has_twins, ring::RING},
-        slot::is_unsealed,
-    },
+    protocol::command::{has_twins, ring::RING},
     schema::{
         names::{NEWEST, SEALED},
+        slot::is_unsealed,
         spec::{BucketSpec, OutlierSpec},
     },
 };

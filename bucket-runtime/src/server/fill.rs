@@ -12,10 +12,10 @@ use crate::{
         command::{IndexedScope, KeyScope, each_one},
         newest_bucket::{LastBucket, OpenBucket},
         range::Range,
-        slot::IndexSlot,
     },
     schema::{
         names::{OVERSIZE, SEALED, UNIQUE_INDEX},
+        slot::IndexSlot,
         spec::BucketSpec,
     },
     value::element::{comparable, whole},

@@ -11,10 +11,9 @@ use serde::{
     de::{DeserializeOwned, DeserializeSeed, Error as _, Visitor},
 };
 
-use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket,
-    schema::{key::Key, names::SEALED, spec::BucketSpec},
+    schema::{key::Key, names::SEALED, slot::IndexSlot, spec::BucketSpec},
     value::{
         bytes, direct,
         raw_field::{Malformed, RawField, RawFields},

@@ -9,11 +9,10 @@ use super::{
     rebuild,
     refused_line::{RefusedLine, RefusedReason},
 };
-use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket,
     protocol::command::{IndexedScope, KeyScope, identity},
-    schema::{id, key::Key, names::SEALED, open_index::OpenIndex},
+    schema::{id, key::Key, names::SEALED, open_index::OpenIndex, slot::IndexSlot},
     value::{
         bytes,
         element::{Refusal, comparable, whole},

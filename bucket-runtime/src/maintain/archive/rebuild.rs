@@ -2,7 +2,6 @@
 
 use mongodb::bson::{Bson, Document};
 
-use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket,
     protocol::{
@@ -11,6 +10,7 @@ use crate::{
     },
     schema::{
         names::{NEWEST, OVERSIZE, SEALED},
+        slot::IndexSlot,
         spec::BucketSpec,
     },
     value::{

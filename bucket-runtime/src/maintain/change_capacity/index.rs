@@ -17,10 +17,11 @@ use crate::{
     },
     protocol::{
         indexes::{self, open_indexes},
-        slot::is_unsealed,
         validator,
     },
-    schema::{key::Key, names::OPEN_INDEX, open_index::OpenIndex, spec::BucketSpec},
+    schema::{
+        key::Key, names::OPEN_INDEX, open_index::OpenIndex, slot::is_unsealed, spec::BucketSpec,
+    },
     server::Server,
 };
 

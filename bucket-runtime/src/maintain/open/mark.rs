@@ -4,8 +4,8 @@ use mongodb::bson::doc;
 
 use crate::{
     Result,
-    protocol::{range::Range, slot::is_unsealed},
-    schema::{names::CAPACITY, open_index::OpenIndex, spec::BucketSpec},
+    protocol::range::Range,
+    schema::{names::CAPACITY, open_index::OpenIndex, slot::is_unsealed, spec::BucketSpec},
     server::Server,
 };
 

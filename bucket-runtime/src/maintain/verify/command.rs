@@ -3,11 +3,8 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
-    protocol::{
-        command::{KeyScope, has_twins, open_index_keys},
-        slot::is_unsealed,
-    },
-    schema::{names::SEALED, open_index::OpenIndex, spec::BucketSpec},
+    protocol::command::{KeyScope, has_twins, open_index_keys},
+    schema::{names::SEALED, open_index::OpenIndex, slot::is_unsealed, spec::BucketSpec},
     value::rollup::Totals,
 };
 

@@ -7,7 +7,6 @@ use mongodb::{
     bson::{Document, doc},
 };
 
-use crate::write::engine::RingPace;
 use crate::{
     Bucket, Error, Result,
     error::Kind,
@@ -16,7 +15,7 @@ use crate::{
     protocol::indexes,
     schema::spec::OutlierSpec,
     server::Server,
-    write::engine::Engine,
+    write::engine::{Engine, RingPace},
 };
 
 /// Builder of two opened collections: await it; see [`Outlier::outliers`].

@@ -14,14 +14,13 @@ use mongodb::{
 
 pub use self::problem::OutlierProblem;
 use self::rows::{id_of, rows};
-use crate::write::engine::RingPace;
 use crate::{
     Error, Result,
     error::Kind,
     maintain::verify::{Verifier, exists, verifier},
     outlier::{Outlier, Outliers, command, extra::ExtraItem},
     schema::spec::OutlierSpec,
-    write::engine::Engine,
+    write::engine::{Engine, RingPace},
 };
 
 /// The result of a verification; see [`Outlier::verify`](crate::Outlier::verify).

@@ -15,7 +15,7 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{IndexedScope, KeyScope, Update};
-use crate::{protocol::slot::IndexSlot, schema::names::SEALED};
+use crate::schema::{names::SEALED, slot::IndexSlot};
 
 /// The beginning of the ids of all rings.
 pub(crate) const RING: &str = "%/";

@@ -3,11 +3,11 @@
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{Query, clamped, key_projection, limit, projection};
-use crate::protocol::slot::is_unsealed;
 use crate::{
     protocol::command::{IndexedScope, KeyScope},
     schema::{
         names::{OVERSIZE, SEALED},
+        slot::is_unsealed,
         spec::BucketSpec,
     },
 };

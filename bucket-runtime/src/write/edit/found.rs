@@ -7,13 +7,13 @@ use mongodb::{
     error::Error as DriverError,
 };
 
-use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket, Error, Result,
     error::Kind,
     protocol::command::{Places, StoredItems},
     read::reader::Reader,
     schema::names::{OVERSIZE, SEALED},
+    schema::slot::IndexSlot,
     value::{bytes, element::whole, stored_bucket::StoredBucket, unreadable::read_value},
 };
 

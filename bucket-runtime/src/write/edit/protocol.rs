@@ -12,7 +12,6 @@ use super::{
     found::FoundItems,
     step::{Planned, Step},
 };
-use crate::protocol::slot::IndexSlot;
 use crate::{
     Bucket, Error, Result,
     error::Kind,
@@ -20,6 +19,7 @@ use crate::{
     read::reader::Reader,
     schema::{
         names::SEALED,
+        slot::IndexSlot,
         spec::{BucketSpec, Ordinal},
     },
     server::{

@@ -20,8 +20,8 @@ use crate::{
         next::is_contended,
         next_id::next_id,
         pack::Packer,
-        slot::IndexSlot,
     },
+    schema::slot::IndexSlot,
     value::{element::comparable, rollup::Totals},
     write::{appended::Appended, item::Entry},
 };

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::NewestBucket;
-use crate::protocol::slot::IndexSlot;
+use crate::schema::slot::IndexSlot;
 
 /// How many keys a handle remembers at least; those that were not written for the longest time are
 /// forgotten. At most twice as many are kept, and each takes some 300 bytes.

@@ -7,11 +7,7 @@ use mongodb::{
 use tokio::sync::MutexGuard;
 
 use super::{Batch, Engine, NewestBucket, retry_state::RingDoubt};
-use crate::{
-    Result,
-    error::Kind,
-    protocol::{command::KeyScope, slot::IndexSlot},
-};
+use crate::{Result, error::Kind, protocol::command::KeyScope, schema::slot::IndexSlot};
 
 impl Engine {
     /// Removes the items that are stored already, if some may be. One round trip.

@@ -6,8 +6,7 @@ use super::{
     Batch, Engine, NewestBucket, batch::Opening, memory::happens_once_in, retry_state::RingDoubt,
 };
 use crate::{
-    Result,
-    protocol::{command::IndexedScope, slot::IndexSlot},
+    Result, protocol::command::IndexedScope, schema::slot::IndexSlot,
     server::deployment::Deployment,
 };
 

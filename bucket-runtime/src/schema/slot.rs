@@ -2,7 +2,7 @@
 //!
 //! The index is unique over the key and `sealed`, so a key has one slot for each value of that field, and
 //! at most one open bucket in each. Buckets of an ordinary key are opened in the first slot, without the
-//! field. A busy key has a [ring](crate::protocol::command::ring): a document that holds all slots but one.
+//! field. A busy key has a ring: a document that holds all slots but one.
 
 use mongodb::bson::{Bson, Document, doc};
 
