@@ -32,8 +32,12 @@ impl<T: Bucket> Buckets<T> {
     /// of that command may be stored, and the others in the queue are sent as usual.
     ///
     /// Round trips: one. The first item of a further bucket takes three with `{#}` or within a time
-    /// window, and three with a time ordinal if another bucket of the key began at the same moment; each
-    /// lost race for opening a bucket costs one more.
+    /// window, but two if this handle has filled the last one, and three with a time ordinal if another
+    /// bucket of the key began at the same moment; each lost race for opening a bucket costs one more. A
+    /// handle remembers the last buckets of ten thousand keys, in some six megabytes at most.
+    ///
+    /// A key that opens buckets all the time gets a document of its own beside its buckets, a
+    /// [ring](crate::guide::privileges_and_indexes#busy-keys), which keeps it fast.
     ///
     /// When this returns `Ok`, the item is stored exactly once, as durably as the handle's write concern
     /// says; the server's default is a majority of the replica set. With `#[bucket(unique)]` it may have

@@ -9,7 +9,7 @@ use bucket_runtime::{
 use futures_util::{TryStreamExt, future::join_all};
 
 use crate::support::{
-    database::{Live, dense_buckets, documents, fresh, number},
+    database::{Live, Recorded, dense_buckets, documents, fresh, number},
     zoo::ticks::{
         Millis3, Numbered2, Numbered3, Numbered10, Seconds2, Seconds3, Seconds10, Tick, Windows2,
     },
@@ -82,18 +82,25 @@ async fn assert_holds<T: Tick>(ticks: &Buckets<T>, items: i64) {
 
 async fn writers<T: Tick>(db: &Live) {
     let ticks = fresh::<T>(db).await;
-    let eager = T::buckets(db).__ring_after(5).await.unwrap();
-    let alone = T::buckets(db).combine(false).__ring_after(9).await.unwrap();
-    let handles = [ticks.clone(), eager.clone(), alone, eager, ticks.clone()];
+    let before = with_turned_ring(&eager::<T>(db).await).await;
+    let often = T::buckets(db).__ring_after(5).await.unwrap();
+    let alone = T::buckets(db).combine(false).__ring_after(9);
+    let handles = [
+        ticks.clone(),
+        often.clone(),
+        alone.await.unwrap(),
+        often,
+        ticks.clone(),
+    ];
     let writers = handles.iter().zip(0..).map(async |(handle, writer)| {
+        let first = before + writer * 60;
         for n in 0..20 {
-            let of_portion = (0..3).map(|m| append(handle, writer * 60 + n * 3 + m));
+            let of_portion = (0..3).map(|m| append(handle, first + n * 3 + m));
             join_all(of_portion).await;
         }
     });
     join_all(writers).await;
-    assert!(free_slot(&ticks).await.is_some_and(|slot| slot != 0));
-    assert_holds(&ticks, 300).await;
+    assert_holds(&ticks, before + 300).await;
 }
 
 /// What others do to a busy key while nobody appends.
@@ -172,6 +179,34 @@ of_each_ordinal! {
     others_know_a_key_by_seconds: neighbours::<Seconds3>;
     others_know_a_key_by_number: neighbours::<Numbered3>;
     others_know_a_window: neighbours::<Windows2>;
+}
+
+/// A handle that has opened a bucket fills it by its id, and goes on behind it with one read.
+#[bucket_testkit::test]
+async fn a_handle_remembers_its_buckets(Recorded(db, record): Recorded) {
+    let ticks = Numbered3::buckets(&db).await.unwrap();
+    for n in 0..3 {
+        ticks.append(&Numbered3::new(K, n)).await.unwrap();
+        // The key's queue is empty in between, so nothing is handed from command to command.
+        ticks.append(&Numbered3::new(K + 1, n)).await.unwrap();
+    }
+    record.take();
+    let mut sent = Vec::new();
+    for n in 3..6 {
+        ticks.append(&Numbered3::new(K, n)).await.unwrap();
+        let hints = record.take().into_iter().map(|command| {
+            let updates = command.get_array("updates").ok()?;
+            let hint = updates[0].as_document()?.get_str("hint").ok()?;
+            Some(hint.to_owned())
+        });
+        sent.push(Vec::from_iter(hints));
+    }
+    let (by_index, by_id) = (Some("bucket_open".to_owned()), Some("_id_".to_owned()));
+    // A read of the last bucket, and the opening of the next one.
+    assert_eq!(
+        sent,
+        [vec![None, by_index], vec![by_id.clone()], vec![by_id]]
+    );
 }
 
 /// The handle goes on in the slot of a ring that is gone, and must not open a bucket there.
