@@ -196,7 +196,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// # #[bucket(collection = "trades", id = "{customer_id}_{#}", capacity = 10, items = "history")]
     /// # struct Trade { customer_id: i64, ticker: String, quantity: i32 }
     /// let validator = Trade::validator();
-    /// let schema = validator.get_document("$jsonSchema").unwrap();
+    /// // A document is a bucket, or the ring of a busy key.
+    /// let bucket = validator.get_array("$or").unwrap()[0].as_document().unwrap();
+    /// let schema = bucket.get_document("$jsonSchema").unwrap();
     /// let fields = schema.get_document("properties").unwrap();
     /// assert_eq!(fields.get_document("customerId").unwrap(), &doc! { "bsonType": "number" });
     /// let array = doc! { "bsonType": "array", "maxItems": 10 };
