@@ -12,7 +12,7 @@ use crate::{
     Bucket,
     protocol::field::{Field, FieldReading, ReadForm},
     schema::{key::Key, spec::KeyName},
-    value::{missing_field::MissingField, stored_bucket::FieldName, unreadable::read_value},
+    value::{field_name::FieldName, missing_field::MissingField, unreadable::read_value},
 };
 
 /// A type that a stored document is read into, field by field.

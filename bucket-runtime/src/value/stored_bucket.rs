@@ -1,14 +1,12 @@
 //! A bucket as it is stored, read straight into the caller's types.
 
-use std::{borrow::Cow, fmt};
-
 use mongodb::{
     bson::{Bson, Document, RawArray, RawBsonRef, RawDocument, spec::ElementType},
     error::Error as DriverError,
 };
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, DeserializeSeed, Error as _, Visitor},
+    de::{DeserializeOwned, Error as _},
 };
 
 use crate::{
@@ -213,35 +211,4 @@ fn array<'r>(value: RawBsonRef<'r>, name: &str) -> Result<&'r RawArray, String> 
 /// Serde's words.
 fn missing(name: &str) -> String {
     format!("missing field `{name}`")
-}
-
-/// A field name, borrowed from the batch if the format allows it.
-pub(crate) struct FieldName;
-
-impl<'de> DeserializeSeed<'de> for FieldName {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for FieldName {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a field name")
-    }
-
-    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(name))
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name.to_owned()))
-    }
-
-    fn visit_string<E>(self, name: String) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(name))
-    }
 }
