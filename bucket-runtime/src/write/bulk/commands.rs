@@ -40,7 +40,7 @@ impl Commands {
         find_newest_buckets(engine, keys, reads_last).await?;
         let mut commands = Self::default();
         for key_items in keys {
-            let Some((filled, last)) = commands.fill(engine, key_items)? else {
+            let Some((filled, last)) = commands.fill(engine, key_items) else {
                 return Ok(None);
             };
             if commands.add_buckets(key_items, filled, last).is_none() {
@@ -52,11 +52,7 @@ impl Commands {
 
     /// Fills the key's open bucket, if there is one, and seals it if the next item needs more bytes than are
     /// left. Returns the number of items that it takes, and the bucket after which others follow.
-    fn fill(
-        &mut self,
-        engine: &Engine,
-        key_items: &KeyItems,
-    ) -> Result<Option<(usize, Option<String>)>> {
+    fn fill(&mut self, engine: &Engine, key_items: &KeyItems) -> Option<(usize, Option<String>)> {
         let mut newest_bucket = key_items.newest_bucket.clone();
         let mut filled = 0;
         if let Some(mut batch) = key_items.batch_for_open_bucket(engine) {
@@ -66,21 +62,19 @@ impl Commands {
                 && !batch.is_empty()
             {
                 let statement = batch.statements(SendMode::WithOthers).ok();
-                let Some((update, carried)) = statement.and_then(|mut first| first.pop()) else {
-                    return Ok(None);
-                };
-                engine.note_outcome(&mut batch, carried, Ok(true))?;
+                let (update, carried) = statement?.pop()?;
+                batch.record_stored(carried);
                 self.fills.push(update);
             }
             filled = items - batch.len();
             newest_bucket = batch.newest_bucket;
         }
-        Ok(match newest_bucket {
+        match newest_bucket {
             _ if self.filled_bytes > COMMAND_BYTES => None,
             NewestBucket::Closed { last } => Some((filled, last)),
             _ if filled == key_items.indexes.len() => Some((filled, None)),
             _ => None,
-        })
+        }
     }
 
     /// Adds further buckets of the key, for the items from `filled` on; `None` if the append protocol has to

@@ -17,7 +17,7 @@ const IDENTITIES_PER_LOOKUP: usize = 1000;
 
 impl<W> Batch<W> {
     /// Removes the items that a statement stored.
-    pub(in crate::write::engine) fn record_stored(&mut self, carried: Carried) {
+    pub(crate) fn record_stored(&mut self, carried: Carried) {
         let stored = self.entries.drain(carried.range());
         (self.done).extend(stored.map(|(owner, _)| (owner, Appended::Stored)));
         self.newest_bucket = carried.after;
