@@ -197,8 +197,8 @@ impl Engine {
         // The batch does not change before the answer.
         let again = || Some(batch.statements(mode).ok()?.pop()?.0);
         let result = self.server.update(update, again, session).await;
-        if let Ok(UpdateEffect::Inserted) = result {
-            carried.note_inserted();
+        if let Ok(effect) = result {
+            carried.note_effect(effect);
         }
         self.note_outcome(batch, carried, result.map(UpdateEffect::is_made))
     }

@@ -22,6 +22,7 @@ use crate::{
         pack::Packer,
     },
     schema::slot::IndexSlot,
+    server::write::UpdateEffect,
     value::{element::comparable, rollup::Totals},
     write::{appended::Appended, item::Entry},
 };
@@ -74,7 +75,7 @@ pub(crate) struct Carried {
 }
 
 /// Whether a statement opens a bucket with room left.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) enum Opening {
     No,
     Yes,
@@ -96,10 +97,14 @@ impl Carried {
         }
     }
 
-    /// Notes that the statement has opened a bucket.
-    pub(super) fn note_inserted(&mut self) {
-        if let Opening::IfNoneOpen(after) = mem::replace(&mut self.opening, Opening::Yes) {
-            self.after = after;
+    /// Notes whether the statement has opened a bucket, if it may have.
+    pub(super) fn note_effect(&mut self, effect: UpdateEffect) {
+        if let Opening::IfNoneOpen(after) = &mut self.opening {
+            let after = mem::replace(after, NewestBucket::Unknown);
+            self.opening = Opening::No;
+            if effect == UpdateEffect::Inserted {
+                (self.after, self.opening) = (after, Opening::Yes);
+            }
         }
     }
 

@@ -95,16 +95,12 @@ impl Memory {
 
     /// What is known of the key.
     pub(super) fn recall(&self, prefix: &str) -> KnownKey {
-        self.with(|keys| {
-            keys.get(prefix)
-                .map_or(KnownKey::UNKNOWN, |key| key.clone())
-        })
+        self.with_key(prefix, |key| key.clone())
     }
 
     /// Remembers the key's newest bucket and its slot.
     pub(super) fn remember(&self, prefix: &str, newest_bucket: &NewestBucket, slot: IndexSlot) {
-        self.with(|keys| {
-            let key = keys.get_or_add(prefix);
+        self.with_key(prefix, |key| {
             key.newest_bucket.clone_from(newest_bucket);
             key.turns &= key.slot == slot;
             key.slot = slot;
@@ -113,14 +109,14 @@ impl Memory {
 
     /// Remembers whether the key has a ring.
     pub(super) fn remember_ring(&self, prefix: &str, has_ring: bool) {
-        self.with(|keys| keys.get_or_add(prefix).has_ring = has_ring);
+        self.with_key(prefix, |key| key.has_ring = has_ring);
     }
 
     /// Notes that a bucket of the key was opened. Returns whether the key is to get a ring.
     pub(super) fn note_opening(&self, prefix: &str) -> bool {
         let pace = self.pace;
-        self.with(|keys| {
-            let (key, now) = (keys.get_or_add(prefix), Instant::now());
+        self.with_key(prefix, |key| {
+            let now = Instant::now();
             let last = key.opened.replace(now);
             key.in_a_row = match last {
                 Some(last) if now - last < pace.busy => key.in_a_row.saturating_add(1),
@@ -137,31 +133,25 @@ impl Memory {
         })
     }
 
-    fn with<R>(&self, act: impl FnOnce(&mut Generations) -> R) -> R {
-        act(&mut self.keys.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with_key<R>(&self, prefix: &str, act: impl FnOnce(&mut KnownKey) -> R) -> R {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.with_key(prefix, act)
     }
 }
 
 impl Generations {
-    fn get(&mut self, prefix: &str) -> Option<&mut KnownKey> {
-        if let Some(key) = self.old.remove(prefix) {
-            self.add(prefix, key);
+    /// A key that is used becomes one of the young ones.
+    fn with_key<R>(&mut self, prefix: &str, act: impl FnOnce(&mut KnownKey) -> R) -> R {
+        if let Some(key) = self.young.get_mut(prefix) {
+            return act(key);
         }
-        self.young.get_mut(prefix)
-    }
-
-    fn get_or_add(&mut self, prefix: &str) -> &mut KnownKey {
-        if self.get(prefix).is_none() {
-            self.add(prefix, KnownKey::UNKNOWN);
-        }
-        (self.young.entry(prefix.to_owned())).or_insert(KnownKey::UNKNOWN)
-    }
-
-    fn add(&mut self, prefix: &str, key: KnownKey) {
+        let mut key = self.old.remove(prefix).unwrap_or(KnownKey::UNKNOWN);
+        let result = act(&mut key);
         if self.young.len() >= KEYS {
             self.old = mem::take(&mut self.young);
         }
         self.young.insert(prefix.to_owned(), key);
+        result
     }
 }
 
@@ -187,7 +177,8 @@ mod tests {
             assert_eq!(memory.recall("0_").newest_bucket, closed("1"), "{n}");
         }
         assert_eq!(memory.recall("1_").newest_bucket, NewestBucket::Unknown);
-        let kept = memory.with(|keys| keys.young.len() + keys.old.len());
+        let keys = memory.keys.lock().unwrap();
+        let kept = keys.young.len() + keys.old.len();
         assert!((KEYS..=2 * KEYS).contains(&kept), "{kept}");
     }
 

@@ -31,18 +31,17 @@ impl Engine {
             call::again(Again::LostRace);
         }
         batch.turns &= answer == Answer::Stored;
-        if let (Answer::OtherOpen, RingDoubt::None) = (answer, batch.retry_state.ring_doubt) {
-            batch.retry_state.ring_doubt = RingDoubt::SlotTaken;
-        }
-        if let (Answer::MustNotOpen, Opening::Asks) = (answer, &carried.opening) {
-            batch.retry_state.ring_doubt = RingDoubt::OtherSlot;
+        let doubt = &mut batch.retry_state.ring_doubt;
+        match (answer, &carried.opening) {
+            (Answer::MustNotOpen, Opening::Asks) => *doubt = RingDoubt::OtherSlot,
+            (Answer::OtherOpen, _) if *doubt == RingDoubt::None => *doubt = RingDoubt::SlotTaken,
+            _ => {}
         }
         let next = next(answer, facts);
         match (next, result) {
             (Next::GoOn, _) => {
-                let opening = carried.opening.clone();
+                self.note_opening(&batch.scope, &carried.opening);
                 batch.record_stored(carried);
-                self.note_opening(&batch.scope, opening);
             }
             (Next::AwaitIndex, Err(error)) => {
                 batch.newest_bucket = NewestBucket::Unknown;

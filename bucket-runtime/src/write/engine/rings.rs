@@ -1,4 +1,4 @@
-//! The rings of busy keys, as a writer meets them.
+//! What a handle remembers of its keys, and the rings of the busy ones, as a writer meets them.
 
 use mongodb::ClientSession;
 
@@ -35,7 +35,8 @@ impl Engine {
         };
     }
 
-    /// Remembers what the batch knows of the key.
+    /// Remembers what the batch knows of the key. If a transaction that wrote it is aborted, the server
+    /// refuses the next statement.
     pub(super) fn remember<W>(&self, batch: &Batch<W>) {
         let newest_bucket = match &batch.newest_bucket {
             known @ (NewestBucket::Open { .. } | NewestBucket::Closed { .. }) => known,
@@ -54,7 +55,7 @@ impl Engine {
 
     /// Notes that a statement may have opened a bucket. A busy key gets a ring, if the deployment takes
     /// the statements that ask it and open a bucket in one command.
-    pub(super) fn note_opening(&self, scope: &IndexedScope, opening: Opening) {
+    pub(super) fn note_opening(&self, scope: &IndexedScope, opening: &Opening) {
         let opened = match opening {
             Opening::Yes => true,
             // The answer to a command of many keys does not tell.
