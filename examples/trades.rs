@@ -98,7 +98,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "A trade joins a bucket",
-        "It is the same command, but now it finds an open bucket, so $setOnInsert does nothing.",
+        "This handle has opened the bucket, so it names it. If it were no longer open, the server would \
+         refuse the impossible _id, and the handle would go on with the command of step 3.",
     );
     let joins = trade(123, "2023-11-02T11:43:10Z", "MSFT", Side::Buy, 42)?;
     show!(story, trades.append(&joins).await?);
@@ -106,7 +107,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "The eleventh trade opens the next bucket",
-        "One more trade a day, until the command finds no bucket with room, and inserts one.",
+        "One more trade a day, until the bucket is full: then the command of step 3 inserts the next one.",
     );
     for day in 3..=10 {
         let date = format!("2023-11-{day:02}T15:00:00Z");
