@@ -24,6 +24,8 @@ enum RingDoubt {
     /// The slot is taken, and no bucket is open there.
     SlotHeld,
     OtherSlot,
+    /// The ring was read, and the open bucket is looked for in its slot.
+    RingRead,
 }
 
 /// A handle's memory of the key.
@@ -129,11 +131,38 @@ impl Batch {
             NewestBucket::MustRead
                 if matches!(self.ring_doubt, RingDoubt::SlotHeld | RingDoubt::OtherSlot) =>
             {
-                if server.ring.is_none() && self.ring_doubt == RingDoubt::SlotHeld {
+                let looks_again = server.ring.is_some() || self.ring_doubt == RingDoubt::OtherSlot;
+                if !looks_again {
                     self.newest_bucket = NewestBucket::NoneOpen;
                 }
                 self.slot = server.ring.unwrap_or_default();
-                (self.turns, self.ring_doubt) = (false, RingDoubt::None);
+                self.turns = false;
+                self.ring_doubt = match looks_again {
+                    true => RingDoubt::RingRead,
+                    false => RingDoubt::None,
+                };
+                true
+            }
+            // `read_newest_bucket`
+            NewestBucket::MustRead if self.by_time && self.ring_doubt == RingDoubt::None => {
+                self.newest_bucket = match server.last_bucket(rules) {
+                    Some((last, true)) if rules.sees_open => {
+                        self.slot = last.slot;
+                        match self.items.len() == 1 && self.slot == 0 {
+                            true => NewestBucket::Unknown,
+                            false => NewestBucket::Open {
+                                id: last.id,
+                                room: rules.capacity - last.count,
+                            },
+                        }
+                    }
+                    Some((last, _)) if moment(self.items[0]) < last.id.base => {
+                        NewestBucket::NoneOpen
+                    }
+                    last => NewestBucket::Closed {
+                        last: last.map(|(last, _)| last.id),
+                    },
+                };
                 true
             }
             NewestBucket::MustRead => {
@@ -149,7 +178,9 @@ impl Batch {
                     },
                     None => NewestBucket::NoneOpen,
                 };
-                if self.newest_bucket != NewestBucket::NoneOpen {
+                if self.newest_bucket != NewestBucket::NoneOpen
+                    || self.ring_doubt == RingDoubt::RingRead
+                {
                     self.ring_doubt = RingDoubt::None;
                 }
                 true
@@ -421,7 +452,7 @@ impl Batch {
                 return statement.items().to_vec();
             }
             Next::SendAgain => NewestBucket::Unknown,
-            Next::ReadOpen => NewestBucket::MustRead,
+            Next::ReadNewest => NewestBucket::MustRead,
             Next::ReadLast => NewestBucket::NoneOpen,
             Next::AwaitIndex | Next::Stop => unreachable!("the model's server does not answer so"),
         };

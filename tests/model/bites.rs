@@ -86,7 +86,7 @@ fn full_buckets_before_the_open_one() {
     let writers = vec![appends(0, &[3, 1]), appends(1, &[1])];
     let mut config = config("opened last", 2, writers);
     config.by_time = true;
-    config.unordered = true;
+    (config.unordered, config.has_later) = (true, true);
     config.rules.opens_first = false;
     assert_eq!(broken(&config), "G5/O5");
 }

@@ -165,10 +165,20 @@ impl Bucket {
 }
 
 impl Server {
-    /// A server without buckets; a ring, if there is one, leaves this slot free.
-    pub(crate) fn with_ring(free_slot: Option<u8>) -> Self {
+    /// A server without buckets but perhaps one of a later moment, which is sealed and empty; a ring, if
+    /// there is one, leaves this slot free.
+    pub(crate) fn new(free_slot: Option<u8>, has_later: bool) -> Self {
+        let later = has_later.then(|| Bucket {
+            id: Id { base: 2, suffix: 0 },
+            items: Vec::new(),
+            count: 0,
+            sealed: true,
+            slot: 0,
+            nth: 2,
+        });
         Self {
             ring: free_slot,
+            buckets: later.into_iter().collect(),
             ..Self::default()
         }
     }

@@ -67,6 +67,7 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
         crashes: 1,
         rings: 0,
         free_slot: None,
+        has_later: false,
     }
 }
 
@@ -103,7 +104,15 @@ pub(crate) fn timed() -> Vec<Config> {
             vec![appends(0, &[5]), appends(1, &[3, 1]), appends(2, &[1])],
         ))
     });
-    timed.chain(unordered).collect()
+    let late = Config {
+        has_later: true,
+        ..by_time(config(
+            "late items",
+            2,
+            vec![appends(0, &[3, 1]), appends(1, &[1])],
+        ))
+    };
+    timed.chain(unordered).chain([late]).collect()
 }
 
 /// Two writers, and a third that removes an item, whether it is stored by then or not.

@@ -61,8 +61,8 @@ pub(crate) enum Next {
     GoOn,
     /// Sends the items again, with nothing known.
     SendAgain,
-    /// Reads the open bucket, and sends the items again.
-    ReadOpen,
+    /// Reads the newest bucket, and sends the items again.
+    ReadNewest,
     /// Reads the last id, and opens a bucket with the next one.
     ReadLast,
     /// Waits for the index, and sends the items again.
@@ -94,7 +94,7 @@ pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
         Answer::NoIndex => Next::AwaitIndex,
         Answer::Refused => Next::Stop,
         Answer::ItemThere if !facts.is_unique => Next::Stop,
-        Answer::ItemThere => Next::ReadOpen,
+        Answer::ItemThere => Next::ReadNewest,
         Answer::MustNotOpen if contended && facts.known == Known::OpenBucket => Next::SendAgain,
         // Numbered buckets are opened in order, so one read shows the open bucket or the next number.
         Answer::MustNotOpen if facts.known == Known::OpenBucket && facts.is_numbered => {
@@ -102,23 +102,23 @@ pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
         }
         // The statement that opens a bucket also joins the one that another writer has opened.
         Answer::MustNotOpen
-            if facts.known == Known::OpenBucket && facts.is_single && !facts.counts_bytes =>
+            if facts.known == Known::OpenBucket && facts.is_single && !facts.is_large =>
         {
             Next::SendAgain
         }
-        Answer::MustNotOpen => Next::ReadOpen,
+        Answer::MustNotOpen => Next::ReadNewest,
         // With a time ordinal, the open bucket need not be the last one of the item's moment.
-        Answer::NoMatch if facts.counts_bytes && !facts.is_numbered => Next::ReadOpen,
+        Answer::NoMatch if facts.counts_bytes && !facts.is_numbered => Next::ReadNewest,
         Answer::NoMatch if facts.is_single => Next::ReadLast,
-        Answer::NoMatch => Next::ReadOpen,
+        Answer::NoMatch => Next::ReadNewest,
         // A full or sealed bucket of the same moment.
         Answer::IdTaken if upsert => Next::ReadLast,
         // It may not be a race, but a bucket with a foreign id, or a ring.
-        Answer::OtherOpen if facts.has_lost => Next::ReadOpen,
+        Answer::OtherOpen if facts.has_lost => Next::ReadNewest,
         // Another writer was faster: its bucket is there now, and the same statement joins it.
         Answer::OtherOpen if upsert && !may_lack_bytes => Next::SendAgain,
         Answer::IdTaken | Answer::OtherOpen if upsert || facts.counts_bytes || !contended => {
-            Next::ReadOpen
+            Next::ReadNewest
         }
         Answer::IdTaken | Answer::OtherOpen => Next::SendAgain,
     }

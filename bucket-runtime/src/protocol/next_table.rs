@@ -27,7 +27,7 @@ const TABLE: &[Row] = &[
         "bytes count, and buckets are not numbered",
         |facts| facts.counts_bytes && !facts.is_numbered,
         MUST_READ,
-        Next::ReadOpen,
+        Next::ReadNewest,
     ),
     (
         &[NoMatch],
@@ -36,7 +36,7 @@ const TABLE: &[Row] = &[
         NONE_OPEN,
         Next::ReadLast,
     ),
-    (&[NoMatch], "", always, MUST_READ, Next::ReadOpen),
+    (&[NoMatch], "", always, MUST_READ, Next::ReadNewest),
     (
         &[MustNotOpen],
         "the open bucket was known, after the third try",
@@ -53,12 +53,12 @@ const TABLE: &[Row] = &[
     ),
     (
         &[MustNotOpen],
-        "the open bucket was known, one item was sent, and bytes do not count",
-        |facts| facts.known == Known::OpenBucket && facts.is_single && !facts.counts_bytes,
+        "the open bucket was known, and one item was sent, which takes no more than its share of the bytes",
+        |facts| facts.known == Known::OpenBucket && facts.is_single && !facts.is_large,
         UNKNOWN,
         Next::SendAgain,
     ),
-    (&[MustNotOpen], "", always, MUST_READ, Next::ReadOpen),
+    (&[MustNotOpen], "", always, MUST_READ, Next::ReadNewest),
     (
         &[IdTaken],
         "one item was sent, with nothing known",
@@ -68,10 +68,10 @@ const TABLE: &[Row] = &[
     ),
     (
         &[OtherOpen],
-        "for the second time since the open bucket was read",
+        "for the second time since the newest bucket was read",
         |facts| facts.has_lost,
         MUST_READ,
-        Next::ReadOpen,
+        Next::ReadNewest,
     ),
     (
         &[OtherOpen],
@@ -89,13 +89,19 @@ const TABLE: &[Row] = &[
         UNKNOWN,
         Next::SendAgain,
     ),
-    (&[IdTaken, OtherOpen], "", always, MUST_READ, Next::ReadOpen),
+    (
+        &[IdTaken, OtherOpen],
+        "",
+        always,
+        MUST_READ,
+        Next::ReadNewest,
+    ),
     (
         &[ItemThere],
         "a field is `unique`",
         |facts| facts.is_unique,
-        "look up which items are there, and read the open bucket",
-        Next::ReadOpen,
+        "look up which items are there, and read the newest bucket",
+        Next::ReadNewest,
     ),
     (
         &[ItemThere, Refused],
@@ -114,7 +120,7 @@ const TABLE: &[Row] = &[
 ];
 
 const UNKNOWN: &str = "send the items again, with nothing known";
-const MUST_READ: &str = "read the open bucket, and send the items again";
+const MUST_READ: &str = "read the newest bucket, and send the items again";
 const NONE_OPEN: &str = "read the last id, and open a bucket with the next one";
 
 fn always(_: Facts) -> bool {

@@ -8,7 +8,7 @@ mod reads;
 mod retry_state;
 mod rings;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mongodb::{ClientSession, bson::Bson};
 
@@ -38,8 +38,12 @@ pub(crate) use crate::{
 /// runaway loop reaches a hundred.
 pub(crate) const TRIES: u32 = 100;
 
-/// The longest pause between two tries, in milliseconds.
-const LONGEST_PAUSE_MILLIS: u64 = 64;
+/// The longest pause before the third try, unless the last round trip took longer. It doubles with each
+/// further try.
+const FIRST_PAUSE: Duration = Duration::from_millis(4);
+
+/// How often that pause doubles.
+const MAX_DOUBLINGS: u32 = 4;
 
 /// The buckets of one collection, for writing.
 #[derive(Debug, Clone)]
@@ -165,7 +169,7 @@ impl Engine {
                 .await?;
         }
         batch.use_index(self.index.get());
-        pause(batch.retry_state.tries).await;
+        pause_after(batch.retry_state.tries, batch.retry_state.last_trip).await;
         batch.retry_state.tries += 1;
         Ok(())
     }
@@ -188,8 +192,11 @@ impl Engine {
         }
         let mut statements =
             (batch.statements(mode)).map_err(|kind| self.target_of(&batch.scope).error(kind))?;
+        let sent = Instant::now();
         if statements.len() > 1 {
-            return self.send_several(batch, statements).await;
+            let noted = self.send_several(batch, statements).await;
+            batch.retry_state.last_trip = sent.elapsed();
+            return noted;
         }
         let Some((update, mut carried)) = statements.pop() else {
             return Ok(());
@@ -197,6 +204,7 @@ impl Engine {
         // The batch does not change before the answer.
         let again = || Some(batch.statements(mode).ok()?.pop()?.0);
         let result = self.server.update(update, again, session).await;
+        batch.retry_state.last_trip = sent.elapsed();
         if let Ok(effect) = result {
             carried.note_effect(effect);
         }
@@ -251,9 +259,14 @@ impl Engine {
 /// Waits for a random time before a further try, so that writers that collided once do not collide again.
 /// The second try does not wait: the bucket that won the race is there by then.
 pub(crate) async fn pause(tries: u32) {
-    if tries > 1 {
-        let longest = LONGEST_PAUSE_MILLIS.min(1 << tries.min(16));
-        let micros = rand::random_range(0..=longest * 1000);
-        tokio::time::sleep(Duration::from_micros(micros)).await;
+    pause_after(tries, Duration::ZERO).await;
+}
+
+/// [`pause`], for longer where the last round trip was slow: what other writers send then takes as long,
+/// and a try before their bucket is there only makes them slower.
+async fn pause_after(tries: u32, last_trip: Duration) {
+    if let Some(doublings) = tries.checked_sub(2) {
+        let longest = FIRST_PAUSE.max(last_trip) * (1 << doublings.min(MAX_DOUBLINGS));
+        tokio::time::sleep(rand::random_range(Duration::ZERO..=longest)).await;
     }
 }

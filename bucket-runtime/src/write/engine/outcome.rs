@@ -53,7 +53,7 @@ impl Engine {
                 return Err(self.target_of(&batch.scope).write_error(error));
             }
             (Next::SendAgain, _) => batch.newest_bucket = NewestBucket::Unknown,
-            (Next::ReadOpen, _) => batch.newest_bucket = NewestBucket::MustRead,
+            (Next::ReadNewest, _) => batch.newest_bucket = NewestBucket::MustRead,
             (Next::ReadLast, _) => batch.newest_bucket = NewestBucket::NoneOpen,
             // Only errors lead to these.
             (Next::AwaitIndex | Next::Stop, Ok(_)) => {}

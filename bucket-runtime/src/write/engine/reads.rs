@@ -37,7 +37,9 @@ impl Engine {
             batch.newest_bucket = NewestBucket::MustRead;
         }
         if batch.newest_bucket == NewestBucket::MustRead {
-            batch.newest_bucket = self.read_open_bucket(batch, session.as_deref_mut()).await?;
+            batch.newest_bucket = self
+                .read_newest_bucket(batch, session.as_deref_mut())
+                .await?;
             // A statement with one item finds the open bucket by itself.
             let is_open = matches!(batch.newest_bucket, NewestBucket::Open { .. });
             let is_first = batch.scope.slot == IndexSlot::FIRST;
@@ -60,6 +62,30 @@ impl Engine {
         Ok(lock)
     }
 
+    /// Reads the open bucket. With a time ordinal it reads the key's last one, which nearly always is the
+    /// open one if one is open, and otherwise shows the next id. If another one is open, the server refuses
+    /// the next statement, which leads to a search for it; that would abort a transaction. Numbers cannot do
+    /// without the search: the server would accept full buckets beside an open one with a foreign id.
+    async fn read_newest_bucket<W>(
+        &self,
+        batch: &mut Batch<W>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<NewestBucket> {
+        let is_numbered = batch.scope.spec.id.ordinal.counts();
+        let is_in_doubt = batch.retry_state.ring_doubt != RingDoubt::None;
+        if is_numbered || is_in_doubt || session.is_some() {
+            return self.read_open_bucket(batch, session).await;
+        }
+        let newest_bucket = self.read_last_of_key(batch, session).await?;
+        match newest_bucket {
+            // It does not tell the last id of the item's moment.
+            NewestBucket::Closed { last: Some(last) } if batch.is_before(&last) => {
+                Ok(NewestBucket::NoneOpen)
+            }
+            newest_bucket => Ok(newest_bucket),
+        }
+    }
+
     /// Reads the last bucket, when no bucket is open or the open one has no room. With numbered buckets the
     /// open one is the last one, so one read shows whether another writer has opened it meanwhile.
     async fn read_last_bucket<W>(
@@ -68,15 +94,23 @@ impl Engine {
         session: Option<&mut ClientSession>,
     ) -> Result<NewestBucket> {
         if batch.scope.spec.id.ordinal.counts() {
-            let last = self.server.last_bucket(&batch.scope, session).await?;
-            if let Some(slot) = last.as_ref().and_then(|last| last.open_in) {
-                batch.scope.slot = slot;
-            }
-            return Ok(NewestBucket::from_last(last));
+            return self.read_last_of_key(batch, session).await;
         }
         let ids = batch.ids_of_moment();
         let last = self.server.last_id(&batch.scope, ids, session).await?;
         Ok(NewestBucket::Closed { last })
+    }
+
+    async fn read_last_of_key<W>(
+        &self,
+        batch: &mut Batch<W>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<NewestBucket> {
+        let last = self.server.last_bucket(&batch.scope, session).await?;
+        if let Some(slot) = last.as_ref().and_then(|last| last.open_in) {
+            batch.scope.slot = slot;
+        }
+        Ok(NewestBucket::from_last(last))
     }
 
     /// Reads the open bucket.
@@ -132,6 +166,12 @@ impl<W> Batch<W> {
             }
             _ => false,
         }
+    }
+
+    /// Whether the next item belongs to an earlier moment than the bucket with this id.
+    fn is_before(&self, last: &str) -> bool {
+        let opening_id = self.front().and_then(|next| next.opening_id.as_deref());
+        opening_id.is_some_and(|id| *id < *last && !last.starts_with(id))
     }
 
     /// Whether the next item belongs to another moment than the last known bucket.

@@ -1,6 +1,6 @@
 //! The state of the tries to send a batch.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use crate::{Error, server::current_index::IndexDeadline};
 
@@ -11,6 +11,8 @@ pub(super) struct RetryState {
     pub(super) has_recalled: bool,
     /// How many tries failed since the batch last made progress.
     pub(super) tries: u32,
+    /// How long the last command took.
+    pub(super) last_trip: Duration,
     /// Whether some of the first entries may be present already, so that the engine has to look them up.
     pub(super) may_be_present: bool,
     pub(super) ring_doubt: RingDoubt,
@@ -21,7 +23,7 @@ pub(super) struct RetryState {
     pub(super) failed_entries: Range<usize>,
 }
 
-/// Whether the key's ring must be read before its open bucket is.
+/// Why the key's last bucket does not show which bucket is open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum RingDoubt {
     #[default]
