@@ -1,4 +1,6 @@
-//! Only texts whose examples are compiled; the tests are the files beside this one.
+//! The links of the docs, and texts whose examples are compiled; the tests are the files beside this one.
+
+pub mod links;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
