@@ -4,7 +4,8 @@
 /// The pages, in the order of the list in `guide/README.md`.
 macro_rules! pages {
     ($($page:ident)+) => {$(
-        #[doc = include_str!("guide/links.md")]
+        // A failed example is to be reported in its page.
+        #[cfg_attr(not(doctest), doc = include_str!("guide/links.md"))]
         #[doc = include_str!(concat!("guide/", stringify!($page), ".md"))]
         pub mod $page {}
     )+};
