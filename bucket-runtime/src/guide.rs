@@ -3,7 +3,8 @@
 
 /// The pages, in the order of the list in `guide/README.md`.
 macro_rules! pages {
-    ($($page:ident)+) => {$(
+    ($($(#[$alias:meta])* $page:ident)+) => {$(
+        $(#[$alias])*
         // A failed example is to be reported in its page.
         #[cfg_attr(not(doctest), doc = include_str!("guide/links.md"))]
         #[doc = include_str!(concat!("guide/", stringify!($page), ".md"))]
@@ -20,16 +21,21 @@ pages! {
     outliers
     bytes
     versions
+    #[doc(alias = "pagination", alias = "cursor")]
     pages
     queries
+    #[doc(alias = "aggregate", alias = "time series")]
     windows_and_rollups
     watching
+    #[doc(alias = "idempotent")]
     safe_to_repeat
+    #[doc(alias = "upsert", alias = "ttl", alias = "delete")]
     edits
     loading
     transactions
     taking_over
     importing
+    #[doc(alias = "ttl", alias = "retention")]
     archive
     changing_capacity
     sharding
