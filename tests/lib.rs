@@ -6,6 +6,10 @@ pub mod links;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+#[cfg(doctest)]
+#[doc = include_str!("../skills/bucket-runtime/SKILL.md")]
+struct Skill;
+
 // The only page of the guide with examples that need the testkit.
 #[cfg(doctest)]
 #[doc = include_str!("../bucket-runtime/src/guide/testing.md")]

@@ -36,6 +36,20 @@ pub const READMES: [(&str, &str); 4] = [
 /// What pages link to besides other pages and pictures.
 const OTHERS: [&str; 3] = ["guide", "derive(Bucket)", "derive(Outlier)"];
 
+/// The beginning of `llms.txt`.
+const LLMS: &str = "\
+# bucket-runtime
+
+> MongoDB's bucket pattern and outlier pattern as derives for Rust: an annotated struct is checked by the compiler, and a
+> runtime on the official driver stores and reads its items, safely beside any number of other writers.
+
+Begin with the skill, which fits on two screens: what to choose, code that compiles, and what not to do.
+
+- [Skill](skills/bucket-runtime/SKILL.md): how to model a series or a growing array
+- [Attributes of Bucket](bucket-runtime/src/docs/bucket.md): all of them
+- [Attributes of Outlier](bucket-runtime/src/docs/outlier.md): all of them
+";
+
 /// A page of the guide, as its list names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
@@ -125,6 +139,27 @@ fn data_link(svg: &str) -> String {
         }
     }
     link
+}
+
+/// The file `llms.txt`: the guide's list with the paths of its pages.
+#[must_use]
+pub fn llms_txt(list: &str) -> String {
+    let mut text = LLMS.to_owned();
+    for line in body(list).lines() {
+        if let Some(group) = line.strip_prefix("# ") {
+            text += &format!("\n## {group}\n\n");
+        }
+        let row = line
+            .strip_prefix("| [")
+            .and_then(|row| row.split_once("]["));
+        let Some((title, rest)) = row else { continue };
+        let Some((name, told)) = rest.split_once("] | ") else {
+            continue;
+        };
+        let told = told.trim_end_matches(" |");
+        text += &format!("- [{title}]({FILES}/{name}.md): {told}\n");
+    }
+    text
 }
 
 /// A README whose definitions lead to the target; `root` is the path from it to the repository's root.

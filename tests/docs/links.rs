@@ -2,12 +2,20 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use bucket_tests::links::{Page, READMES, Target, linked_page, pages, rustdoc_links, turned};
+use bucket_tests::links::{
+    Page, READMES, Target, linked_page, llms_txt, pages, rustdoc_links, turned,
+};
 
 use super::{between, page, text};
 
 /// The texts with links to other files, besides the READMEs and the guide.
-const TEXTS: [&str; 3] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"];
+const TEXTS: [&str; 5] = [
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "llms.txt",
+    "skills/bucket-runtime/SKILL.md",
+];
 
 /// The guide's pages, in order.
 fn guide_pages() -> Vec<Page> {
@@ -40,6 +48,7 @@ fn links_between_pages_are_written() {
     for (name, text) in &texts {
         assert!(*text == linked_page(name, text, &list), "{name}: {command}");
     }
+    assert!(text("llms.txt") == llms_txt(&page("README")), "{command}");
     let texts = texts.iter().map(|(_, text)| text.as_str());
     let picture = |name: &str| text(&format!("bucket-runtime/src/guide/{name}"));
     assert!(

@@ -3,7 +3,7 @@
 
 use std::{env, fs, io, path::Path, process::ExitCode};
 
-use bucket_tests::links::{READMES, Target, linked_page, pages, rustdoc_links, turned};
+use bucket_tests::links::{READMES, Target, linked_page, llms_txt, pages, rustdoc_links, turned};
 
 fn main() -> io::Result<ExitCode> {
     let target = match env::args().nth(1).as_deref() {
@@ -16,7 +16,10 @@ fn main() -> io::Result<ExitCode> {
         }
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    write_guide(&root.join("bucket-runtime/src/guide"))?;
+    let guide = root.join("bucket-runtime/src/guide");
+    write_guide(&guide)?;
+    let list = fs::read_to_string(guide.join("README.md"))?;
+    fs::write(root.join("llms.txt"), llms_txt(&list))?;
     for (readme, to_root) in READMES {
         let Some(target) = target else { break };
         let path = root.join(readme);
