@@ -122,6 +122,29 @@ fn the_live_test_that_contributing_shows_is_one() {
     );
 }
 
+/// Whoever cannot see them, or wants no motion, learns as much.
+#[test]
+fn pictures_have_words_and_can_stand_still() {
+    for name in ["bucket_fills", "how_it_works"] {
+        let svg = text(&format!("bucket-runtime/src/guide/{name}.svg"));
+        let words = [
+            "<title ",
+            "<desc ",
+            "prefers-color-scheme: dark",
+            "prefers-color-scheme: light",
+        ];
+        for word in words {
+            assert!(svg.contains(word), "{name}: {word}");
+        }
+        let (still, moving) = svg
+            .split_once("@media (prefers-reduced-motion: no-preference)")
+            .unwrap_or((&svg, ""));
+        assert!(!still.contains("animation"), "{name}");
+        assert_eq!(moving.contains("animation"), name == "bucket_fills");
+        assert!(svg.len() < 8_000, "{name}");
+    }
+}
+
 /// People search for the word that they know.
 #[test]
 fn a_search_for_a_known_word_finds_ours() {
