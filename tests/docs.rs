@@ -3,7 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{fs, path::Path};
+
+#[path = "sources.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod sources;
+
+#[path = "docs/links.rs"]
+mod links;
 
 /// A file of the repository.
 fn text(path: &str) -> String {
@@ -19,17 +26,17 @@ fn between<'t>(text: &'t str, before: &str, after: &str) -> Vec<&'t str> {
         .collect()
 }
 
-/// The names of the guide's pages.
-fn pages() -> BTreeSet<String> {
-    let guide = text("bucket-runtime/src/guide.rs");
-    let pages = between(&guide, "pub mod ", " {}");
-    pages.into_iter().map(str::to_owned).collect()
+/// The text of a page of the guide.
+fn page(name: &str) -> String {
+    text(&format!("bucket-runtime/src/guide/{name}.md"))
 }
 
 #[test]
 fn the_readme_is_short_and_shows_no_scaffolding() {
     let readme = text("README.md");
-    assert!(readme.lines().count() <= 220);
+    // The definitions of links are not shown.
+    let shown = readme.lines().filter(|line| !line.starts_with('['));
+    assert!(shown.count() <= 220);
     let rust = between(&readme, "```rust", "\n```");
     assert!(!rust.is_empty());
     for code in rust {
@@ -47,42 +54,60 @@ fn the_readme_shows_an_error_as_it_is_printed() {
     assert!(fixture.contains(shown.unwrap()), "{fixture}");
 }
 
+/// The page shows the statement in the shell's words, so quotes are left out of the comparison.
 #[test]
-fn every_page_of_the_guide_is_linked_and_every_link_is_a_page() {
-    let pages = pages();
-    let readme = text("README.md");
-    let linked = between(&readme, "bucket_runtime/guide/", "/index.html");
-    let linked: BTreeSet<String> = linked.into_iter().map(str::to_owned).collect();
-    assert_eq!(linked, pages);
-
-    let guide = text("bucket-runtime/src/guide.rs");
-    let listed = between(&guide, "//! | [`", "`]");
-    let listed: BTreeSet<String> = listed.into_iter().map(str::to_owned).collect();
-    assert_eq!(listed, pages);
+fn how_it_works_shows_the_append_that_is_sent() {
+    let snapshot =
+        "bucket-runtime/src/golden/snapshots/bucket_runtime__golden__append__append_by_time.snap";
+    let statements = text(snapshot).replace('"', "");
+    let sent = between(&statements, ", upsert, hint bucket_open\n", "\n\n")[0];
+    let shown = page("how_it_works").replace('"', "");
+    for line in sent.lines().filter(|line| !line.contains("$push")) {
+        assert!(shown.contains(line.trim()), "{line}");
+    }
+    assert!(shown.contains("upsert: true, hint: bucket_open"));
 }
 
 #[test]
 fn figures_are_those_that_were_measured() {
     let measured = text("benches/results/table.md");
-    let guide = text("bucket-runtime/src/guide/how_fast.md");
-    assert!(guide.contains(measured.trim()), "copy the table");
+    assert!(
+        page("all_figures").contains(measured.trim()),
+        "copy the table"
+    );
 
-    // The README shortens each figure, so only our value, the peer's and the ratio are compared.
-    let readme = text("README.md");
-    let table = between(&readme, "| ratio |\n| --- | ---: | ---: | ---: |\n", "\n\n");
-    let rows = Vec::from_iter(table[0].lines());
-    assert_eq!(rows.len(), 5);
-    for row in rows {
-        let (_, figures) = row[1..].split_once('|').unwrap();
-        assert!(measured.contains(figures), "{row}");
-    }
-    for chart in [&readme, &guide] {
-        for bar in chart.lines().filter(|line| line.contains('█')) {
-            let is_figure = |word: &&str| word.starts_with(|first: char| first.is_ascii_digit());
-            let figure = bar.split_whitespace().find(is_figure).unwrap();
-            assert!(measured.contains(&format!(" {figure} ")), "{bar}");
+    // These tables shorten what is compared, so only our value, the peer's and the ratio are looked up.
+    for (text, rows) in [(text("README.md"), 5), (page("how_fast"), 10)] {
+        let table = between(&text, "| ratio |\n| --- | ---: | ---: | ---: |\n", "\n\n");
+        let table = Vec::from_iter(table[0].lines());
+        assert_eq!(table.len(), rows);
+        for row in table {
+            let (_, figures) = row[1..].split_once('|').unwrap();
+            assert!(measured.contains(figures), "{row}");
         }
     }
+    let guide = page("how_fast");
+    for bar in guide.lines().filter(|line| line.contains('█')) {
+        let is_figure = |word: &&str| word.starts_with(|first: char| first.is_ascii_digit());
+        let figure = bar.split_whitespace().find(is_figure).unwrap();
+        assert!(measured.contains(&format!(" {figure} ")), "{bar}");
+    }
+}
+
+/// The results with which the README begins stand where it says.
+#[test]
+fn the_first_results_of_the_readme_are_the_measured_ones() {
+    let readme = text("README.md");
+    let results = between(&readme, "\n- **", "\n\n");
+    assert!(
+        results[0].starts_with("0 of 74,345 acknowledged")
+            && page("how_it_is_proved").contains("| in buckets | 74,345 |")
+    );
+    assert!(page("how_it_is_proved").contains("the primary was killed 12 times"));
+    assert!(
+        results[1].starts_with("3.82 times")
+            && text("benches/results/table.md").contains("| 3,183 items/s | 3.82 |")
+    );
 }
 
 #[test]
@@ -95,6 +120,49 @@ fn the_live_test_that_contributing_shows_is_one() {
         text("tests/live/guarantees/g5_order.rs").contains(test),
         "{test}"
     );
+}
+
+/// Whoever cannot see them, or wants no motion, learns as much.
+#[test]
+fn pictures_have_words_and_can_stand_still() {
+    for name in ["bucket_fills", "how_it_works"] {
+        let svg = text(&format!("bucket-runtime/src/guide/{name}.svg"));
+        let words = [
+            "<title ",
+            "<desc ",
+            "prefers-color-scheme: dark",
+            "prefers-color-scheme: light",
+        ];
+        for word in words {
+            assert!(svg.contains(word), "{name}: {word}");
+        }
+        let (still, moving) = svg
+            .split_once("@media (prefers-reduced-motion: no-preference)")
+            .unwrap_or((&svg, ""));
+        assert!(!still.contains("animation"), "{name}");
+        assert_eq!(moving.contains("animation"), name == "bucket_fills");
+        assert!(svg.len() < 8_000, "{name}");
+    }
+}
+
+/// People search for the word that they know.
+#[test]
+fn a_search_for_a_known_word_finds_ours() {
+    let code: String = sources::sources(&sources::of_package("bucket-runtime"))
+        .iter()
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    for word in [
+        "pagination",
+        "cursor",
+        "ttl",
+        "retention",
+        "idempotent",
+        "chrono",
+        "upsert",
+    ] {
+        assert!(code.contains(&format!("alias = \"{word}\"")), "{word}");
+    }
 }
 
 /// A module that was renamed would otherwise be left out of the run without a word.

@@ -42,6 +42,7 @@ pub trait Windowed: Bucket {}
     label = "none of its fields is `unique`",
     note = "help: mark the field that identifies an item within its key: `#[bucket(unique)]`"
 )]
+#[doc(alias = "idempotent")]
 pub trait Identified: Bucket {}
 
 /// An item that is stored in buckets.

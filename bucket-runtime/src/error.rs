@@ -27,6 +27,7 @@ pub(crate) use self::{
         refusal,
     },
     kind::Kind,
+    text::count,
 };
 
 /// A result whose error is [`Error`].

@@ -1,5 +1,18 @@
 //! The outlier pattern: the trait behind `#[derive(Outlier)]`, its handle, and a room for each kind of call.
 //! As in the house, `read` comes before `write`, and `maintain` uses both.
+//!
+//! The filter of the push requires room in the array and, by `$bsonSize`, in the document. If nothing matches,
+//! the next update flags the parent, on the condition that it has no room for the item. The engine then appends
+//! the item to the extras: numbered buckets whose key is the parent's id. The flag comes before the first extra,
+//! and an inserted parent before its extras, so extras without a flag never exist. A handle remembers which
+//! parents it found to be outliers (`outlier/known.rs`) and tries their open extras document first; that this
+//! document exists shows the flag. `split_existing` moves the items of one parent in one transaction. If the
+//! parent has extras already, its items are older, and take lower numbers, if necessary below zero.
+//!
+//! The field marked `total` counts a parent's items, extras included. In the parent's own array it changes by the
+//! same update. An append to the extras (`outlier/write/extend.rs`) changes parent and extras in one transaction,
+//! the parent first, so that of two such transactions one fails before it has done any work; a removal from them
+//! (`outlier/write/remove.rs`) does so in one transaction, too.
 
 mod collections;
 pub(crate) mod command;

@@ -26,6 +26,11 @@
 //! and each has a database of its own; see [`test`](macro@test). Code that is no
 //! test starts a [`Server`] itself.
 //!
+//! # As a program
+//!
+//! `cargo run --package bucket-testkit`, or `bucket-testkit` once it is installed, starts a server, prints its
+//! connection string, and keeps it until the program is stopped. `-- 8.2-cluster` starts the one of that name.
+//!
 //! # Which server
 //!
 //! The first of these that applies:

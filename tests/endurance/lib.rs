@@ -3,6 +3,13 @@
 //! In `failover.rs`, writers go on while primaries and mongos are killed, stopped and cut off, and
 //! `check.rs` compares what the writers were told with what is stored. `soak.rs` works on one server
 //! for a long time, and watches memory and connections.
+//!
+//! `tests/endurance` starts a replica set or a sharded cluster, with a TCP proxy (`network.rs`) before each
+//! member and each `mongos`. 16 writers for each way of writing note each answer; half use a client that waits
+//! for a server, half one that gives up soon, and some calls are dropped. Meanwhile a primary, or on a cluster a
+//! `mongos`, is cut off, killed, stopped or out of reach for longer than an election takes; a primary also steps
+//! down and has its operations killed (`faults.rs`). Then `check.rs` compares the answers with the documents;
+//! its own tests plant faults.
 
 #![allow(clippy::unwrap_used, reason = "here, a panic is the report")]
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use insta::assert_snapshot;
 
-use super::{Error, Kind, driver::first_word, kind::TABLE};
+use super::{Error, Kind, count, driver::first_word, kind::TABLE};
 use crate::schema::{
     names::{EXPIRY_INDEX, OPEN_INDEX},
     size::TooLong,
@@ -195,4 +195,17 @@ fn the_page_of_errors_has_a_row_for_each_predicate_and_no_other() {
     let mut rows: Vec<_> = rows.map(|row| row.split('`').next().unwrap()).collect();
     rows.sort_unstable();
     assert_eq!(rows, public());
+}
+
+#[test]
+fn one_thing_is_not_counted_as_several() {
+    let error = Error::new(Kind::Contended(3), "shop.trades").with_stored(1);
+    assert!(
+        error.to_string().ends_with("(the first item is stored)"),
+        "{error}"
+    );
+    assert_eq!(
+        [count(0, "item"), count(1, "item"), count(2, "item")],
+        ["0 items", "1 item", "2 items"]
+    );
 }

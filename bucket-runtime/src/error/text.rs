@@ -31,7 +31,11 @@ impl fmt::Display for Error {
             f.write_str(" (it may have been carried out; check before you repeat it)")?;
         }
         if *stored > 0 {
-            write!(f, " (the first {stored} items are stored)")?;
+            let items = match stored {
+                1 => "the first item is".to_owned(),
+                _ => format!("the first {stored} items are"),
+            };
+            write!(f, " ({items} stored)")?;
         }
         match source {
             Some(Source::Driver(error)) => write!(f, ": {}", cause::of_driver(error)),
@@ -90,5 +94,13 @@ pub(super) fn name_taken(name: &str, by_view: bool) -> String {
             "the name `{name}` is taken by something other than a view of this collection; choose \
              another name for the view"
         )
+    }
+}
+
+/// A number of things, such as "1 item" and "2 items".
+pub(crate) fn count(n: u64, thing: &str) -> String {
+    match n {
+        1 => format!("1 {thing}"),
+        _ => format!("{n} {thing}s"),
     }
 }

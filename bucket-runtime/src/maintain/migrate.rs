@@ -1,4 +1,20 @@
 //! Migration: moves the items of one struct into the buckets of another, while writers go on.
+//!
+//! `maintain/migrate/copy.rs` copies the old buckets in chunks, in the order of their ids; each chunk is one
+//! transaction, which also writes the record (`maintain/transfer/record.rs`). An item that is appended to
+//! a bucket already copied exists only as an event, and one that was there when the chunk was read may be an event
+//! as well. So the change stream covers the record: the event of the record's update tells which events came
+//! before the chunk was stored. These are compared with the number of items that the chunk holds of each of its
+//! buckets; later ones bring only new items. The next chunk is read when that event has been seen. Buckets behind
+//! the last chunk need no look at their events, since they are still to be read.
+//!
+//! `import_flat` reads its chunks from the sorted flat documents (`maintain/import_flat/pass.rs`), and for both calls
+//! `maintain/transfer/store.rs` is the transaction. Nobody else writes to these keys, so one look at them is enough to
+//! plan what a chunk stores: one command that fills open buckets, and one with whole buckets
+//! (`write/bulk/commands.rs`). Of a key that an import begins nothing is there, so it is not looked at; the
+//! transaction checks that. If the server refuses the commands after all, or an item has no place in a whole bucket,
+//! the append protocol stores the items. The step in the record lets one of several calls advance; the others resume
+//! from what it has stored.
 
 mod copy;
 mod event;

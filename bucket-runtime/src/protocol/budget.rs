@@ -1,4 +1,16 @@
 //! How a bucket stays within its bytes without being read first.
+//!
+//! The filter of an upsert takes no `$expr` and cannot measure the bucket, so the runtime counts
+//! here. A quarter of the bytes is divided into equal shares, one for each of the `capacity`
+//! items. The update that appends an item adds what the item takes beyond its share to `oversize`, and its
+//! filter requires that the other three quarters have that much left. The first item of a bucket may take all of
+//! it. So no bucket exceeds its bytes, whatever the order of the items.
+//!
+//! If a bucket has no room for the next item, the writer seals it and opens the next one; if two writers do so
+//! at once, one is refused. `protocol/pack.rs` decides which successive items share a bucket, in statements,
+//! imports, changes of the capacity and splits. A load cuts by count and then measures each whole bucket
+//! (`write/bulk/measure.rs`). The compiler's proof that a full bucket fits is `const` arithmetic
+//! (`schema/size/full.rs`).
 
 use mongodb::bson::{Document, doc};
 

@@ -1,4 +1,17 @@
 //! Conditions: how they combine, and what they become on flat documents and on buckets.
+//!
+//! Only the match language decides, so a bucket's items match as if each were a document of its own: `$match`
+//! the buckets, `$unwind`, `$match` the items (`protocol/query.rs`). Expressions such as `$filter` compare
+//! differently. The first `$match` is a necessary condition, which `Node::of_bucket` derives from the filter:
+//! conditions on key fields as they are, conditions on one element as `$elemMatch`. A user's index can answer
+//! it, and the server unwinds only what it finds. Where that condition is sufficient, too
+//! (`Node::is_decided_by_buckets`), a limit on items is a limit on buckets as well: the server reads ahead, and
+//! would fetch megabytes of them.
+//!
+//! A field inside of a value has a path, which is a type (`protocol/field/path.rs`): the derive numbers the names
+//! of each struct, and the compiler joins them to a text. So a field that leads to a document dereferences to the
+//! fields inside (`nested.rs`) without an allocation, and an enum's variant brings the condition on its tag. A path
+//! knows whether an `Option` is on the way, so that a group of a field inside of it has a value of `None`.
 
 use std::{fmt, marker::PhantomData, ops::Not};
 

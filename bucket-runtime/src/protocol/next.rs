@@ -2,6 +2,48 @@
 //!
 //! `tests/model` includes this file, so that it searches the decisions that the engine takes. Hence
 //! nothing here names another module.
+//!
+//! The index `bucket_open`, `{ key…, sealed: 1 }`, is unique and partial (`count < capacity`): it holds one
+//! entry per open bucket and one per sealed one. An append is one upsert with this index as its hint. It finds
+//! the open bucket in one step, whatever the length of the history, or inserts a new one; if another writer has
+//! inserted one meanwhile, the server refuses with E11000. Every command is complete in itself, so a dropped
+//! future never leaves a half-done step.
+//!
+//! The first row that holds decides (a pure function, whose test walks this table). E11000 on
+//! `bucket_open` means that another writer opened the bucket first; E11000 on `_id_`, that a full or sealed
+//! bucket of the same moment has the id.
+//!
+//! | the server's answer | when | next |
+//! | --- | --- | --- |
+//! | stored | | go on with the next items |
+//! | no bucket matches | bytes count, and buckets are not numbered | read the newest bucket, and send the items again |
+//! | no bucket matches | one item was sent | read the last id, and open a bucket with the next one |
+//! | no bucket matches | | read the newest bucket, and send the items again |
+//! | refused, since it must not open a bucket (the impossible id) | the open bucket was known, after the third try | send the items again, with nothing known |
+//! | refused, since it must not open a bucket (the impossible id) | the open bucket was known, and buckets are numbered | read the last id, and open a bucket with the next one |
+//! | refused, since it must not open a bucket (the impossible id) | the open bucket was known, and one item was sent, which takes no more than its share of the bytes | send the items again, with nothing known |
+//! | refused, since it must not open a bucket (the impossible id) | | read the newest bucket, and send the items again |
+//! | E11000 on `_id_` | one item was sent, with nothing known | read the last id, and open a bucket with the next one |
+//! | E11000 on `bucket_open` | for the second time since the newest bucket was read | read the newest bucket, and send the items again |
+//! | E11000 on `bucket_open` | one item was sent, with nothing known, and the bucket has bytes left for all that is known | send the items again, with nothing known |
+//! | E11000 on `_id_`; E11000 on `bucket_open` | after the third try, something was known or several items were sent, and bytes do not count | send the items again, with nothing known |
+//! | E11000 on `_id_`; E11000 on `bucket_open` | | read the newest bucket, and send the items again |
+//! | E11000 on `bucket_unique` | a field is `unique` | look up which items are there, and read the newest bucket |
+//! | E11000 on `bucket_unique`; another error | | stop with an error |
+//! | the index is missing | | wait for the index, and send the items again |
+//!
+//! After the third try, whatever a writer reads is out of date before it can use it, and one item that any open
+//! bucket takes has the best chance. With a time, the newest bucket is read as the key's last one, which passes no
+//! index entries of full buckets. A writer that has lost a race for opening a bucket searches for the open one,
+//! since that may be an earlier one or have a foreign id; if there is none, for the ring. Where bytes count, every
+//! other try reads, since the open bucket may lack room. Before a further try a writer pauses for a random share
+//! of its last round trip: where that was slow, the bucket that won takes as long to fill.
+//!
+//! With `{#}` the writer must know the number: it sends an update, and only if no bucket is open, it reads the
+//! last bucket. If another writer has opened that one meanwhile, the item goes there; otherwise the writer sends
+//! an upsert with exactly the next number. A transaction, which an E11000 would abort, goes the same way. An
+//! update of a known bucket sets an impossible `_id` on insert (`append_to_id_or_be_refused`), so that a bucket
+//! that has expired or been rewritten does not come back under its old id.
 
 /// The writer's knowledge of the key's newest bucket when it sent the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +125,7 @@ fn is_turn_to_read(tries: u32) -> bool {
     tries.is_multiple_of(2)
 }
 
-/// The next step. ARCHITECTURE.md has it as a table.
+/// The next step; the table above, as a function.
 pub(crate) fn next(answer: Answer, facts: Facts) -> Next {
     let contended = is_contended(facts.tries);
     // The statement that opens a bucket, or joins the open one.

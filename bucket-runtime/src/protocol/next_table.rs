@@ -1,6 +1,4 @@
-//! The table of [`next`] in words and as conditions: a test walks it, and ARCHITECTURE.md shows it.
-
-use std::{fs, path::Path};
+//! The table of [`next`] in words and as conditions: a test walks it, and the docs of the module show it.
 
 use super::next::{Answer, Answer::*, Facts, Known, Next, next};
 
@@ -181,20 +179,13 @@ fn the_table_holds_for_all_that_can_be_known() {
     }
 }
 
-/// A published crate comes without that file.
 #[test]
-fn the_table_stands_in_the_architecture() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ARCHITECTURE.md");
-    let Ok(text) = fs::read_to_string(path) else {
-        return;
-    };
+fn the_table_stands_in_the_docs_of_the_module() {
     let rows = TABLE.iter().map(|(answers, when, _, then, _)| {
         let answers: Vec<_> = answers.iter().map(|answer| name(*answer)).collect();
-        format!("| {} | {when} | {then} |\n", answers.join("; ")).replace("|  |", "| |")
+        format!("//! | {} | {when} | {then} |\n", answers.join("; ")).replace("|  |", "| |")
     });
     let table: String = rows.collect();
-    assert!(
-        text.contains(&table),
-        "ARCHITECTURE.md has to contain\n{table}"
-    );
+    let text = include_str!("next.rs");
+    assert!(text.contains(&table), "next.rs has to contain\n{table}");
 }

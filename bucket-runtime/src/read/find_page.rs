@@ -35,6 +35,7 @@ impl<T: Bucket> Buckets<T> {
     /// # Ok(())
     /// # }
     /// ```
+    #[doc(alias = "pagination")]
     pub fn page(&self, key: KeyRef<'_, T>, n: u64) -> FindPage<'static, T> {
         let reader = self.reader(key);
         let find = find_page(&reader, n);

@@ -254,6 +254,7 @@ impl<'s, T: Bucket> Items<'s, T> {
     /// # Ok(())
     /// # }
     /// ```
+    #[doc(alias = "pagination", alias = "cursor")]
     pub fn page_of_items(self, limit: u64) -> PageOfItems<'s, T> {
         PageOfItems::new(self, limit)
     }

@@ -22,6 +22,7 @@ use crate::{
 
 impl<T: Bucket> Buckets<T> {
     /// Streams all pages of a key, in the order of ids. One round trip for the first batch.
+    #[doc(alias = "pagination", alias = "cursor")]
     pub fn pages(&self, key: KeyRef<'_, T>) -> Pages<'static, T> {
         Pages::new(self.reader(key))
     }

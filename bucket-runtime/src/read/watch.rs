@@ -68,6 +68,7 @@ impl<T: Bucket> Buckets<T> {
     /// # Errors
     ///
     /// The driver's, and [`is_history_lost`](crate::Error::is_history_lost).
+    #[doc(alias = "change stream")]
     pub fn watch(&self, key: KeyRef<'_, T>) -> Watch<T> {
         Watch {
             reader: self.reader(key),

@@ -1,4 +1,10 @@
 //! Id text: writes keys and ordinals so that ids sort by ordinal and the ids of two keys never mix.
+//!
+//! An id is the key's text, a literal, and the ordinal. In key text `%`, control characters and
+//! the first character of each literal after a key field are percent-encoded. The first such character therefore
+//! ends the key, and no key's prefix begins another one's. Reads use the range of ids
+//! `[prefix, successor of prefix)` and compare the stored key fields with the requested key (`KeyScope::holds`),
+//! so a document that another program put among the ids never becomes a wrong answer.
 
 use std::fmt::Write;
 

@@ -21,6 +21,7 @@ use serde::{
     label = "this type is not a point in time",
     note = "help: use `bson::DateTime`, or, with the feature of that name, a type of `chrono`, `time` or `jiff`; to number the buckets instead, write `{{#}}` or `numbered`"
 )]
+#[doc(alias = "chrono")]
 pub trait TimeField: Sized {
     /// Whether serde writes a value of this type as something other than a BSON date.
     #[doc(hidden)]
@@ -200,6 +201,7 @@ pub(crate) fn of_date<T: TimeField>(date: DateTime) -> Result<T, String> {
 /// `#[derive(Bucket)]` puts it on the field of a time ordinal unless that field says otherwise. On any
 /// other field, the derives refuse a time of `chrono`, `time` or `jiff` until it says how it is stored: by
 /// this, by [`own_date`](mod@own_date), or by a module of yours.
+#[doc(alias = "chrono", alias = "jiff")]
 pub mod bson_date {
     use serde::{Deserializer, Serializer};
 

@@ -1,8 +1,11 @@
 //! The calls for which a task works, and what `tracing` tells of each: a span, and events.
 //!
-//! While a call runs, it is a task-local value, so its requests count for it without a further parameter.
-//! A task that works for calls of other tasks carries them. Without the feature `tracing` all this is
-//! empty.
+//! With the feature `tracing`, each row of `action.rs` runs its call in a span (`server/call/traced.rs`). The call
+//! is a task-local value meanwhile: `Server::ask`, through which every request goes, counts for it, and so do the
+//! places where something is done again. A cursor keeps the call, since it is read when the call has returned its
+//! stream. An append that waits for others takes its call along in the queue; whoever sends a command does so for
+//! the calls of all that the command carries, until each of them is answered. Without the feature
+//! `server/call/silent.rs` has the same functions, and they do nothing.
 
 #[cfg(not(feature = "tracing"))]
 mod silent;

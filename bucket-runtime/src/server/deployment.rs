@@ -1,4 +1,17 @@
 //! The kind of deployment, which decides how commands become retryable.
+//!
+//! If the connection breaks, a command is sent again, in a way by which the server recognises the repetition.
+//! This module asks `hello` once, at opening, which way there is:
+//!
+//! | server | several updates | why |
+//! | --- | --- | --- |
+//! | 8.0 and later, also behind a `mongos` | the driver's `bulkWrite` | the driver numbers it, and repeats it |
+//! | a replica set before 8.0 | `update`, numbered here (`server/retryable.rs`) | the driver sends one update per command |
+//! | a `mongos` before 8.0, a standalone server | one update per command | each shard has a memory of its own; a standalone server has none |
+//!
+//! The numbers of the second way (`lsid`, `txnNumber`) belong to sessions of our own. The driver's count of such
+//! a session must never fall below ours, so for each number we begin a transaction and abort it without a
+//! command (`tests/live/server_claims/many.rs`). Whole buckets go by the driver's `insert_many` everywhere.
 
 use mongodb::{
     Client,

@@ -1,4 +1,15 @@
 //! Rollups: what buckets store about their items, and the totals computed from it.
+//!
+//! The update that appends carries `$inc`, `$min` and `$max` for its items. `value/rollup/totals.rs` combines
+//! the values of several items only where the result is the server's own. Items whose sum would overflow or be
+//! rounded travel in statements of their own, and the server adds them up, or refuses what exceeds 64 bits. Each
+//! field's own count must equal the bucket's `count`; otherwise something else has written to the bucket. Sums
+//! over buckets are decimals, since `$sum` turns integers beyond 64 bits to floats.
+//!
+//! `verify` compares each rollup with the items (`value/rollup/check.rs`). It takes a sum of floats for right if
+//! another order of adding could give it, since batches are added up in groups. `rebuild_rollups` and `repair`
+//! write a rollup on condition that the bucket's array is still the one that it was computed from
+//! (`maintain/verify/rebuild.rs`).
 
 mod arithmetic;
 pub(crate) mod check;

@@ -62,6 +62,7 @@ impl<T: Bucket> Buckets<T> {
     /// # Ok(())
     /// # }
     /// ```
+    #[doc(alias = "upsert", alias = "insert_one", alias = "push")]
     pub fn append(&self, item: &T) -> Append<'static> {
         Append::new(&self.writer, item)
     }

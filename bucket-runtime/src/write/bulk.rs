@@ -1,4 +1,18 @@
 //! Bulk appends: many items of many keys, in bounded memory.
+//!
+//! `protocol/whole_bucket.rs` composes every bucket that is inserted with all its items: in loads, imports,
+//! changes of the capacity and splits. `append_many` buffers items by key, fills the open buckets, and inserts
+//! the rest as whole buckets. Other writers may open a bucket meanwhile, and a key's items must still keep their
+//! order. Only the call itself knows the struct: it holds the items, and gets back the indexes of those that were
+//! not stored. All other code of a load sees indexes and `UntypedItem`s, so a program compiles it once for all
+//! structs. The buffer counts keys as well as items, and a flush stores a few thousand keys at a time
+//! (`Load::store`): what it knows of a key while it stores it, and above all the statements that fill open
+//! buckets, take more memory than the items. With `{#}`, the load reads the last numbers of a hundred keys at
+//! once (`server/last_buckets.rs`). A writer that opens a bucket takes a planned number; the server then refuses
+//! the planned buckets from there on, and the load plans them again. In a window, a refused id has the same
+//! effect. With the ordinals `{date}` and `{date:millis}` the load inserts the last bucket first, with room
+//! left: while it is open, the index lets nobody open another. `maintain/transfer/` writes up to a
+//! thousand buckets in one transaction, together with a record of its progress.
 
 mod buffer;
 mod commands;

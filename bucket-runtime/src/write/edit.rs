@@ -1,4 +1,15 @@
 //! Edits and removals of single items; `many` has those of several.
+//!
+//! No update can find the first element that matches a condition: `$[]` filters know no order, `$pull` takes
+//! all. So an edit first reads the element and its place, by the pipeline of a filtered read. One update then
+//! replaces or removes it, on the condition that it still stands there as it was read. If not, the edit starts
+//! again, up to a limit and with random pauses. Where a bucket keeps rollups or the time of its newest item, the
+//! edit reads all items, computes the new values, and requires that the whole array is unchanged.
+//!
+//! The update that takes an item out of a full bucket also seals it: otherwise the key could have two open
+//! buckets. It is a `findAndModify`, since only its answer shows whether the bucket is now empty and sealed.
+//! With the ordinals `{date}` and `{date:millis}` such a bucket is deleted; with `{#}` and windows it stays,
+//! since a number that is given twice would break G5.
 
 mod found;
 pub(crate) mod many;

@@ -1,4 +1,10 @@
 //! The identities of a key's items, where the struct has a `unique` field.
+//!
+//! With a `unique` field, the index `bucket_unique`, `{ key…, "items.field": 1 }`, lets the server refuse an
+//! item that another bucket of the key holds. It compares nothing within one document, so the filter of each
+//! append excludes buckets that hold the value (`$nin`), and no statement and no whole bucket carries two equal
+//! values. After any refusal some items may be there already (`RetryState::may_be_present`): one read by that
+//! index finds them, and the engine sends the others again. In a transaction this read comes first.
 
 use mongodb::bson::{Bson, Document, doc};
 

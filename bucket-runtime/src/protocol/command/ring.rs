@@ -1,16 +1,40 @@
 //! The ring of a busy key: a document that holds all slots of the key in the open index but one.
 //!
-//! Opening a bucket makes the server pass the index entries of all buckets that were open in the same
-//! slot and became full within the last five minutes. So a key that opens many buckets a second moves
-//! from slot to slot. The ring keeps the promise of one open bucket: of the slots that it does not hold
-//! there is one, and the index is unique.
+//! The server keeps the index entries of full buckets for its snapshot history, five minutes by default. A search
+//! for the open bucket passes those of the key, and so does the check that the entry of a new bucket is unique. A
+//! key that opens hundreds of buckets a second would spend most of an append on them.
+//!
+//! A handle remembers the newest bucket of the keys that it wrote last (`write/engine/memory.rs`), and fills it by
+//! its id, with the hint `_id_`: that passes nothing. What it remembers may be out of date. The statement's filter
+//! decides, and a refusal leads back to the way above. Such a statement does not name `bucket_open`, whose name
+//! stands for the capacity. So it goes only to collections whose capacity has never changed, and a change of the
+//! capacity writes a field `capacity` into all open buckets (`maintain/open/mark.rs`), which those statements
+//! exclude. Buckets that are opened later have it from the start.
+//!
+//! A busy key has a ring. The open index is unique over the key and `sealed`, so a key
+//! has a slot for each value of `sealed`: no value, as ordinary buckets are opened, or a number from -1 to -255. The
+//! ring is one document that holds all slots but one, since an array has an index entry for each of its values:
 //!
 //! ```js
-//! { _id: "%/123_", customerId: Long(123), count: 0, history: [], sealed: [null, -1, -3, …] }
+//! { _id: "%/123_", customerId: Long(123), count: 0, history: [], sealed: [null, -1, -3, …], opened: Long(41) }
 //! ```
 //!
-//! An array has an index entry for each of its values. In the text of a key `%` is followed by two digits,
-//! so the id belongs to no key.
+//! So there is one slot in which a bucket can be open, by the index alone and whatever a writer believes. Every 64
+//! openings the ring turns: its free slot moves on, and the server refuses that while a bucket is open in the old
+//! one. Each slot then has its share of the history, one in 256.
+//!
+//! A writer opens a bucket in a numbered slot only behind a statement of the same command that changes the ring and
+//! is refused unless the ring is there and leaves that slot free (`expect_slot`, `turn_ring`). So a ring that is
+//! gone, with its collection or in a failover, takes the buckets of its slots with it: what comes later in the
+//! oplog depends on it. The statement has to leave a trace, because the server then knows it when the command is
+//! sent again. One that only looks would be refused if the ring has turned meanwhile, and would hide that the rest
+//! was stored; the model found this. A handle that meets a taken slot without an open bucket reads the ring, and
+//! goes on in the free slot.
+//!
+//! A key gets its ring by chance: once in 1,024 openings of a handle that has opened 64 buckets of it in a row, each
+//! less than a second after the last. Where no command carries several updates, behind a `mongos` before 8.0 and on a standalone server, keys
+//! get none, and neither do extras of outliers. In the text of a key
+//! `%` is followed by two digits, so the id of a ring belongs to no key.
 
 use mongodb::bson::{Bson, Document, doc};
 

@@ -1,4 +1,12 @@
 //! The fields by which a collection may be sharded.
+//!
+//! Every filter of a call for a key holds the equality of the key fields beside the range of ids
+//! (`KeyScope::with_key`), so a `mongos` asks one shard. Where no `mongos` answers, the reads that count pages,
+//! skip them or find the last id use the range alone (`Server::by_ids`): the `_id` index then answers without
+//! the documents. A numbered page is found there by its `_id` alone, which the server looks up without a plan.
+//! Each shard enforces a unique index only among its own documents, so the server refuses `bucket_open` unless
+//! its first fields are those of the shard key. Behind a `mongos`,
+//! `listIndexes` shows one shard's indexes, so each opening sends ours again.
 
 use mongodb::bson::{Bson, Document};
 

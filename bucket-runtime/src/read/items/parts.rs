@@ -73,6 +73,7 @@ impl<'s, P: BucketPart> Parts<'s, P> {
     }
 
     /// Reads at most this many of them as one page; see [`Items::page_of_items`].
+    #[doc(alias = "pagination")]
     pub fn page_of_items(self, limit: u64) -> PageOfParts<'s, P> {
         PageOfParts::new(self.0, limit)
     }

@@ -35,6 +35,7 @@ use crate::{
 /// # Ok::<(), bucket_runtime::InvalidToken>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[doc(alias = "cursor", alias = "pagination")]
 pub struct ItemToken {
     /// The fingerprint of the list.
     pub(super) list: u64,

@@ -21,6 +21,7 @@ use crate::{
 /// # Ok::<(), bucket_runtime::InvalidToken>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[doc(alias = "cursor", alias = "pagination")]
 pub struct PageToken(pub(super) String);
 
 impl PageToken {

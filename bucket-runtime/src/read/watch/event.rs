@@ -1,4 +1,10 @@
 //! Which new items an event of the server contains.
+//!
+//! A change stream shows how a document changed, and not which command changed it. An
+//! append changes `count` and sets places of the array (`items.7`), an edit leaves the count, and a removal
+//! shows a truncation, the whole array, or the whole document. The first append to an emptied bucket shows the
+//! whole array, too. So a removal that empties a bucket writes a 64-bit `count`, which the append keeps; every
+//! other removal writes a 32-bit one. `tests/live/server_claims/watch.rs` proves this.
 
 use mongodb::{
     bson::{Bson, Document},

@@ -2,7 +2,7 @@
 
 use std::{error::Error as StdError, fmt};
 
-use crate::Error;
+use crate::{Error, error::count};
 
 /// An item that was not stored, and why.
 #[derive(Debug, Clone)]
@@ -55,7 +55,15 @@ impl<T> AppendManyError<T> {
 impl<T> fmt::Display for AppendManyError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { stored, failed } = self;
-        write!(f, "{stored} items are stored, {} are not", failed.len())?;
+        let are = |n: u64| if n == 1 { "is" } else { "are" };
+        let lost = failed.len() as u64;
+        let items = count(*stored, "item");
+        write!(
+            f,
+            "{items} {} stored, {lost} {} not",
+            are(*stored),
+            are(lost)
+        )?;
         match failed.first() {
             Some(first) => write!(f, "; item {}: {}", first.index, first.error),
             None => Ok(()),
@@ -80,5 +88,28 @@ impl<T> AsRef<Error> for AppendManyError<T> {
 impl<T> From<AppendManyError<T>> for Error {
     fn from(mut error: AppendManyError<T>) -> Self {
         error.failed.swap_remove(0).error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    fn failed(stored: u64, failed: u64) -> String {
+        let item = |index| FailedItem {
+            index,
+            item: (),
+            error: Error::new(Kind::Contended(3), "shop.trades"),
+        };
+        let failed = (0..failed).map(item).collect();
+        let text = AppendManyError { stored, failed }.to_string();
+        text.split(';').next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn counts_read_right() {
+        assert_eq!(failed(1, 1), "1 item is stored, 1 is not");
+        assert_eq!(failed(2, 3), "2 items are stored, 3 are not");
     }
 }

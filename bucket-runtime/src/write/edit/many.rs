@@ -5,7 +5,7 @@ use std::{error::Error as StdError, fmt};
 use mongodb::ClientSession;
 
 use super::{found::FoundItems, protocol::Editor, sweep::Sweep};
-use crate::{Bucket, Buckets, Error, KeyRef, Result, protocol::filter::Filter};
+use crate::{Bucket, Buckets, Error, KeyRef, Result, error::count, protocol::filter::Filter};
 
 impl<T: Bucket> Buckets<T> {
     /// Changes all items of a key that match: reads those of a bucket, calls the closure for each, writes
@@ -102,6 +102,7 @@ impl<T: Bucket> Buckets<T> {
     /// [`remove_item`](Self::remove_item), at the first bucket that has one. A document that is not a bucket
     /// of this struct does not end the call: it stays as it is, the others are done, and then the first
     /// [`is_deserialize`](crate::Error::is_deserialize) is returned.
+    #[doc(alias = "retention", alias = "delete_many")]
     pub fn remove_items(&self, key: KeyRef<'_, T>, filter: Filter<T>) -> RemoveItems<'static, T> {
         RemoveItems {
             sweep: Sweep::new(self.engine(), Some(self.scope(key).key), filter),
@@ -169,18 +170,15 @@ impl EditManyError {
 impl fmt::Display for EditManyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let EditProgress { buckets, items } = self.so_far;
+        let done = format!("{} in {}", count(items, "item"), count(buckets, "bucket"));
         let error = &self.error;
         if self.is_end {
             return write!(
                 f,
-                "{items} items in {buckets} buckets are done, and all that is unreadable stays as \
-                 it was, first: {error}"
+                "done with {done}, and all that is unreadable stays as it was, first: {error}"
             );
         }
-        write!(
-            f,
-            "after {items} items in {buckets} buckets, at the next bucket: {error}"
-        )
+        write!(f, "after {done}, at the next bucket: {error}")
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::BucketProblem;
-use crate::value::shell::shell;
+use crate::{error::count, value::shell::shell};
 
 impl fmt::Display for BucketProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,13 +111,5 @@ impl BucketProblem {
             ),
             _ => Ok(()),
         }
-    }
-}
-
-/// A number of things, such as "1 item" and "2 items".
-fn count(n: u64, thing: &str) -> String {
-    match n {
-        1 => format!("1 {thing}"),
-        _ => format!("{n} {thing}s"),
     }
 }
