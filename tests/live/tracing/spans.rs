@@ -161,6 +161,9 @@ async fn a_failed_call_names_its_error(Recorded(db, _): Recorded) {
     let told = spans.one();
     assert_eq!(told.fields["error.type"], "Duplicate");
     assert_eq!(told.fields["db.response.status_code"], "11000");
+    assert!(told.texts.contains("db.response.status_code"), "{told:?}");
+    assert_eq!(told.fields["otel.status_code"], "ERROR");
+    assert_eq!(told.fields["otel.name"], "insert books");
     books.push(&2, "a").await.unwrap_err();
     assert_eq!(spans.one().fields["error.type"], "NoParent");
     let nonsense = doc! { "$nonsense": Bson::Null };

@@ -1,7 +1,7 @@
 //! Collects the spans that end in a test.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt::Debug,
     sync::{Arc, Mutex},
 };
@@ -24,6 +24,8 @@ pub(super) struct Told {
     pub(super) name: &'static str,
     pub(super) fields: BTreeMap<&'static str, String>,
     pub(super) events: Vec<String>,
+    /// The fields that are text, and not numbers.
+    pub(super) texts: BTreeSet<&'static str>,
 }
 
 impl Told {
@@ -114,6 +116,7 @@ impl Visit for Told {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
+        self.texts.insert(field.name());
         self.fields.insert(field.name(), value.to_owned());
     }
 }

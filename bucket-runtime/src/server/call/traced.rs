@@ -29,6 +29,8 @@ macro_rules! span {
             target: "bucket_runtime",
             stringify!($name),
             otel.kind = "client",
+            otel.name = tracing::field::Empty,
+            otel.status_code = tracing::field::Empty,
             db.system.name = "mongodb",
             db.operation.name = stringify!($name),
             db.namespace = tracing::field::Empty,
@@ -267,6 +269,8 @@ impl Call {
         if !self.is_named.swap(true, Relaxed)
             && let Some(span) = &*self.span()
         {
+            let call = span.metadata().map_or("", |metadata| metadata.name());
+            span.record("otel.name", format!("{call} {}", collection.name()));
             span.record("db.namespace", &*collection.namespace().db);
             span.record("db.collection.name", collection.name());
             if let Some(scope) = scope {
@@ -277,9 +281,10 @@ impl Call {
 
     fn note_failure(&self, name: &str, code: Option<i32>) {
         if let Some(span) = &*self.span() {
+            span.record("otel.status_code", "ERROR");
             span.record("error.type", name);
             if let Some(code) = code {
-                span.record("db.response.status_code", code);
+                span.record("db.response.status_code", code.to_string());
             }
         }
     }

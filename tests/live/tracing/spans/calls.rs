@@ -29,6 +29,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     assert_eq!(told.fields["db.operation.name"], "append");
     assert_eq!(told.fields["db.namespace"], db.name());
     assert_eq!(told.fields["otel.kind"], "client");
+    assert_eq!(told.fields["otel.name"], "append visits");
+    assert!(!told.fields.contains_key("otel.status_code"), "{told:?}");
     // The element: three fields, and `at` as a date.
     assert!((40..60).contains(&told.number("bucket.bytes")), "{told:?}");
     for visitor in 1..4 {
