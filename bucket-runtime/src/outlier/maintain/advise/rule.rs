@@ -86,12 +86,13 @@ fn gap(lengths: &Lengths) -> Option<u64> {
     Some(round(least)).filter(|at| is_gap(*at)).or(Some(least))
 }
 
-/// The round number from which on the documents hold half of all items, or nearly half.
+/// The length from which on few documents hold half of all items, or a rounder one just below.
 fn tail(lengths: &Lengths) -> Option<u64> {
     let (begin, documents) = lengths.half_of_items()?;
-    let threshold = round(begin.max(LEAST));
-    (is_minority(documents, lengths.documents()) && is_worthwhile(lengths, threshold))
-        .then_some(threshold)
+    let threshold = rounded_down(begin.max(LEAST + 1) - 1);
+    let is_worthwhile =
+        lengths.bytes_above(threshold) >= WORTHWHILE_BYTES * lengths.above(threshold);
+    (is_minority(documents, lengths.documents()) && is_worthwhile).then_some(threshold)
 }
 
 /// Whether few documents exceed the threshold, and large ones.
@@ -111,6 +112,17 @@ fn round(number: u64) -> u64 {
     round_numbers()
         .find(|round| *round >= number)
         .unwrap_or(number)
+}
+
+/// The number with its first digit alone, or with its second one after a 1: 300, and 190.
+fn rounded_down(number: u64) -> u64 {
+    let power = 10_u64.pow(number.checked_ilog10().unwrap_or(0));
+    let step = if number / power == 1 {
+        power.div_ceil(10)
+    } else {
+        power
+    };
+    number / step * step
 }
 
 /// 1, 2, 5, 10, 20, 50 …
