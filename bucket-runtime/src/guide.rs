@@ -3,6 +3,7 @@
 //! | page | what you learn |
 //! | --- | --- |
 //! | [`getting_started`] | add the crate, derive, open, append, read |
+//! | [`which_pattern`] | buckets, outliers or neither: what your data say |
 //! | [`choosing`] | the key, the ordinal and the capacity |
 //! | [`pages`] | page by page: numbers, tokens, streams |
 //! | [`queries`] | typed conditions, flat views, pipelines of your own |
@@ -36,6 +37,9 @@
 
 #[doc = include_str!("guide/getting_started.md")]
 pub mod getting_started {}
+
+#[doc = include_str!("guide/which_pattern.md")]
+pub mod which_pattern {}
 
 #[doc = include_str!("guide/choosing.md")]
 pub mod choosing {}
