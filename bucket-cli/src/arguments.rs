@@ -8,7 +8,7 @@ use crate::verb::Command;
 
 /// Works on the collections of this program's structs.
 #[derive(Debug, Parser)]
-#[command(version = None)]
+#[command(version)]
 pub(crate) struct Arguments {
     /// The server and the database, such as mongodb://localhost/shop
     #[arg(long, env = "MONGODB_URI", global = true, hide_env_values = true)]

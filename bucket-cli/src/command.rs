@@ -10,16 +10,16 @@ use crate::target::Target;
 use crate::verb::{Command, Failure};
 
 /// All is well.
-const WELL: u8 = 0;
+pub(crate) const WELL: u8 = 0;
 
 /// There are problems.
-const PROBLEMS: u8 = 1;
+pub(crate) const PROBLEMS: u8 = 1;
 
 /// The arguments are wrong.
-const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 
 /// A call failed.
-const FAILED: u8 = 3;
+pub(crate) const FAILED: u8 = 3;
 
 /// Carries out a command on each struct that it names, and returns the exit
 /// code.

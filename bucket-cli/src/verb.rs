@@ -17,6 +17,7 @@ use std::future::{Future, ready};
 use bucket_runtime::mongodb::Database;
 use bucket_runtime::{Bucket, Outlier};
 use clap::Subcommand;
+use serde_json::json;
 
 use crate::report::Report;
 
@@ -32,13 +33,22 @@ pub(crate) struct Site<'s> {
     pub(crate) command: &'static str,
     pub(crate) name: &'s str,
     pub(crate) db: &'s Database,
+    /// Whether the command names the struct, rather than all.
+    pub(crate) is_named: bool,
 }
 
 impl Site<'_> {
-    /// The failure of a command that the struct's pattern does not have.
+    /// The failure of a command that the struct's pattern does not have; a command for all structs skips it.
     fn cannot(&self) -> Outcome {
         let command = self.command.replace('_', "-");
-        Err(format!("`{command}` does not work on {}", self.name).into())
+        let why = format!("`{command}` does not work on {}", self.name);
+        match self.is_named {
+            true => Err(why.into()),
+            false => Ok(Report::new(
+                "skipped: ".to_owned() + &why,
+                json!({ "skipped": true }),
+            )),
+        }
     }
 }
 

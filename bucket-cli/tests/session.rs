@@ -151,6 +151,13 @@ async fn what_is_there_is_described(shell: Shell) {
     );
     let (code, said) = shell.run("advise Book").await;
     assert!(code == 0 && said.contains("documents"), "{said}");
+    let (code, said) = shell.run("advise").await;
+    assert!(
+        code == 0 && said.contains("skipped: `advise` does not work on Trade"),
+        "{said}"
+    );
+    assert_eq!(shell.run("advise Trade").await.0, 3);
+    assert_eq!(shell.run("--version").await.0, 0);
 }
 
 #[bucket_testkit::test]

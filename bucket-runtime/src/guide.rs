@@ -15,6 +15,7 @@ macro_rules! pages {
 pages! {
     getting_started
     how_it_works
+    which_pattern
     compared_with
     choosing
     audit_log

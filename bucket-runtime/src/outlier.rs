@@ -32,8 +32,9 @@ mod write;
 
 pub use self::{
     maintain::{
-        Advice, Advise, Candidate, OpenOutliers, OutlierProblem, RepairOutliers, RepairedOutliers,
-        SplitExisting, SplitProgress, VerifiedOutliers, VerifyOutliers,
+        Advice, Advise, Candidate, Finding, LengthGroup, OpenOutliers, OutlierProblem,
+        RepairOutliers, RepairedOutliers, SplitExisting, SplitProgress, VerifiedOutliers,
+        VerifyOutliers,
     },
     outlier::{IdRef, Outlier},
     outliers::Outliers,

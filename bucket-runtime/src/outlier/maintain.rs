@@ -11,6 +11,8 @@ pub use self::{
     advise::{
         Advise,
         advice::{Advice, Candidate},
+        lengths::LengthGroup,
+        rule::Finding,
     },
     open::OpenOutliers,
     repair::{RepairOutliers, RepairedOutliers},

@@ -1,13 +1,15 @@
 //! Analyses a collection to choose the threshold.
 
 pub(super) mod advice;
+pub(super) mod lengths;
+pub(super) mod rule;
 
 use mongodb::{
     Collection,
     bson::{Document, doc},
 };
 
-use self::advice::{Advice, LengthGroup};
+use self::{advice::Advice, lengths::LengthGroup};
 use crate::{
     Result,
     outlier::{command::array_length, parent_handle::number},
@@ -38,7 +40,7 @@ impl Advise {
             documents: number(group, "documents"),
             bytes: number(group, "bytes"),
         });
-        Ok(Advice::of(groups.collect()))
+        Ok(Advice::of(groups))
     }
 }
 

@@ -67,6 +67,24 @@ impl fmt::Display for RequiredIndex {
     }
 }
 
+impl BucketSpec {
+    /// The indexes that a collection of such buckets needs, as [`Bucket::indexes`](crate::Bucket::indexes) lists
+    /// them; for whoever knows the facts and has no struct.
+    ///
+    /// ```
+    /// use bucket_runtime::{BucketSpec, IdFormat, KeyName, Ordinal};
+    ///
+    /// const KEY: &[KeyName] = &[KeyName::new("customer")];
+    /// let id = IdFormat::new("", &["_"], Ordinal::Number);
+    /// let spec = BucketSpec::new("trades", id, 10, KEY);
+    /// assert!(spec.required_indexes()[0].to_string().contains("bucket_open"));
+    /// ```
+    #[must_use]
+    pub fn required_indexes(&self) -> Vec<RequiredIndex> {
+        of_bucket(self)
+    }
+}
+
 /// All indexes of a collection of buckets.
 pub(crate) fn of_bucket(spec: &BucketSpec) -> Vec<RequiredIndex> {
     let open = open(spec, OpenIndex::first(spec.capacity));

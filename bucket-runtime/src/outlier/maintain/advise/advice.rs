@@ -1,26 +1,17 @@
 //! Advice: how long a collection's arrays are, and what each threshold would do.
 
-use std::fmt;
+use std::{fmt, ops::RangeInclusive};
 
-/// The thresholds to compare.
-const CANDIDATES: [u64; 12] = [
-    10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000,
-];
+use super::{
+    lengths::{LengthGroup, Lengths},
+    rule::{self, Finding},
+};
 
 /// The quantiles to report, in percent.
 const QUANTILES: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
 
-/// At most this share of the documents may be outliers. The manual calls outliers atypical documents;
-/// with one in a hundred, the others do not pay for the pattern.
-const RARE: f64 = 0.01;
-
-/// All documents whose arrays have the same length.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct LengthGroup {
-    pub(crate) length: u64,
-    pub(crate) documents: u64,
-    pub(crate) bytes: u64,
-}
+/// The least and the greatest threshold to compare, if it is not recommended.
+const CANDIDATES: RangeInclusive<u64> = 10..=50_000;
 
 /// How long a collection's arrays are, and which threshold suits them.
 ///
@@ -40,7 +31,12 @@ pub struct Advice {
     pub quantiles: Vec<(f64, u64)>,
     /// The effects of each threshold that was compared.
     pub candidates: Vec<Candidate>,
-    /// The recommended threshold; `None` if the pattern would gain nothing.
+    /// What the lengths look like.
+    pub finding: Finding,
+    /// The recommended threshold; `None` if the pattern would gain nothing. It stands where a few documents are
+    /// far longer than all others: the least threshold of which hardly any document is above, but within its
+    /// double; or, where there is no such gap, the length from which on a few documents hold half of the items.
+    /// Neither depends on how many documents there are.
     pub recommended: Option<u64>,
     /// How many documents have an array of up to 0, 1, 2, 4, 8 … items.
     pub histogram: Vec<(u64, u64)>,
@@ -61,65 +57,69 @@ pub struct Candidate {
 }
 
 impl Advice {
-    pub(crate) fn of(groups: Vec<LengthGroup>) -> Self {
-        let documents = groups.iter().map(|group| group.documents).sum();
-        let longest = groups.last().map_or(0, |group| group.length);
-        let mut advice = Self {
-            documents,
-            items: groups
-                .iter()
-                .map(|group| group.length * group.documents)
-                .sum(),
-            bytes: groups.iter().map(|group| group.bytes).sum(),
-            longest,
-            quantiles: QUANTILES
-                .map(|q| (q, quantile(&groups, documents, q)))
-                .to_vec(),
-            candidates: CANDIDATES
-                .map(|threshold| candidate(&groups, threshold))
-                .to_vec(),
-            recommended: None,
-            histogram: histogram(&groups),
-        };
-        // The first threshold that exceeds every array is the last useful one; greater ones add nothing.
-        let telling = advice
-            .candidates
-            .iter()
-            .position(|candidate| candidate.documents_above == 0);
-        advice
-            .candidates
-            .truncate(telling.map_or(CANDIDATES.len(), |last| last + 1));
-        advice.recommended = (advice.candidates.iter())
-            .find(|candidate| candidate.documents_above as f64 <= RARE * documents as f64)
-            .filter(|candidate| candidate.documents_above > 0)
-            .map(|candidate| candidate.threshold);
-        advice
+    /// Advice for arrays whose lengths you have counted yourself, in any order.
+    ///
+    /// ```
+    /// use bucket_runtime::{Advice, LengthGroup};
+    ///
+    /// // 29 books with up to 29 buyers, and one with 1,200.
+    /// let books = (1..30).chain([1200]);
+    /// let groups = books.map(|length| LengthGroup { length, documents: 1, bytes: 100 + length * 20 });
+    /// assert_eq!(Advice::of(groups).recommended, Some(50));
+    /// ```
+    pub fn of(groups: impl IntoIterator<Item = LengthGroup>) -> Self {
+        let lengths = Lengths::new(groups);
+        let (finding, recommended) = rule::find(&lengths);
+        Self {
+            documents: lengths.documents(),
+            items: lengths.items(),
+            bytes: lengths.bytes(),
+            longest: lengths.longest(),
+            quantiles: QUANTILES.map(|q| (q, lengths.quantile(q))).to_vec(),
+            candidates: candidates(&lengths, recommended),
+            finding,
+            recommended,
+            histogram: histogram(lengths.groups()),
+        }
     }
 
     /// Why this threshold is recommended, or none.
     pub fn reason(&self) -> String {
-        let found = self.recommended.and_then(|recommended| {
-            self.candidates
-                .iter()
-                .find(|candidate| candidate.threshold == recommended)
-        });
         if self.documents == 0 {
             return "there are no documents to analyse".to_owned();
         }
-        let Some(candidate) = found else {
-            return match self.longest > CANDIDATES[CANDIDATES.len() - 1] {
-                true => format!(
-                    "more than {} % of the arrays exceed {} items: these are not outliers; consider \
-                     the bucket pattern",
-                    RARE * 100.0,
-                    thousands(CANDIDATES[CANDIDATES.len() - 1]),
-                ),
-                false => format!(
-                    "no array stands out: the longest has {} items, so no threshold sets a few apart",
-                    thousands(self.longest)
-                ),
-            };
-        };
+        let longest = thousands(self.longest);
+        match (self.finding, self.recommended()) {
+            (Finding::Gap, Some(candidate)) => self.gain(candidate),
+            (Finding::Tail, Some(candidate)) => format!(
+                "the lengths fall off without a gap, but a few documents hold half of the items\n{}",
+                self.gain(candidate)
+            ),
+            (Finding::Huge, _) => format!(
+                "half of the documents have {} items or more: consider the bucket pattern",
+                thousands(self.quantiles[0].1),
+            ),
+            (Finding::Few, _) => format!(
+                "{} documents do not tell which length is typical; the longest array has {longest} items",
+                self.documents
+            ),
+            (Finding::Small, _) => format!(
+                "no document is large: the longest array has {longest} items, and is read as fast as a short one"
+            ),
+            _ => format!(
+                "no array stands out: the longest has {longest} items, and no gap sets a few apart"
+            ),
+        }
+    }
+
+    /// The candidate that is recommended.
+    fn recommended(&self) -> Option<&Candidate> {
+        let recommended = self.recommended?;
+        let mut candidates = self.candidates.iter();
+        candidates.find(|candidate| candidate.threshold == recommended)
+    }
+
+    fn gain(&self, candidate: &Candidate) -> String {
         format!(
             "{} of documents stay whole; the other {} hold {} of the bytes; {} of the items move",
             percent(self.documents - candidate.documents_above, self.documents),
@@ -130,27 +130,26 @@ impl Advice {
     }
 }
 
-/// The length that `percent` of the arrays do not exceed.
-fn quantile(groups: &[LengthGroup], documents: u64, percent: f64) -> u64 {
-    let rank = (documents as f64 * percent / 100.0).ceil() as u64;
-    let mut seen = 0;
-    let found = groups.iter().find(|group| {
-        seen += group.documents;
-        seen >= rank
-    });
-    found.map_or(0, |group| group.length)
-}
-
-fn candidate(groups: &[LengthGroup], threshold: u64) -> Candidate {
-    let above = || groups.iter().filter(|group| group.length > threshold);
-    Candidate {
-        threshold,
-        documents_above: above().map(|group| group.documents).sum(),
-        bytes_above: above().map(|group| group.bytes).sum(),
-        items_moved: above()
-            .map(|group| (group.length - threshold) * group.documents)
-            .sum(),
+/// The round thresholds up to the first that exceeds every array, since greater ones add nothing, and the
+/// recommended one.
+fn candidates(lengths: &Lengths, recommended: Option<u64>) -> Vec<Candidate> {
+    let mut thresholds: Vec<u64> = Vec::new();
+    for round in rule::round_numbers().filter(|round| CANDIDATES.contains(round)) {
+        thresholds.push(round);
+        if lengths.above(round) == 0 {
+            break;
+        }
     }
+    thresholds.extend(recommended);
+    thresholds.sort_unstable();
+    thresholds.dedup();
+    let candidate = |threshold| Candidate {
+        threshold,
+        documents_above: lengths.above(threshold),
+        bytes_above: lengths.bytes_above(threshold),
+        items_moved: lengths.items_beyond(threshold),
+    };
+    thresholds.into_iter().map(candidate).collect()
 }
 
 /// The number of documents up to each power of two.

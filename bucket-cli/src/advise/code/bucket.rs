@@ -1,0 +1,160 @@
+//! Writes a struct that derives `Bucket`.
+
+use super::fields::{self, Selection, Special};
+use super::names::{self, plain};
+use super::types::Types;
+use crate::advise::plan::{BucketPlan, Ending, Member, Origin};
+use crate::advise::shape::value::ValueKind;
+
+/// An attribute in one line takes at most so many columns.
+const COLUMNS: usize = 100;
+
+/// The struct's name, and its code.
+pub(super) fn write(plan: &BucketPlan<'_>) -> (String, Vec<String>) {
+    let mut types = Types::default();
+    types.import("bucket_runtime::Bucket");
+    let of = match &plan.origin {
+        Origin::Flat(collection) => names::singular(collection),
+        Origin::Array { array, .. } => names::singular(array),
+        Origin::Buckets => names::singular(&plan.collection),
+    };
+    let name = types.type_name(&of);
+    let is_needed =
+        |member: &Member<'_>| member.is_key || plan.ending.time() == Some(&*member.name);
+    let Selection { members, rest } = Selection::of(&mut types, &plan.members, is_needed);
+    let (rule, body) = fields::write(&mut types, &members, |types, member, _| {
+        special(types, member, &plan.ending)
+    });
+    let mut lines = vec!["#[derive(Debug, Clone, PartialEq, Bucket)]".to_owned()];
+    lines.extend(rule.map(|rule| format!("#[serde(rename_all = {:?})]", rule.name())));
+    lines.extend(attribute("bucket", &arguments(plan, &members)));
+    lines.push(format!("pub struct {name} {{"));
+    lines.extend(body);
+    lines.extend(rest);
+    lines.extend(plan.remarks.iter().map(|remark| format!("    // {remark}")));
+    lines.push("}".to_owned());
+    (name, assembled(&types, lines))
+}
+
+/// The imports, the struct, and the types that it needs.
+pub(super) fn assembled(types: &Types, lines: Vec<String>) -> Vec<String> {
+    let mut all = types.imports();
+    for definition in std::iter::once(&lines).chain(&types.definitions) {
+        all.push(String::new());
+        all.extend(definition.iter().cloned());
+    }
+    all
+}
+
+/// An attribute with these arguments, in one line if that is short.
+pub(super) fn attribute(name: &str, arguments: &[String]) -> Vec<String> {
+    let line = format!("#[{name}({})]", arguments.join(", "));
+    if line.chars().count() <= COLUMNS {
+        return vec![line];
+    }
+    let mut lines = vec![format!("#[{name}(")];
+    let last = arguments.len().saturating_sub(1);
+    let comma = |at: usize| if at == last { "" } else { "," };
+    let arguments = arguments.iter().enumerate();
+    lines.extend(arguments.map(|(at, argument)| format!("    {argument}{}", comma(at))));
+    lines.push(")]".to_owned());
+    lines
+}
+
+/// The type of a key field or of the time; others are ordinary.
+fn special(types: &mut Types, member: &Member<'_>, ending: &Ending) -> Option<Special> {
+    if member.is_key {
+        return Some(Special {
+            rust: Some(key_type(types, member)),
+            attributes: Vec::new(),
+        });
+    }
+    let is_time = ending.time() == Some(&*member.name);
+    is_time.then(|| Special {
+        rust: Some(types.of(&member.name, member.value)),
+        attributes: Vec::new(),
+    })
+}
+
+/// The type of a key field or an id: all integers are stored alike, and texts are no enum.
+pub(super) fn key_type(types: &mut Types, member: &Member<'_>) -> super::types::RustType {
+    match member.value.types()[..] {
+        [ValueKind::Text] => "String".into(),
+        [ValueKind::ObjectId | ValueKind::Uuid | ValueKind::Bool] => {
+            types.of(&member.name, member.value)
+        }
+        _ => "i64".into(),
+    }
+}
+
+/// The arguments of `#[bucket(…)]`.
+fn arguments(plan: &BucketPlan<'_>, members: &[Member<'_>]) -> Vec<String> {
+    let mut all = vec![
+        format!("collection = {:?}", plan.collection),
+        format!("id = {:?}", id_format(plan, members)),
+        format!("capacity = {}", plan.capacity),
+    ];
+    if plan.items != "items" {
+        all.push(format!("items = {:?}", plan.items));
+    }
+    let has_count = members
+        .iter()
+        .any(|member| member.is_key && member.name == "count");
+    if plan.count != "count" || has_count {
+        let count = if has_count {
+            "items_count"
+        } else {
+            &plan.count
+        };
+        all.push(format!("count = {count:?}"));
+    }
+    let taken = |name: &str| {
+        members
+            .iter()
+            .any(|member| member.is_key && member.name == name)
+    };
+    if taken("items") && plan.items == "items" {
+        all.push("items = \"bucket_items\"".to_owned());
+    }
+    if taken("window") && matches!(plan.ending, Ending::Window(..)) {
+        all.push("window = \"bucket_window\"".to_owned());
+    }
+    all
+}
+
+/// The id format: the key fields and the ordinal, after their literals.
+fn id_format(plan: &BucketPlan<'_>, members: &[Member<'_>]) -> String {
+    let idents = fields::idents(members);
+    let of = |name: &str| {
+        let place = members.iter().position(|member| member.name == name);
+        place.map_or(name, |at| plain(&idents[at])).to_owned()
+    };
+    let keys = members.iter().filter(|member| member.is_key);
+    let mut parts: Vec<_> = keys
+        .map(|member| format!("{{{}}}", of(&member.name)))
+        .collect();
+    parts.push(match &plan.ending {
+        Ending::Seconds(time) => format!("{{{}}}", of(time)),
+        Ending::Millis(time) => format!("{{{}:millis}}", of(time)),
+        Ending::Window(time, seconds) => format!("{{{}/{}}}", of(time), window(*seconds)),
+        Ending::Number => "{#}".to_owned(),
+    });
+    match &plan.literals {
+        Some(literals) => literals
+            .iter()
+            .zip(&parts)
+            .map(|(before, part)| format!("{before}{part}"))
+            .collect(),
+        None => parts.join("_"),
+    }
+}
+
+/// The length of a window in its largest unit.
+fn window(seconds: u64) -> String {
+    let units = [(86_400, 'd'), (3600, 'h'), (60, 'm')];
+    let unit = units
+        .into_iter()
+        .find(|(length, _)| seconds.is_multiple_of(*length));
+    let (length, unit) = unit.unwrap_or((1, 's'));
+    format!("{}{unit}", seconds / length)
+}

@@ -1,0 +1,271 @@
+//! Looks at a collection: what it is, then the figures that this needs.
+
+use bucket_runtime::bson::{DateTime, Document, doc};
+use bucket_runtime::{Advice, LengthGroup};
+
+use super::code;
+use super::kind::buckets::BucketLayout;
+use super::kind::flat::FlatLayout;
+use super::kind::{self, Hints, Known, Subject};
+use super::measure::fill::{Fill, out_of_order, several_open};
+use super::measure::keys::ItemsPerKey;
+use super::measure::lateness::Lateness;
+use super::measure::whole;
+use super::plan::{Choice, Verdict};
+use super::refusal::Refusal;
+use super::report::Findings;
+use super::scan::{Scan, key_hash};
+use super::source::{CollectionType, Source};
+use super::verdict::arrays::{self, ArrayFacts, LARGE, Largest};
+use super::verdict::buckets::{self, BucketsFacts};
+use super::verdict::flat::{self, FlatFacts};
+
+/// The order of so many items as stored shows how late items come.
+const IN_ORDER: i64 = 10_000;
+
+/// A document of so many bytes is worth the question how it grew.
+const GROWN: u64 = 1 << 20;
+
+/// How much to read.
+#[derive(Debug)]
+pub(super) struct Reading {
+    pub(super) sample: u64,
+    pub(super) is_all: bool,
+    /// The number of items on a page of the application.
+    pub(super) page: Option<u64>,
+}
+
+/// Everything about a collection.
+pub(super) async fn collection(
+    uri: &str,
+    name: &str,
+    reading: &Reading,
+    hints: &Hints,
+) -> Result<Findings, Refusal> {
+    let source = Source::open(uri, name, reading.is_all).await?;
+    if source.collection_type().await? == CollectionType::TimeSeries {
+        return Ok(Findings {
+            namespace: source.namespace(),
+            is_all: true,
+            kind: "a time series collection",
+            verdict: "leave it as it is: the server keeps its buckets by itself".to_owned(),
+            ..Findings::default()
+        });
+    }
+    let scan = source.scan(reading.sample, Scan::of(&hints.key)).await?;
+    let indexes = source.indexes().await;
+    let known = Known {
+        shape: &scan.shape,
+        examples: &scan.examples,
+        indexes: &indexes,
+        is_all: scan.is_all,
+    };
+    let (subject, weighed) = kind::find(&known, hints)?;
+    let (kind, verdict) = match &subject {
+        Subject::Buckets(layout) => ("buckets", of_buckets(&source, &scan, layout).await?),
+        Subject::Arrays(array) => (
+            "documents with an array that grows",
+            of_arrays(&source, &scan, array, reading).await?,
+        ),
+        Subject::Flat(layout) => (
+            "flat documents",
+            of_flat(&source, &scan, layout, reading).await?,
+        ),
+        Subject::Unclear => ("neither series nor growing arrays", unclear(&scan)),
+    };
+    Ok(Findings {
+        namespace: source.namespace(),
+        documents: scan.in_collection,
+        read: scan.shape.documents,
+        is_all: scan.is_all,
+        kind,
+        weighed,
+        code: code::write(&verdict.choice),
+        verdict: verdict.sentence,
+        figures: verdict.figures,
+    })
+}
+
+fn unclear(scan: &Scan) -> Verdict<'_> {
+    let shared = scan
+        .shape
+        .fields
+        .iter()
+        .any(|field| field.name != "_id" && scan.shape.is_always(&field.value));
+    let why = match shared {
+        true => {
+            "no field tells series apart, and no array grows; if you know the key, name it with `--key`"
+        }
+        false => "its documents share no field beside `_id`",
+    };
+    Verdict {
+        sentence: format!("leave it as it is: {why}"),
+        choice: Choice::Leave,
+        figures: Vec::new(),
+    }
+}
+
+async fn of_flat<'s>(
+    source: &'s Source,
+    scan: &'s Scan,
+    layout: &'s FlatLayout,
+    reading: &Reading,
+) -> Result<Verdict<'s>, Refusal> {
+    let counted = source.count(ItemsPerKey::stages(&layout.key)).await?;
+    let is_exact = counted.is_some();
+    let keys = match counted {
+        Some(rows) => ItemsPerKey::of_rows(&rows),
+        None => ItemsPerKey::of(
+            scan.items_per_key(&layout.key)
+                .into_iter()
+                .map(|items| (items, 1)),
+        ),
+    };
+    let facts = FlatFacts {
+        collection: source.name(),
+        shape: &scan.shape,
+        layout,
+        keys,
+        is_exact,
+        lateness: lateness(source, layout).await?,
+        page: reading.page,
+    };
+    Ok(flat::judge(&facts))
+}
+
+/// How late items come, as the first documents show it.
+async fn lateness(source: &Source, layout: &FlatLayout) -> Result<Lateness, Refusal> {
+    let Some(time) = &layout.time else {
+        return Ok(Lateness::default());
+    };
+    let fields: Vec<_> = layout
+        .key
+        .iter()
+        .chain([time])
+        .map(String::as_str)
+        .collect();
+    let first = source.first(&fields, IN_ORDER).await?;
+    let item = |document: &Document| {
+        let date = document.get_datetime(time).ok()?;
+        Some((key_hash(document, &layout.key), date.timestamp_millis()))
+    };
+    Ok(Lateness::of(first.iter().filter_map(item)))
+}
+
+async fn of_arrays<'s>(
+    source: &'s Source,
+    scan: &'s Scan,
+    array: &'s str,
+    reading: &Reading,
+) -> Result<Verdict<'s>, Refusal> {
+    let counted = source.count(length_stages(array)).await?;
+    let is_exact = counted.is_some();
+    let rows = match counted {
+        Some(rows) => rows,
+        None => {
+            let size = i64::try_from(reading.sample).unwrap_or(i64::MAX);
+            let mut stages = vec![doc! { "$sample": { "size": size } }];
+            stages.extend(length_stages(array));
+            let rows = source.count(stages).await?;
+            rows.ok_or_else(|| {
+                Refusal::nothing("the server takes too long to count the arrays' lengths")
+            })?
+        }
+    };
+    let groups = rows.iter().map(|row| LengthGroup {
+        length: whole(row, "_id"),
+        documents: whole(row, "documents"),
+        bytes: whole(row, "bytes"),
+    });
+    let mut largest = Largest {
+        bytes: rows
+            .iter()
+            .map(|row| whole(row, "largest"))
+            .max()
+            .unwrap_or(0),
+        large: rows.iter().map(|row| whole(row, "large")).sum(),
+        age_millis: None,
+    };
+    if largest.bytes >= GROWN && is_exact {
+        largest.age_millis = age_of_largest(source).await?;
+    }
+    let facts = ArrayFacts {
+        collection: source.name(),
+        shape: &scan.shape,
+        array,
+        advice: Advice::of(groups),
+        is_exact,
+        largest,
+    };
+    Ok(arrays::judge(&facts))
+}
+
+/// Stages whose rows say how many documents have an array of each length, and how large they are.
+fn length_stages(array: &str) -> Vec<Document> {
+    let array = format!("${array}");
+    let length = doc! { "$cond": [{ "$isArray": [&array] }, { "$size": &array }, 0] };
+    let is_large = doc! { "$cond": [{ "$gte": ["$bytes", LARGE] }, 1, 0] };
+    vec![
+        doc! { "$project": { "length": length, "bytes": { "$bsonSize": "$$ROOT" } } },
+        doc! { "$group": {
+            "_id": "$length", "documents": { "$sum": 1 }, "bytes": { "$sum": "$bytes" },
+            "largest": { "$max": "$bytes" }, "large": { "$sum": is_large },
+        } },
+    ]
+}
+
+/// The age of the largest document, if its id is an `ObjectId`.
+async fn age_of_largest(source: &Source) -> Result<Option<i64>, Refusal> {
+    let stages = vec![
+        doc! { "$project": { "bytes": { "$bsonSize": "$$ROOT" } } },
+        doc! { "$sort": { "bytes": -1 } },
+        doc! { "$limit": 1 },
+    ];
+    let rows = source.count(stages).await?.unwrap_or_default();
+    let id = rows.first().and_then(|row| row.get_object_id("_id").ok());
+    let now = DateTime::now().timestamp_millis();
+    Ok(id.map(|id| now - id.timestamp().timestamp_millis()))
+}
+
+async fn of_buckets<'s>(
+    source: &'s Source,
+    scan: &'s Scan,
+    layout: &'s BucketLayout,
+) -> Result<Verdict<'s>, Refusal> {
+    let capacity = source
+        .capacity()
+        .await
+        .and_then(|capacity| u64::try_from(capacity).ok());
+    let rows = source
+        .count(Fill::stages(&layout.items, &layout.count))
+        .await?;
+    let rows = rows.ok_or_else(|| {
+        Refusal::nothing("the server takes too long to count the buckets; try `--all`")
+    })?;
+    let fill = Fill::of_rows(&rows, capacity);
+    let mut facts = BucketsFacts {
+        collection: source.name(),
+        shape: &scan.shape,
+        layout,
+        has_index: capacity.is_some(),
+        several_open: None,
+        out_of_order: None,
+        fill,
+    };
+    if let Some(ids) = &layout.ids {
+        let key: Vec<_> = ids.key.iter().map(|(_, name)| name.clone()).collect();
+        let is_window = matches!(ids.ordinal, kind::buckets::IdOrdinal::Window(..));
+        let open = several_open(&key, is_window, &layout.items, facts.fill.capacity);
+        facts.several_open = number(source.count(open).await?, "keys");
+        if let Some(time) = ids.ordinal.time() {
+            let disordered = out_of_order(&key, &layout.items, time);
+            facts.out_of_order = number(source.count(disordered).await?, "buckets");
+        }
+    }
+    Ok(buckets::judge(&facts))
+}
+
+/// The number in the only row of a count; without a row it is zero.
+fn number(rows: Option<Vec<Document>>, name: &str) -> Option<u64> {
+    rows.map(|rows| rows.first().map_or(0, |row| whole(row, name)))
+}

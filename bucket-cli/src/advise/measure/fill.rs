@@ -1,0 +1,131 @@
+//! How full buckets are.
+
+use bucket_runtime::bson::{Bson, Document, doc};
+
+use super::whole;
+
+/// All documents but the rings of busy keys.
+fn no_ring() -> Document {
+    doc! { "$match": { "sealed": { "$not": { "$type": "array" } } } }
+}
+
+/// The buckets of a collection, by their number of items.
+#[derive(Debug, Default, PartialEq)]
+pub(in crate::advise) struct Fill {
+    pub(in crate::advise) capacity: u64,
+    pub(in crate::advise) buckets: u64,
+    pub(in crate::advise) items: u64,
+    pub(in crate::advise) bytes: u64,
+    pub(in crate::advise) largest_bytes: u64,
+    pub(in crate::advise) full: u64,
+    pub(in crate::advise) open: u64,
+    pub(in crate::advise) sealed: u64,
+    /// Sealed buckets that lack room by bytes rather than by removed items.
+    pub(in crate::advise) sealed_by_bytes: u64,
+    pub(in crate::advise) wrong_count: u64,
+}
+
+/// A sealed bucket of at least so many bytes was sealed for want of bytes: three quarters of 4 MiB.
+const SEALED_BYTES: i64 = 3 << 20;
+
+impl Fill {
+    /// Stages whose rows count the buckets by their number of items.
+    pub(in crate::advise) fn stages(items: &str, count: &str) -> Vec<Document> {
+        let (items, count) = (format!("${items}"), format!("${count}"));
+        let length = doc! { "$cond": [{ "$isArray": [&items] }, { "$size": &items }, 0] };
+        let bytes = doc! { "$bsonSize": "$$ROOT" };
+        let is_sealed =
+            doc! { "$not": [{ "$in": [{ "$type": "$sealed" }, ["missing", "int", "null"]] }] };
+        let is_large = doc! { "$gte": [bytes.clone(), SEALED_BYTES] };
+        vec![
+            no_ring(),
+            doc! { "$group": {
+                "_id": { "items": length.clone(), "sealed": is_sealed, "large": is_large },
+                "buckets": { "$sum": 1 },
+                "bytes": { "$sum": bytes.clone() },
+                "largest": { "$max": bytes },
+                "wrong": { "$sum": { "$cond": [{ "$eq": [count, length] }, 0, 1] } },
+            } },
+        ]
+    }
+
+    /// Without a capacity, it is that of the fullest bucket.
+    pub(in crate::advise) fn of_rows(rows: &[Document], capacity: Option<u64>) -> Self {
+        let id = |row: &Document| row.get_document("_id").cloned().unwrap_or_default();
+        let most = rows.iter().map(|row| whole(&id(row), "items")).max();
+        let mut fill = Self {
+            capacity: capacity.or(most).unwrap_or(0),
+            ..Self::default()
+        };
+        for row in rows {
+            let (id, buckets) = (id(row), whole(row, "buckets"));
+            let is = |name| id.get_bool(name).unwrap_or(false);
+            fill.buckets += buckets;
+            fill.items += whole(&id, "items") * buckets;
+            fill.bytes += whole(row, "bytes");
+            fill.largest_bytes = fill.largest_bytes.max(whole(row, "largest"));
+            fill.wrong_count += whole(row, "wrong");
+            match (whole(&id, "items") >= fill.capacity, is("sealed")) {
+                (true, _) => fill.full += buckets,
+                (false, true) => {
+                    fill.sealed += buckets;
+                    fill.sealed_by_bytes += if is("large") { buckets } else { 0 };
+                }
+                (false, false) => fill.open += buckets,
+            }
+        }
+        fill
+    }
+
+    /// How much of the buckets' room is taken, in percent.
+    pub(in crate::advise) fn percent(&self) -> u64 {
+        (self.items * 100)
+            .checked_div(self.buckets * self.capacity)
+            .unwrap_or(0)
+    }
+}
+
+/// Stages whose row counts the keys, or windows of keys, with several open buckets.
+pub(in crate::advise) fn several_open(
+    key: &[String],
+    is_window: bool,
+    items: &str,
+    capacity: u64,
+) -> Vec<Document> {
+    let mut of = key_fields(key);
+    if is_window {
+        of.insert("window", "$window");
+    }
+    let has_room = format!("{items}.{}", capacity.saturating_sub(1));
+    vec![
+        doc! { "$match": { "sealed": { "$in": [null, 0] }, has_room: { "$exists": false } } },
+        doc! { "$group": { "_id": of, "open": { "$sum": 1 } } },
+        doc! { "$match": { "open": { "$gt": 1 } } },
+        doc! { "$count": "keys" },
+    ]
+}
+
+/// Stages whose row counts the buckets that begin before the bucket with the lower id of their key.
+pub(in crate::advise) fn out_of_order(key: &[String], items: &str, time: &str) -> Vec<Document> {
+    vec![
+        no_ring(),
+        doc! { "$project": {
+            "key": key_fields(key), "first": { "$first": format!("${items}.{time}") },
+        } },
+        doc! { "$setWindowFields": {
+            "partitionBy": "$key", "sortBy": { "_id": 1 },
+            "output": { "earlier": { "$shift": { "output": "$first", "by": -1 } } },
+        } },
+        doc! { "$match": { "$expr": { "$and": [
+            { "$ne": [{ "$ifNull": ["$earlier", null] }, null] }, { "$lt": ["$first", "$earlier"] },
+        ] } } },
+        doc! { "$count": "buckets" },
+    ]
+}
+
+fn key_fields(key: &[String]) -> Document {
+    let fields = key.iter().enumerate();
+    fields
+        .map(|(at, name)| (format!("k{at}"), Bson::String(format!("${name}"))))
+        .collect()
+}

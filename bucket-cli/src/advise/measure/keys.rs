@@ -1,0 +1,106 @@
+//! How many items each key has.
+
+use bucket_runtime::bson::{Bson, Document, doc};
+
+use super::whole;
+
+/// The quantiles to report, in percent.
+const QUANTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+/// How many of the largest keys are reported.
+const LARGEST: usize = 5;
+
+/// How many keys have each number of items.
+#[derive(Debug, Default, PartialEq)]
+pub(in crate::advise) struct ItemsPerKey {
+    /// Pairs of a number of items and the keys that have so many, in order.
+    groups: Vec<(u64, u64)>,
+}
+
+impl ItemsPerKey {
+    /// Stages whose rows say how many keys have each number of items.
+    pub(in crate::advise) fn stages(key: &[String]) -> Vec<Document> {
+        let fields = key.iter().enumerate();
+        let key: Document = fields
+            .map(|(at, name)| (format!("k{at}"), Bson::String(format!("${name}"))))
+            .collect();
+        vec![
+            doc! { "$group": { "_id": key, "items": { "$sum": 1 } } },
+            doc! { "$group": { "_id": "$items", "keys": { "$sum": 1 } } },
+        ]
+    }
+
+    pub(in crate::advise) fn of_rows(rows: &[Document]) -> Self {
+        Self::of(
+            rows.iter()
+                .map(|row| (whole(row, "_id"), whole(row, "keys"))),
+        )
+    }
+
+    /// From pairs of a number of items and the keys that have so many.
+    pub(in crate::advise) fn of(groups: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut sums = std::collections::BTreeMap::new();
+        for (items, keys) in groups.into_iter().filter(|(items, _)| *items > 0) {
+            *sums.entry(items).or_insert(0) += keys;
+        }
+        Self {
+            groups: sums.into_iter().collect(),
+        }
+    }
+
+    pub(in crate::advise) fn keys(&self) -> u64 {
+        self.groups.iter().map(|(_, keys)| keys).sum()
+    }
+
+    pub(in crate::advise) fn items(&self) -> u64 {
+        self.groups.iter().map(|(items, keys)| items * keys).sum()
+    }
+
+    pub(in crate::advise) fn most(&self) -> u64 {
+        self.groups.last().map_or(0, |(items, _)| *items)
+    }
+
+    pub(in crate::advise) fn median(&self) -> u64 {
+        self.quantile(50.0)
+    }
+
+    /// Percentages, each with the number of items that this share of the keys does not exceed.
+    pub(in crate::advise) fn quantiles(&self) -> Vec<(f64, u64)> {
+        QUANTILES
+            .map(|percent| (percent, self.quantile(percent)))
+            .to_vec()
+    }
+
+    fn quantile(&self, percent: f64) -> u64 {
+        let rank = (self.keys() as f64 * percent / 100.0).ceil() as u64;
+        let mut seen = 0;
+        let found = self.groups.iter().find(|(_, keys)| {
+            seen += keys;
+            seen >= rank
+        });
+        found.map_or(0, |(items, _)| *items)
+    }
+
+    /// The items of the largest keys.
+    pub(in crate::advise) fn largest(&self) -> Vec<u64> {
+        let all = self.groups.iter().rev();
+        let all = all.flat_map(|(items, keys)| {
+            std::iter::repeat_n(*items, (*keys).min(LARGEST as u64) as usize)
+        });
+        all.take(LARGEST).collect()
+    }
+
+    /// The number of buckets with this capacity.
+    pub(in crate::advise) fn buckets(&self, capacity: u64) -> u64 {
+        self.groups
+            .iter()
+            .map(|(items, keys)| items.div_ceil(capacity) * keys)
+            .sum()
+    }
+
+    /// How many keys have no more items than this.
+    pub(in crate::advise) fn keys_within(&self, items: u64) -> u64 {
+        let within = self.groups.iter().filter(|(of_key, _)| *of_key <= items);
+        within.map(|(_, keys)| keys).sum()
+    }
+}

@@ -1,0 +1,94 @@
+//! The shape of documents: which fields they have, and which values these hold.
+
+pub(super) mod value;
+
+use std::collections::HashMap;
+
+use bucket_runtime::bson::Document;
+
+use self::value::ValueShape;
+
+/// Further names are only counted: so many fields are data, not a struct.
+const MOST_FIELDS: usize = 1000;
+
+/// The distinct values of so many fields at the top are counted; any of them may be the key.
+const COUNTED_FIELDS: usize = 64;
+
+/// A field, by its stored name.
+#[derive(Debug)]
+pub(super) struct FieldShape {
+    pub(super) name: String,
+    pub(super) value: ValueShape,
+}
+
+/// The fields of documents, in the order in which they first came.
+#[derive(Debug, Default)]
+pub(super) struct DocumentShape {
+    /// How many documents there were.
+    pub(super) documents: u64,
+    pub(super) fields: Vec<FieldShape>,
+    /// Whether there are fields that are not listed.
+    pub(super) is_cut: bool,
+    places: HashMap<String, usize>,
+}
+
+impl DocumentShape {
+    /// Adds a document of the collection.
+    pub(super) fn add(&mut self, document: &Document) {
+        self.add_at(document, 0);
+        for (name, value) in document {
+            if let Some(place) = self.places.get(name).filter(|at| **at < COUNTED_FIELDS) {
+                self.fields[*place].value.count_distinct(value);
+            }
+        }
+    }
+
+    /// Adds a document that stands `depth` levels below the top.
+    fn add_at(&mut self, document: &Document, depth: usize) {
+        self.documents += 1;
+        for (name, value) in document {
+            let place = match self.places.get(name) {
+                Some(place) => *place,
+                None if self.fields.len() == MOST_FIELDS => {
+                    self.is_cut = true;
+                    continue;
+                }
+                None => self.begin(name),
+            };
+            self.fields[place].value.add(value, depth);
+        }
+    }
+
+    fn begin(&mut self, name: &str) -> usize {
+        self.fields.push(FieldShape {
+            name: name.to_owned(),
+            value: ValueShape::default(),
+        });
+        self.places.insert(name.to_owned(), self.fields.len() - 1);
+        self.fields.len() - 1
+    }
+
+    /// The values of a field.
+    pub(super) fn get(&self, name: &str) -> Option<&ValueShape> {
+        let place = self.places.get(name)?;
+        Some(&self.fields[*place].value)
+    }
+
+    /// Whether every document has the field, and it is never null.
+    pub(super) fn is_always(&self, value: &ValueShape) -> bool {
+        value.present() == self.documents
+    }
+
+    /// The average size of a document in bytes.
+    pub(super) fn average_bytes(&self) -> u64 {
+        let bytes: u64 = self.fields.iter().map(FieldShape::bytes).sum();
+        bytes / self.documents.max(1) + 5
+    }
+}
+
+impl FieldShape {
+    /// The bytes of all values of the field, with its name.
+    pub(super) fn bytes(&self) -> u64 {
+        self.value.bytes + self.value.seen * (self.name.len() as u64 + 2)
+    }
+}

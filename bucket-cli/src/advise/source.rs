@@ -1,0 +1,243 @@
+//! Reads a collection: the only room that calls the driver. Nothing here writes.
+
+use std::time::Duration;
+
+use bucket_runtime::bson::{Document, doc};
+use bucket_runtime::mongodb::options::{ClientOptions, Hint};
+use bucket_runtime::mongodb::{Client, Collection, Database};
+use futures_util::TryStreamExt;
+
+use super::refusal::Refusal;
+use super::scan::Scan;
+use crate::progress::Progress;
+
+/// How long a client waits for a server, unless the connection string says so.
+const SERVER_WAIT: Duration = Duration::from_secs(10);
+
+/// How long the server may count over the whole collection, unless everything is to be read.
+const COUNTING: Duration = Duration::from_secs(10);
+
+/// A sample ends after so many bytes, however few documents that are.
+const SAMPLE_BYTES: u64 = 256 << 20;
+
+/// `$sample` is quick if it takes less than one in so many documents.
+const QUICK_SHARE: u64 = 20;
+
+/// A collection that is not larger is read whole rather than sampled slowly.
+const WHOLE_BYTES: u64 = 64 << 20;
+
+/// A collection to read.
+#[derive(Debug)]
+pub(super) struct Source {
+    db: Database,
+    collection: Collection<Document>,
+    /// Whether everything is to be read, however long it takes.
+    is_all: bool,
+}
+
+/// What the server says of a collection.
+#[derive(Debug, PartialEq)]
+pub(super) enum CollectionType {
+    Plain,
+    TimeSeries,
+}
+
+impl Source {
+    pub(super) async fn open(uri: &str, collection: &str, is_all: bool) -> Result<Self, Refusal> {
+        let mut options = ClientOptions::parse(uri).await?;
+        let name = options.default_database.clone().ok_or_else(|| {
+            Refusal::usage("the connection string names no database (mongodb://localhost/shop)")
+        })?;
+        options.server_selection_timeout.get_or_insert(SERVER_WAIT);
+        options
+            .app_name
+            .get_or_insert_with(|| "bucket advise".to_owned());
+        let db = Client::with_options(options)?.database(&name);
+        Ok(Self {
+            collection: db.collection(collection),
+            db,
+            is_all,
+        })
+    }
+
+    /// The name with the database.
+    pub(super) fn namespace(&self) -> String {
+        self.collection.namespace().to_string()
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.collection.name()
+    }
+
+    /// The type of the collection; it must exist, and not be a view.
+    pub(super) async fn collection_type(&self) -> Result<CollectionType, Refusal> {
+        // With these two options, the privileges on the collection alone are enough.
+        let list = doc! {
+            "listCollections": 1, "nameOnly": true, "authorizedCollections": true,
+            "filter": { "name": self.name() },
+        };
+        let listed = self.db.run_command(list).await?;
+        let cursor = listed.get_document("cursor").ok();
+        let found =
+            cursor.and_then(|cursor| cursor.get_array("firstBatch").ok()?.first()?.as_document());
+        let is = |name| found.is_some_and(|found| found.get_str("type") == Ok(name));
+        if found.is_none() {
+            return Err(Refusal::nothing(format!(
+                "{} does not exist, or the user may not read it",
+                self.namespace()
+            )));
+        } else if is("view") {
+            let text = format!(
+                "{} is a view; name the collection behind it",
+                self.namespace()
+            );
+            return Err(Refusal::usage(text));
+        }
+        Ok(if is("timeseries") {
+            CollectionType::TimeSeries
+        } else {
+            CollectionType::Plain
+        })
+    }
+
+    /// The keys of each index; none if the user may not list them.
+    pub(super) async fn indexes(&self) -> Vec<Document> {
+        let Ok(indexes) = self.collection.list_indexes().await else {
+            return Vec::new();
+        };
+        let keys = indexes.map_ok(|index| index.keys);
+        keys.try_collect().await.unwrap_or_default()
+    }
+
+    /// The capacity in the index `bucket_open`, if there is one.
+    pub(super) async fn capacity(&self) -> Option<i64> {
+        let mut indexes = self.collection.list_indexes().await.ok()?;
+        while let Some(index) = indexes.try_next().await.ok()? {
+            let options = index.options.unwrap_or_default();
+            if !options
+                .name
+                .is_some_and(|name| name.starts_with("bucket_open"))
+            {
+                continue;
+            }
+            let filter = options.partial_filter_expression?;
+            let mut bounds = filter
+                .values()
+                .filter_map(|bound| bound.as_document()?.get("$lt"));
+            return bounds
+                .find_map(|bound| bound.as_i64().or_else(|| bound.as_i32().map(i64::from)));
+        }
+        None
+    }
+
+    /// Reads a sample of so many documents, or all of them.
+    pub(super) async fn scan(&self, sample: u64, mut scan: Scan) -> Result<Scan, Refusal> {
+        let documents = self.collection.estimated_document_count().await?;
+        let mut rows = match self.sample_size(sample, documents).await {
+            None => {
+                scan.is_all = true;
+                self.collection.find(doc! {}).await?
+            }
+            Some(size) => {
+                let size = i64::try_from(size).unwrap_or(i64::MAX);
+                let stages = [doc! { "$sample": { "size": size } }];
+                let rows = self.collection.aggregate(stages).allow_disk_use(true);
+                rows.with_type::<Document>().await?
+            }
+        };
+        let progress = Progress::of("documents");
+        while let Some(document) = rows.try_next().await? {
+            scan.add(document);
+            progress.set(scan.shape.documents);
+            if scan.bytes > SAMPLE_BYTES && !self.is_all {
+                scan.is_all = false;
+                break;
+            }
+        }
+        scan.in_collection = documents.max(scan.shape.documents);
+        match scan.shape.documents {
+            0 => Err(Refusal::nothing(format!("{} is empty", self.namespace()))),
+            _ => Ok(scan),
+        }
+    }
+
+    /// How many documents to sample; `None` to read all.
+    async fn sample_size(&self, sample: u64, documents: u64) -> Option<u64> {
+        if self.is_all || documents <= sample {
+            return None;
+        }
+        if documents > sample * QUICK_SHARE {
+            return Some(sample);
+        }
+        // The server would read the whole collection, and sort it, for a larger part of it.
+        match self.bytes().await {
+            Some(bytes) if bytes <= WHOLE_BYTES => None,
+            _ => Some((documents / QUICK_SHARE).max(100).min(sample)),
+        }
+    }
+
+    /// The size of all documents, if the user may ask.
+    async fn bytes(&self) -> Option<u64> {
+        let stages = [doc! { "$collStats": { "storageStats": {} } }];
+        let found = self.rows(stages.to_vec()).await.ok()?;
+        let stats = found.first()?.get_document("storageStats").ok()?;
+        let size = stats.get("size")?;
+        let size = size.as_i64().or_else(|| size.as_i32().map(i64::from));
+        u64::try_from(size.or_else(|| Some(stats.get_f64("size").ok()? as i64))?).ok()
+    }
+
+    /// The rows of a pipeline over the whole collection; `None` if counting takes the server too long.
+    pub(super) async fn count(
+        &self,
+        stages: Vec<Document>,
+    ) -> Result<Option<Vec<Document>>, Refusal> {
+        let rows = self.collection.aggregate(stages).allow_disk_use(true);
+        let rows = match self.is_all {
+            true => rows.await,
+            false => rows.max_time(COUNTING).await,
+        };
+        let rows = match rows {
+            Ok(rows) => rows.try_collect().await,
+            Err(error) => Err(error),
+        };
+        match rows {
+            Ok(rows) => Ok(Some(rows)),
+            Err(error) if is_too_long(&error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn rows(&self, stages: Vec<Document>) -> Result<Vec<Document>, Refusal> {
+        let rows = self.collection.aggregate(stages).await?;
+        Ok(rows.try_collect().await?)
+    }
+
+    /// The first documents in the order in which they were stored, with these fields alone.
+    pub(super) async fn first(
+        &self,
+        fields: &[&str],
+        limit: i64,
+    ) -> Result<Vec<Document>, Refusal> {
+        let mut projection: Document = fields
+            .iter()
+            .map(|name| ((*name).to_owned(), 1.into()))
+            .collect();
+        if !fields.contains(&"_id") {
+            projection.insert("_id", 0);
+        }
+        let hint = Hint::Keys(doc! { "$natural": 1 });
+        let rows = self
+            .collection
+            .find(doc! {})
+            .projection(projection)
+            .hint(hint)
+            .limit(limit);
+        Ok(rows.await?.try_collect().await?)
+    }
+}
+
+/// The server's codes for a request that takes too long, or too much memory.
+fn is_too_long(error: &bucket_runtime::mongodb::error::Error) -> bool {
+    use bucket_runtime::mongodb::error::ErrorKind;
+    matches!(&*error.kind, ErrorKind::Command(command) if [50, 146, 292].contains(&command.code))
+}

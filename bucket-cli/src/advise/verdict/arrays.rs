@@ -1,0 +1,184 @@
+//! Whether documents with a growing array need a threshold, or buckets.
+
+use bucket_runtime::{Advice, Finding};
+
+use crate::advise::code::names::singular;
+use crate::advise::figures::{bytes, span, thousands};
+use crate::advise::kind::flat::can_be_key;
+use crate::advise::plan::{
+    BucketPlan, Choice, Ending, Member, Origin, OutlierPlan, Verdict, members,
+};
+use crate::advise::shape::DocumentShape;
+use crate::advise::shape::value::{ValueKind, ValueShape};
+
+/// A document takes at most so many bytes.
+const DOCUMENT: u64 = 16 << 20;
+
+/// A document of so many bytes is on its way to the limit.
+pub(in crate::advise) const LARGE: i64 = 8 << 20;
+
+/// The capacity of buckets that take the items of huge arrays.
+const CAPACITY: u64 = 100;
+
+/// The largest document.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(in crate::advise) struct Largest {
+    pub(in crate::advise) bytes: u64,
+    /// How many documents are on their way to 16 MB.
+    pub(in crate::advise) large: u64,
+    /// The age of the largest document in milliseconds, if its id tells.
+    pub(in crate::advise) age_millis: Option<i64>,
+}
+
+/// What was measured of documents with an array.
+#[derive(Debug)]
+pub(in crate::advise) struct ArrayFacts<'f> {
+    pub(in crate::advise) collection: &'f str,
+    pub(in crate::advise) shape: &'f DocumentShape,
+    pub(in crate::advise) array: &'f str,
+    pub(in crate::advise) advice: Advice,
+    /// Whether every document was counted, rather than a sample.
+    pub(in crate::advise) is_exact: bool,
+    pub(in crate::advise) largest: Largest,
+}
+
+/// The verdict on documents with an array.
+pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
+    let mut figures: Vec<_> = facts
+        .advice
+        .to_string()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    // The sentence says the last part.
+    if let Some(end) = figures.iter().rposition(String::is_empty) {
+        figures.truncate(end);
+    }
+    if !facts.is_exact {
+        // By the rule of three, of what one document in N/3 is, a sample of N misses all with 5 %.
+        figures.push(format!(
+            "a sample: it may hold no document of a kind that is rarer than one in {}; `--all` counts all",
+            thousands(facts.shape.documents / 3)
+        ));
+    }
+    figures.extend(size_figures(facts));
+    let (sentence, choice) = choose(facts);
+    Verdict {
+        sentence,
+        choice,
+        figures,
+    }
+}
+
+fn choose<'f>(facts: &ArrayFacts<'f>) -> (String, Choice<'f>) {
+    let (advice, array) = (&facts.advice, facts.array);
+    let reason = advice.reason().replace('\n', ": ");
+    let id = facts.shape.get("_id");
+    let fit = id.map_or(Ok(()), |id| can_be_key("_id", id, facts.shape));
+    let is_useful = advice.recommended.is_some() || advice.finding == Finding::Huge;
+    if let (true, Err(why)) = (is_useful, fit) {
+        let text = format!(
+            "leave it as it is for now: `{array}` should be split, but `_id` is {why}; {reason}"
+        );
+        return (text, Choice::Leave);
+    }
+    match (advice.recommended, items(facts)) {
+        (Some(threshold), _) => {
+            let plan = OutlierPlan {
+                collection: facts.collection.to_owned(),
+                members: members(facts.shape, &[]),
+                array: array.to_owned(),
+                threshold,
+            };
+            let text = format!(
+                "take outliers with a threshold of {} items in `{array}`: {reason}",
+                thousands(threshold)
+            );
+            (text, Choice::Outliers(plan))
+        }
+        (None, Some(plan)) if advice.finding == Finding::Huge => {
+            let text = format!("take buckets for the items of `{array}`: {reason}");
+            (text, Choice::Buckets(plan))
+        }
+        _ => (
+            format!("leave it as it is: in `{array}` {reason}"),
+            Choice::Leave,
+        ),
+    }
+}
+
+/// The items of the array in buckets, by the documents' `_id`.
+fn items<'f>(facts: &ArrayFacts<'f>) -> Option<BucketPlan<'f>> {
+    let items: &ValueShape = facts.shape.get(facts.array)?.items.as_deref()?;
+    let document = items
+        .document
+        .as_deref()
+        .filter(|_| items.types() == [ValueKind::Document]);
+    let parent = format!("{}_id", singular(facts.collection));
+    let is_taken = document.is_some_and(|document| document.get(&parent).is_some());
+    let id = Member {
+        name: if is_taken {
+            format!("of_{parent}")
+        } else {
+            parent
+        },
+        value: facts.shape.get("_id")?,
+        of: facts.shape.documents,
+        is_key: true,
+    };
+    let mut all = vec![id];
+    match document {
+        Some(document) => all.extend(members(document, &[])),
+        None => all.push(Member {
+            name: "value".to_owned(),
+            value: items,
+            of: items.seen,
+            is_key: false,
+        }),
+    }
+    let is_time = |member: &&Member<'_>| {
+        member.value.types() == [ValueKind::Date] && member.value.present() == member.of
+    };
+    let time = all.iter().find(is_time).map(|member| member.name.clone());
+    Some(BucketPlan {
+        collection: format!("{}_{}", facts.collection, facts.array),
+        members: all,
+        literals: None,
+        ending: time.map_or(Ending::Number, Ending::Seconds),
+        capacity: CAPACITY,
+        items: "items".to_owned(),
+        count: "count".to_owned(),
+        origin: Origin::Array {
+            collection: facts.collection.to_owned(),
+            array: facts.array.to_owned(),
+        },
+        remarks: Vec::new(),
+    })
+}
+
+fn size_figures(facts: &ArrayFacts<'_>) -> Vec<String> {
+    let largest = facts.largest;
+    let mut lines = vec![format!(
+        "the largest document has {} of at most 16 MiB",
+        bytes(largest.bytes)
+    )];
+    if largest.large > 0 {
+        lines.push(format!(
+            "{} documents have 8 MiB or more",
+            thousands(largest.large)
+        ));
+    }
+    if let Some(age) = largest
+        .age_millis
+        .filter(|age| *age >= 86_400_000 && largest.bytes >= 1 << 20)
+    {
+        let left =
+            DOCUMENT.saturating_sub(largest.bytes) as f64 / largest.bytes as f64 * age as f64;
+        lines.push(format!(
+            "it grew for {}; if it goes on so, it reaches 16 MiB in {}",
+            span(age),
+            span(left as i64)
+        ));
+    }
+    lines
+}

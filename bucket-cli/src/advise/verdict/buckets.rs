@@ -1,0 +1,165 @@
+//! Whether a collection of buckets is in order.
+
+use crate::advise::figures::{bytes, thousands};
+use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
+use crate::advise::measure::fill::Fill;
+use crate::advise::plan::{BucketPlan, Choice, Ending, Member, Origin, Verdict, members};
+use crate::advise::shape::DocumentShape;
+
+/// What was measured of buckets.
+#[derive(Debug)]
+pub(in crate::advise) struct BucketsFacts<'f> {
+    pub(in crate::advise) collection: &'f str,
+    pub(in crate::advise) shape: &'f DocumentShape,
+    pub(in crate::advise) layout: &'f BucketLayout,
+    pub(in crate::advise) fill: Fill,
+    /// Whether the index `bucket_open` is there.
+    pub(in crate::advise) has_index: bool,
+    /// How many keys have several open buckets, if the server could count them.
+    pub(in crate::advise) several_open: Option<u64>,
+    /// How many buckets begin before the bucket with the lower id, if the server could count them.
+    pub(in crate::advise) out_of_order: Option<u64>,
+}
+
+/// The verdict on buckets.
+pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
+    let fill = &facts.fill;
+    let figures = figures(facts);
+    let what = format!(
+        "{} buckets with {} items, {} % full at a capacity of {}",
+        thousands(fill.buckets),
+        thousands(fill.items),
+        fill.percent(),
+        thousands(fill.capacity)
+    );
+    let Some(plan) = plan(facts) else {
+        let sentence = format!(
+            "leave it as it is: {what}, made by hand; their ids do not name the key and a time, so no struct can \
+             take them over in place"
+        );
+        return Verdict {
+            sentence,
+            choice: Choice::Leave,
+            figures,
+        };
+    };
+    let problems = fill.wrong_count + facts.several_open.unwrap_or(0);
+    let sentence = match (problems, facts.has_index) {
+        (0, true) => format!("leave it as it is: {what}, guarded by the index `bucket_open`"),
+        (0, false) => format!(
+            "take the buckets over: {what}; no index keeps writers from opening a second bucket for a key"
+        ),
+        (_, _) => format!(
+            "take the buckets over and repair them: {what}; {} counts are wrong, and {} keys have several open buckets",
+            thousands(fill.wrong_count),
+            thousands(facts.several_open.unwrap_or(0))
+        ),
+    };
+    Verdict {
+        sentence,
+        choice: Choice::Buckets(plan),
+        figures,
+    }
+}
+
+/// The struct that opens the buckets as they are.
+fn plan<'f>(facts: &BucketsFacts<'f>) -> Option<BucketPlan<'f>> {
+    let (layout, shape) = (facts.layout, facts.shape);
+    let ids = layout.ids.as_ref()?;
+    let elements = shape
+        .get(&layout.items)?
+        .items
+        .as_deref()?
+        .document
+        .as_deref()?;
+    let key = ids.key.iter().map(|(_, name)| {
+        Some(Member {
+            name: name.clone(),
+            value: shape.get(name)?,
+            of: shape.documents,
+            is_key: true,
+        })
+    });
+    let mut all: Vec<_> = key.collect::<Option<_>>()?;
+    all.extend(members(elements, &[]));
+    let ending = match ids.ordinal.clone() {
+        IdOrdinal::Seconds(time) => Ending::Seconds(time),
+        IdOrdinal::Millis(time) => Ending::Millis(time),
+        IdOrdinal::Window(time, seconds) => Ending::Window(time, seconds),
+        IdOrdinal::Number => Ending::Number,
+    };
+    let literals = ids
+        .key
+        .iter()
+        .map(|(before, _)| before)
+        .chain([&ids.before_ordinal]);
+    Some(BucketPlan {
+        collection: facts.collection.to_owned(),
+        members: all,
+        literals: Some(literals.cloned().collect()),
+        ending,
+        capacity: facts.fill.capacity.max(1),
+        items: layout.items.clone(),
+        count: layout.count.clone(),
+        origin: Origin::Buckets,
+        remarks: Vec::new(),
+    })
+}
+
+fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
+    let fill = &facts.fill;
+    let known = |number: Option<u64>, text: &str| match number {
+        Some(number) => format!("{} {text}", thousands(number)),
+        None => format!("not counted: {text} (`--all` counts them)"),
+    };
+    let ids = match &facts.layout.ids {
+        Some(ids) => {
+            let key: String = ids
+                .key
+                .iter()
+                .map(|(before, name)| format!("{before}{{{name}}}"))
+                .collect();
+            let ordinal = match &ids.ordinal {
+                IdOrdinal::Seconds(time) => format!("{{{time}}}"),
+                IdOrdinal::Millis(time) => format!("{{{time}:millis}}"),
+                IdOrdinal::Window(time, seconds) => format!("{{{time}/{seconds}s}}"),
+                IdOrdinal::Number => "{#}".to_owned(),
+            };
+            format!("ids are made as {key}{}{ordinal}", ids.before_ordinal)
+        }
+        None => "ids do not name the key".to_owned(),
+    };
+    vec![
+        ids,
+        format!(
+            "{} full, {} open, {}",
+            thousands(fill.full),
+            thousands(fill.open),
+            sealed(fill)
+        ),
+        format!(
+            "{}, {} on average, {} the largest",
+            bytes(fill.bytes),
+            bytes(fill.bytes / fill.buckets.max(1)),
+            bytes(fill.largest_bytes)
+        ),
+        format!("{} wrong counts", thousands(fill.wrong_count)),
+        known(facts.several_open, "keys with several open buckets"),
+        known(
+            facts.out_of_order,
+            "buckets that begin before the one with the lower id",
+        ),
+    ]
+}
+
+/// How many buckets are sealed, and why.
+fn sealed(fill: &Fill) -> String {
+    match fill.sealed {
+        0 => "none sealed".to_owned(),
+        sealed => format!(
+            "{} sealed ({} for want of bytes, the others after removals)",
+            thousands(sealed),
+            thousands(fill.sealed_by_bytes)
+        ),
+    }
+}

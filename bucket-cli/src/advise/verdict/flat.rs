@@ -1,0 +1,291 @@
+//! Whether flat documents should go into buckets.
+
+use crate::advise::figures::{bytes, percent, span, table, thousands};
+use crate::advise::kind::flat::FlatLayout;
+use crate::advise::measure::capacity::{Simulated, recommended, simulate};
+use crate::advise::measure::keys::ItemsPerKey;
+use crate::advise::measure::lateness::Lateness;
+use crate::advise::plan::{BucketPlan, Choice, Ending, Member, Origin, Verdict, members};
+use crate::advise::shape::DocumentShape;
+use crate::advise::shape::value::ValueKind;
+use crate::report::counted;
+
+/// A key that fills more buckets in a minute is busy: openings and searches pass the index entries of the last
+/// five minutes' full buckets.
+const BUSY: u64 = 60;
+
+/// Lengths of windows in seconds.
+const WINDOWS: [u64; 7] = [60, 900, 3600, 21_600, 86_400, 604_800, 2_592_000];
+
+/// A window of the busiest key that brings fewer items is too short.
+const LEAST_PER_WINDOW: u64 = 20;
+
+/// What was measured of flat documents.
+#[derive(Debug)]
+pub(in crate::advise) struct FlatFacts<'f> {
+    pub(in crate::advise) collection: &'f str,
+    pub(in crate::advise) shape: &'f DocumentShape,
+    pub(in crate::advise) layout: &'f FlatLayout,
+    pub(in crate::advise) keys: ItemsPerKey,
+    /// Whether the items of every key were counted, rather than those of a sample.
+    pub(in crate::advise) is_exact: bool,
+    pub(in crate::advise) lateness: Lateness,
+    /// The number of items on a page, if the user has said so.
+    pub(in crate::advise) page: Option<u64>,
+}
+
+/// The verdict on flat documents.
+pub(in crate::advise) fn judge<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
+    let simulated = simulate(&facts.keys, item_bytes(facts), facts.page);
+    let mut figures = keys_figures(facts);
+    figures.extend(lateness_figures(&facts.lateness, facts.layout));
+    let in_order = recommended(&simulated);
+    let wanted = facts
+        .page
+        .and_then(|page| simulated.iter().find(|of| of.capacity == page));
+    let best = wanted.copied().or(in_order);
+    let tens = facts.keys.buckets(10);
+    let (Some(best), false) = (best, tens * 2 >= facts.keys.items()) else {
+        let sentence = format!(
+            "leave it as it is: half of the {} keys have at most {} items, so buckets of ten would save less \
+             than half of the documents",
+            thousands(facts.keys.keys()),
+            thousands(facts.keys.median()),
+        );
+        return Verdict {
+            sentence,
+            choice: Choice::Leave,
+            figures,
+        };
+    };
+    let (ending, capacity) = ending(facts, best);
+    // In windows, the lengths of series say nothing of the buckets.
+    if !matches!(ending, Ending::Window(..)) {
+        figures.extend(capacity_figures(&simulated, capacity, &facts.keys));
+    }
+    figures.extend(busy_figure(facts, capacity));
+    let plan = BucketPlan {
+        collection: format!("{}_buckets", facts.collection),
+        members: flat_members(facts),
+        literals: None,
+        ending,
+        capacity,
+        items: "items".to_owned(),
+        count: "count".to_owned(),
+        origin: Origin::Flat(facts.collection.to_owned()),
+        remarks: remarks(facts.shape),
+    };
+    if is_series(&plan.members, facts.layout) {
+        let sentence = format!(
+            "take a time series collection: beside `{}` and `{}` there are only numbers, which it compresses by \
+             column; take buckets if you need pages, edits, transactions or unique items",
+            facts.layout.key[0],
+            facts.layout.time.as_deref().unwrap_or_default(),
+        );
+        return Verdict {
+            sentence,
+            choice: Choice::TimeSeries(plan),
+            figures,
+        };
+    }
+    Verdict {
+        sentence: sentence(facts, &plan),
+        choice: Choice::Buckets(plan),
+        figures,
+    }
+}
+
+fn sentence(facts: &FlatFacts<'_>, plan: &BucketPlan<'_>) -> String {
+    let order = match &plan.ending {
+        Ending::Seconds(time) | Ending::Millis(time) => format!("in the order of `{time}`"),
+        Ending::Window(time, seconds) => {
+            format!(
+                "in windows of {} by `{time}`, since items come late",
+                span(*seconds as i64 * 1000)
+            )
+        }
+        Ending::Number => "numbered, since no field holds the time of every item".to_owned(),
+    };
+    let key = facts.layout.key.join("`, `");
+    let (items, keys) = (thousands(facts.keys.items()), thousands(facts.keys.keys()));
+    match plan.ending {
+        Ending::Window(..) => format!(
+            "take buckets of up to {} items: {items} items of {keys} keys by `{key}`, {order}",
+            plan.capacity
+        ),
+        _ => format!(
+            "take buckets: {items} documents of {keys} keys become {} buckets of up to {} items, by `{key}`, {order}",
+            thousands(facts.keys.buckets(plan.capacity)),
+            plan.capacity
+        ),
+    }
+}
+
+/// The fields of an item: all but the documents' own `_id`, which an import leaves out.
+fn flat_members<'f>(facts: &FlatFacts<'f>) -> Vec<Member<'f>> {
+    let mut all = members(facts.shape, &facts.layout.key);
+    all.retain(|member| member.name != "_id");
+    all
+}
+
+/// An `_id` that the driver did not make up may mean something.
+fn remarks(shape: &DocumentShape) -> Vec<String> {
+    let id = shape.get("_id");
+    let is_own = id.is_some_and(|id| id.types() != [ValueKind::ObjectId]);
+    let remark = "the documents' own `_id` is left out; copy it to another field before, if it means something";
+    is_own.then(|| remark.to_owned()).into_iter().collect()
+}
+
+/// The average bytes of an item in a bucket: a document without its key and `_id`.
+fn item_bytes(facts: &FlatFacts<'_>) -> u64 {
+    let fields = facts.shape.fields.iter();
+    let own = fields.filter(|field| field.name != "_id" && !facts.layout.key.contains(&field.name));
+    own.map(|field| field.bytes()).sum::<u64>() / facts.shape.documents.max(1) + 5
+}
+
+/// How the ids end, and the capacity that suits that.
+fn ending(facts: &FlatFacts<'_>, best: Simulated) -> (Ending, u64) {
+    let Some(time) = facts.layout.time.clone() else {
+        return (Ending::Number, best.capacity);
+    };
+    if !facts.lateness.is_disordered() {
+        let is_busy = facts.lateness.busiest_minute > BUSY * best.capacity;
+        let ending = if is_busy {
+            Ending::Millis(time)
+        } else {
+            Ending::Seconds(time)
+        };
+        return (ending, best.capacity);
+    }
+    let dates = facts.shape.get(&time).and_then(|value| value.dates);
+    let seconds = dates
+        .map_or(0, |(first, last)| (last - first) / 1000)
+        .max(1) as u64;
+    let per_window = |window: &u64| facts.keys.most() * window / seconds.max(*window);
+    let window = WINDOWS
+        .iter()
+        .find(|window| per_window(window) >= LEAST_PER_WINDOW);
+    let window = *window.unwrap_or(&WINDOWS[WINDOWS.len() - 1]);
+    // A window that is busier than others should still be one document.
+    let capacity = facts.page.unwrap_or(
+        (per_window(&window) * 2)
+            .clamp(10, 1000)
+            .next_multiple_of(10),
+    );
+    (Ending::Window(time, window), capacity)
+}
+
+/// Whether the items are measurements: only numbers beside the key and the time.
+fn is_series(members: &[Member<'_>], layout: &FlatLayout) -> bool {
+    let is_number = |member: &&Member<'_>| {
+        let numbers = [
+            ValueKind::Bool,
+            ValueKind::Int32,
+            ValueKind::Int64,
+            ValueKind::Double,
+            ValueKind::Decimal,
+        ];
+        member
+            .value
+            .types()
+            .iter()
+            .all(|kind| numbers.contains(kind))
+    };
+    let named = |name: &str| layout.time.as_deref() == Some(name) || name == "_id";
+    let mut others = members
+        .iter()
+        .filter(|member| !member.is_key && !named(&member.name))
+        .peekable();
+    layout.key.len() == 1
+        && layout.time.is_some()
+        && others.peek().is_some()
+        && others.all(|other| is_number(&other))
+}
+
+fn keys_figures(facts: &FlatFacts<'_>) -> Vec<String> {
+    let keys = &facts.keys;
+    let counted = match facts.is_exact {
+        true => format!(
+            "items per key ({} keys, all of them counted)",
+            thousands(keys.keys())
+        ),
+        false => format!(
+            "items per key in the sample ({} keys; the whole collection has more items per key, and keys that the \
+             sample misses: `--all` counts them)",
+            thousands(keys.keys())
+        ),
+    };
+    let quantiles = keys.quantiles();
+    let quantiles = quantiles
+        .iter()
+        .map(|(percent, items)| format!("{percent} % ≤ {}", thousands(*items)));
+    let largest: Vec<_> = keys.largest().into_iter().map(thousands).collect();
+    vec![
+        counted,
+        format!("  {}", quantiles.collect::<Vec<_>>().join(", ")),
+        format!("  the largest: {}", largest.join("; ")),
+    ]
+}
+
+fn lateness_figures(lateness: &Lateness, layout: &FlatLayout) -> Vec<String> {
+    if layout.time.is_none() || lateness.items == 0 {
+        return Vec::new();
+    }
+    let late = match lateness.late {
+        0 => "all in the order of their time".to_owned(),
+        late => format!(
+            "{} come late, by up to {}",
+            percent(late, lateness.items),
+            span(lateness.latest_millis)
+        ),
+    };
+    vec![format!(
+        "order of the first {} items as stored: {late}",
+        thousands(lateness.items)
+    )]
+}
+
+fn capacity_figures(simulated: &[Simulated], capacity: u64, keys: &ItemsPerKey) -> Vec<String> {
+    let head = [
+        "capacity",
+        "buckets",
+        "bytes",
+        "full bucket",
+        "filled",
+        "keys in one bucket",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    rows.extend(simulated.iter().map(|of| {
+        vec![
+            thousands(of.capacity),
+            thousands(of.documents),
+            bytes(of.bytes),
+            bytes(of.full_bytes),
+            format!("{} %", of.fill),
+            percent(of.single, keys.keys()),
+        ]
+    }));
+    let mut lines = table(&rows);
+    for (line, of) in lines.iter_mut().skip(1).zip(simulated) {
+        if of.capacity == capacity {
+            *line += "  ← recommended";
+        }
+    }
+    let flat = format!("as flat documents: {}", thousands(keys.items()));
+    std::iter::once(flat)
+        .chain(lines.into_iter().map(|line| format!("  {line}")))
+        .collect()
+}
+
+fn busy_figure(facts: &FlatFacts<'_>, capacity: u64) -> Option<String> {
+    let busiest = facts.lateness.busiest_minute;
+    (busiest > 0).then(|| {
+        let buckets = busiest.div_ceil(capacity);
+        let advice = match buckets > BUSY {
+            true => ": a larger capacity lets it take appends faster",
+            false => "",
+        };
+        let (items, buckets) = (counted(busiest, "item"), counted(buckets, "bucket"));
+        format!("the busiest minute of a key fills {buckets} with {items}{advice}")
+    })
+}
