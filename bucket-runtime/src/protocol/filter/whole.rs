@@ -50,3 +50,44 @@ impl Node {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{
+        field::{Field, Plain, Root},
+        filter::Filter,
+    };
+
+    const ITEM: Field<i64, i64, Plain, Root> = Field::new("");
+
+    fn both(filter: Filter<i64>) -> [Document; 2] {
+        [filter.node.flat("items."), filter.node.of_bucket("items")]
+    }
+
+    #[test]
+    fn a_condition_on_a_whole_item_is_on_the_elements_themselves() {
+        let [item, document] = both(ITEM.gt(5));
+        assert_eq!(item, doc! { "items": { "$gt": 5_i64 } });
+        let of_document = doc! { "items": { "$elemMatch": { "$gt": 5_i64 } } };
+        assert_eq!(document, of_document);
+    }
+
+    #[test]
+    fn conditions_that_are_combined_are_each_satisfied_by_an_element() {
+        let [item, document] = both(ITEM.gt(5).and(!ITEM.eq(7)));
+        let not = doc! { "$nor": [{ "items": { "$eq": 7_i64 } }] };
+        assert_eq!(item, doc! { "$and": [{ "items": { "$gt": 5_i64 } }, not] });
+        let not = doc! { "items": { "$elemMatch": { "$not": { "$eq": 7_i64 } } } };
+        let greater = doc! { "items": { "$elemMatch": { "$gt": 5_i64 } } };
+        assert_eq!(document, doc! { "$and": [greater, not] });
+        assert!(!ITEM.gt(5).and(ITEM.lt(7)).node.is_decided_by_buckets());
+    }
+
+    #[test]
+    fn operators_that_are_written_out_exclude_no_document() {
+        let [item, document] = both(ITEM.is(doc! { "$mod": [2, 0] }));
+        assert_eq!(item, doc! { "items": { "$mod": [2, 0] } });
+        assert_eq!(document, doc! {});
+    }
+}
