@@ -15,8 +15,8 @@ use crate::{
         verify::{RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        Advice, ExtrasStream, FindStream, Outlier, OutlierPart, Outliers, Parent, ParentItemStream,
-        PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
+        Advice, ExtrasStream, FindStream, FoundItem, Outlier, OutlierPart, Outliers, Parent,
+        ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     read::{
         items::{ItemPage, ItemStream},
@@ -44,9 +44,9 @@ pub use crate::{
         verify::{RepairBuckets, VerifyBuckets, rebuild::RebuildRollups},
     },
     outlier::{
-        Advise, CountParentItems, Delete, Extras, Find, FindParts, Get, GetAll, Insert,
-        OpenOutliers, ParentItems, Push, PushMany, Remove, RepairOutliers, SplitExisting,
-        VerifyOutliers,
+        Advise, CountParentItems, Delete, Extras, Find, FindItem, FindParts, Get, GetAll, Insert,
+        OpenOutliers, PageOfParentItems, ParentItems, Push, PushMany, Remove, RepairOutliers,
+        SplitExisting, VerifyOutliers,
     },
     read::{
         count::{Count, CountPages},
@@ -151,7 +151,9 @@ actions! {
     push_many: 'c ['c, T: Outlier] PushMany<'c, T> => Result<(), PushManyError<T::Item>>;
     get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
     get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
-    count: 'c ['c] CountParentItems<'c> => Result<u64>;
+    page_of_items: 'c ['c, T: Outlier] PageOfParentItems<'c, T> => Result<ItemPage<T::Item>>;
+    find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
+    count: 'c ['c, T: Outlier] CountParentItems<'c, T> => Result<u64>;
     remove: 'c ['c] Remove<'c> => Result<bool>;
     delete: 'c ['c] Delete<'c> => Result<bool>;
     split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;

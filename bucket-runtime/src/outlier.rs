@@ -40,8 +40,9 @@ pub use self::{
     outliers::Outliers,
     part::OutlierPart,
     read::{
-        CountParentItems, Extras, ExtrasBucket, ExtrasStream, Find, FindParts, FindStream, Get,
-        GetAll, Parent, ParentFilter, ParentItemStream, ParentItems,
+        CountParentItems, Extras, ExtrasBucket, ExtrasStream, Find, FindItem, FindParts,
+        FindStream, FoundItem, Get, GetAll, PageOfParentItems, Parent, ParentFilter,
+        ParentItemStream, ParentItems,
     },
     write::{Delete, Insert, Push, PushMany, PushManyError, Remove},
 };

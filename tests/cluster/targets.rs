@@ -393,6 +393,30 @@ async fn each_call_for_a_parent_asks_one_shard() {
             drain(books.items(&39).await.unwrap()).await
         })
         .await;
+    let item = Book::FIELDS.buyers.item();
+    profiled
+        .asks(ONE, "newest items", async || {
+            let newest = books.items(&39).newest_first().skip(2).limit(9);
+            drain(newest.await.unwrap()).await
+        })
+        .await;
+    profiled
+        .asks(ONE, "page_of_items", async || {
+            let list = || books.items(&39).newest_first().page_of_items(3);
+            let page = list().await.unwrap();
+            list().after(&page.next.unwrap()).await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "find_item", async || {
+            books.find_item(&39, item.eq(37)).await.unwrap().unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "count filtered", async || {
+            books.count(&39).filter(item.gt(3)).await.unwrap()
+        })
+        .await;
     profiled
         .asks(ONE, "extras", async || {
             drain(books.extras(&39).await.unwrap()).await

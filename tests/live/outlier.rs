@@ -23,6 +23,8 @@ pub(crate) mod plans;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod race;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod reads;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod sessions;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod split;

@@ -8,10 +8,11 @@ use super::Golden;
 use crate::{
     Bucket, KeyPart, Outlier,
     outlier::{
-        command::{ParentScope, oversize_parents},
+        command::{OwnItems, ParentScope, oversize_parents},
         extra::ExtraItem,
         maintain::split::buckets,
     },
+    protocol::query::Query,
     schema::open_index::OpenIndex,
 };
 
@@ -63,6 +64,32 @@ fn outlier_push() {
         "remove a value from extras",
         scope.pull_extras(&100_i64.into()),
     );
+    assert_snapshot!(shown.0);
+}
+
+#[test]
+fn outlier_items() {
+    let scope = scope();
+    let mut shown = Golden::default();
+    let query = Query {
+        limit: Some(20),
+        ..Query::of(Book::FIELDS.buyers.item().gt(5))
+    };
+    let own = scope.own_items(&query, OwnItems::All);
+    shown.pipeline("items of the parent that match", &own);
+    let newest = Query {
+        newest_first: true,
+        limit: Some(20),
+        ..Query::everything()
+    };
+    let own = scope.own_items(&newest, OwnItems::UnlessFlagged);
+    shown.pipeline("the newest items, unless extras come first", &own);
+    let own = scope.own_items(&newest, OwnItems::From(2));
+    shown.pipeline("from a place on", &own);
+    let extras = query.items_of(scope.extras.spec, scope.unnumbered_extras(), None);
+    shown.pipeline("items of extras of other programs", &extras);
+    let count = scope.count_own_matches(&query);
+    shown.pipeline("count the items of the parent that match", &count);
     assert_snapshot!(shown.0);
 }
 

@@ -1,7 +1,10 @@
 //! The commands on parents and across extras, as pure functions from facts to documents.
 
+mod items;
+
 use mongodb::bson::{Bson, Document, doc};
 
+pub(crate) use self::items::OwnItems;
 use crate::{
     protocol::command::{IndexedScope, KeyScope, Update, equality, size},
     schema::{

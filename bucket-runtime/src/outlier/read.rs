@@ -4,11 +4,16 @@ mod count;
 mod extras;
 mod filter;
 mod find;
+mod find_item;
 mod get;
 mod get_all;
 mod items;
+mod list;
+mod page;
 mod parent;
 mod parent_read;
+mod rows;
+mod stream;
 pub(super) mod unreadable;
 
 pub use self::{
@@ -16,8 +21,11 @@ pub use self::{
     extras::{Extras, ExtrasBucket, ExtrasStream},
     filter::ParentFilter,
     find::{Find, FindParts, FindStream},
+    find_item::{FindItem, FoundItem},
     get::Get,
     get_all::GetAll,
-    items::{ParentItemStream, ParentItems},
+    items::ParentItems,
+    page::PageOfParentItems,
     parent::Parent,
+    stream::ParentItemStream,
 };

@@ -235,7 +235,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
 
     /// The field exists, even with `null`; or, with `false`, it does not exist.
     pub fn exists(self, exists: bool) -> Filter<T> {
-        self.is(doc! { "$exists": exists })
+        self.satisfies(doc! { "$exists": exists })
     }
 
     /// The field satisfies operators of the server's match language that have no method here.
@@ -248,6 +248,14 @@ impl<T, V, S, P> Field<T, V, S, P> {
     /// let nasdaq: Filter<Trade> = Trade::FIELDS.ticker.is(doc! { "$regex": "^M" });
     /// ```
     pub fn is(self, operators: Document) -> Filter<T> {
+        self.holds(Node::Leaf(Leaf {
+            is_written_out: true,
+            ..self.leaf(operators)
+        }))
+    }
+
+    /// The field satisfies these operators, which this library has chosen.
+    fn satisfies(&self, operators: Document) -> Filter<T> {
         self.holds(Node::Leaf(self.leaf(operators)))
     }
 
@@ -272,6 +280,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
             is_key: self.id_text.is_some(),
             is_date: self.is_date,
             test,
+            is_written_out: false,
             id_text: None,
         }
     }

@@ -13,6 +13,8 @@
 //! fields inside (`nested.rs`) without an allocation, and an enum's variant brings the condition on its tag. A path
 //! knows whether an `Option` is on the way, so that a group of a field inside of it has a value of `None`.
 
+mod whole;
+
 use std::{fmt, marker::PhantomData, ops::Not};
 
 use mongodb::bson::{Bson, Document, doc};
@@ -65,6 +67,7 @@ pub(crate) enum Node {
 /// A condition on one field.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Leaf {
+    /// The stored name or path; empty for the whole item.
     pub(crate) name: &'static str,
     /// Whether the field is a top-level field of a bucket.
     pub(crate) is_key: bool,
@@ -72,6 +75,8 @@ pub(crate) struct Leaf {
     pub(crate) is_date: bool,
     /// The operators.
     pub(crate) test: Document,
+    /// Whether the user wrote these operators.
+    pub(crate) is_written_out: bool,
     /// The value's text in ids, if a key field has to equal a value.
     pub(crate) id_text: Option<String>,
 }
@@ -142,6 +147,7 @@ impl Node {
             is_key: false,
             is_date: false,
             test,
+            is_written_out: false,
             id_text: None,
         })
     }
@@ -177,7 +183,7 @@ impl Node {
         let all = |nodes: &[Self]| Vec::from_iter(nodes.iter().map(|node| node.flat(path)));
         match self {
             Self::Leaf(leaf) if leaf.is_key => doc! { leaf.name: leaf.test.clone() },
-            Self::Leaf(leaf) => doc! { format!("{path}{}", leaf.name): leaf.test.clone() },
+            Self::Leaf(leaf) => doc! { leaf.below(path): leaf.test.clone() },
             Self::And(nodes) if nodes.is_empty() => doc! {},
             Self::And(nodes) => doc! { "$and": all(nodes) },
             // The server refuses an empty `$or`.
@@ -196,6 +202,7 @@ impl Node {
         match (self.mentions(true), self.mentions(false)) {
             // A condition that matches everything or nothing does so for buckets, too.
             (_, false) => self.flat(""),
+            (false, true) if self.is_on_whole_items() => self.of_whole_items(items),
             (false, true) => doc! { items: { "$elemMatch": self.flat("") } },
             (true, true) => self.of_bucket_by_parts(items),
         }
@@ -205,6 +212,8 @@ impl Node {
     pub(crate) fn is_decided_by_buckets(&self) -> bool {
         let is_of_one_kind = |node: &Self| !(node.mentions(true) && node.mentions(false));
         match self {
+            Self::Leaf(leaf) if leaf.name.is_empty() => !leaf.is_written_out,
+            node if node.is_on_whole_items() => false,
             Self::And(nodes) => nodes.iter().all(is_of_one_kind),
             node => is_of_one_kind(node),
         }

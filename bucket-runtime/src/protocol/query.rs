@@ -2,6 +2,7 @@
 
 mod place;
 mod position;
+mod rows;
 
 use mongodb::bson::{Bson, Document, doc};
 
@@ -15,7 +16,6 @@ use crate::{
     },
     schema::{
         id,
-        names::SEALED,
         spec::{BucketSpec, KeyName},
     },
 };
@@ -100,62 +100,12 @@ impl Query {
         scope: Option<&KeyScope>,
         start: Option<&QueryStart>,
     ) -> Vec<Document> {
-        let mut stages = vec![
-            doc! { "$match": self.buckets(spec, scope, start) },
-            doc! { "$sort": { "_id": self.direction() } },
-        ];
+        let buckets = self.buckets(spec, scope, start);
         let known = start.and_then(|start| start.buckets);
-        stages.extend(known.or_else(|| self.most_buckets(start)).and_then(limit));
-        let cut = start.and_then(|start| Some((start.id.as_str(), start.at?)));
-        stages.extend(self.numbered_items(spec, cut));
-        stages.extend(self.matching_items(spec));
+        let most = known.or_else(|| self.most_buckets(start));
+        let cut = start.and_then(|start| Some((start.id.as_str().into(), start.at?)));
         let skip = start.map_or(self.skip, |start| start.skip);
-        if skip > 0 {
-            stages.push(doc! { "$skip": clamped(skip) });
-        }
-        stages.extend(self.limit.and_then(limit));
-        let items = format!("${}", spec.items);
-        let item = match &self.names {
-            None => Bson::String(items),
-            Some(names) => {
-                let paths = names.iter().map(|name| format!("{items}.{name}"));
-                let fields = names.iter().map(|name| (*name).to_owned());
-                Bson::Document(fields.zip(paths.map(Bson::String)).collect())
-            }
-        };
-        let mut found = projection(spec, item);
-        found.insert(spec.count, self.number(spec));
-        stages.push(doc! { "$project": found });
-        stages
-    }
-
-    /// The stages that make a bucket of each item, with the number of elements before it; of one bucket,
-    /// only those from an element on.
-    fn numbered_items(&self, spec: &BucketSpec, cut: Option<(&str, u64)>) -> Vec<Document> {
-        let items = format!("${}", spec.items);
-        // No condition and no key field can have these two names.
-        let number = if self.newest_first {
-            SEALED
-        } else {
-            spec.count
-        };
-        let unwind = doc! { "$unwind": { "path": &items, "includeArrayIndex": number } };
-        if self.newest_first {
-            let taken = match cut {
-                None => Bson::String(items),
-                Some((id, at)) => first_elements(id, at, &items),
-            };
-            let reverse = doc! { "$set": {
-                spec.count: { "$size": { "$ifNull": [taken.clone(), []] } },
-                spec.items: { "$reverseArray": taken },
-            } };
-            return vec![reverse, unwind];
-        }
-        let rest = cut.map(|(id, at)| {
-            let rest = doc! { spec.count: { "$gte": clamped(at) } };
-            doc! { "$match": { "$or": [{ "_id": { "$ne": id } }, rest] } }
-        });
-        std::iter::once(unwind).chain(rest).collect()
+        self.single_items(spec, buckets, most, cut, skip)
     }
 
     /// The maximum number of buckets that hold all requested items, if each one that satisfies
@@ -168,16 +118,6 @@ impl Query {
         let first = u64::from(start.is_some_and(|start| start.at.is_some()));
         let items = self.limit?.saturating_add(self.skip);
         (self.filter.is_decided_by_buckets()).then(|| items.saturating_add(first))
-    }
-
-    /// The number of elements before an unwound one. Reversed arrays are counted from their end.
-    fn number(&self, spec: &BucketSpec) -> Bson {
-        let size = format!("${}", spec.count);
-        let after = doc! { "$add": [format!("${SEALED}"), 1] };
-        match self.newest_first {
-            false => Bson::Int32(1),
-            true => doc! { "$subtract": [size, after] }.into(),
-        }
     }
 
     /// The stages that make a bucket of each matching item.
@@ -197,8 +137,12 @@ impl Query {
     /// A condition on key fields holds for all items of a bucket or for none, so the counts of buckets are
     /// added up.
     pub(crate) fn count(&self, spec: &BucketSpec, scope: Option<&KeyScope>) -> Vec<Document> {
-        let buckets = self.buckets(spec, scope, None);
-        let mut stages = vec![doc! { "$match": buckets }];
+        self.count_in(spec, self.buckets(spec, scope, None))
+    }
+
+    /// A pipeline that counts the matching items of these documents.
+    fn count_in(&self, spec: &BucketSpec, documents: Document) -> Vec<Document> {
+        let mut stages = vec![doc! { "$match": documents }];
         let number = match self.filter.is_on_items() {
             // Reads give the items of a document without a count, so these are counted, too.
             false => {
@@ -235,6 +179,12 @@ impl Query {
             (None, None) => {}
         }
         all.extend(start.map(|start| self.buckets_from(start)));
+        self.with_matches(spec, all)
+    }
+
+    /// The documents that satisfy these conditions and can hold matching items.
+    fn with_matches(&self, spec: &BucketSpec, mut all: Vec<Document>) -> Document {
+        let filter = (!self.filter.is_everything()).then_some(&self.filter);
         all.extend(filter.map(|filter| filter.of_bucket(spec.items)));
         if self.limit.is_some() && !self.filter.is_on_items() {
             // Removals may have left buckets without items.
@@ -256,13 +206,6 @@ impl Query {
         };
         doc! { "_id": { bound: &start.id } }
     }
-}
-
-/// The first elements of one bucket, and all elements of the others.
-fn first_elements(id: &str, elements: u64, items: &str) -> Bson {
-    let is_it = doc! { "$eq": ["$_id", id] };
-    let elements = i32::try_from(elements).unwrap_or(i32::MAX);
-    doc! { "$cond": [is_it, { "$slice": [items, elements] }, items] }.into()
 }
 
 fn id_range(prefix: &str) -> Document {

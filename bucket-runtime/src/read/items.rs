@@ -13,6 +13,7 @@ use std::marker::PhantomData;
 
 use mongodb::ClientSession;
 
+pub(crate) use self::settings::item_settings;
 use self::{
     list::{ItemList, ReadStart},
     stream::{ItemForm, WholeItem},

@@ -3,12 +3,16 @@
 use std::{
     pin::Pin,
     task::{Context, Poll},
+    vec::IntoIter,
 };
 
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
-use mongodb::{ClientSession, bson::Document};
+use mongodb::ClientSession;
 
-use super::parent_read::{ParentRead, parent_read_settings};
+use super::{
+    list::Section,
+    parent_read::{ParentRead, parent_read_settings},
+};
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle},
@@ -20,16 +24,23 @@ use crate::{
 impl<T: Outlier> Outliers<T> {
     /// The extras as a stream, one document after the other. It does not read the parent.
     pub fn extras(&self, id: IdRef<'_, T>) -> Extras<'static, T> {
-        Extras(ParentRead::new(self.parent(id)))
+        Extras(ParentRead::new(self.parent(id)), false)
     }
 }
 
 /// Builder of a read of all extras of a parent: await it; see
 /// [`Outliers::extras`](crate::Outliers::extras).
 #[must_use = "nothing is read until this is awaited"]
-pub struct Extras<'s, T>(ParentRead<'s, T>);
+pub struct Extras<'s, T>(ParentRead<'s, T>, bool);
 
 impl<'s, T: Outlier> Extras<'s, T> {
+    /// Returns the documents in reverse order, the last one first. The items of each stay in the order in
+    /// which they were stored.
+    pub fn newest_first(mut self) -> Self {
+        self.1 = true;
+        self
+    }
+
     parent_read_settings! {
         /// Leaves out the items that cannot be read, and tells of each, as
         /// [`ParentItems::skip_unreadable`](crate::action::ParentItems::skip_unreadable) does. The stream
@@ -38,7 +49,7 @@ impl<'s, T: Outlier> Extras<'s, T> {
 
     pub(crate) async fn execute(self) -> Result<ExtrasStream<'s, T::Item>> {
         self.0.parent.note_call();
-        open_extras(self.0).await
+        open_extras(self.0, self.1).await
     }
 }
 
@@ -66,74 +77,87 @@ impl<I> Stream for ExtrasStream<'_, I> {
 /// Reads a parent, and opens the stream of its extras if it has any.
 pub(super) async fn get_with_extras<'s, T: Outlier>(
     mut read: ParentRead<'s, T>,
+    newest_first: bool,
 ) -> Result<Option<(T, Option<ExtrasStream<'s, T::Item>>)>> {
     let Some(parent) = read.get().await? else {
         return Ok(None);
     };
     let extras = match parent.has_extras {
-        true => Some(open_extras(read).await?),
+        true => Some(open_extras(read, newest_first).await?),
         false => None,
     };
     Ok(Some((parent.document, extras)))
 }
 
 /// Opens the stream of a parent's extras.
-async fn open_extras<'s, T: Outlier>(read: ParentRead<'s, T>) -> Result<ExtrasStream<'s, T::Item>> {
+async fn open_extras<'s, T: Outlier>(
+    read: ParentRead<'s, T>,
+    newest_first: bool,
+) -> Result<ExtrasStream<'s, T::Item>> {
     let ParentRead {
         parent,
         session,
         on_unreadable,
         ..
     } = read;
-    let rows = find::<T>(&parent, parent.scope.unnumbered_extras(), session).await?;
-    let reader = ExtrasReader {
+    let all = Section::all(newest_first).filter(|section| !section.is_own());
+    let mut reader: ExtrasReader<'s, T> = ExtrasReader {
+        sections: Vec::from_iter(all).into_iter(),
+        newest_first,
         parent,
-        rows,
-        reads_numbered: false,
+        rows: None,
+        session,
         on_unreadable,
     };
+    reader.open_next().await?;
     Ok(ExtrasStream(try_unfold(reader, ExtrasReader::next).boxed()))
-}
-
-/// Finds extras documents, in the order of their ids.
-async fn find<'s, T: Outlier>(
-    parent: &ParentHandle,
-    filter: Document,
-    session: Option<&'s mut ClientSession>,
-) -> Result<DocumentCursor<'s, StoredBucket<ExtraItem<T>>>> {
-    let found = parent.extras().find(filter, Range::oldest_first());
-    found.cursor(session).await
 }
 
 /// A read of a parent's extras under way.
 ///
-/// First come the documents without a number, which the manual's commands wrote, then ours in order. It takes
-/// two finds: their ids have different types, and the server sorts by type before value.
+/// The documents without a number, which the manual's commands wrote, come before ours. It takes two finds:
+/// their ids have different types, and the server sorts by type before value.
 struct ExtrasReader<'s, T: Outlier> {
+    /// The sections that are still to be read.
+    sections: IntoIter<Section>,
+    newest_first: bool,
     parent: ParentHandle,
-    rows: DocumentCursor<'s, StoredBucket<ExtraItem<T>>>,
-    reads_numbered: bool,
+    rows: Option<DocumentCursor<'s, StoredBucket<ExtraItem<T>>>>,
+    /// The session, while no cursor has it.
+    session: Option<&'s mut ClientSession>,
     on_unreadable: Option<OnUnreadable<'s>>,
 }
 
 impl<T: Outlier> ExtrasReader<'_, T> {
     async fn next(mut self) -> Result<Option<(ExtrasBucket<T::Item>, Self)>> {
-        loop {
-            let on_unreadable = self.on_unreadable.as_mut();
-            let next = self.rows.next_bucket(on_unreadable).await?;
+        while let Some(rows) = &mut self.rows {
+            let next = rows.next_bucket(self.on_unreadable.as_mut()).await?;
             if let Some(StoredBucket { id, elements, .. }) = next {
-                self.rows.give(elements.len());
+                rows.give(elements.len());
                 let items = elements;
                 return Ok(Some((ExtrasBucket { id, items }, self)));
             }
-            if self.reads_numbered {
-                return Ok(None);
-            }
-            let calls = self.rows.calls().clone();
-            let numbered = self.parent.scope.extras.all();
-            let numbered = find(&self.parent, numbered, self.rows.into_session());
-            self.rows = calls.carry(numbered).await?;
-            self.reads_numbered = true;
+            let calls = rows.calls().clone();
+            calls.carry(self.open_next()).await?;
         }
+        Ok(None)
+    }
+
+    /// Finds the documents of the next section, in the order of their ids, if there is one.
+    async fn open_next(&mut self) -> Result<()> {
+        if let Some(rows) = self.rows.take() {
+            self.session = rows.into_session();
+        }
+        let Some(section) = self.sections.next() else {
+            return Ok(());
+        };
+        let range = match self.newest_first {
+            false => Range::oldest_first(),
+            true => Range::newest_first(),
+        };
+        let extras = self.parent.extras();
+        let found = extras.find(section.documents(&self.parent.scope), range);
+        self.rows = Some(found.cursor(self.session.take()).await?);
+        Ok(())
     }
 }

@@ -26,6 +26,9 @@ impl<T: Outlier> Outliers<T> {
     /// Parents that match a filter (typed conditions, or a [`Document`]), as a stream. It never reads the
     /// extras, so an outlier costs no more than any other parent.
     ///
+    /// Conditions on items ([`any`](crate::Field::any), [`contains`](crate::Field::contains)) see the parent's own
+    /// items and not its extras: an outlier that has a match among its extras alone is not found.
+    ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
     /// # use bucket_runtime::mongodb::bson::doc;

@@ -31,7 +31,7 @@ impl<'s, T: Outlier> GetAll<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<Option<T>> {
-        let Some((mut document, extras)) = get_with_extras(self.0).await? else {
+        let Some((mut document, extras)) = get_with_extras(self.0, false).await? else {
             return Ok(None);
         };
         if let Some(mut extras) = extras {

@@ -1,24 +1,23 @@
 //! Streams of the items of one parent.
 
-use std::{
-    pin::Pin,
-    task::{Context, Poll, ready},
-};
-
-use futures_util::stream::{Stream, StreamExt};
-
 use super::{
-    extras::{ExtrasStream, get_with_extras},
+    list::ParentList,
+    page::PageOfParentItems,
     parent_read::{ParentRead, parent_read_settings},
+    rows::ParentRows,
+    stream::ParentItemStream,
 };
 use crate::{
     Result,
     outlier::{IdRef, Outlier, Outliers},
+    protocol::{filter::Filter, query::Query},
+    read::items::ItemToken,
 };
 
 impl<T: Outlier> Outliers<T> {
     /// All items as a stream in bounded memory: the parent's, then the extras in the order in which
-    /// they were stored. Empty if there is no such parent.
+    /// they were stored. Empty if there is no such parent. [`ParentItems`] has methods for a filter, the
+    /// reverse order, and pages.
     ///
     /// ```no_run
     /// # use bucket_runtime::{IdRef, Outlier, Outliers};
@@ -33,21 +32,120 @@ impl<T: Outlier> Outliers<T> {
     /// # }
     /// ```
     pub fn items(&self, id: IdRef<'_, T>) -> ParentItems<'static, T> {
-        ParentItems(ParentRead::new(self.parent(id)))
+        ParentItems(ParentRead::new(self.parent(id)), Query::everything())
     }
 }
 
-/// Builder of a read of all items of a parent: await it; see
+/// Builder of a read of the items of a parent: await it; see
 /// [`Outliers::items`](crate::Outliers::items).
+///
+/// The order is the parent's array, then extras documents that other programs wrote as the manual does, then
+/// ours. A parent without the flag is read in one round trip, in either order.
+///
+/// ```no_run
+/// # use bucket_runtime::{Fields, Outlier, Outliers};
+/// # use serde::{Deserialize, Serialize};
+/// #[derive(Serialize, Deserialize, Outlier)]
+/// #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+/// struct User {
+///     _id: i64,
+///     #[outlier(items)]
+///     followers: Vec<Follower>,
+/// }
+///
+/// #[derive(Debug, Serialize, Deserialize, Fields)]
+/// struct Follower {
+///     user: String,
+///     since: i64,
+/// }
+///
+/// # async fn example(users: Outliers<User>) -> bucket_runtime::Result<()> {
+/// use futures_util::TryStreamExt;
+///
+/// let this_year = User::FIELDS.followers.item().since.gte(2026);
+/// let mut newest = users.items(&7).filter(this_year).newest_first().limit(20).await?;
+/// while let Some(follower) = newest.try_next().await? {
+///     println!("{follower:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "nothing is read until this is awaited"]
-pub struct ParentItems<'s, T>(ParentRead<'s, T>);
+pub struct ParentItems<'s, T>(pub(super) ParentRead<'s, T>, pub(super) Query);
 
 impl<'s, T: Outlier> ParentItems<'s, T> {
+    /// Returns only the items that match; called again, those that match both conditions.
+    ///
+    /// The server decides, and sends no other items. It visits all extras documents of the parent; with an
+    /// index of your own on the reference and a field of the items (`{ user_id: 1, "followers_extra.user": 1 }`)
+    /// only those that hold a match.
+    ///
+    /// The condition is on the type of the items, so one on another struct does not compile:
+    ///
+    /// ```compile_fail
+    /// # use bucket_runtime::{Outlier, Outliers};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+    /// # struct User { _id: i64, name: String, #[outlier(items)] followers: Vec<i64> }
+    /// # async fn example(users: Outliers<User>) {
+    /// users.items(&7).filter(User::FIELDS.name.eq("ann"));
+    /// # }
+    /// ```
+    pub fn filter(mut self, filter: Filter<T::Item>) -> Self {
+        self.1.filter = self.1.filter.and(filter.node);
+        self
+    }
+
+    /// Returns the items in reverse order: the last extra first, and the parent's first item last.
+    pub fn newest_first(mut self) -> Self {
+        self.1.newest_first = true;
+        self
+    }
+
+    /// Skips the first items (of those that match).
+    ///
+    /// The server skips those of the parent. Where whole extras documents are skipped, up to three more round
+    /// trips find the first one to read.
+    pub fn skip(mut self, items: u64) -> Self {
+        self.1.skip = items;
+        self
+    }
+
+    /// Ends after this many items.
+    pub fn limit(mut self, items: u64) -> Self {
+        self.1.limit = Some(items);
+        self
+    }
+
+    /// Reads at most this many items as one page, with the tokens of its neighbours: what a list on a web
+    /// page or in an API needs.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Outlier, Outliers};
+    /// # async fn example<User: Outlier<Id = i64>>(users: Outliers<User>, query: Option<&str>) -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut page = users.items(&7).newest_first().page_of_items(20);
+    /// if let Some(token) = query { // …?after=AXa…
+    ///     page = page.after(&token.parse()?);
+    /// }
+    /// let page = page.await?;
+    /// println!("{} followers", page.items.len());
+    /// if let Some(token) = page.next {
+    ///     println!("next: ?after={token}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn page_of_items(self, limit: u64) -> PageOfParentItems<'s, T> {
+        PageOfParentItems::new(self, limit)
+    }
+
     parent_read_settings! {
         /// Leaves out the items that cannot be read as [`Outlier::Item`], and calls the closure for each:
         /// other programs may have written them, or an earlier version of the type. Without it, the first
         /// one of the parent is an error before there is a stream, and one of an extras document ends the
-        /// stream. A parent that cannot be read for another reason is an error all the same.
+        /// stream. They count for [`skip`](Self::skip) and [`limit`](Self::limit). A parent that cannot be
+        /// read for another reason is an error all the same.
         ///
         /// The stream borrows what the closure does. An error names the document, and the item by its
         /// place in the array.
@@ -67,44 +165,20 @@ impl<'s, T: Outlier> ParentItems<'s, T> {
     }
 
     pub(crate) async fn execute(self) -> Result<ParentItemStream<'s, T::Item>> {
-        let (items, extras) = match get_with_extras(self.0).await? {
-            Some((mut parent, extras)) => (std::mem::take(parent.items_mut()), extras),
-            None => (Vec::new(), None),
-        };
-        Ok(ParentItemStream {
-            items: items.into_iter(),
-            extras,
-        })
-    }
-}
-
-/// The items of a parent: its own, then the extras in the order in which they were stored.
-///
-/// It holds the parent's items, then one batch of the driver's and one extras document at a time.
-pub struct ParentItemStream<'s, I> {
-    items: std::vec::IntoIter<I>,
-    extras: Option<ExtrasStream<'s, I>>,
-}
-
-// Items are moved out of the documents; nothing is ever pinned in place.
-impl<I> Unpin for ParentItemStream<'_, I> {}
-
-impl<I> Stream for ParentItemStream<'_, I> {
-    type Item = Result<I>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            if let Some(item) = self.items.next() {
-                return Poll::Ready(Some(Ok(item)));
-            }
-            let Some(extras) = &mut self.extras else {
-                return Poll::Ready(None);
-            };
-            match ready!(extras.poll_next_unpin(cx)) {
-                Some(Ok(bucket)) => self.items = bucket.items.into_iter(),
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => self.extras = None,
-            }
+        let Self(read, query) = &self;
+        read.parent.note_call();
+        let takes_all = query.filter.is_everything() && query.skip == 0 && query.limit.is_none();
+        match takes_all {
+            true => ParentItemStream::of_documents(self.0, self.1.newest_first).await,
+            false => Ok(ParentItemStream::of_rows(self.rows(None).await?)),
         }
+    }
+
+    /// Starts a read of single items.
+    pub(super) async fn rows(self, after: Option<&ItemToken>) -> Result<ParentRows<'s>> {
+        let Self(read, query) = self;
+        let parent = read.parent;
+        let list = ParentList { parent, query };
+        ParentRows::start(list, read.session, read.on_unreadable, after).await
     }
 }

@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, doc};
 use serde::Serialize;
 
-use super::{AnyItem, Field, Fields, Plain, Value};
+use super::{AnyItem, Field, Fields, Plain, Root, Value};
 use crate::protocol::filter::Filter;
 
 mod types;
@@ -31,7 +31,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
             _ => None,
         };
         match item {
-            Some(item) => self.is(doc! { "$elemMatch": { "$eq": item } }),
+            Some(item) => self.satisfies(doc! { "$elemMatch": { "$eq": item } }),
             None => self.one_of(Vec::new()),
         }
     }
@@ -59,6 +59,39 @@ impl<T, V, P> Field<T, V, Plain, P> {
         item
     }
 
+    /// An item of the array as it stands alone, for conditions that select items: those of
+    /// [`Outliers::find_item`](crate::Outliers::find_item) and of
+    /// [`ParentItems::filter`](crate::action::ParentItems::filter). Of items with [`Fields`], it leads to the
+    /// fields inside, as the `FIELDS` of their struct do.
+    ///
+    /// ```
+    /// # use bucket_runtime::{Fields, Filter, Outlier};
+    /// # use serde::{Deserialize, Serialize};
+    /// #[derive(Serialize, Deserialize, Outlier)]
+    /// #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+    /// struct User {
+    ///     _id: i64,
+    ///     #[outlier(items)]
+    ///     followers: Vec<Follower>,
+    ///     interests: Vec<String>,
+    /// }
+    ///
+    /// #[derive(Serialize, Deserialize, Fields)]
+    /// struct Follower {
+    ///     user: String,
+    ///     since: i64,
+    /// }
+    ///
+    /// let ann: Filter<Follower> = User::FIELDS.followers.item().user.eq("ann");
+    /// let short: Filter<String> = User::FIELDS.interests.item().lt("b");
+    /// ```
+    pub const fn item<I: Serialize + 'static>(self) -> Field<I, I, Plain, Root>
+    where
+        V: List<Item = I>,
+    {
+        Field::new("")
+    }
+
     /// One of the array's items satisfies the whole condition.
     ///
     /// ```
@@ -80,6 +113,6 @@ impl<T, V, P> Field<T, V, Plain, P> {
     where
         V: List<Item = I>,
     {
-        self.is(doc! { "$elemMatch": condition.node.flat("") })
+        self.satisfies(doc! { "$elemMatch": condition.node.flat("") })
     }
 }

@@ -108,7 +108,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
         let test: Document = from.into_iter().chain(to).collect();
         match test.is_empty() {
             true => Filter::default(),
-            false => self.is(test),
+            false => self.satisfies(test),
         }
     }
 
@@ -116,7 +116,7 @@ impl<T, V, S, P> Field<T, V, S, P> {
     where
         V: Ordered<S>,
     {
-        self.is(doc! { operator: V::bound(&value) })
+        self.satisfies(doc! { operator: V::bound(&value) })
     }
 }
 

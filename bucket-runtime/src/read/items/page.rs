@@ -146,7 +146,7 @@ impl<'s, T: Bucket> PageOfItems<'s, T> {
 
     directions!();
 
-    item_settings!(T);
+    item_settings!(T, "Items");
 
     /// Reads only some fields of the items, as [`Items::parts`](crate::action::Items::parts) does.
     pub fn parts<P: BucketPart<Of = T>>(self) -> PageOfParts<'s, P> {
@@ -169,7 +169,7 @@ impl<'s, P: BucketPart> PageOfParts<'s, P> {
 
     directions!();
 
-    item_settings!(P::Of);
+    item_settings!(P::Of, "Items");
 
     fn set(self, change: impl FnOnce(Items<'s, P::Of>) -> Items<'s, P::Of>) -> Self {
         Self(self.0.set(change))

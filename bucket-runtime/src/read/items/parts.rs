@@ -56,7 +56,7 @@ impl<'s, P: BucketPart> Parts<'s, P> {
         Self(items)
     }
 
-    item_settings!(P::Of);
+    item_settings!(P::Of, "Items");
 
     /// Goes on after the position of a token, as [`Items::after`](crate::action::Items::after) does.
     pub fn after(self, token: &ItemToken) -> Self {

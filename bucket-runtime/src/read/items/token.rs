@@ -38,9 +38,10 @@ use crate::{
 #[doc(alias = "cursor", alias = "pagination")]
 pub struct ItemToken {
     /// The fingerprint of the list.
-    pub(super) list: u64,
-    /// The position; its bucket's id is without what all ids of the list begin with.
-    pub(super) position: ItemPosition,
+    pub(crate) list: u64,
+    /// The position; its bucket's id is without what all ids of the list begin with. In a list of a parent's
+    /// items it is the text that `ParentList` gives the document.
+    pub(crate) position: ItemPosition,
 }
 
 /// The first byte: the version of the format, and the side of the neighbours.

@@ -254,3 +254,25 @@ async fn tokens_work_in_sessions(db: Live) {
     assert_eq!(Vec::from_iter(page.items.iter().map(Line::n)), [10, 11, 12]);
     session.commit_transaction().await.unwrap();
 }
+
+/// In an expression of the server's, a text that begins with `$` is the path of a field.
+#[bucket_testkit::test]
+async fn a_key_that_looks_like_an_expression_keeps_its_places(db: Live) {
+    #[derive(Debug, Clone, PartialEq, Bucket)]
+    #[bucket(collection = "notes", id = "{owner}_{#}", capacity = 6)]
+    struct Note {
+        owner: String,
+        n: i64,
+    }
+    let notes = Note::buckets(&db).await.unwrap();
+    for n in 0..20 {
+        let owner = "$owner".to_owned();
+        notes.append(&Note { owner, n }).await.unwrap();
+    }
+    let list = || notes.items("$owner").newest_first().page_of_items(4);
+    let first = list().await.unwrap();
+    let next = list().after(&first.next.unwrap()).await.unwrap();
+    let found = [first.items, next.items].concat();
+    let found = Vec::from_iter(found.iter().map(|note| note.n));
+    assert_eq!(found, Vec::from_iter((12..20).rev()));
+}

@@ -192,6 +192,14 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
         .await
         .unwrap();
     look.at("books", "extras", 12).await;
+    let item = Book::FIELDS.buyers.item();
+    let last = books.items(&1).newest_first().limit(3).await.unwrap();
+    assert_eq!(last.count().await, 3);
+    look.at("books", "items", 3).await;
+    books.items(&1).page_of_items(5).await.unwrap();
+    look.at("books", "page_of_items", 5).await;
+    books.find_item(&1, item.eq("a")).await.unwrap();
+    look.at("books", "find_item", 1).await;
     books.count(&1).await.unwrap();
     look.at("books", "count", 0).await;
     books

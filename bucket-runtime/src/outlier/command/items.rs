@@ -1,0 +1,118 @@
+//! Reads of the items in a parent's own array, in the form in which its extras are read.
+
+use mongodb::bson::{Bson, Document, RawDocument, doc};
+
+use super::{ParentScope, array_length};
+use crate::{
+    protocol::query::Query,
+    schema::names::{CAPACITY, SEALED},
+    value::element::whole,
+};
+
+/// The items of a parent's array that a read asks for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum OwnItems {
+    All,
+    /// None if the parent is flagged: then others come first.
+    UnlessFlagged,
+    /// From a position on, in the order of the query: the number of elements before it.
+    From(u64),
+}
+
+impl ParentScope {
+    /// The items of the parent's array that match, as the extras' pipeline gives items; and behind them a row
+    /// without a number, unless a limit cuts it off. Each row has the flag, and the length of the array.
+    ///
+    /// The last row is there even if no item matches, so one round trip shows both the items and the flag, of
+    /// one moment. Otherwise pushes between two reads might go unseen.
+    pub(crate) fn own_items(&self, query: &Query, asked: OwnItems) -> Vec<Document> {
+        let (items, count) = (self.extras.spec.items, self.extras.spec.count);
+        let mut stages = vec![
+            doc! { "$match": self.parent() },
+            doc! { "$project": {
+                SEALED: { "$eq": [format!("${}", self.spec.flag), true] },
+                CAPACITY: array_length(self.spec.items),
+                items: self.numbered_items(query, asked),
+            } },
+            doc! { "$unwind": format!("${items}") },
+        ];
+        if !query.filter.is_everything() {
+            let is_last = doc! { format!("{items}.n"): { "$exists": false } };
+            let matches = query.filter.flat(&format!("{items}.item."));
+            stages.push(doc! { "$match": { "$or": [is_last, matches] } });
+        }
+        if let Some(limit) = query.limit.and_then(|limit| i64::try_from(limit).ok()) {
+            stages.push(doc! { "$limit": limit });
+        }
+        let item = query.fields_at(&format!("${items}.item"));
+        stages.push(doc! { "$project": {
+            SEALED: 1,
+            CAPACITY: 1,
+            count: format!("${items}.n"),
+            items: [item],
+        } });
+        stages
+    }
+
+    /// The asked elements of the parent's array, each with its number, and an empty document behind them.
+    fn numbered_items(&self, query: &Query, asked: OwnItems) -> Document {
+        let array = format!("${}", self.spec.items);
+        let length = array_length(self.spec.items);
+        let at = match asked {
+            OwnItems::From(at) => int(at),
+            OwnItems::All | OwnItems::UnlessFlagged if query.newest_first => i32::MAX,
+            OwnItems::All | OwnItems::UnlessFlagged => 0,
+        };
+        let mut numbers = match query.newest_first {
+            false => doc! { "$range": [at, length] },
+            true => {
+                let last = doc! { "$subtract": [{ "$min": [at, length] }, 1] };
+                doc! { "$range": [last, -1, -1] }
+            }
+        };
+        if query.filter.is_everything() {
+            let limit = query.limit.unwrap_or(u64::MAX);
+            numbers = doc! { "$slice": [numbers, int(query.skip), int(limit)] };
+        }
+        if asked == OwnItems::UnlessFlagged {
+            let is_flagged = doc! { "$eq": [format!("${}", self.spec.flag), true] };
+            numbers = doc! { "$cond": [is_flagged, [], numbers] };
+        }
+        let item = doc! { "n": "$$this", "item": { "$arrayElemAt": [array, "$$this"] } };
+        let all = doc! { "$map": { "input": numbers, "in": item } };
+        doc! { "$concatArrays": [all, [{}]] }
+    }
+
+    /// Counts the items of the parent's array that match: one document, with the flag.
+    pub(crate) fn count_own_matches(&self, query: &Query) -> Vec<Document> {
+        let mut stages = self.own_items(query, OwnItems::All);
+        let is_item = doc! { "$isNumber": format!("${}", self.extras.spec.count) };
+        stages.push(doc! { "$group": {
+            "_id": null,
+            "flag": { "$max": format!("${SEALED}") },
+            "items": { "$sum": { "$cond": [is_item, 1, 0] } },
+        } });
+        stages
+    }
+
+    /// Reads the length of the parent's array in one of its rows.
+    pub(crate) fn own_length_in(&self, row: &RawDocument) -> u64 {
+        whole_in(row, CAPACITY).unwrap_or(0)
+    }
+
+    /// Reads the number of elements before an item in a row; `None` of the row behind all items.
+    pub(crate) fn number_in(&self, row: &RawDocument) -> Option<u32> {
+        u32::try_from(whole_in(row, self.extras.spec.count)?).ok()
+    }
+}
+
+/// The whole number in a field.
+fn whole_in(row: &RawDocument, name: &str) -> Option<u64> {
+    let number = whole(&Bson::try_from(row.get(name).ok()??).ok()?)?;
+    number.try_into().ok()
+}
+
+/// The server counts elements of arrays in 32 bits.
+fn int(items: u64) -> i32 {
+    i32::try_from(items).unwrap_or(i32::MAX)
+}

@@ -1,0 +1,285 @@
+//! The list of a parent's items that a read goes through, and its sections. A token belongs to one list.
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, RawBsonRef, RawDocument, RawDocumentBuf, doc},
+    error::Error as DriverError,
+};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    Result,
+    error::Kind,
+    outlier::{
+        command::{OwnItems, ParentScope},
+        parent_handle::ParentHandle,
+    },
+    protocol::query::{ItemPosition, Query, QueryStart},
+    read::items::ItemToken,
+    server::{read::Read, target::Target},
+    value::{
+        bytes,
+        fingerprint::{fingerprint, of_element},
+        unreadable::read_value,
+    },
+};
+
+/// The first character of the text of a document without a number. Numbers begin with a digit or `-`.
+const UNNUMBERED: char = '_';
+
+/// The items of a parent that match a query.
+pub(super) struct ParentList {
+    pub(super) parent: ParentHandle,
+    pub(super) query: Query,
+}
+
+/// A section of a parent's items, read by a command of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    /// The parent's own array.
+    Own,
+    /// The parent's own array, unless the parent is flagged.
+    OwnUnlessFlagged,
+    /// The extras documents that the manual's commands wrote.
+    Unnumbered,
+    /// The extras documents that are our buckets.
+    Numbered,
+}
+
+/// A row: one item of a section.
+pub(super) struct ParentRow {
+    pub(super) section: Section,
+    /// The number of elements before the item in its array.
+    pub(super) number: u32,
+    pub(super) bytes: RawDocumentBuf,
+}
+
+impl Section {
+    /// The sections in the order of a read.
+    ///
+    /// Newest first, the parent comes last if it is flagged. So its array is asked for in the first command
+    /// only if there are no others.
+    pub(super) fn all(newest_first: bool) -> impl Iterator<Item = Self> {
+        let all = match newest_first {
+            false => [
+                Some(Self::Own),
+                Some(Self::Unnumbered),
+                Some(Self::Numbered),
+                None,
+            ],
+            true => [
+                Some(Self::OwnUnlessFlagged),
+                Some(Self::Numbered),
+                Some(Self::Unnumbered),
+                Some(Self::Own),
+            ],
+        };
+        all.into_iter().flatten()
+    }
+
+    pub(super) fn is_own(self) -> bool {
+        matches!(self, Self::Own | Self::OwnUnlessFlagged)
+    }
+
+    /// The documents of the section.
+    pub(super) fn documents(self, scope: &ParentScope) -> Document {
+        match self {
+            Self::Own | Self::OwnUnlessFlagged => scope.parent(),
+            Self::Unnumbered => scope.unnumbered_extras(),
+            Self::Numbered => scope.extras.all(),
+        }
+    }
+}
+
+impl ParentList {
+    /// The target of requests to a section.
+    pub(super) fn target(&self, section: Section) -> Target<'_> {
+        match section.is_own() {
+            true => self.parent.parent(),
+            false => self.parent.extras(),
+        }
+    }
+
+    /// A read of the items of a section that a query gives, from a start on.
+    pub(super) fn rows(
+        &self,
+        section: Section,
+        query: &Query,
+        start: Option<&QueryStart>,
+    ) -> Result<Read<'_>> {
+        let scope = &self.parent.scope;
+        let (spec, at) = (scope.extras.spec, start.and_then(|start| start.at));
+        let pipeline = match section {
+            Section::Own => scope.own_items(query, at.map_or(OwnItems::All, OwnItems::From)),
+            Section::OwnUnlessFlagged => scope.own_items(query, OwnItems::UnlessFlagged),
+            Section::Unnumbered => {
+                let cut = match start.zip(at) {
+                    Some((start, at)) => Some((self.id(section, &start.id)?, at)),
+                    None => None,
+                };
+                query.items_of(spec, section.documents(scope), cut)
+            }
+            Section::Numbered => query.pipeline(spec, Some(&scope.extras.key), start),
+        };
+        Ok(self.target(section).pipeline(pipeline))
+    }
+
+    /// Where a query for single items starts, to go on at a position.
+    pub(super) fn start(&self, section: Section, position: &ItemPosition) -> QueryStart {
+        let start = position.start(self.query.newest_first);
+        match section {
+            Section::Numbered => QueryStart {
+                id: self.parent.scope.extras.id(&start.id),
+                ..start
+            },
+            _ => start,
+        }
+    }
+
+    /// The items of a position's document that match: the number of elements before each, and its fingerprint.
+    pub(super) async fn elements(
+        &self,
+        section: Section,
+        position: &ItemPosition,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Vec<(u32, u32)>> {
+        let scope = &self.parent.scope;
+        let query = Query {
+            newest_first: false,
+            skip: 0,
+            limit: None,
+            ..self.query.clone()
+        };
+        let pipeline = match section.is_own() {
+            true => scope.own_items(&query, OwnItems::All),
+            false => {
+                let mut document = scope.all_extras();
+                document.insert("_id", doc! { "$eq": self.id(section, &position.bucket)? });
+                query.items_of(scope.extras.spec, document, None)
+            }
+        };
+        let rows = self.target(section).pipeline(pipeline);
+        let mut rows = rows.cursor::<RawDocumentBuf>(session).await?;
+        let mut elements = Vec::new();
+        while let Some(row) = rows.next_row().await? {
+            elements.extend(self.numbered_element(&row));
+        }
+        Ok(elements)
+    }
+
+    /// Counts the items of a section of the extras that match.
+    pub(super) async fn count(
+        &self,
+        section: Section,
+        session: Option<&mut ClientSession>,
+    ) -> Result<u64> {
+        let scope = &self.parent.scope;
+        let count = (self.query).count_of(scope.extras.spec, section.documents(scope));
+        self.target(section).pipeline(count).sum(session).await
+    }
+
+    /// The only element of a row: the number of elements before it, and its fingerprint.
+    pub(super) fn numbered_element(&self, row: &RawDocument) -> Option<(u32, u32)> {
+        let number = self.parent.scope.number_in(row)?;
+        let element = Bson::try_from(self.element(row)?).ok()?;
+        Some((number, of_element(&element, self.query.names.as_deref())))
+    }
+
+    /// Reads the item of a row.
+    pub(super) fn item<I: DeserializeOwned>(&self, row: &ParentRow) -> Result<I> {
+        let spec = self.parent.scope.spec;
+        let target = self.target(row.section);
+        let item = match self.element(&row.bytes) {
+            Some(RawBsonRef::Document(item)) => bytes::read(item.as_bytes()),
+            Some(item) => read_value(item),
+            None => Err(DriverError::custom("it is missing")),
+        };
+        item.map_err(|error| {
+            let items = match row.section.is_own() {
+                true => spec.items,
+                false => spec.extra_items,
+            };
+            let error = format!("{items}.{}: {}", row.number, bytes::reason(&error));
+            let error = DriverError::custom(error);
+            match row.section.is_own() {
+                true => target.unreadable_parent(&row.bytes, error),
+                false => target.unreadable(&row.bytes, error),
+            }
+        })
+    }
+
+    /// The only element of a row.
+    fn element<'r>(&self, row: &'r RawDocument) -> Option<RawBsonRef<'r>> {
+        let elements = row.get_array(self.parent.scope.extras.spec.items).ok()?;
+        elements.get(0).ok()?
+    }
+}
+
+/// Tokens, and the documents that positions are in. A position has such a document as text: nothing for the
+/// parent, the number of a numbered one, and the bytes of any other id.
+impl ParentList {
+    /// The section and the position of a token, if the token belongs to this list.
+    pub(super) fn position(&self, token: &ItemToken) -> Result<(Section, ItemPosition)> {
+        let position = token.position.clone();
+        let section = match position.bucket.chars().next() {
+            _ if token.list != self.fingerprint() => {
+                return Err(self.parent.error(Kind::TokenMismatch));
+            }
+            None => Section::Own,
+            Some(UNNUMBERED) => Section::Unnumbered,
+            Some(_) => Section::Numbered,
+        };
+        Ok((section, position))
+    }
+
+    /// The token of a position.
+    pub(super) fn token(&self, position: ItemPosition) -> ItemToken {
+        ItemToken {
+            list: self.fingerprint(),
+            position,
+        }
+    }
+
+    /// The document of a row as text.
+    pub(super) fn document_of(&self, section: Section, row: &RawDocument) -> Option<String> {
+        match section {
+            Section::Own | Section::OwnUnlessFlagged => Some(String::new()),
+            Section::Numbered => {
+                let prefix = self.parent.scope.extras.prefix.as_str();
+                Some(row.get_str("_id").ok()?.strip_prefix(prefix)?.to_owned())
+            }
+            Section::Unnumbered => {
+                let id = Bson::try_from(row.get("_id").ok()??).ok()?;
+                let bytes = bytes::write(&doc! { "": id }).ok()?;
+                Some(format!("{UNNUMBERED}{}", URL_SAFE_NO_PAD.encode(bytes)))
+            }
+        }
+    }
+
+    /// The id of an extras document that is given as text; an error if that is no such text.
+    fn id(&self, section: Section, text: &str) -> Result<Bson> {
+        if section == Section::Numbered {
+            return Ok(self.parent.scope.extras.id(text).into());
+        }
+        let id = || {
+            let bytes = URL_SAFE_NO_PAD
+                .decode(text.strip_prefix(UNNUMBERED)?)
+                .ok()?;
+            bytes::read::<Document>(&bytes).ok()?.remove("")
+        };
+        id().ok_or_else(|| self.parent.error(Kind::TokenMismatch))
+    }
+
+    /// Identifies this list.
+    fn fingerprint(&self) -> u64 {
+        let Self { parent, query } = self;
+        fingerprint(&doc! {
+            "collection": parent.collections.parents.name(),
+            "items": parent.scope.spec.items,
+            "parent": &parent.scope.extras.prefix,
+            "filter": query.filter.flat(""),
+            "names": query.names.clone(),
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! One page of a parent's items, with tokens for the pages beside it.
+
+use super::items::ParentItems;
+use crate::{
+    Result,
+    outlier::Outlier,
+    read::items::{ItemPage, ItemToken, item_settings},
+    server::call,
+};
+
+/// Builder of a read of one page of a parent's items: await it; see [`ParentItems::page_of_items`]. The output
+/// is an [`ItemPage`].
+///
+/// One round trip for a parent without extras, and for a page from a token on that lies within one document or
+/// our extras; one more for each further section: the parent, extras of other programs, ours. Two more if items
+/// before the token's place were removed from its document.
+///
+/// A token holds its place as [`ItemToken`] says: among the parent's own items as well as among the extras, and
+/// where items are equal in all fields, by their number alone. Moving items to extras by
+/// [`split_existing`](crate::Outliers::split_existing) changes their places: a token from before it leads near
+/// its place.
+///
+/// [`ParentItems::page_of_items`]: crate::action::ParentItems::page_of_items
+#[must_use = "a page is read when this is awaited"]
+pub struct PageOfParentItems<'s, T> {
+    items: ParentItems<'s, T>,
+    limit: u64,
+    from: Option<ItemToken>,
+    backwards: bool,
+}
+
+impl<'s, T: Outlier> PageOfParentItems<'s, T> {
+    pub(super) fn new(items: ParentItems<'s, T>, limit: u64) -> Self {
+        Self {
+            items,
+            limit,
+            from: None,
+            backwards: false,
+        }
+    }
+
+    /// Reads the page that begins at the position of a token: the [`next`](ItemPage::next) of the page before
+    /// it.
+    ///
+    /// # Errors
+    ///
+    /// [`is_token_mismatch`](crate::Error::is_token_mismatch) if the token is of another parent, filter, struct
+    /// or collection. Nothing is read then.
+    pub fn after(self, token: &ItemToken) -> Self {
+        self.start_at(token, false)
+    }
+
+    /// Reads the page that ends at the position of a token: the [`previous`](ItemPage::previous) of the page
+    /// after it. Its items are in the order of the read, too.
+    pub fn before(self, token: &ItemToken) -> Self {
+        self.start_at(token, true)
+    }
+
+    fn start_at(mut self, token: &ItemToken, backwards: bool) -> Self {
+        self.from = Some(token.clone());
+        self.backwards = backwards;
+        self
+    }
+
+    item_settings!(T::Item, "ParentItems");
+
+    fn set(self, change: impl FnOnce(ParentItems<'s, T>) -> ParentItems<'s, T>) -> Self {
+        Self {
+            items: change(self.items),
+            ..self
+        }
+    }
+
+    pub(crate) async fn execute(self) -> Result<ItemPage<T::Item>> {
+        let Self {
+            mut items,
+            limit,
+            from,
+            backwards,
+        } = self;
+        items.0.parent.note_call();
+        items.1.newest_first ^= backwards;
+        // One more tells whether there are others.
+        items.1.limit = Some(limit.saturating_add(1));
+        let mut rows = items.rows(from.as_ref()).await?;
+        let mut found = Vec::new();
+        for _ in 0..limit {
+            let Some(row) = rows.next().await? else {
+                break;
+            };
+            found.extend(rows.read(&row)?);
+            rows.note_given(row);
+        }
+        // If the next row cannot be read, that is an error of the next page.
+        let has_more = !matches!(rows.next().await, Ok(None));
+        let beyond = has_more.then(|| rows.token()).flatten();
+        if backwards {
+            found.reverse();
+        }
+        call::items(found.len());
+        let (next, previous) = match backwards {
+            false => (beyond, from),
+            true => (from, beyond),
+        };
+        Ok(ItemPage {
+            items: found,
+            next,
+            previous,
+        })
+    }
+}

@@ -1,0 +1,272 @@
+//! A read of single items of a parent, section after section: with a filter, a limit, a skip or a token.
+//!
+//! The sections are the parent's array, extras without a number, and ours, each read by a command of its own. The
+//! first command must show at once the items and whether the parent is flagged, or pushes between two reads would
+//! go unseen; so a row behind the items bears the flag, even where a filter leaves no item
+//! (`outlier/command/items.rs`). Newest first, the parent's array comes last if it is flagged, and then the first
+//! command sends none of it.
+
+mod place;
+
+use std::collections::VecDeque;
+
+use mongodb::{ClientSession, bson::RawDocumentBuf};
+
+use serde::de::DeserializeOwned;
+
+use super::list::{ParentList, ParentRow, Section};
+use crate::{
+    Result,
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
+    read::{items::ItemToken, offset},
+    schema::names::SEALED,
+    server::{call::Calls, cursor::DocumentCursor},
+    value::unreadable::OnUnreadable,
+};
+
+/// The rows of a read, in the order of the list.
+pub(super) struct ParentRows<'s> {
+    pub(super) list: ParentList,
+    /// The sections that are still to be read.
+    sections: VecDeque<Section>,
+    /// The section that is being read.
+    section: Section,
+    cursor: Option<DocumentCursor<'s, RawDocumentBuf>>,
+    /// The session, while no cursor has it.
+    session: Option<&'s mut ClientSession>,
+    on_unreadable: Option<OnUnreadable<'s>>,
+    /// The number of items that are still to be skipped.
+    skip: u64,
+    /// Whether the server skips them in the parent's own array.
+    skips_own: bool,
+    /// What was still to be skipped before the server was asked to skip buckets, until a row shows that the
+    /// section has so many items.
+    skipped: Option<u64>,
+    /// The number of items that are still to be given, if there is a limit.
+    left: Option<u64>,
+    /// Whether the parent is flagged, as far as its rows have shown.
+    is_flagged: bool,
+    /// The position where the read started, if it goes on from a token.
+    started: Option<ItemPosition>,
+    /// The rows that were given last, from which a token is made.
+    given: VecDeque<ParentRow>,
+    /// The call that reads.
+    calls: Calls,
+}
+
+/// The way in which the server skips the first items of a section.
+enum ServerSkip {
+    /// All of the section's items are skipped, and it need not be read.
+    Section,
+    /// The server counts matching items one by one.
+    Items,
+    /// The items before this place, found by the counts of the buckets. If the section has fewer items, no row
+    /// comes.
+    Buckets(QueryStart),
+}
+
+impl<'s> ParentRows<'s> {
+    /// Starts a read, after a token if there is one.
+    pub(super) async fn start(
+        list: ParentList,
+        session: Option<&'s mut ClientSession>,
+        on_unreadable: Option<OnUnreadable<'s>>,
+        after: Option<&ItemToken>,
+    ) -> Result<Self> {
+        let start = after.map(|token| list.position(token)).transpose()?;
+        let mut rows = Self {
+            sections: Section::all(list.query.newest_first).collect(),
+            section: Section::Own,
+            cursor: None,
+            session,
+            on_unreadable,
+            skip: list.query.skip,
+            skips_own: false,
+            skipped: None,
+            left: list.query.limit,
+            is_flagged: false,
+            started: None,
+            given: VecDeque::new(),
+            calls: Calls::current(),
+            list,
+        };
+        let Some((section, position)) = start else {
+            return Ok(rows);
+        };
+        rows.started = Some(position.clone());
+        while rows.sections.front().is_some_and(|first| *first != section) {
+            rows.sections.pop_front();
+        }
+        rows.sections.pop_front();
+        rows.section = section;
+        if rows.left != Some(0) {
+            rows.resume(position).await?;
+        }
+        Ok(rows)
+    }
+
+    /// The next row. Whoever gives it notes that by [`note_given`](Self::note_given).
+    pub(super) async fn next(&mut self) -> Result<Option<ParentRow>> {
+        loop {
+            let is_open = self.cursor.is_some();
+            if self.left == Some(0) || !(is_open || self.open_next().await?) {
+                return Ok(None);
+            }
+            let Some(cursor) = &mut self.cursor else {
+                return Ok(None);
+            };
+            let Some(bytes) = cursor.next_row().await? else {
+                self.end_section().await?;
+                continue;
+            };
+            self.skipped = None;
+            self.is_flagged |= bytes.get_bool(SEALED).unwrap_or(false);
+            let number = self.list.parent.scope.number_in(&bytes);
+            if std::mem::take(&mut self.skips_own) {
+                let waits = self.section == Section::OwnUnlessFlagged && self.is_flagged;
+                let length = self.list.parent.scope.own_length_in(&bytes);
+                let skipped = if waits { 0 } else { length };
+                self.skip = number.map_or(self.skip.saturating_sub(skipped), |_| 0);
+            }
+            // The row behind the parent's own items is not an item.
+            let Some(number) = number else {
+                continue;
+            };
+            let section = self.section;
+            let row = ParentRow {
+                section,
+                number,
+                bytes,
+            };
+            if self.skip > 0 {
+                self.skip -= 1;
+                self.note_given(row);
+                continue;
+            }
+            self.left = self.left.map(|left| left - 1);
+            return Ok(Some(row));
+        }
+    }
+
+    /// The next item that can be read.
+    pub(super) async fn next_item<I: DeserializeOwned>(&mut self) -> Result<Option<I>> {
+        while let Some(row) = self.next().await? {
+            let item = self.read(&row)?;
+            if item.is_some() {
+                self.calls.items(1);
+                return Ok(item);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the item of a row. An unreadable one is an error, unless a callback takes it.
+    pub(super) fn read<I: DeserializeOwned>(&mut self, row: &ParentRow) -> Result<Option<I>> {
+        match (self.list.item(row), &mut self.on_unreadable) {
+            (Ok(item), _) => Ok(Some(item)),
+            (Err(error), Some(report)) => {
+                report(error);
+                Ok(None)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    /// Notes that this row was given.
+    pub(super) fn note_given(&mut self, row: ParentRow) {
+        if self.given.len() == MAX_NEIGHBOURS {
+            self.given.pop_front();
+        }
+        self.given.push_back(row);
+    }
+
+    /// Takes the session back, and skips the extras of a parent that has none.
+    async fn end_section(&mut self) -> Result<()> {
+        self.session = self.cursor.take().and_then(DocumentCursor::into_session);
+        if self.section.is_own() && !self.is_flagged {
+            self.sections.clear();
+        }
+        if let Some(skip) = self.skipped.take()
+            && !self.sections.is_empty()
+        {
+            let session = self.session.as_deref_mut();
+            let count = self
+                .calls
+                .clone()
+                .carry(self.list.count(self.section, session));
+            self.skip = skip.saturating_sub(count.await?);
+        }
+        Ok(())
+    }
+
+    /// Opens the next section that the read does not skip as a whole, if there is one.
+    async fn open_next(&mut self) -> Result<bool> {
+        let calls = self.calls.clone();
+        calls.carry(self.open_unskipped()).await
+    }
+
+    async fn open_unskipped(&mut self) -> Result<bool> {
+        while let Some(section) = self.sections.pop_front() {
+            self.section = section;
+            let mut query = Query {
+                skip: 0,
+                ..self.list.query.clone()
+            };
+            let mut start = None;
+            // Up to a document's items are cheaper to leave out here.
+            let capacity = u64::from(self.list.parent.scope.extras.spec.capacity);
+            if section.is_own() {
+                self.skips_own = self.skip > 0 && query.filter.is_everything();
+                query.skip = if self.skips_own { self.skip } else { 0 };
+            } else if self.skip >= capacity {
+                match self.skip_on_server(section).await? {
+                    ServerSkip::Section => continue,
+                    ServerSkip::Items => query.skip = self.skip,
+                    ServerSkip::Buckets(found) => {
+                        self.skipped = Some(self.skip);
+                        start = Some(found);
+                    }
+                }
+                self.skip = 0;
+            }
+            query.limit = match self.skips_own {
+                true => self.left,
+                false => self.left.map(|left| left.saturating_add(self.skip)),
+            };
+            let rows = self.list.rows(section, &query, start.as_ref())?;
+            self.cursor = Some(rows.cursor(self.session.take()).await?);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Decides what the server skips of a section of the extras, and counts the items of the whole section if
+    /// others follow.
+    async fn skip_on_server(&mut self, section: Section) -> Result<ServerSkip> {
+        let query = Query {
+            skip: self.skip,
+            limit: self.left,
+            ..self.list.query.clone()
+        };
+        let (parent, is_last) = (&self.list.parent, self.sections.is_empty());
+        if section == Section::Numbered && query.skips_whole_buckets(parent.scope.extras.spec) {
+            let (extras, scope) = (&parent.collections.extras, &parent.scope.extras.key);
+            let session = self.session.as_deref_mut();
+            let start = offset::find_start(&extras.server, scope, &extras.index, &query, session);
+            match start.await? {
+                Some(start) => return Ok(ServerSkip::Buckets(start)),
+                None if is_last => return Ok(ServerSkip::Section),
+                None => {}
+            }
+        } else if is_last {
+            return Ok(ServerSkip::Items);
+        }
+        let session = self.session.as_deref_mut();
+        let count = self.list.count(section, session).await?;
+        if count > self.skip {
+            return Ok(ServerSkip::Items);
+        }
+        self.skip -= count;
+        Ok(ServerSkip::Section)
+    }
+}

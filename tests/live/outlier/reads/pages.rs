@@ -1,0 +1,224 @@
+//! Tokens hold their place when the items beside it are gone, and belong to one list.
+
+use bucket_runtime::{ItemToken, Outlier, Outliers, mongodb::bson::doc};
+
+use crate::{
+    outlier::support::{Book, books, fresh},
+    support::database::Live,
+};
+
+books! {
+    Book20x10(20, 10)
+}
+
+async fn fifty(db: &Live) -> Outliers<Book20x10> {
+    let books = fresh::<Book20x10>(db).await;
+    let book = Book20x10::new(7, (0..50).collect());
+    books.insert(&book).await.unwrap();
+    books
+}
+
+#[bucket_testkit::test]
+async fn o5_pages_lead_through_a_list_and_back(db: Live) {
+    let books = fifty(&db).await;
+    for limit in [1, 7, 20, 49, 50, 60] {
+        for newest_first in [false, true] {
+            let list = || {
+                let list = books.items(&7);
+                let list = if newest_first {
+                    list.newest_first()
+                } else {
+                    list
+                };
+                list.page_of_items(limit)
+            };
+            let mut all = Vec::from_iter(0..50_i64);
+            if newest_first {
+                all.reverse();
+            }
+            let expected = Vec::from_iter(all.chunks(limit as usize));
+            let mut page = list().await.unwrap();
+            assert_eq!(page.previous, None);
+            let mut pages = vec![page.items.clone()];
+            while let Some(next) = page.next {
+                page = list().after(&next).await.unwrap();
+                pages.push(page.items.clone());
+            }
+            assert_eq!(pages, expected);
+            let mut back = vec![page.items];
+            while let Some(previous) = page.previous {
+                page = list().before(&previous).await.unwrap();
+                assert!(page.next.is_some());
+                back.insert(0, page.items.clone());
+                page.items.clear();
+            }
+            assert_eq!(back, pages);
+        }
+    }
+}
+
+/// Removes values on both sides of the end of a page, which lies in the parent or in the extras.
+#[bucket_testkit::test]
+async fn o5_a_page_goes_on_at_its_place_when_its_neighbours_are_gone(db: Live) {
+    for (newest_first, end) in [(false, 10), (false, 35), (true, 25), (true, 40)] {
+        let books = fifty(&db).await;
+        let list = || {
+            let list = books.items(&7);
+            if newest_first {
+                list.newest_first()
+            } else {
+                list
+            }
+        };
+        let mut all = Vec::from_iter(0..50_i64);
+        if newest_first {
+            all.reverse();
+        }
+        let first = list().page_of_items(end as u64).await.unwrap();
+        assert_eq!(first.items, all[..end]);
+        let next = first.next.unwrap();
+        // The three values before the place, two farther ones, and the one behind it.
+        for at in [end - 3, end - 2, end - 1, end - 7, end - 8, end] {
+            assert!(books.remove(&7, all[at]).await.unwrap());
+        }
+        books.push(&7, 50).await.unwrap();
+        let page = list().page_of_items(5).after(&next).await.unwrap();
+        assert_eq!(page.items, all[end + 1..end + 6], "{newest_first}, {end}");
+        let back = list().page_of_items(4).before(&next).await.unwrap();
+        let before = [end - 9, end - 6, end - 5, end - 4].map(|at| all[at]);
+        assert_eq!(back.items, before, "{newest_first}, {end}");
+    }
+}
+
+#[bucket_testkit::test]
+async fn o5_behind_the_last_item_there_is_nothing_until_one_is_pushed(db: Live) {
+    let books = fresh::<Book20x10>(&db).await;
+    let book = Book20x10::new(7, (0..18).collect());
+    books.insert(&book).await.unwrap();
+    let page = books.items(&7).page_of_items(17).await.unwrap();
+    let end = page.next.unwrap();
+    let page = books.items(&7).page_of_items(5).after(&end).await.unwrap();
+    assert_eq!((page.items, page.next), (vec![17], None));
+    // Across the threshold: the token is in the parent, and the next items are not.
+    books.push_many(&7, 18..32).await.unwrap();
+    let page = books.items(&7).page_of_items(9).after(&end).await.unwrap();
+    assert_eq!(page.items, Vec::from_iter(17..26));
+    assert_eq!(page.previous, Some(end));
+    let end = page.next.unwrap();
+    let page = books.items(&7).page_of_items(9).after(&end).await.unwrap();
+    assert_eq!((page.items, page.next), (Vec::from_iter(26..32), None));
+}
+
+/// Equal values are told apart by their number.
+#[bucket_testkit::test]
+async fn o5_equal_items_each_come_once(db: Live) {
+    let books = fresh::<Book20x10>(&db).await;
+    let values: Vec<_> = (0..45).map(|n| n / 20).collect();
+    books
+        .insert(&Book20x10::new(7, values.clone()))
+        .await
+        .unwrap();
+    let mut found = Vec::new();
+    let mut page = books.items(&7).page_of_items(4).await.unwrap();
+    loop {
+        found.extend(page.items);
+        let Some(next) = page.next else { break };
+        page = books.items(&7).page_of_items(4).after(&next).await.unwrap();
+    }
+    assert_eq!(found, values);
+}
+
+#[bucket_testkit::test]
+async fn a_token_of_another_list_is_refused(db: Live) {
+    let books = fifty(&db).await;
+    books
+        .insert(&Book20x10::new(71, (0..50).collect()))
+        .await
+        .unwrap();
+    let item = Book20x10::FIELDS.buyers.item();
+    let token = books
+        .items(&7)
+        .filter(item.gt(3))
+        .page_of_items(30)
+        .await
+        .unwrap();
+    let token = token.next.unwrap();
+    let it = books
+        .items(&7)
+        .filter(item.gt(3))
+        .page_of_items(1)
+        .after(&token)
+        .await;
+    assert_eq!(it.unwrap().items, [34]);
+    for other in [
+        books.items(&71).filter(item.gt(3)),
+        books.items(&7),
+        books.items(&7).filter(item.gt(4)),
+        books.items(&7).filter(item.gte(3)),
+    ] {
+        let error = other.page_of_items(1).after(&token).await.unwrap_err();
+        assert!(error.is_token_mismatch(), "{error}");
+    }
+    // Text that somebody made up gives another place of the same list at most.
+    let text = token.to_string();
+    for at in 0..text.len() {
+        let mut forged = text.clone().into_bytes();
+        forged[at] = if forged[at] == b'A' { b'B' } else { b'A' };
+        let Ok(forged) = String::from_utf8(forged).unwrap().parse::<ItemToken>() else {
+            continue;
+        };
+        let page = books
+            .items(&7)
+            .filter(item.gt(3))
+            .page_of_items(60)
+            .after(&forged);
+        match page.await {
+            Ok(page) => assert!(page.items.iter().all(|value| *value > 3 && *value < 50)),
+            Err(error) => assert!(error.is_token_mismatch(), "{error}"),
+        }
+    }
+}
+
+#[bucket_testkit::test]
+async fn a_session_reads_in_both_orders(db: Live) {
+    let books = fifty(&db).await;
+    let manual = doc! { "_id": 1, "book_id": 7_i64, "buyers_extra": [100_i64, 101] };
+    books.extras_collection().insert_one(manual).await.unwrap();
+    let mut expected: Vec<_> = (0..20_i64).chain([100, 101]).chain(20..50).collect();
+    let mut session = books.collection().client().start_session().await.unwrap();
+    for newest_first in [false, true] {
+        let list = || {
+            let list = books.items(&7);
+            if newest_first {
+                list.newest_first()
+            } else {
+                list
+            }
+        };
+        for limit in [None, Some(1000)] {
+            use futures_util::TryStreamExt;
+            let mut list = list().session(&mut session);
+            if let Some(limit) = limit {
+                list = list.limit(limit);
+            }
+            let found: Vec<i64> = list.await.unwrap().try_collect().await.unwrap();
+            assert_eq!(found, expected);
+        }
+        let mut found = Vec::new();
+        let mut token: Option<ItemToken> = None;
+        loop {
+            let mut page = list().page_of_items(3).session(&mut session);
+            if let Some(token) = &token {
+                page = page.after(token);
+            }
+            let page = page.await.unwrap();
+            found.extend(page.items);
+            token = page.next;
+            if token.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, expected);
+        expected.reverse();
+    }
+}

@@ -1,0 +1,134 @@
+//! Round trips: a typical parent takes one, whatever is asked of its items.
+
+use bucket_runtime::{Outlier, Outliers};
+use futures_util::TryStreamExt;
+
+use crate::{
+    outlier::support::{Book, books},
+    support::database::Recorded,
+};
+
+books! {
+    Book20x10(20, 10)
+}
+
+async fn books(db: &bucket_runtime::mongodb::Database) -> Outliers<Book20x10> {
+    let books = Book20x10::outliers(db).await.unwrap();
+    for (id, buyers) in [(1, 15), (2, 200)] {
+        let book = Book20x10::new(id, (0..buyers).collect());
+        books.insert(&book).await.unwrap();
+    }
+    books
+}
+
+#[bucket_testkit::test]
+async fn a_typical_parent_answers_in_one_round_trip(Recorded(db, record): Recorded) {
+    let books = books(&db).await;
+    let item = Book20x10::FIELDS.buyers.item();
+    let list = || books.items(&1);
+    for (what, read) in [
+        ("all", list()),
+        ("newest first", list().newest_first()),
+        ("a filter", list().filter(item.gt(3))),
+        (
+            "a filter that nothing matches",
+            list().filter(item.gt(99)).newest_first(),
+        ),
+        ("a limit", list().limit(3).newest_first()),
+        ("a skip", list().skip(4).limit(3)),
+        ("a skip beyond the end", list().skip(40).newest_first()),
+    ] {
+        record.take();
+        let _: Vec<i64> = read.await.unwrap().try_collect().await.unwrap();
+        assert_eq!(record.take().len(), 1, "{what}");
+    }
+    let first = list().page_of_items(4).newest_first().await.unwrap();
+    assert_eq!(record.take().len(), 1, "a page");
+    let next = first.next.unwrap();
+    let page = list()
+        .page_of_items(40)
+        .newest_first()
+        .after(&next)
+        .await
+        .unwrap();
+    assert_eq!(
+        (page.items.len(), record.take().len()),
+        (11, 1),
+        "the page after it"
+    );
+    list()
+        .page_of_items(40)
+        .newest_first()
+        .before(&next)
+        .await
+        .unwrap();
+    assert_eq!(record.take().len(), 1, "the page before it");
+    books.find_item(&1, item.eq(9)).await.unwrap().unwrap();
+    assert_eq!(record.take().len(), 1, "an item that is there");
+    assert_eq!(books.find_item(&1, item.eq(90)).await.unwrap(), None);
+    assert_eq!(record.take().len(), 1, "an item that is not");
+    assert_eq!(books.count(&1).filter(item.lt(9)).await.unwrap(), 9);
+    assert_eq!(record.take().len(), 1, "a count");
+    assert_eq!(books.find_item(&3, item.eq(9)).await.unwrap(), None);
+    assert_eq!(record.take().len(), 1, "no such parent");
+}
+
+#[bucket_testkit::test]
+async fn an_outlier_takes_the_round_trips_of_the_guide(Recorded(db, record): Recorded) {
+    let books = books(&db).await;
+    let item = Book20x10::FIELDS.buyers.item();
+    record.take();
+    let page = books.items(&2).page_of_items(15).await.unwrap();
+    assert_eq!(
+        (page.items.len(), record.take().len()),
+        (15, 1),
+        "the first page"
+    );
+    let page = books
+        .items(&2)
+        .page_of_items(15)
+        .newest_first()
+        .await
+        .unwrap();
+    assert_eq!(
+        (page.items[14], record.take().len()),
+        (185, 2),
+        "the newest page"
+    );
+    let next = page.next.unwrap();
+    let page = books
+        .items(&2)
+        .page_of_items(15)
+        .newest_first()
+        .after(&next)
+        .await
+        .unwrap();
+    assert_eq!(
+        (page.items[14], record.take().len()),
+        (170, 1),
+        "the page after it"
+    );
+    let found = books.find_item(&2, item.eq(7)).await.unwrap().unwrap();
+    assert_eq!((found.index, record.take().len()), (7, 1), "in the parent");
+    let found = books.find_item(&2, item.eq(70)).await.unwrap().unwrap();
+    assert_eq!((found.index, record.take().len()), (0, 3), "in the extras");
+    assert_eq!(books.count(&2).filter(item.lt(70)).await.unwrap(), 70);
+    assert_eq!(record.take().len(), 2, "a count");
+    // Whole documents of the extras are skipped by their number.
+    let read = books.items(&2).skip(150).limit(3).await.unwrap();
+    let read: Vec<i64> = read.try_collect().await.unwrap();
+    assert_eq!(
+        (read, record.take().len()),
+        (vec![150, 151, 152], 5),
+        "a skip"
+    );
+    let read = books
+        .items(&2)
+        .newest_first()
+        .skip(150)
+        .limit(3)
+        .await
+        .unwrap();
+    let read: Vec<i64> = read.try_collect().await.unwrap();
+    assert_eq!((read, record.take().len()), (vec![49, 48, 47], 4), "a skip");
+}
