@@ -70,6 +70,14 @@ kinds! { collection;
              insert it again with all of its items if it should exist";
     }
 
+    /// Whether there was a parent with this id before the call, which has stored nothing. An earlier insertion
+    /// that failed in [doubt](crate::Error::is_maybe_stored) may have stored it.
+    pub fn is_already_there {
+        ParentThere =>
+            "a parent with this id was there before, so this one was not stored; push to it, or delete it first \
+             if this one is to replace it";
+    }
+
     /// Whether a unique index of your own refused the item.
     pub fn is_duplicate {
         Duplicate => "a unique index of the collection refused the item";

@@ -90,6 +90,7 @@ fn of_items() -> Vec<Kind> {
             len: 9,
             max: 8,
         }),
+        Kind::ParentThere,
         Kind::NoParent,
         Kind::ParentDeleted,
     ]

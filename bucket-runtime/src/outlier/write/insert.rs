@@ -7,7 +7,7 @@ use mongodb::{
 
 use crate::{
     Result,
-    error::Kind,
+    error::{Kind, duplicate_index},
     outlier::{Outlier, Outliers, parent_handle::ParentHandle},
     read::settings::session_setting,
     server::call,
@@ -23,7 +23,7 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// # Errors
     ///
-    /// [`is_duplicate`](crate::Error::is_duplicate) if the id is taken,
+    /// [`is_already_there`](crate::Error::is_already_there) if the id is taken,
     /// [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
     /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error
     /// among the extras leaves the parent with the first of its items:
@@ -104,7 +104,12 @@ impl ParentHandle {
         }
         call::bytes(|| bytes + rest.iter().map(value_size).sum::<usize>());
         let inserted = self.parent().insert(document, session.as_deref_mut());
-        inserted.await?;
+        inserted
+            .await
+            .map_err(|error| match error.driver().and_then(duplicate_index) {
+                Some("_id_") => error.known_as(Kind::ParentThere),
+                _ => error,
+            })?;
         let all = rest.len();
         let extended = self.extend(&mut rest, session).await;
         extended.map_err(|error| match error.is(&Kind::NoParent) {
