@@ -97,9 +97,9 @@ pub use crate::{
         verify::{BucketProblem, RepairedBuckets, VerifiedBuckets, rebuild::RollupProgress},
     },
     outlier::{
-        Advice, Candidate, ExtrasBucket, ExtrasStream, FindStream, IdRef, Outlier, OutlierPart,
-        OutlierProblem, Outliers, Parent, ParentFilter, ParentItemStream, PushManyError,
-        RepairedOutliers, SplitProgress, VerifiedOutliers,
+        Advice, Candidate, ExtrasBucket, ExtrasStream, FindStream, IdRef, IdentifiedItems, Outlier,
+        OutlierPart, OutlierProblem, Outliers, Parent, ParentFilter, ParentItemStream,
+        PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
     },
     part::BucketPart,
     protocol::{

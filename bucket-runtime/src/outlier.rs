@@ -22,12 +22,14 @@ pub use self::{
         Advice, Advise, Candidate, OpenOutliers, OutlierProblem, RepairOutliers, RepairedOutliers,
         SplitExisting, SplitProgress, VerifiedOutliers, VerifyOutliers,
     },
-    outlier::{IdRef, Outlier},
+    outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
     part::OutlierPart,
     read::{
         CountParentItems, Extras, ExtrasBucket, ExtrasStream, Find, FindParts, FindStream, Get,
         GetAll, Parent, ParentFilter, ParentItemStream, ParentItems,
     },
-    write::{Delete, Insert, Push, PushMany, PushManyError, Remove},
+    write::{
+        Delete, Insert, Push, PushMany, PushManyError, Remove, UpdateParent, UpsertParentItem,
+    },
 };

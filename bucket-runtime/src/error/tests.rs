@@ -57,6 +57,7 @@ fn of_collections() -> Vec<Kind> {
         },
         Kind::SeveralOpen,
         Kind::NotUnique,
+        Kind::Twins("7".into()),
         Kind::Collation,
     ]
 }
@@ -92,6 +93,8 @@ fn of_items() -> Vec<Kind> {
         }),
         Kind::ParentThere,
         Kind::NoParent,
+        Kind::ParentMoved("array"),
+        Kind::ParentTooLarge(5000),
         Kind::ParentDeleted,
     ]
 }

@@ -49,7 +49,7 @@ fn outlier_push() {
     );
     shown.update(
         "flag the parent, if it has no room",
-        &scope.flag(&100_i64.into()),
+        &scope.flag(&[100_i64.into()]),
     );
     let mut by_pipeline = |title: &str, (filter, pipeline): (_, Vec<_>)| {
         shown.document(title, &filter);

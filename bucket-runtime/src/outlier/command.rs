@@ -1,5 +1,8 @@
 //! The commands on parents and across extras, as pure functions from facts to documents.
 
+pub(crate) mod changed_fields;
+mod identity;
+
 use mongodb::bson::{Bson, Document, doc};
 
 use crate::{
@@ -49,6 +52,7 @@ impl ParentScope {
         let mut filter = self.parent();
         filter.insert(self.spec.flag, doc! { "$ne": true });
         filter.insert("$expr", self.has_room(&elements));
+        self.exclude(&elements, &mut filter);
         Update::new(filter, self.add_items(elements))
     }
 
@@ -96,12 +100,14 @@ impl ParentScope {
         ]
     }
 
-    /// Flags the parent, if it has no room for this item or is flagged already.
-    pub(crate) fn flag(&self, element: &Bson) -> Update {
+    /// Flags the parent, if it has no room for the first of these items or is flagged already, and its array
+    /// holds none of them.
+    pub(crate) fn flag(&self, elements: &[Bson]) -> Update {
         let mut filter = self.parent();
-        let has_room = self.has_room(std::slice::from_ref(element));
+        let has_room = self.has_room(&elements[..elements.len().min(1)]);
         let full = doc! { "$expr": { "$not": [has_room] } };
         filter.insert("$or", vec![doc! { self.spec.flag: true }, full]);
+        self.exclude(elements, &mut filter);
         Update::new(filter, doc! { "$set": { self.spec.flag: true } })
     }
 
@@ -145,14 +151,18 @@ impl ParentScope {
         signed(value_size(element)) + 2 + digits(self.spec.threshold.into()) as i64
     }
 
-    /// A projection of a parent's state: its flag, the length of its array, and its bytes.
-    pub(crate) fn state_fields(&self) -> Document {
-        doc! {
+    /// A projection of a parent's state: its flag, the length of its array, its bytes, and which of these
+    /// items' identities the array holds.
+    pub(crate) fn state_fields(&self, elements: &[Bson]) -> Document {
+        let mut fields = doc! {
             "_id": 0,
             "flag": format!("${}", self.spec.flag),
             "length": array_length(self.spec.items),
             "bytes": { "$bsonSize": "$$ROOT" },
-        }
+        };
+        let held = self.held_identities(self.spec.items, elements);
+        fields.extend(held.map(|held| ("held".to_owned(), held.into())));
+        fields
     }
 
     /// All extras documents of the parent, including those that the manual's commands wrote.
