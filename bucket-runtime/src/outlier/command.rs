@@ -2,8 +2,11 @@
 
 pub(crate) mod changed_fields;
 mod identity;
+mod total;
 
 use mongodb::bson::{Bson, Document, doc};
+
+pub(crate) use self::total::find_wrong_totals;
 
 use crate::{
     protocol::command::{IndexedScope, KeyScope, Update, equality, size},
@@ -281,23 +284,6 @@ fn remove_value(name: &str, value: &Bson) -> Document {
 fn filter_elements(operator: &str, name: &str, value: &Bson) -> Document {
     let compared = doc! { operator: ["$$this", { "$literal": value.clone() }] };
     doc! { "$filter": { "input": format!("${name}"), "cond": compared } }
-}
-
-/// Finds the parents whose total is not the number of their items, extras included.
-pub(crate) fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -> Vec<Document> {
-    let in_extras = doc! { "$sum": array_length(spec.extra_items) };
-    let items = doc! { "$add": [array_length(spec.items), { "$sum": "$extras.items" }] };
-    vec![
-        doc! { "$lookup": {
-            "from": extras,
-            "localField": "_id",
-            "foreignField": spec.reference,
-            "pipeline": [{ "$group": { "_id": null, "items": in_extras } }],
-            "as": "extras",
-        } },
-        doc! { "$match": { "$expr": { "$ne": [format!("${total}"), items] } } },
-        doc! { "$project": { "_id": 1 } },
-    ]
 }
 
 /// The length of an array, 0 where it is missing.
