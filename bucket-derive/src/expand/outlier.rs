@@ -161,7 +161,7 @@ fn unique(checked: &OutlierChecked<'_>, types: &Types) -> Option<TokenStream> {
     let span = field.span();
     let krate = located_at(&krate, span);
     let fields = quote_spanned!(span=> <#item as #krate::Fields>::FIELDS);
-    let name = quote_spanned!(span=> { #fields.#field }.unique_name());
+    let name = quote_spanned!(span=> #krate::__private::unique_name(&#fields.#field));
     // The compiler keeps the value of a constant, and not that of a call.
     Some(quote!(.unique(const { #name })))
 }

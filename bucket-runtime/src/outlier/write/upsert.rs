@@ -9,7 +9,7 @@ use mongodb::{
 
 use super::waiting_items::WaitingItems;
 use crate::{
-    Result, Upserted,
+    Result,
     error::Kind,
     outlier::{
         IdRef, IdentifiedItems, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle,
@@ -20,7 +20,7 @@ use crate::{
     server::call::{self, Again},
     value::element::value_size,
     write::{
-        edit::upsert::replace_by_identity,
+        edit::upsert::{Upserted, replace_by_identity},
         engine::{TRIES, pause},
     },
 };

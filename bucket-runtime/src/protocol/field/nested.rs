@@ -4,8 +4,6 @@ use std::{marker::PhantomData, ops::Deref};
 
 use serde::Serialize;
 
-use crate::__private::UniqueField;
-
 use super::{
     Field, Of, Plain, Variant,
     path::{InOption, Path, Root},
@@ -196,15 +194,6 @@ impl<T, V, S, P> Field<T, V, S, P> {
     /// The stored name that an index over this field uses, for generated code.
     #[doc(hidden)]
     pub const fn index_name(&self) -> &'static str {
-        self.name
-    }
-
-    /// The stored name of a field that tells items apart, for generated code.
-    #[doc(hidden)]
-    pub const fn unique_name(&self) -> &'static str
-    where
-        V: UniqueField,
-    {
         self.name
     }
 }
