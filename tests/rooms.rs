@@ -42,7 +42,13 @@ const OUTLIER: [&str; 9] = [
 ];
 
 /// The traits and the handle, which all of these may name.
-const BESIDE_OUTLIER: [&str; 4] = ["IdRef", "Outlier", "OutlierPart", "Outliers"];
+const BESIDE_OUTLIER: [&str; 5] = [
+    "IdRef",
+    "IdentifiedItems",
+    "Outlier",
+    "OutlierPart",
+    "Outliers",
+];
 
 #[test]
 fn each_room_inside_of_outlier_uses_only_those_before_it() {

@@ -103,6 +103,7 @@ fixtures! {
         serde
         total
         types
+        unique
     }
 }
 

@@ -182,7 +182,10 @@ fn push(books: Outliers<Book>, to_outliers: bool) -> Contestant {
         },
         move |id| {
             let books = books.clone();
-            async move { Ok(books.push(&id, "user99999").await?) }
+            async move {
+                books.push(&id, "user99999").await?;
+                Ok(())
+            }
         },
     )
 }

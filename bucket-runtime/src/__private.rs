@@ -116,6 +116,11 @@ pub trait UniqueField {}
 #[diagnostic::do_not_recommend]
 impl<T: KeyField> UniqueField for T {}
 
+/// The stored name of a field that identifies items.
+pub const fn unique_name<T, V: UniqueField, S, P>(field: &Field<T, V, S, P>) -> &'static str {
+    field.index_name()
+}
+
 /// The type of a parent's flag: `bool`, under any name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the flag of a parent",

@@ -46,7 +46,7 @@ pub use crate::{
     outlier::{
         Advise, CountParentItems, Delete, Extras, Find, FindItem, FindParts, Get, GetAll, Insert,
         OpenOutliers, PageOfParentItems, ParentItems, Push, PushMany, Remove, RepairOutliers,
-        SplitExisting, VerifyOutliers,
+        SplitExisting, UpdateParent, UpsertParentItem, VerifyOutliers,
     },
     read::{
         count::{Count, CountPages},
@@ -147,13 +147,15 @@ actions! {
 
     outliers: 'static [T: Outlier] OpenOutliers<T> => Result<Outliers<T>>;
     insert: 'c ['c] Insert<'c> => Result<()>;
-    push: 'c ['c] Push<'c> => Result<()>;
-    push_many: 'c ['c, T: Outlier] PushMany<'c, T> => Result<(), PushManyError<T::Item>>;
+    push: 'c ['c] Push<'c> => Result<Appended>;
+    push_many: 'c ['c, T: Outlier] PushMany<'c, T> => Result<u64, PushManyError<T::Item>>;
+    upsert_item: 'c ['c, T: Outlier] UpsertParentItem<'c, T> => Result<Upserted>;
     get: 'c ['c, T: Outlier] Get<'c, T> => Result<Option<Parent<T>>>;
     get_all: 'c ['c, T: Outlier] GetAll<'c, T> => Result<Option<T>>;
     page_of_items: 'c ['c, T: Outlier] PageOfParentItems<'c, T> => Result<ItemPage<T::Item>>;
     find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
     count: 'c ['c, T: Outlier] CountParentItems<'c, T> => Result<u64>;
+    update: 'c ['c, T: Outlier, F: FnMut(&mut T) + Send + 'c] UpdateParent<'c, T, F> => Result<bool>;
     remove: 'c ['c] Remove<'c> => Result<bool>;
     delete: 'c ['c] Delete<'c> => Result<bool>;
     split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;

@@ -98,8 +98,9 @@ pub use crate::{
     },
     outlier::{
         Advice, Candidate, ExtrasBucket, ExtrasStream, FindStream, Finding, FoundItem, IdRef,
-        LengthGroup, Outlier, OutlierPart, OutlierProblem, Outliers, Parent, ParentFilter,
-        ParentItemStream, PushManyError, RepairedOutliers, SplitProgress, VerifiedOutliers,
+        IdentifiedItems, LengthGroup, Outlier, OutlierPart, OutlierProblem, Outliers, Parent,
+        ParentFilter, ParentItemStream, PushManyError, RepairedOutliers, SplitProgress,
+        VerifiedOutliers,
     },
     part::BucketPart,
     protocol::{

@@ -9,6 +9,10 @@
 //! document exists shows the flag. `split_existing` moves the items of one parent in one transaction. If the
 //! parent has extras already, its items are older, and take lower numbers, if necessary below zero.
 //!
+//! With `unique` items, the filter of the push also excludes the identity, and so does that of the update that flags
+//! the parent, which every push to an outlier sends first (`outlier/write/identified.rs`). Nothing pushes into the
+//! array of a flagged parent, so what it does not hold then it never holds, and the extras' own index decides the rest.
+//!
 //! The field marked `total` counts a parent's items, extras included. In the parent's own array it changes by the
 //! same update. An append to the extras (`outlier/write/extend.rs`) changes parent and extras in one transaction,
 //! the parent first, so that of two such transactions one fails before it has done any work; a removal from them
@@ -36,7 +40,7 @@ pub use self::{
         RepairOutliers, RepairedOutliers, SplitExisting, SplitProgress, VerifiedOutliers,
         VerifyOutliers,
     },
-    outlier::{IdRef, Outlier},
+    outlier::{IdRef, IdentifiedItems, Outlier},
     outliers::Outliers,
     part::OutlierPart,
     read::{
@@ -44,5 +48,7 @@ pub use self::{
         FindStream, FoundItem, Get, GetAll, PageOfParentItems, Parent, ParentFilter,
         ParentItemStream, ParentItems,
     },
-    write::{Delete, Insert, Push, PushMany, PushManyError, Remove},
+    write::{
+        Delete, Insert, Push, PushMany, PushManyError, Remove, UpdateParent, UpsertParentItem,
+    },
 };

@@ -108,7 +108,7 @@ pub(crate) async fn push_many(books: Outliers<Book>, writer: usize, load: Arc<Lo
         let of_parent = |values: &[i64]| values.iter().map(|n| (id, *n)).collect::<Vec<_>>();
         match maybe_dropped(books.push_many(&id, values.clone())).await {
             None => load.note(writer, of_parent(&values), InDoubt),
-            Some(Ok(())) => load.note(writer, of_parent(&values), Acknowledged),
+            Some(Ok(_)) => load.note(writer, of_parent(&values), Acknowledged),
             Some(Err(failed)) => {
                 let stored = &values[..values.len() - failed.rest.len()];
                 load.note(writer, of_parent(stored), Acknowledged);

@@ -7,6 +7,8 @@ pub(crate) mod errors;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod events;
 #[cfg(not(feature = "bson-3"))]
+pub(crate) mod identity;
+#[cfg(not(feature = "bson-3"))]
 pub(crate) mod ids;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod interleave;
@@ -35,6 +37,8 @@ pub(crate) mod support;
 pub(crate) mod total;
 pub(crate) mod types;
 pub(crate) mod unreadable;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod update;
 pub(crate) mod validators;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod verify;

@@ -35,6 +35,7 @@ pub(crate) enum Rule {
     OptionalParts,
     Items,
     ItemLen,
+    ItemUnique,
     Flag,
     Total,
 }
@@ -54,6 +55,7 @@ impl Rule {
             Self::OptionalParts => (&["__private", "OptionalParts"], "optional_parts"),
             Self::Items => (&["__private", "ItemsField"], "items_field"),
             Self::ItemLen => (&["LenField"], "item_len_field"),
+            Self::ItemUnique => (&["__private", "UniqueField"], "item_unique_field"),
             Self::Flag => (&["__private", "FlagField"], "flag_field"),
             Self::Total => (&["__private", "TotalField"], "total_field"),
         }
@@ -65,6 +67,9 @@ impl Rule {
         match self {
             Self::Items => guess::item_of_vec(ty).is_some_and(|item| Self::Stored.is_kept_by(item)),
             Self::ItemLen => guess::item_of_vec(ty).is_some_and(|item| Self::Len.is_kept_by(item)),
+            Self::ItemUnique => {
+                guess::item_of_vec(ty).is_some_and(|item| Self::Unique.is_kept_by(item))
+            }
             _ => name_of(ty).is_some_and(|name| self.is_kept_by_name(name)),
         }
     }
@@ -85,7 +90,11 @@ impl Rule {
             Self::Len => name == "String",
             Self::Flag => name == "bool",
             Self::Total => is_any(&["i64", "u64"]),
-            Self::Optional | Self::OptionalParts | Self::Items | Self::ItemLen => false,
+            Self::Optional
+            | Self::OptionalParts
+            | Self::Items
+            | Self::ItemLen
+            | Self::ItemUnique => false,
         }
     }
 }
@@ -252,7 +261,9 @@ fn predicate(input: &DeriveInput, krate: &Path, ty: &Type, asked: &Asked) -> Tok
     };
     let krate = located_at(krate, at);
     let bounded = match asked.rule {
-        Rule::ItemLen => quote_spanned!(at=> <#bounded as #krate::__private::ItemsField>::Item),
+        Rule::ItemLen | Rule::ItemUnique => {
+            quote_spanned!(at=> <#bounded as #krate::__private::ItemsField>::Item)
+        }
         _ => bounded,
     };
     let name = asked.rule.names().0.iter();

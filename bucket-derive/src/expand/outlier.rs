@@ -12,8 +12,12 @@ use crate::{
         fit::{Rule, Types},
         generics, indexes, limit, own_dates, reading,
         size::{self, Spec},
+        spans::located_at,
     },
-    model::outlier::OutlierModel,
+    model::{
+        Field,
+        outlier::{Marks, OutlierModel},
+    },
 };
 
 pub(crate) fn expand(checked: &OutlierChecked<'_>) -> TokenStream {
@@ -76,6 +80,7 @@ fn types(model: &OutlierModel<'_>) -> Types {
             (field.attr.word("flag").is_some(), Rule::Flag),
             (field.attr.word("total").is_some(), Rule::Total),
             (is_bounded && is_items, Rule::ItemLen),
+            (is_items && is_identity(field), Rule::ItemUnique),
             (is_bounded && !is_items, Rule::Len),
         ];
         let rules = rules.into_iter().filter(|(is_asked, _)| *is_asked);
@@ -106,8 +111,10 @@ fn outlier_impl(
     let borrowed = types.call(checked.id, &krate, "KeyField", "borrowed");
     let items_type = types.of(input, checked.items);
     let readers = reading::readers(&krate, input, &checked.model.fields, types, &clause);
+    let identified = identified(checked.model, &clause);
     quote! {
         #readers
+        #identified
         #[automatically_derived]
         impl #parameters #krate::Outlier for #ident #arguments #clause {
             const SPEC: #krate::OutlierSpec = #spec;
@@ -123,6 +130,40 @@ fn outlier_impl(
             }
         }
     }
+}
+
+/// Whether the items themselves are their identities.
+fn is_identity(field: &Field<'_, Marks>) -> bool {
+    field.attr.word("unique").is_some() && field.attr.unique.is_none()
+}
+
+/// The `impl` of the trait that says that items have an identity.
+pub(crate) fn identified(model: &OutlierModel<'_>, clause: &TokenStream) -> Option<TokenStream> {
+    model.items()?.attr.word("unique")?;
+    let krate = model.attr.krate();
+    let ident = &model.input.ident;
+    let (parameters, arguments, _) = model.input.generics.split_for_impl();
+    Some(quote! {
+        #[automatically_derived]
+        impl #parameters #krate::IdentifiedItems for #ident #arguments #clause {}
+    })
+}
+
+/// The call that names the identity of the items in a spec, if they have one: the stored name of a field of
+/// theirs, or no name for the whole item.
+fn unique(checked: &OutlierChecked<'_>, types: &Types) -> Option<TokenStream> {
+    let (items, krate) = (checked.items, checked.model.attr.krate());
+    items.attr.word("unique")?;
+    let Some(field) = &items.attr.unique else {
+        return Some(quote!(.unique("")));
+    };
+    let item = generics::item_of(&types.of(checked.model.input, items), &krate);
+    let span = field.span();
+    let krate = located_at(&krate, span);
+    let fields = quote_spanned!(span=> <#item as #krate::Fields>::FIELDS);
+    let name = quote_spanned!(span=> #krate::__private::unique_name(&#fields.#field));
+    // The compiler keeps the value of a constant, and not that of a call.
+    Some(quote!(.unique(const { #name })))
 }
 
 /// The predicates of the implementation: fields of fit types, and a struct that can be stored.
@@ -165,6 +206,7 @@ fn spec(checked: &OutlierChecked<'_>, types: &Types) -> Spec {
     let extras_capacity = extras_capacity.map(|limit| quote!(.extras_capacity(#limit)));
     let max_bytes = attr.max_bytes.as_ref().map(limit::value);
     let max_bytes = max_bytes.map(|bytes| quote!(.max_bytes(#bytes)));
+    let unique = unique(checked, types);
     let this = generics::self_type(checked.model.input);
     let indexes = indexes::indexes(&checked.model.fields, &quote!(<#this as #krate::Outlier>));
     let spec = quote! {
@@ -175,7 +217,7 @@ fn spec(checked: &OutlierChecked<'_>, types: &Types) -> Spec {
             #items,
             #extra_items,
             #threshold,
-        ) #flag #total #extras_capacity #max_bytes #indexes
+        ) #flag #total #unique #extras_capacity #max_bytes #indexes
     };
     let proved = size::outlier::proved(checked, types, &spec);
     Spec::new(&quote!(#krate::OutlierSpec), spec, proved)

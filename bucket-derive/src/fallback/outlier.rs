@@ -56,6 +56,7 @@ pub(crate) fn outlier(model: &OutlierModel<'_>, error: Error) -> TokenStream {
         None => quote!(()),
     };
     let clause = generics::where_clause(&predicates);
+    let identified = crate::expand::outlier::identified(model, &clause);
     let import = model.attr.import();
     let Fields {
         definition, stubs, ..
@@ -67,6 +68,7 @@ pub(crate) fn outlier(model: &OutlierModel<'_>, error: Error) -> TokenStream {
         const _: () = {
             #import
             #definition
+            #identified
             #[automatically_derived]
             impl #parameters #krate::Outlier for #ident #arguments #clause {
                 const SPEC: #krate::OutlierSpec = ::core::panic!();

@@ -95,6 +95,14 @@ pub const fn total_field<T: TotalField>() -> bool {
     true
 }
 
+/// Requires items that are [`UniqueField`]s.
+pub const fn item_unique_field<T: ItemsField>() -> bool
+where
+    T::Item: UniqueField,
+{
+    true
+}
+
 /// Requires items that are [`LenField`]s.
 pub const fn item_len_field<T: ItemsField>() -> bool
 where

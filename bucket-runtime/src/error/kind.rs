@@ -70,6 +70,14 @@ kinds! { collection;
              insert it again with all of its items if it should exist";
     }
 
+    /// Whether there was a parent with this id before the call, which has stored nothing. An earlier insertion
+    /// that failed in [doubt](crate::Error::is_maybe_stored) may have stored it.
+    pub fn is_already_there {
+        ParentThere =>
+            "a parent with this id was there before, so this one was not stored; push to it, or delete it first \
+             if this one is to replace it";
+    }
+
     /// Whether a unique index of your own refused the item.
     pub fn is_duplicate {
         Duplicate => "a unique index of the collection refused the item";
@@ -143,11 +151,15 @@ kinds! { collection;
              does for a struct `Trade`; if a `change_capacity` was interrupted, call it again instead";
     }
 
-    /// Whether items of one key already have the same identity, so that `unique` cannot hold.
+    /// Whether items of one key, or of one parent, already have the same identity, so that `unique` cannot hold.
     pub fn is_not_unique {
         NotUnique =>
             "the index `{UNIQUE_INDEX}` cannot be created because two buckets of one key hold items with the \
              same value in the `unique` field; remove one of the two items";
+        /// The identity.
+        Twins(identity: String) =>
+            "several items of the parent have the identity {identity}, so nothing was changed; keep one of them, \
+             and call again";
     }
 
     /// Whether the collection compares text by a locale, under which different keys may be equal.
@@ -217,6 +229,10 @@ kinds! { collection;
         NoRoom(bytes: usize) =>
             "the item would take {bytes} bytes and its bucket would exceed `max_bytes`; nothing was changed: \
              remove the item and append the new one";
+        /// The size of the parent after the update.
+        ParentTooLarge(bytes: i64) =>
+            "the parent would take {bytes} bytes, which exceeds `max_bytes`; nothing was changed: store large data \
+             elsewhere, or raise `max_bytes`, to {MAX_BYTES} at most";
         EditTooLarge { bytes: usize, most: usize } =>
             "the matching items of one bucket take {bytes} bytes, old and new together, but a command holds \
              {most}; nothing of this bucket was changed: use a narrower filter";
@@ -246,11 +262,16 @@ kinds! { collection;
     }
 
     /// Whether an edit tried to change an item's key or time window, which decide the item's bucket, or
-    /// its `unique` field. Nothing was stored.
+    /// its `unique` field; or an `update` tried to change the id, the array, the flag or the total of a parent.
+    /// Nothing was stored.
     pub fn is_item_moved {
         Moved(what: &'static str) =>
             "the edit changed the {what} of the item, which no edit may change; nothing was stored; remove \
              the item with `remove_item` and append the new one";
+        /// An `update` of a parent changed a field that the runtime writes.
+        ParentMoved(what: &'static str) =>
+            "the closure changed the {what} of the parent, which `update` never writes; nothing was changed; change \
+             items with calls about items, and leave the id, the flag and the total alone";
     }
 
     /// Whether a key, or one of its time windows, has more buckets than one transaction can rewrite.

@@ -57,6 +57,7 @@ fn of_collections() -> Vec<Kind> {
         },
         Kind::SeveralOpen,
         Kind::NotUnique,
+        Kind::Twins("7".into()),
         Kind::Collation,
     ]
 }
@@ -90,7 +91,10 @@ fn of_items() -> Vec<Kind> {
             len: 9,
             max: 8,
         }),
+        Kind::ParentThere,
         Kind::NoParent,
+        Kind::ParentMoved("array"),
+        Kind::ParentTooLarge(5000),
         Kind::ParentDeleted,
     ]
 }

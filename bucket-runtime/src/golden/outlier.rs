@@ -1,14 +1,14 @@
 //! The outlier pattern.
 
 use insta::assert_snapshot;
-use mongodb::bson::Bson;
+use mongodb::bson::{Bson, doc};
 use serde::{Deserialize, Serialize};
 
 use super::Golden;
 use crate::{
-    Bucket, KeyPart, Outlier,
+    Bucket, Fields, KeyPart, Outlier,
     outlier::{
-        command::{OwnItems, ParentScope, oversize_parents},
+        command::{OwnItems, ParentScope, changed_fields::FieldChange, oversize_parents},
         extra::ExtraItem,
         maintain::split::buckets,
     },
@@ -36,6 +36,59 @@ fn scope() -> ParentScope {
     ParentScope::new(&Book::SPEC, extras, id, OpenIndex::first(extras.capacity))
 }
 
+/// A parent whose items have an identity.
+#[derive(Serialize, Deserialize, Outlier)]
+#[outlier(crate = crate, collection = "users", reference = "user_id", threshold = 3)]
+struct User {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(items, unique = user)]
+    followers: Vec<Follower>,
+}
+
+#[derive(Serialize, Deserialize, Fields)]
+#[fields(crate = crate)]
+struct Follower {
+    user: i64,
+}
+
+#[test]
+fn outlier_identity() {
+    let id = KeyPart {
+        text: "7".into(),
+        value: 7_i64.into(),
+    };
+    let extras = const { &<ExtraItem<User> as Bucket>::SPEC };
+    let open = OpenIndex::first(extras.capacity);
+    let scope = ParentScope::new(&User::SPEC, extras, id, open);
+    let items = [Bson::from(doc! { "user": 1_i64 })];
+    let mut shown = Golden::default();
+    let push = scope.push(items.to_vec());
+    shown.update("into the parent, if it does not hold the item", &push);
+    let flag = scope.flag(&items);
+    shown.update("flag the parent, if it does not hold the item", &flag);
+    shown.document("what the parent holds", &scope.state_fields(&items));
+    let unnumbered = scope.held_by_unnumbered(&items);
+    shown.pipeline("what the manual's documents hold", &unnumbered);
+    let replace = scope.replace("user", items[0].clone());
+    shown.update("replace the item in the parent", &replace);
+    assert_snapshot!(shown.0);
+}
+
+#[test]
+fn outlier_update() {
+    let scope = scope();
+    let mut shown = Golden::default();
+    shown.pipeline("read the parent without its array", &scope.without_items());
+    let stored = doc! { "_id": 7_i64, "title": "a", "old": 1 };
+    let before = doc! { "title": "a", "old": 1, "year": 0 };
+    let after = doc! { "title": "b", "year": 0 };
+    let changes = FieldChange::between(&stored, &before, after);
+    shown.document("unless it has changed", &scope.unchanged(&changes));
+    shown.pipeline("write its fields", &scope.change_fields(&changes));
+    assert_snapshot!(shown.0);
+}
+
 fn values(values: std::ops::Range<i64>) -> Vec<Bson> {
     values.map(Bson::from).collect()
 }
@@ -50,7 +103,7 @@ fn outlier_push() {
     );
     shown.update(
         "flag the parent, if it has no room",
-        &scope.flag(&100_i64.into()),
+        &scope.flag(&[100_i64.into()]),
     );
     let mut by_pipeline = |title: &str, (filter, pipeline): (_, Vec<_>)| {
         shown.document(title, &filter);

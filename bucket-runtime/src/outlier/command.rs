@@ -1,10 +1,13 @@
 //! The commands on parents and across extras, as pure functions from facts to documents.
 
+pub(crate) mod changed_fields;
+mod identity;
 mod items;
+mod total;
 
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::items::OwnItems;
+pub(crate) use self::{items::OwnItems, total::find_wrong_totals};
 use crate::{
     protocol::command::{IndexedScope, KeyScope, Update, equality, size},
     schema::{
@@ -52,6 +55,7 @@ impl ParentScope {
         let mut filter = self.parent();
         filter.insert(self.spec.flag, doc! { "$ne": true });
         filter.insert("$expr", self.has_room(&elements));
+        self.exclude(&elements, &mut filter);
         Update::new(filter, self.add_items(elements))
     }
 
@@ -99,12 +103,14 @@ impl ParentScope {
         ]
     }
 
-    /// Flags the parent, if it has no room for this item or is flagged already.
-    pub(crate) fn flag(&self, element: &Bson) -> Update {
+    /// Flags the parent, if it has no room for the first of these items or is flagged already, and its array
+    /// holds none of them.
+    pub(crate) fn flag(&self, elements: &[Bson]) -> Update {
         let mut filter = self.parent();
-        let has_room = self.has_room(std::slice::from_ref(element));
+        let has_room = self.has_room(&elements[..elements.len().min(1)]);
         let full = doc! { "$expr": { "$not": [has_room] } };
         filter.insert("$or", vec![doc! { self.spec.flag: true }, full]);
+        self.exclude(elements, &mut filter);
         Update::new(filter, doc! { "$set": { self.spec.flag: true } })
     }
 
@@ -148,14 +154,18 @@ impl ParentScope {
         signed(value_size(element)) + 2 + digits(self.spec.threshold.into()) as i64
     }
 
-    /// A projection of a parent's state: its flag, the length of its array, and its bytes.
-    pub(crate) fn state_fields(&self) -> Document {
-        doc! {
+    /// A projection of a parent's state: its flag, the length of its array, its bytes, and which of these
+    /// items' identities the array holds.
+    pub(crate) fn state_fields(&self, elements: &[Bson]) -> Document {
+        let mut fields = doc! {
             "_id": 0,
             "flag": format!("${}", self.spec.flag),
             "length": array_length(self.spec.items),
             "bytes": { "$bsonSize": "$$ROOT" },
-        }
+        };
+        let held = self.held_identities(self.spec.items, elements);
+        fields.extend(held.map(|held| ("held".to_owned(), held.into())));
+        fields
     }
 
     /// All extras documents of the parent, including those that the manual's commands wrote.
@@ -274,23 +284,6 @@ fn remove_value(name: &str, value: &Bson) -> Document {
 fn filter_elements(operator: &str, name: &str, value: &Bson) -> Document {
     let compared = doc! { operator: ["$$this", { "$literal": value.clone() }] };
     doc! { "$filter": { "input": format!("${name}"), "cond": compared } }
-}
-
-/// Finds the parents whose total is not the number of their items, extras included.
-pub(crate) fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -> Vec<Document> {
-    let in_extras = doc! { "$sum": array_length(spec.extra_items) };
-    let items = doc! { "$add": [array_length(spec.items), { "$sum": "$extras.items" }] };
-    vec![
-        doc! { "$lookup": {
-            "from": extras,
-            "localField": "_id",
-            "foreignField": spec.reference,
-            "pipeline": [{ "$group": { "_id": null, "items": in_extras } }],
-            "as": "extras",
-        } },
-        doc! { "$match": { "$expr": { "$ne": [format!("${total}"), items] } } },
-        doc! { "$project": { "_id": 1 } },
-    ]
 }
 
 /// The length of an array, 0 where it is missing.

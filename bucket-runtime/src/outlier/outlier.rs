@@ -20,6 +20,15 @@ use crate::{
 /// The id of a parent as callers pass it: `&2`, `"invisible-cities"`.
 pub type IdRef<'i, T> = &'i <<T as Outlier>::Id as KeyField>::Borrowed;
 
+/// A parent whose items have an identity. The derive implements it for a struct whose array is marked with
+/// `#[outlier(items, unique = …)]`.
+#[diagnostic::on_unimplemented(
+    message = "the items of `{Self}` have no identity",
+    label = "its items are not `unique`",
+    note = "help: name the field that tells the items apart, `#[outlier(items, unique = user)]`, or write `unique` alone for items that are single values"
+)]
+pub trait IdentifiedItems: Outlier {}
+
 /// A document with one array that may grow without bound.
 ///
 /// Derive it, together with serde's two derives. You can also write by hand what the derive writes:

@@ -1,5 +1,7 @@
 //! One parent, as calls about it see it: where their requests go, and how full the parent is.
 
+use std::collections::HashSet;
+
 use mongodb::{
     ClientSession,
     bson::{Bson, Document},
@@ -10,9 +12,12 @@ use super::{collections::OutlierCollections, command::ParentScope};
 use crate::{
     Error, Result,
     error::Kind,
-    protocol::range::Range,
+    protocol::{command::identity, range::Range},
     server::target::Target,
-    value::element::{element, whole},
+    value::{
+        element::{comparable, element, whole},
+        shell::shell,
+    },
 };
 
 /// One parent with its extras.
@@ -29,6 +34,8 @@ pub(crate) struct ParentState {
     pub(crate) flagged: bool,
     /// The parent's size in bytes.
     pub(crate) bytes: usize,
+    /// Those of the identities asked for that its array holds.
+    pub(crate) held: Vec<Bson>,
 }
 
 impl ParentHandle {
@@ -58,6 +65,17 @@ impl ParentHandle {
         element(value).map_err(|error| self.error(Kind::Serialize).with_source(error))
     }
 
+    /// An error if two of these items have the same identity.
+    pub(crate) fn check_twins(&self, elements: &[Bson]) -> Result<()> {
+        let mut seen = HashSet::new();
+        let field = self.scope.spec.unique;
+        let mut identities = (elements.iter()).filter_map(|element| identity(field?, element));
+        match identities.find(|identity| !seen.insert(comparable(identity))) {
+            Some(twin) => Err(self.error(Kind::Twins(shell(twin)))),
+            None => Ok(()),
+        }
+    }
+
     /// Whether the handle knows the parent to be an outlier.
     pub(crate) fn is_known(&self) -> bool {
         self.collections.known.contains(&self.scope.extras.prefix)
@@ -79,7 +97,17 @@ impl ParentHandle {
         for_a_write: bool,
         session: Option<&mut ClientSession>,
     ) -> Result<Option<ParentState>> {
-        let fields = Range::unordered().project(self.scope.state_fields());
+        self.read_state_and_held(&[], for_a_write, session).await
+    }
+
+    /// Reads how full the parent is, and which of these items' identities its array holds.
+    pub(crate) async fn read_state_and_held(
+        &self,
+        elements: &[Bson],
+        for_a_write: bool,
+        session: Option<&mut ClientSession>,
+    ) -> Result<Option<ParentState>> {
+        let fields = Range::unordered().project(self.scope.state_fields(elements));
         let read = self.parent().find(self.scope.parent(), fields);
         let read = match for_a_write {
             true => read.read_primary(),
@@ -90,6 +118,7 @@ impl ParentHandle {
             length: number(&fields, "length") as usize,
             flagged: fields.get_bool("flag").unwrap_or(false),
             bytes: number(&fields, "bytes") as usize,
+            held: held(&fields),
         }))
     }
 
@@ -102,6 +131,12 @@ impl ParentHandle {
         let count = self.extras().pipeline(pipeline).first(session).await?;
         Ok(count.map_or(0, |count| number(&count, "items")))
     }
+}
+
+/// The identities in a result of the server's.
+pub(crate) fn held(fields: &Document) -> Vec<Bson> {
+    let held = fields.get_array("held");
+    held.map_or_else(|_| Vec::new(), Clone::clone)
 }
 
 /// A number in a result of the server's; 0 if there is none.

@@ -2,15 +2,22 @@
 
 mod delete;
 mod extend;
+mod identified;
 mod insert;
 mod push;
 mod push_many;
 mod remove;
+mod update;
+mod upsert;
+mod waiting_items;
 
+pub(super) use self::identified::ITEMS_PER_COMPARISON;
 pub use self::{
     delete::Delete,
     insert::Insert,
     push::Push,
     push_many::{PushMany, PushManyError},
     remove::Remove,
+    update::UpdateParent,
+    upsert::UpsertParentItem,
 };

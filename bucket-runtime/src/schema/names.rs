@@ -7,6 +7,9 @@ pub(crate) const OPEN_INDEX: &str = "bucket_open";
 /// The TTL index that makes the server remove expired buckets.
 pub(crate) const EXPIRY_INDEX: &str = "bucket_expiry";
 
+/// The name of a `unique` field that stands for the whole item, which is a single value.
+pub(crate) const WHOLE_ITEM: &str = "";
+
 /// The index that stores each item of a key once, where a `unique` field identifies items.
 pub(crate) const UNIQUE_INDEX: &str = "bucket_unique";
 

@@ -227,6 +227,9 @@ pub struct OutlierSpec {
     pub flag: &'static str,
     /// The field that keeps the number of all items of a parent, if there is one.
     pub total: Option<&'static str>,
+    /// The stored name of the items' field that tells those of a parent apart, if there is one; the empty name
+    /// stands for the item itself.
+    pub unique: Option<&'static str>,
     /// The maximum number of items in a parent.
     pub threshold: u32,
     /// The maximum number of items in an extras document.
@@ -284,6 +287,7 @@ impl OutlierSpec {
             extra_items,
             flag: "has_extras",
             total: None,
+            unique: None,
             threshold,
             extras_capacity: 1000,
             indexes: &[],
@@ -298,6 +302,7 @@ impl OutlierSpec {
         let id = IdFormat::new("", &["_"], Ordinal::Number);
         let mut extras = BucketSpec::new(self.extras, id, self.extras_capacity, key);
         extras.items = self.extra_items;
+        extras.unique = self.unique;
         extras.max_bytes = self.max_bytes;
         extras.is_bounded = self.are_extras_bounded;
         extras
@@ -321,6 +326,9 @@ impl OutlierSpec {
         flag(name: &'static str) = name;
         /// Names the field that keeps the number of all items of a parent.
         total(name: &'static str) = Some(name);
+        /// Names the items' field that tells those of a parent apart, so that each item is stored once; the empty
+        /// name stands for the item itself.
+        unique(name: &'static str) = Some(name);
         /// Names the parents' indexed fields.
         indexes(names: &'static [&'static str]) = names;
     }

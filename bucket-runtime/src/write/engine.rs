@@ -66,9 +66,9 @@ impl Engine {
 
     /// Sends the items in order until all are stored or a command is refused. The batch then holds the
     /// items that are left.
-    pub(crate) async fn append(
+    pub(crate) async fn append<W>(
         &self,
-        batch: &mut Batch<()>,
+        batch: &mut Batch<W>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
         while !batch.is_empty() {

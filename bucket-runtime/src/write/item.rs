@@ -13,6 +13,7 @@ use crate::{
     schema::{
         id,
         key::Key,
+        names::WHOLE_ITEM,
         spec::{BucketSpec, Ordinal},
     },
     value::element::{Element, Refusal, value_size},
@@ -176,19 +177,33 @@ pub(crate) fn stored_element(
         budget.check(element.value_size()).map_err(fail)?;
     }
     let element = element.and_then(|element| Ok(Bson::try_from(element.value())?));
-    let element = element.and_then(|element| match scope.spec.unique {
-        Some(field) if !command::identity(field, &element).is_some_and(is_single) => {
-            Err(format!("the `unique` field `{field}` has no single value").into())
-        }
-        _ => Ok(element),
+    let element = element.and_then(|element| {
+        check_identity(scope.spec, &element)?;
+        Ok(element)
     });
     element.map_err(|refusal| fail(Kind::Serialize).with_source(refusal))
+}
+
+/// An error if a field is `unique`, and has no single value in this element.
+pub(crate) fn check_identity(spec: &BucketSpec, element: &Bson) -> Result<(), Refusal> {
+    match spec.unique {
+        Some(field) if !command::identity(field, element).is_some_and(is_single) => {
+            Err(match field {
+                WHOLE_ITEM => "the item is `unique`, and is no single value".into(),
+                field => format!("the `unique` field `{field}` has no single value").into(),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The identity of the item within its key, as it is stored.
 pub(crate) fn identity(item: &dyn UntypedItem, field: &str) -> Option<Bson> {
     let element = item.element().ok()?;
-    let value = element.value().as_document()?.get(field).ok()??;
+    let value = match field {
+        WHOLE_ITEM => element.value(),
+        field => element.value().as_document()?.get(field).ok()??,
+    };
     Bson::try_from(value).ok()
 }
 

@@ -102,8 +102,8 @@ async fn o1_o2_o4_notes_of_any_size_by_many_writers(db: Live) {
                 let notes: Vec<_> = (n..n + several).map(|n| note(writer, n, bytes())).collect();
                 for id in 1..=3 {
                     match several {
-                        1 => books.push(&id, notes[0].clone()).await.unwrap(),
-                        _ => books.push_many(&id, notes.clone()).await.unwrap(),
+                        1 => drop(books.push(&id, notes[0].clone()).await.unwrap()),
+                        _ => drop(books.push_many(&id, notes.clone()).await.unwrap()),
                     }
                 }
                 n += several;

@@ -4,7 +4,7 @@
 use std::{future::IntoFuture, pin::Pin};
 
 use bucket_runtime::{
-    OutlierProblem, Outliers,
+    Appended, OutlierProblem, Outliers,
     mongodb::{Database, bson::Bson},
 };
 
@@ -40,7 +40,7 @@ async fn pause_push(
     events: &Events,
     stop: usize,
     meanwhile: Meanwhile<'_>,
-) -> (bool, bucket_runtime::Result<()>) {
+) -> (bool, bucket_runtime::Result<Appended>) {
     events.reset();
     match events
         .run_until(stop, books.push(&7, 100).into_future())
@@ -115,7 +115,7 @@ async fn a_push_of_many_between_whose_commands_others_push(db: Live) {
                 match paused {
                     Ok(pushed) => pushed.unwrap(),
                     Err(push) => push.await.unwrap(),
-                }
+                };
                 books.push(&7, 100 + many).await.unwrap();
                 let found = crate::outlier::support::items(&plain, 7).await;
                 let mut own = found.clone();

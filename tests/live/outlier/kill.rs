@@ -4,7 +4,7 @@
 use std::{env, future::IntoFuture, process::Stdio};
 
 use bucket_runtime::{
-    Outlier, Outliers,
+    Appended, Outlier, Outliers,
     mongodb::{Database, bson::doc},
 };
 
@@ -39,8 +39,8 @@ async fn the_other_process() {
     let books = Book3::outliers(&db).await.unwrap();
     events.abort_before(nth.parse().unwrap());
     match call {
-        "push" => books.push(&7, 100).await.unwrap(),
-        "push_many" => books.push_many(&7, 100..108).await.unwrap(),
+        "push" => assert_eq!(books.push(&7, 100).await.unwrap(), Appended::Stored),
+        "push_many" => assert_eq!(books.push_many(&7, 100..108).await.unwrap(), 8),
         "insert" => books
             .insert(&Book3::new(8, (0..9).collect()))
             .await

@@ -38,13 +38,13 @@ async fn write<T: Book>(books: Outliers<T>, writer: i64) -> Vec<i64> {
                         assert!(error.error.is_not_found(), "{error}");
                         error.rest
                     },
-                    |()| vec![],
+                    |_| vec![],
                 );
                 assert!(values.ends_with(&left), "{values:?}: {left:?}");
                 values.len() - left.len()
             }
             _ => match books.push(&id, values[0]).await {
-                Ok(()) => 1,
+                Ok(_) => 1,
                 Err(error) if error.is_not_found() => 0,
                 Err(error) => panic!("{error}"),
             },

@@ -208,7 +208,7 @@ async fn transactions_that_lose_a_race_run_again(db: Live) {
                     session.start_transaction().await.unwrap();
                     let pushed = books.push(&7, value).session(&mut session).await;
                     let done = match pushed {
-                        Ok(()) => session.commit_transaction().await,
+                        Ok(_) => session.commit_transaction().await,
                         Err(error) => Err(error.into()),
                     };
                     match done {

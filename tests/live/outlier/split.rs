@@ -61,8 +61,12 @@ async fn write(books: Outliers<Book50>, writer: i64, stop: Arc<AtomicBool>) -> P
         let values: Vec<i64> = (value..value + many).collect();
         value += many;
         match many {
-            1 => books.push(&id, values[0]).await.unwrap(),
-            _ => books.push_many(&id, values.clone()).await.unwrap(),
+            1 => {
+                books.push(&id, values[0]).await.unwrap();
+            }
+            _ => {
+                books.push_many(&id, values.clone()).await.unwrap();
+            }
         }
         pushed.entry(id).or_default().extend(values);
     }

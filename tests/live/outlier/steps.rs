@@ -158,7 +158,7 @@ async fn an_insert_dropped_at_every_command_leaves_a_first_part(db: Live) {
             match both.books.insert(&book).await {
                 Ok(()) => assert!(all.is_empty() && !done),
                 Err(error) => {
-                    assert!(error.is_duplicate(), "{error}");
+                    assert!(error.is_already_there(), "{error}");
                     both.books
                         .push_many(&7, all.len() as i64..values)
                         .await

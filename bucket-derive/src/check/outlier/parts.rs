@@ -18,6 +18,7 @@ pub(super) fn check(model: &OutlierModel<'_>, errors: &mut Errors) {
     check_one_flag_name(model, errors);
     for field in &model.fields {
         check_one_part(field, errors);
+        check_unique(field, errors);
     }
 }
 
@@ -112,6 +113,20 @@ fn check_one_part(field: &Field<'_, Marks>, errors: &mut Errors) {
             word,
             format_args!("`{name}` is stored as `_id`: it cannot be the {part}"),
             "remove it, or rename the field",
+        );
+    }
+}
+
+/// An identity is one of the items.
+fn check_unique(field: &Field<'_, Marks>, errors: &mut Errors) {
+    if let (Some(word), None) = (field.attr.word("unique"), field.attr.word("items")) {
+        errors.push(
+            word,
+            format_args!(
+                "`unique` tells items apart, and `{}` does not hold them",
+                field.name
+            ),
+            "put it beside `items`: `#[outlier(items, unique = user)]`",
         );
     }
 }

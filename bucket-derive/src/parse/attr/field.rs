@@ -1,6 +1,6 @@
 //! `#[bucket(…)]` and `#[outlier(…)]` on a field: the words that mark it, and its limits.
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use syn::{
     Attribute, Meta, Token,
@@ -25,6 +25,8 @@ pub(crate) struct FieldAttr {
     words: Vec<(&'static str, Ident)>,
     /// The paths in `index(…)`: fields inside of this one.
     pub(crate) indexes: Vec<Vec<Ident>>,
+    /// The field in `unique = …`: one of the items.
+    pub(crate) unique: Option<Ident>,
     /// The limits, under the names of their keys; `None` if a value could not be read.
     limits: Vec<(&'static str, Option<Spanned<Limit>>)>,
     /// A part could not be read, so it may have meant any word.
@@ -104,11 +106,17 @@ impl FieldAttr {
             },
         };
         let usage = format!("#[{}({meant})]", derive.attribute);
-        if let ("index", Value::List(paths)) = (meant, &entry.value) {
-            self.add_indexes(key, paths, errors);
-        } else if meant == name && !matches!(entry.value, Value::None) {
-            let message = format!("`{name}` on a field takes no value");
-            errors.push(&entry.tokens, message, &usage);
+        match (meant, &entry.value) {
+            ("index", Value::List(paths)) => self.add_indexes(key, paths, errors),
+            // In a bucket the field itself is `unique`.
+            ("unique", Value::Assigned(field)) if derive.words.contains(&"items") => {
+                self.add_unique(field, entry, errors);
+            }
+            (_, value) if meant == name && !matches!(value, Value::None) => {
+                let message = format!("`{name}` on a field takes no value");
+                errors.push(&entry.tokens, message, &usage);
+            }
+            _ => {}
         }
         if self.word(meant).is_some() {
             let message = format!("`{meant}` is given twice");
@@ -137,6 +145,19 @@ impl FieldAttr {
                     errors.push(&path.tokens, "expected the name of a field", help);
                 }
             }
+        }
+    }
+
+    /// `unique = user`
+    fn add_unique(&mut self, field: &TokenStream, entry: &Entry, errors: &mut Errors) {
+        let name = Ident::parse_any.parse2(field.clone()).ok();
+        self.unique = name.and_then(|name| field_ident(&name.unraw().to_string(), name.span()));
+        if self.unique.is_none() {
+            errors.push(
+                &entry.tokens,
+                "`unique` needs the name of a field of the items",
+                "#[outlier(items, unique = user)], or `unique` alone for items that are single values",
+            );
         }
     }
 

@@ -11,7 +11,7 @@ attribute! {
         name: "Outlier",
         attribute: "outlier",
         usage: r#"#[outlier(collection = "books", reference = "book_id", threshold = 50)]"#,
-        words: &["items", "flag", "total", "index"],
+        words: &["items", "flag", "total", "index", "unique"],
         limits: &[("max_len", "max_len = 40")],
     }
     collection: LitStr = r#"collection = "books""#,

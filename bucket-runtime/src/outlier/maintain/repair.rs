@@ -80,8 +80,8 @@ impl<T: Outlier> RepairOutliers<T> {
             match solved {
                 Ok(true) => *repaired.entry(problem.kind()).or_default() += 1,
                 Ok(false) => {}
-                // Something foreign is in the way, which is left as a problem of its own.
-                Err(error) if error.is_deserialize() => {}
+                // Something foreign, or a double, is in the way, which is left as a problem of its own.
+                Err(error) if error.is_deserialize() || error.is_not_unique() => {}
                 Err(error) => return Err(error),
             }
         }

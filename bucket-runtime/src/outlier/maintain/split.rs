@@ -2,6 +2,8 @@
 
 pub(crate) mod buckets;
 
+use std::collections::HashSet;
+
 use futures_util::future::BoxFuture;
 use mongodb::{
     ClientSession,
@@ -12,13 +14,19 @@ use self::buckets::{pack_before, pack_first};
 use crate::{
     Result,
     error::Kind,
-    outlier::{Outlier, Outliers, command::oversize_parents, parent_handle::ParentHandle},
-    protocol::range::Range,
+    outlier::{
+        Outlier, Outliers, command::oversize_parents, parent_handle::ParentHandle,
+        write::ITEMS_PER_COMPARISON,
+    },
+    protocol::{command::identity, range::Range},
     server::{
         target::Target,
         transaction::{self, Attempt},
     },
-    value::element::document_size,
+    value::{
+        element::{comparable, document_size},
+        shell::shell,
+    },
 };
 
 impl<T: Outlier> Outliers<T> {
@@ -28,6 +36,12 @@ impl<T: Outlier> Outliers<T> {
     /// It splits each parent in a transaction of its own, so it needs a replica set or a sharded cluster,
     /// and every item is in one place whenever it stops. Call it again to go on. After a dropped future, a
     /// task finishes the current parent.
+    ///
+    /// # Errors
+    ///
+    /// [`is_not_unique`](crate::Error::is_not_unique) if items are [`unique`](macro@crate::Outlier#unique), and two
+    /// of a parent have the same identity. That parent stays as it is, all others are split, and then the call
+    /// returns the error of the first one.
     ///
     /// ```no_run
     /// # use bucket_runtime::{Outlier, Outliers};
@@ -95,13 +109,18 @@ impl<T: Outlier> SplitExisting<'_, T> {
             .find(oversize, ids())
             .cursor::<Document>(None)
             .await?;
+        let mut refused = None;
         while let Some(row) = rows.next_decoded().await? {
             let id = row.get("_id").unwrap_or(&Bson::Null);
-            at.moved += outliers.stored_parent(id)?.split().await?;
+            match outliers.stored_parent(id)?.split().await {
+                Ok(moved) => at.moved += moved,
+                Err(error) if error.is_not_unique() => refused = refused.or(Some(error)),
+                Err(error) => return Err(error),
+            }
             at.done += 1;
             progress(at);
         }
-        Ok(at)
+        refused.map_or(Ok(at), Err)
     }
 }
 
@@ -133,6 +152,7 @@ impl Attempt for SplitParent {
             if rest.is_empty() {
                 return Ok(0);
             }
+            self.check_not_in_extras(&rest, session).await?;
             let moved = rest.len() as u64;
             self.move_out(rest, session).await?;
             let cut = parent.scope.cut(kept);
@@ -170,6 +190,29 @@ impl SplitParent {
         self.extras().insert_many(&buckets, session).await
     }
 
+    /// An error if the extras hold an item with the identity of one that is to move there.
+    async fn check_not_in_extras(&self, items: &[Bson], session: &mut ClientSession) -> Result<()> {
+        let Self(parent) = self;
+        let Some(field) = parent.scope.spec.unique else {
+            return Ok(());
+        };
+        for items in items.chunks(ITEMS_PER_COMPARISON) {
+            let identities = items.iter().filter_map(|item| identity(field, item));
+            let identities = Vec::from_iter(identities.cloned());
+            let server = &parent.collections.extras.server;
+            let scope = &parent.scope.extras;
+            let held = server.present_identities(scope, field, identities.clone(), Some(session));
+            let held: HashSet<_> = held.await?.iter().map(comparable).collect();
+            if let Some(twin) = identities
+                .iter()
+                .find(|item| held.contains(&comparable(item)))
+            {
+                return Err(parent.error(Kind::Twins(shell(twin))));
+            }
+        }
+        Ok(())
+    }
+
     /// The smallest id among extras documents.
     async fn first_id(
         &self,
@@ -200,6 +243,7 @@ impl SplitParent {
             return Ok((0, Array::new()));
         };
         let mut items = std::mem::take(items);
+        parent.check_twins(&items)?;
         let kept = (parent.scope).count_fitting(0, document_size(&document), &items);
         let rest = items.split_off(kept);
         Ok((kept, rest))

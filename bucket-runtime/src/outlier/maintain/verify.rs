@@ -4,6 +4,7 @@ mod extras;
 mod parents;
 mod problem;
 pub(super) mod rows;
+mod twins;
 
 use std::marker::PhantomData;
 

@@ -6,6 +6,7 @@
 use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Bson};
 
+use super::waiting_items::WaitingItems;
 use crate::{
     Error, Result,
     error::Kind,
@@ -13,7 +14,7 @@ use crate::{
     protocol::budget::Budget,
     server::transaction::{self, Attempt},
     value::element::value_size,
-    write::{engine::Batch, item::Entry},
+    write::engine::Batch,
 };
 
 impl ParentHandle {
@@ -28,56 +29,56 @@ impl ParentHandle {
         }
     }
 
-    /// Appends the remaining elements to the extras, and counts them if the parent has a total. After an
-    /// error, `elements` holds those that were not stored.
+    /// Appends the remaining items to the extras, and counts them if the parent has a total. After an
+    /// error, `items` holds those that were not stored.
     pub(super) async fn extend(
         &self,
-        elements: &mut Vec<Bson>,
+        items: &mut WaitingItems,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
         match self.scope.spec.total {
-            Some(total) => self.append_counted(total, elements, session).await,
-            None => self.append_extras(elements, session).await,
+            Some(total) => self.append_counted(total, items, session).await,
+            None => self.append_extras(items, session).await,
         }
     }
 
-    /// Appends the elements to the extras, and counts them: as many as an extras document holds in each
+    /// Appends the items to the extras, and counts them: as many as an extras document holds in each
     /// transaction.
     pub(super) async fn append_counted(
         &self,
         total: &'static str,
-        elements: &mut Vec<Bson>,
+        items: &mut WaitingItems,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        while !elements.is_empty() {
-            let most = elements.len().min(self.scope.spec.extras_capacity as usize);
+        while !items.is_empty() {
+            let most = items.len().min(self.scope.spec.extras_capacity as usize);
             let append = AppendCounted {
                 parent: self.clone(),
                 total,
-                elements: elements[..most].to_vec(),
+                elements: items.elements[..most].to_vec(),
             };
             let parents = &self.collections.parents;
-            transaction::run_in(parents, append, session.as_deref_mut()).await?;
-            elements.drain(..most);
+            let stored = transaction::run_in(parents, append, session.as_deref_mut());
+            items.remove_first(most, stored.await?);
         }
         Ok(())
     }
 
-    /// Appends the elements to the extras, with the bucket engine.
+    /// Appends the items to the extras, with the bucket engine.
     async fn append_extras(
         &self,
-        elements: &mut Vec<Bson>,
+        items: &mut WaitingItems,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let entries = std::mem::take(elements).into_iter().map(Entry::from);
-        let mut batch = Batch::new(self.scope.extras.clone(), entries);
+        let mut batch = Batch::with_owners(self.scope.extras.clone(), items.take_entries());
         let appended = self.collections.extras.append(&mut batch, session).await;
-        elements.extend(batch.into_entries().map(|entry| entry.element));
+        let done = std::mem::take(&mut batch.done);
+        items.note_appended(&done, batch.into_entries());
         appended
     }
 }
 
-/// Appends to the extras, and adds to the parent's total.
+/// Appends to the extras, and adds to the parent's total; returns how many items it stored.
 struct AppendCounted {
     parent: ParentHandle,
     total: &'static str,
@@ -85,9 +86,9 @@ struct AppendCounted {
 }
 
 impl Attempt for AppendCounted {
-    type Output = ();
+    type Output = usize;
 
-    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<()>> {
+    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<usize>> {
         Box::pin(async move {
             let Self {
                 parent,
@@ -99,8 +100,14 @@ impl Attempt for AppendCounted {
             if !parent.parent().modify(count, session).await? {
                 return Err(parent.error(Kind::NoParent));
             }
-            let mut elements = elements.clone();
-            parent.append_extras(&mut elements, Some(session)).await
+            let mut items = WaitingItems::new(elements.clone());
+            (parent.append_extras(&mut items, Some(&mut *session))).await?;
+            let were_there = elements.len() - items.stored;
+            if were_there > 0 {
+                let count = parent.scope.add_to_total(total, -(were_there as i64));
+                parent.parent().modify(count, session).await?;
+            }
+            Ok(items.stored)
         })
     }
 }

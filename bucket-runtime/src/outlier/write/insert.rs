@@ -5,9 +5,10 @@ use mongodb::{
     bson::{Bson, Document},
 };
 
+use super::waiting_items::WaitingItems;
 use crate::{
     Result,
-    error::Kind,
+    error::{Kind, duplicate_index},
     outlier::{Outlier, Outliers, parent_handle::ParentHandle},
     read::settings::session_setting,
     server::call,
@@ -23,8 +24,9 @@ impl<T: Outlier> Outliers<T> {
     ///
     /// # Errors
     ///
-    /// [`is_duplicate`](crate::Error::is_duplicate) if the id is taken,
-    /// [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
+    /// [`is_already_there`](crate::Error::is_already_there) if the id is taken,
+    /// [`is_not_unique`](crate::Error::is_not_unique) if items are [`unique`](macro@crate::Outlier#unique) and two
+    /// have the same identity, [`is_too_large`](crate::Error::is_too_large) if no document could hold some item, and
     /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`; nothing was stored. An error
     /// among the extras leaves the parent with the first of its items:
     /// [`stored`](crate::Error::stored) says how many, and the others can be pushed;
@@ -91,6 +93,10 @@ impl ParentHandle {
         if let (_, Some(misfit)) = self.find_misfit(&rest) {
             return Err(misfit);
         }
+        for element in &rest {
+            self.check_identity(element)?;
+        }
+        self.check_twins(&rest)?;
         let bytes = document_size(&document);
         let kept = self.scope.count_fitting(0, bytes, &rest);
         if let Ok(items) = document.get_array_mut(spec.items) {
@@ -104,12 +110,17 @@ impl ParentHandle {
         }
         call::bytes(|| bytes + rest.iter().map(value_size).sum::<usize>());
         let inserted = self.parent().insert(document, session.as_deref_mut());
-        inserted.await?;
-        let all = rest.len();
+        inserted
+            .await
+            .map_err(|error| match error.driver().and_then(duplicate_index) {
+                Some("_id_") => error.known_as(Kind::ParentThere),
+                _ => error,
+            })?;
+        let mut rest = WaitingItems::new(rest);
         let extended = self.extend(&mut rest, session).await;
         extended.map_err(|error| match error.is(&Kind::NoParent) {
             true => error.known_as(Kind::ParentDeleted),
-            false => error.with_stored(kept + all - rest.len()),
+            false => error.with_stored(kept + rest.stored),
         })
     }
 }

@@ -12,14 +12,24 @@ use crate::{
     read::settings::session_setting,
     server::call,
     value::element::value_size,
+    write::{appended::Appended, item},
 };
 
+use super::waiting_items::WaitingItems;
+
 impl<T: Outlier> Outliers<T> {
-    /// Pushes one item: into the parent's array while it has room, then into its extras.
+    /// Pushes one item: into the parent's array while it has room, then into its extras. Gives
+    /// [`Stored`](crate::Appended::Stored); if items are [`unique`](macro@crate::Outlier#unique),
+    /// [`AlreadyThere`](crate::Appended::AlreadyThere) for one that the parent or its extras hold.
     ///
     /// Round trips: one to a parent with room, and one to a parent that this handle knows as an
     /// outlier; three when it learns that, and up to six for an item that opens an extras document. With a
     /// [total](macro@crate::Outlier#total), two more for an item that goes to the extras.
+    ///
+    /// If items are `unique`: one to a parent with room, and two to one that this handle knows as an outlier; five
+    /// when it learns that, and up to eight for an item that opens an extras document. For an item that is there:
+    /// two if the parent holds it, up to three if its extras do. A failed call may be repeated without a check.
+    /// A total takes three more.
     ///
     /// # Errors
     ///
@@ -47,7 +57,7 @@ impl<T: Outlier> Outliers<T> {
 }
 
 /// The number of times that the parent may change its state between two steps of one push.
-const MAX_CHANGES: u32 = 100;
+pub(super) const MAX_CHANGES: u32 = 100;
 
 /// Builder of a push: await it; see [`Outliers::push`](crate::Outliers::push).
 #[must_use = "a push is sent when it is awaited"]
@@ -62,75 +72,93 @@ impl<'s> Push<'s> {
         /// Sends the push in this session; in a transaction, all its steps are part of it.
     }
 
-    pub(crate) async fn execute(self) -> Result<()> {
-        let mut elements = vec![self.element?];
-        self.parent.push(&mut elements, self.session).await
+    pub(crate) async fn execute(self) -> Result<Appended> {
+        let mut items = WaitingItems::new(vec![self.element?]);
+        self.parent.push(&mut items, self.session).await?;
+        Ok(match items.stored {
+            0 => Appended::AlreadyThere,
+            _ => Appended::Stored,
+        })
     }
 }
 
 impl ParentHandle {
     /// An item in the form in which it is sent.
     pub(super) fn pushed_element<T: Outlier>(&self, item: &T::Item) -> Result<Bson> {
-        match T::item_too_long(item) {
-            Some(item) => Err(self.error(Kind::TooLong(item))),
-            None => self.element(item),
+        if let Some(item) = T::item_too_long(item) {
+            return Err(self.error(Kind::TooLong(item)));
         }
+        let element = self.element(item)?;
+        self.check_identity(&element)?;
+        Ok(element)
     }
 
-    /// Pushes the elements, in order; after an error, `elements` holds those that were not stored.
+    /// An error if items have an identity, and this one's is not a single value.
+    pub(super) fn check_identity(&self, element: &Bson) -> Result<()> {
+        let checked = item::check_identity(self.scope.extras.spec, element);
+        checked.map_err(|refusal| self.error(Kind::Serialize).with_source(refusal))
+    }
+
+    /// Pushes the items, in order; after an error, `items` holds those that were not stored.
     ///
     /// Each step is one command, complete in itself. The flag is set before the first extra is stored,
     /// so there are never extras without it, even if the steps are interrupted.
     pub(super) async fn push(
         &self,
-        elements: &mut Vec<Bson>,
+        items: &mut WaitingItems,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
         self.note_call();
-        call::bytes(|| elements.iter().map(value_size).sum());
-        let all = elements.len();
-        let (fit, misfit) = self.find_misfit(elements);
-        let rest = elements.split_off(fit);
-        let pushed = self.push_fitting(elements, session).await;
-        elements.extend(rest);
-        let stored = all - elements.len();
-        call::items(stored);
-        pushed.map_err(|error| match error.is(&Kind::NoParent) && stored > 0 {
-            true => error.known_as(Kind::ParentDeleted),
-            false => error,
-        })?;
+        call::bytes(|| items.elements.iter().map(value_size).sum());
+        let (fit, misfit) = self.find_misfit(&items.elements);
+        let rest = items.take_from(fit);
+        let pushed = match self.scope.spec.unique {
+            None => self.push_fitting(items, session).await,
+            Some(field) => {
+                items.remove_twins(field);
+                self.push_identified(field, items, session).await
+            }
+        };
+        items.put_back(rest);
+        call::items(items.stored);
+        pushed.map_err(
+            |error| match error.is(&Kind::NoParent) && items.stored > 0 {
+                true => error.known_as(Kind::ParentDeleted),
+                false => error,
+            },
+        )?;
         misfit.map_or(Ok(()), Err)
     }
 
-    /// Pushes elements each of which a document can hold.
+    /// Pushes items each of which a document can hold.
     async fn push_fitting(
         &self,
-        elements: &mut Vec<Bson>,
+        items: &mut WaitingItems,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let pushed = self.push_to_known(elements, session.as_deref_mut()).await?;
+        let pushed = self.push_to_known(items, session.as_deref_mut()).await?;
         if pushed {
-            return self.extend(elements, session).await;
+            return self.extend(items, session).await;
         }
         // A parent whose state is unknown is treated as empty.
         let mut state = ParentState::default();
         for _ in 0..MAX_CHANGES {
-            if elements.is_empty() {
+            if items.is_empty() {
                 return Ok(());
             }
-            let fitting = (self.scope).count_fitting(state.length, state.bytes, elements);
+            let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
             let fitting = fitting.max(1);
-            let push = || self.scope.push(elements[..fitting].to_vec());
+            let push = || self.scope.push(items.elements[..fitting].to_vec());
             if self.parent().update(push, session.as_deref_mut()).await? {
-                elements.drain(..fitting);
+                items.remove_first(fitting, fitting);
                 state = ParentState::default();
                 continue;
             }
-            let flag = || self.scope.flag(&elements[0]);
+            let flag = || self.scope.flag(&items.elements[..1]);
             let target = self.parent().store_no_items();
             if target.update(flag, session.as_deref_mut()).await? {
                 self.remember();
-                return self.extend(elements, session).await;
+                return self.extend(items, session).await;
             }
             // The parent has room, but for fewer items; or it does not exist.
             let found = self.read_state(true, session.as_deref_mut()).await?;
@@ -139,14 +167,14 @@ impl ParentHandle {
         Err(self.error(Kind::Contended(MAX_CHANGES)))
     }
 
-    /// Pushes the first element to the open extras document of a parent that is known to have one. That
+    /// Pushes the first item to the open extras document of a parent that is known to have one. That
     /// this document exists shows that the flag is set, so nothing else needs a check.
     async fn push_to_known(
         &self,
-        elements: &mut Vec<Bson>,
+        items: &mut WaitingItems,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let (true, Some(first)) = (self.is_known(), elements.first()) else {
+        let (true, Some(first)) = (self.is_known(), items.elements.first()) else {
             return Ok(false);
         };
         let stored = match self.scope.spec.total {
@@ -154,9 +182,9 @@ impl ParentHandle {
                 let first = first.clone();
                 let extras = &self.collections.extras;
                 let stored = extras.append_to_open(&self.scope.extras, first, session);
-                stored.await?.then(|| elements.remove(0)).is_some()
+                stored.await?.then(|| items.remove_first(1, 1)).is_some()
             }
-            Some(total) => match self.append_counted(total, elements, session).await {
+            Some(total) => match self.append_counted(total, items, session).await {
                 Err(error) if error.is(&Kind::NoParent) => false,
                 stored => stored.map(|()| true)?,
             },

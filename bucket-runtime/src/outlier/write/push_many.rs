@@ -4,6 +4,7 @@ use std::fmt;
 
 use mongodb::ClientSession;
 
+use super::waiting_items::WaitingItems;
 use crate::{
     Error, Result,
     outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
@@ -12,7 +13,8 @@ use crate::{
 
 impl<T: Outlier> Outliers<T> {
     /// Pushes items in order, across the threshold: as many as fit into the parent, the others into extras.
-    /// Each command carries as many as its document has room for.
+    /// Each command carries as many as its document has room for. Returns how many it stored: all, unless items
+    /// are [`unique`](macro@crate::Outlier#unique), and some are there already, or twice among the items.
     ///
     /// # Errors
     ///
@@ -45,28 +47,31 @@ impl<'s, T: Outlier> PushMany<'s, T> {
         /// Sends the push in this session; in a transaction, all its steps are part of it.
     }
 
-    pub(crate) async fn execute(self) -> Result<(), PushManyError<T::Item>> {
+    pub(crate) async fn execute(self) -> Result<u64, PushManyError<T::Item>> {
         let Self {
             parent,
-            mut items,
+            items,
             session,
         } = self;
         let elements = items.iter().map(|item| parent.pushed_element::<T>(item));
-        let mut elements: Vec<_> = match elements.collect() {
+        let elements = match elements.collect() {
             Ok(elements) => elements,
             Err(error) => return Err(PushManyError { error, rest: items }),
         };
-        let pushed = parent.push(&mut elements, session).await;
-        pushed.map_err(|error| PushManyError {
-            error,
-            rest: items.split_off(items.len() - elements.len()),
-        })
+        let mut waiting = WaitingItems::new(elements);
+        match parent.push(&mut waiting, session).await {
+            Ok(()) => Ok(waiting.stored as u64),
+            Err(error) => Err(PushManyError {
+                error,
+                rest: waiting.select(items),
+            }),
+        }
     }
 }
 
 /// A push of many items that failed on the way: the reason, and the items that were not stored.
 ///
-/// The items before them are stored, in order. If [`error.is_maybe_stored()`](Error::is_maybe_stored),
+/// The items before them are stored, in order, or were there before. If [`error.is_maybe_stored()`](Error::is_maybe_stored),
 /// the first of the rest may be stored, too.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -167,7 +167,7 @@ impl IndexedScope {
                 .iter()
                 .filter_map(|element| identity(field, element));
             let others = doc! { "$nin": identities.cloned().collect::<Vec<_>>() };
-            filter.insert(identity_path(self.spec, field), others);
+            filter.insert(identity_path(self.spec.items, field), others);
         }
         filter
     }

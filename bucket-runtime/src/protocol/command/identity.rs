@@ -10,7 +10,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 use super::{IndexedScope, KeyScope, Update, conditions};
 use crate::schema::{
-    names::{OVERSIZE, UNIQUE_INDEX},
+    names::{OVERSIZE, UNIQUE_INDEX, WHOLE_ITEM},
     spec::BucketSpec,
 };
 
@@ -18,7 +18,7 @@ impl KeyScope {
     /// The identities of all items in those of the key's buckets that hold an item with one of these
     /// identities, by the unique index.
     pub(crate) fn identities(&self, field: &str, identities: Vec<Bson>) -> [Document; 2] {
-        let path = identity_path(self.spec, field);
+        let path = identity_path(self.spec.items, field);
         let mut filter = conditions(self.key_fields());
         filter.insert(path.as_str(), doc! { "$in": identities });
         filter.insert(self.spec.count, doc! { "$gt": 0 });
@@ -39,7 +39,7 @@ impl IndexedScope {
         element: Bson,
     ) -> Update {
         let mut filter = conditions(self.key_fields());
-        filter.insert(identity_path(self.spec, field), identity.clone());
+        filter.insert(identity_path(self.spec.items, field), identity.clone());
         filter.insert(self.spec.count, doc! { "$gt": 0 });
         filter.insert(OVERSIZE, doc! { "$not": { "$gt": 0 } });
         if let Some((name, start)) = self.spec.window_name().zip(self.window) {
@@ -56,17 +56,23 @@ impl IndexedScope {
 
 /// The identity of an element within its key.
 pub(crate) fn identity<'e>(field: &str, element: &'e Bson) -> Option<&'e Bson> {
-    element.as_document()?.get(field)
+    match field {
+        WHOLE_ITEM => Some(element),
+        field => element.as_document()?.get(field),
+    }
 }
 
-/// The path of the identity for queries and the index.
-pub(crate) fn identity_path(spec: &BucketSpec, field: &str) -> String {
-    format!("{}.{field}", spec.items)
+/// The path of the identities of the items in this array, for queries and the index.
+pub(crate) fn identity_path(items: &str, field: &str) -> String {
+    match field {
+        WHOLE_ITEM => items.to_owned(),
+        field => format!("{items}.{field}"),
+    }
 }
 
 /// Whether two elements of one bucket have the same identity, which no index can refuse.
 pub(crate) fn has_twins(spec: &BucketSpec, field: &str) -> Document {
-    let all = format!("${}", identity_path(spec, field));
+    let all = format!("${}", identity_path(spec.items, field));
     let distinct = doc! { "$setUnion": [&all] };
     let fewer = doc! { "$lt": [{ "$size": distinct }, { "$size": &all }] };
     doc! { "$cond": [{ "$isArray": [&all] }, fewer, false] }

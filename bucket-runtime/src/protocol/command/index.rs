@@ -33,7 +33,7 @@ pub(crate) fn open_index_filter(spec: &BucketSpec, open: OpenIndex) -> Document 
 /// The keys of the index on the `unique` field.
 pub(crate) fn unique_index_keys(spec: &BucketSpec, field: &str) -> Document {
     let mut keys = each_one(spec.key_names());
-    keys.insert(identity_path(spec, field), 1_i32);
+    keys.insert(identity_path(spec.items, field), 1_i32);
     keys
 }
 

@@ -7,7 +7,7 @@ use crate::{
     Result,
     error::Kind,
     protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
-    schema::spec::BucketSpec,
+    schema::{names::WHOLE_ITEM, spec::BucketSpec},
     server::target::OwnedTarget,
     value::{
         element::whole,
@@ -86,7 +86,8 @@ impl ItemList {
 
     /// The fingerprint of an element: of its `unique` field, if that is read, else of all fields that are.
     fn element_fingerprint(&self) -> impl Fn(&Bson) -> u32 {
-        let (unique, read) = (self.spec.unique.as_slice(), &self.query.names);
+        let unique = self.spec.unique.filter(|name| *name != WHOLE_ITEM);
+        let (unique, read) = (unique.as_slice(), &self.query.names);
         let is_read = |name| read.as_ref().is_none_or(|read| read.contains(name));
         let names = match !unique.is_empty() && unique.iter().all(is_read) {
             true => Some(unique.to_vec()),

@@ -30,10 +30,11 @@ use crate::{
     },
 };
 
-/// The outcome of an [`upsert_item`](crate::Buckets::upsert_item).
+/// The outcome of an `upsert_item`, of [buckets](crate::Buckets::upsert_item) or of
+/// [parents](crate::Outliers::upsert_item).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Upserted {
-    /// No item of the key had this identity: the item was appended.
+    /// No item of the key or the parent had this identity: the item was appended.
     Appended,
     /// The item replaced the one with this identity. If the connection broke, from server 8.0
     /// on, that may be one that this call had appended before.
@@ -130,7 +131,9 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
         }
         for tries in 0..TRIES {
             pause(tries).await;
-            if self.replace(field, &identity, &entry).await? {
+            let editor = (self.engine.clone(), self.reader.clone());
+            let session = self.session.as_deref_mut();
+            if replace_by_identity::<T>(editor, field, &entry.element, session).await? {
                 return Ok(Upserted::Replaced);
             }
             let (scope, session) = (self.scope.clone(), self.session.as_deref_mut());
@@ -188,24 +191,21 @@ impl<'s, T: Bucket> UpsertItem<'s, T> {
             _ => Ok(None),
         }
     }
+}
 
-    /// Replaces the item, if it is there.
-    async fn replace(
-        &mut self,
-        field: &'static str,
-        identity: &Bson,
-        entry: &Entry,
-    ) -> Result<bool> {
-        let query = Query {
-            filter: Node::on(field, doc! { "$eq": identity }),
-            ..Query::everything()
-        };
-        let (engine, reader) = (self.engine.clone(), self.reader.clone());
-        let editor = Editor::<T>::new(engine, reader, query, Selection::First);
-        let plan = |editor: &Editor<T>, found: FoundItems<T>| {
-            editor.plan_replacement(found, &entry.element)
-        };
-        let replaced = editor.change(plan, self.session.as_deref_mut()).await?;
-        Ok(!replaced.is_empty())
-    }
+/// Replaces the item of a key that has the same identity as this element, if there is one.
+pub(crate) async fn replace_by_identity<T: Bucket>(
+    (engine, reader): (Engine, Reader),
+    field: &'static str,
+    element: &Bson,
+    session: Option<&mut ClientSession>,
+) -> Result<bool> {
+    let query = Query {
+        filter: Node::on(field, doc! { "$eq": identity(field, element) }),
+        ..Query::everything()
+    };
+    let editor = Editor::<T>::new(engine, reader, query, Selection::First);
+    let plan = |editor: &Editor<T>, found: FoundItems<T>| editor.plan_replacement(found, element);
+    let replaced = editor.change(plan, session).await?;
+    Ok(!replaced.is_empty())
 }

@@ -104,7 +104,7 @@ async fn write(way: Way, on: Handles, next: Arc<AtomicI64>, end: Arc<AtomicBool>
                 let append = on.alone.append(&Mark::new(n % 3, n));
                 append.session(&mut session).await.map(drop)
             }
-            Way::Push => on.books.push(&(n / STEP % 4), n).await,
+            Way::Push => on.books.push(&(n / STEP % 4), n).await.map(drop),
             Way::Insert => {
                 let buyers = (n..n + 8).collect();
                 match on.books.insert(&Book { id: n, buyers }).await {

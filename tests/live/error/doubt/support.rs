@@ -117,10 +117,10 @@ pub(crate) const CALLS: [Call; 15] = [
         Box::pin(async move { on.alone.remove_key(&8).await.map(drop) })
     }),
     ("push", |on, n| {
-        Box::pin(async move { on.books.push(&1, n).await })
+        Box::pin(async move { on.books.push(&1, n).await.map(drop) })
     }),
     ("push to extras", |on, n| {
-        Box::pin(async move { on.books.push(&2, n).await })
+        Box::pin(async move { on.books.push(&2, n).await.map(drop) })
     }),
     ("insert", |on, n| {
         Box::pin(async move {

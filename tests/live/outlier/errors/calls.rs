@@ -15,7 +15,13 @@ use crate::{
         errors::items::{Album, album},
         support::{Book, books, fresh, reads_agree, stored},
     },
-    support::database::{Live, documents},
+    support::{
+        database::{Live, documents, server},
+        proxy::{
+            Fate::{CutAfter, CutBefore},
+            Proxy,
+        },
+    },
 };
 
 books! {
@@ -36,7 +42,10 @@ async fn a_taken_id_is_refused_before_anything_is_stored(db: Live) {
                 .insert(&Book3::new(7, (50..50 + values).collect()))
                 .await
                 .unwrap_err();
-            assert!(error.is_duplicate() && !error.is_maybe_stored(), "{error}");
+            assert!(
+                error.is_already_there() && !error.is_maybe_stored(),
+                "{error}"
+            );
             assert_eq!(error.stored(), 0, "{error}");
             assert_eq!(
                 error.collection(),
@@ -49,6 +58,37 @@ async fn a_taken_id_is_refused_before_anything_is_stored(db: Live) {
         reads_agree(&books, 7, &stored(&books).await[&7]).await;
         books.delete(&7).await.unwrap();
     }
+}
+
+/// The driver sends an insertion again whose answer was lost, and the server knows the repetition. Only a caller
+/// that repeats it is told that the parent is there.
+#[bucket_testkit::test]
+async fn an_insert_that_is_repeated_is_told_from_a_taken_id(db: Live) {
+    let proxy = Proxy::start(server().await.uri()).await;
+    let books = fresh::<Book3>(&proxy.database(db.name())).await;
+    for (id, fates) in [(1, &[CutAfter][..]), (2, &[CutBefore]), (3, &[CutAfter; 2])] {
+        proxy.next("title", fates.iter().copied());
+        let inserted = books.insert(&Book3::new(id, vec![5])).await;
+        match inserted {
+            Ok(()) => assert_eq!(fates.len(), 1),
+            Err(error) => assert!(
+                error.is_maybe_stored() && !error.is_already_there(),
+                "{error}"
+            ),
+        }
+        let again = books.insert(&Book3::new(id, vec![6])).await.unwrap_err();
+        assert!(
+            again.is_already_there() && !again.is_maybe_stored(),
+            "{again}"
+        );
+        assert!(again.to_string().contains(&format!("\"{id}\"")), "{again}");
+    }
+    let stored = stored(&books).await;
+    assert_eq!(stored.len(), 3);
+    assert!(
+        stored.values().all(|stored| stored.all() == [5]),
+        "{stored:?}"
+    );
 }
 
 #[bucket_testkit::test]

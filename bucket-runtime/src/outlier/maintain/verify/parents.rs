@@ -2,7 +2,7 @@
 
 use mongodb::bson::{Bson, RawDocument, RawDocumentBuf};
 
-use super::{OutlierProblem as Problem, VerifiedOutliers, rows::id_of};
+use super::{OutlierProblem as Problem, VerifiedOutliers, rows::id_of, twins::find_twins};
 use crate::{
     Result,
     error::error_text,
@@ -26,6 +26,7 @@ pub(super) async fn verify<T: Outlier>(
         verified.parents += 1;
         verified.items += length(&row, T::SPEC.items);
         verified.problems.extend(problems::<T>(&row));
+        verified.problems.extend(find_twins(outliers, &row).await?);
     }
     Ok(())
 }

@@ -75,6 +75,14 @@ pub enum OutlierProblem {
         /// How many items it has.
         items: u64,
     },
+    /// O1: items of a parent have the same identity (`#[outlier(items, unique = …)]`): two in its array, or one
+    /// there and one in the extras. Another program wrote one, or it was there before the struct asked for it.
+    Twins {
+        /// The parent's `_id`.
+        parent: Bson,
+        /// The identity.
+        identity: Bson,
+    },
     /// O4: what breaks a guarantee in an extras document, which is a bucket; or an item of it that cannot
     /// be read.
     Extras(BucketProblem),
@@ -91,6 +99,7 @@ impl OutlierProblem {
             Self::NoFlag { .. } => "NoFlag",
             Self::NoParent { .. } => "NoParent",
             Self::WrongTotal { .. } => "WrongTotal",
+            Self::Twins { .. } => "Twins",
             Self::Extras(problem) => problem.kind(),
         }
     }
@@ -103,7 +112,8 @@ impl OutlierProblem {
             | Self::TooLarge { parent, .. }
             | Self::NoFlag { parent }
             | Self::NoParent { parent, .. }
-            | Self::WrongTotal { parent, .. } => slice::from_ref(parent),
+            | Self::WrongTotal { parent, .. }
+            | Self::Twins { parent, .. } => slice::from_ref(parent),
             Self::Extras(problem) => problem.ids(),
         }
     }
@@ -121,9 +131,10 @@ impl OutlierProblem {
     pub fn is_repairable(&self) -> bool {
         match self {
             Self::TooLarge { .. } | Self::NoFlag { .. } | Self::WrongTotal { .. } => true,
-            Self::UnreadableItem { .. } | Self::UnreadableParent { .. } | Self::NoParent { .. } => {
-                false
-            }
+            Self::UnreadableItem { .. }
+            | Self::UnreadableParent { .. }
+            | Self::NoParent { .. }
+            | Self::Twins { .. } => false,
             Self::Extras(problem) => problem.is_repairable(),
         }
     }
@@ -145,6 +156,9 @@ impl OutlierProblem {
                 );
             }
             Self::WrongTotal { .. } => "corrects it",
+            Self::Twins { .. } | Self::Extras(BucketProblem::Twins { .. }) => {
+                "keep the right one, and take the others out"
+            }
             Self::Extras(BucketProblem::OverFull { .. }) => "push them again and delete it",
             Self::Extras(BucketProblem::ForeignId { .. }) => "push its items again and delete it",
             Self::Extras(problem) => return problem.remedy(),
@@ -180,6 +194,15 @@ impl fmt::Display for OutlierProblem {
                 f,
                 "O1: the total of parent {id} is {}, but it has {items} items",
                 shell(total)
+            ),
+            Self::Twins { identity, .. } => write!(
+                f,
+                "O1: several items of parent {id} have the identity {}",
+                shell(identity)
+            ),
+            Self::Extras(BucketProblem::Twins { .. }) => write!(
+                f,
+                "O1: several items of extras document {id} have the same identity"
             ),
             Self::Extras(BucketProblem::OverFull { items, .. }) => write!(
                 f,

@@ -81,9 +81,9 @@ impl<W> Batch<W> {
             .map(|(owner, _)| owner)
     }
 
-    /// The entries that are not stored.
-    pub(crate) fn into_entries(self) -> impl Iterator<Item = Entry> {
-        self.entries.into_iter().map(|(_, entry)| entry)
+    /// The entries that are not stored, with their owners.
+    pub(crate) fn into_entries(self) -> impl Iterator<Item = (W, Entry)> {
+        self.entries.into_iter()
     }
 
     /// The bytes of the first entries.

@@ -1,0 +1,101 @@
+//! The identities of a parent's items, where the struct's items are `unique`.
+
+use mongodb::bson::{Bson, Document, doc};
+
+use super::ParentScope;
+use crate::{
+    protocol::command::{Update, equality, identity, identity_path},
+    value::element::value_size,
+};
+
+impl ParentScope {
+    /// Adds the condition that the parent's array holds none of these items, if items have an identity.
+    pub(super) fn exclude(&self, elements: &[Bson], filter: &mut Document) {
+        if let Some(field) = self.spec.unique {
+            let path = identity_path(self.spec.items, field);
+            filter.insert(path, doc! { "$nin": identities(field, elements) });
+        }
+    }
+
+    /// Those of these items' identities that an array holds, as an expression; `None` if items have no identity.
+    pub(super) fn held_identities(&self, array: &str, elements: &[Bson]) -> Option<Document> {
+        let field = self.spec.unique?;
+        let path = format!("${}", identity_path(array, field));
+        let identities = doc! { "$literal": identities(field, elements) };
+        let held = doc! { "$setIntersection": [&path, identities] };
+        Some(doc! { "$cond": [{ "$isArray": [&path] }, held, []] })
+    }
+
+    /// The extras documents without a number, each with those of these items' identities that it holds.
+    pub(crate) fn held_by_unnumbered(&self, elements: &[Bson]) -> [Document; 2] {
+        self.held_by(self.unnumbered_extras(), elements)
+    }
+
+    /// The extras documents that hold some of these items, each with the identities of those.
+    pub(crate) fn held_by_extras(&self, elements: &[Bson]) -> [Document; 2] {
+        let mut filter = self.all_extras();
+        if let Some(field) = self.spec.unique {
+            let path = identity_path(self.spec.extra_items, field);
+            filter.insert(path, doc! { "$in": identities(field, elements) });
+        }
+        self.held_by(filter, elements)
+    }
+
+    fn held_by(&self, extras: Document, elements: &[Bson]) -> [Document; 2] {
+        let held = self.held_identities(self.spec.extra_items, elements);
+        [
+            doc! { "$match": extras },
+            doc! { "$project": { "_id": 0, "held": held } },
+        ]
+    }
+
+    /// Replaces the item of the parent's array that has the same identity, if the parent has room for what the
+    /// item grows by.
+    pub(crate) fn replace(&self, field: &str, element: Bson) -> Update {
+        let mut filter = self.with_identity(field, &element);
+        if !self.spec.is_bounded {
+            filter.insert("$expr", self.fits_in_place(field, &element));
+        }
+        let place = format!("{}.$", self.spec.items);
+        Update::new(filter, doc! { "$set": { place: element } })
+    }
+
+    /// Replaces the item with the same identity in an extras document without a number, which has no limit.
+    pub(crate) fn replace_in_unnumbered(&self, field: &str, element: Bson) -> Update {
+        let mut filter = self.unnumbered_extras();
+        let identity = identity(field, &element).cloned().unwrap_or(Bson::Null);
+        let path = identity_path(self.spec.extra_items, field);
+        filter.insert(path, equality(&identity));
+        let place = format!("{}.$", self.spec.extra_items);
+        Update::new(filter, doc! { "$set": { place: element } })
+    }
+
+    /// The parent, if its array holds an item with this item's identity.
+    pub(crate) fn with_identity(&self, field: &str, element: &Bson) -> Document {
+        let identity = identity(field, element).cloned().unwrap_or(Bson::Null);
+        let mut filter = self.parent();
+        filter.insert(identity_path(self.spec.items, field), equality(&identity));
+        filter
+    }
+
+    /// The condition that the parent has room for this item in place of the one with its identity.
+    pub(crate) fn fits_in_place(&self, field: &str, element: &Bson) -> Document {
+        let identity = identity(field, element).cloned().unwrap_or(Bson::Null);
+        let of_item = format!("$$this.{field}");
+        let is_equal = doc! { "$eq": [of_item, { "$literal": identity }] };
+        let items = format!("${}", self.spec.items);
+        let old = doc! { "$filter": { "input": items, "cond": is_equal } };
+        let old = doc! { "$map": { "input": old, "in": { "$bsonSize": "$$this" } } };
+        let others = doc! { "$subtract": [{ "$bsonSize": "$$ROOT" }, { "$sum": old }] };
+        let room = i64::from(self.spec.max_bytes) - value_size(element) as i64;
+        doc! { "$lte": [others, room] }
+    }
+}
+
+/// The identities of these items.
+fn identities(field: &str, elements: &[Bson]) -> Vec<Bson> {
+    let identities = elements
+        .iter()
+        .filter_map(|element| identity(field, element));
+    identities.cloned().collect()
+}

@@ -1,0 +1,118 @@
+//! The push of items with an identity.
+//!
+//! An array takes nothing more once its parent is flagged. So an item that a flagged parent's array does not hold
+//! is never in it later, and from then on the unique index of the extras is enough.
+
+use mongodb::{ClientSession, bson::Document};
+
+use super::waiting_items::WaitingItems;
+use crate::{
+    Result,
+    error::Kind,
+    outlier::parent_handle::{ParentHandle, ParentState, held},
+    write::engine::COMMAND_BYTES,
+};
+
+/// How many items one command compares with those of a parent.
+pub(in crate::outlier) const ITEMS_PER_COMPARISON: usize = 1000;
+
+impl ParentHandle {
+    /// Pushes items with an identity, each of which a document can hold, unless they are there.
+    ///
+    /// The parent's array takes items in an update that excludes their identities. The items of an outlier go to
+    /// the extras after an update that shows both, the flag and that the array holds none of them.
+    pub(super) async fn push_identified(
+        &self,
+        field: &'static str,
+        items: &mut WaitingItems,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        // A parent whose state is unknown is treated as empty.
+        let mut state = ParentState::default();
+        let mut is_outlier = self.is_known();
+        let mut changes = 0;
+        while !items.is_empty() {
+            // A command holds an item and its identity.
+            let most = items.count_comparable(ITEMS_PER_COMPARISON, COMMAND_BYTES / 2);
+            let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
+            let fitting = fitting.clamp(1, most);
+            let is_pushed = match is_outlier {
+                true => {
+                    let flag = || self.scope.flag(&items.elements[..most]);
+                    let target = self.parent().store_no_items();
+                    target.update(flag, session.as_deref_mut()).await?
+                }
+                false => {
+                    let push = || self.scope.push(items.elements[..fitting].to_vec());
+                    self.parent().update(push, session.as_deref_mut()).await?
+                }
+            };
+            if is_pushed {
+                match is_outlier {
+                    true => {
+                        (self.push_to_outlier(field, items, most, session.as_deref_mut())).await?;
+                    }
+                    false => items.remove_first(fitting, fitting),
+                }
+                (state, changes) = (ParentState::default(), 0);
+                continue;
+            }
+            // Items are there; or the parent has room, but for fewer of them; or it does not exist.
+            let first = &items.elements[..most];
+            let found = self.read_state_and_held(first, true, session.as_deref_mut());
+            state = (found.await?).ok_or_else(|| self.error(Kind::NoParent))?;
+            items.remove_held(field, &state.held);
+            let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
+            is_outlier = state.flagged || fitting == 0;
+            if !state.flagged {
+                self.forget();
+            }
+            changes += 1;
+            if changes == super::push::MAX_CHANGES {
+                return Err(self.error(Kind::Contended(changes)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the first items to the extras of a flagged parent whose array holds none of them.
+    async fn push_to_outlier(
+        &self,
+        field: &'static str,
+        items: &mut WaitingItems,
+        first: usize,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        let later = items.take_from(first);
+        let found = self.remove_in_unnumbered(field, items, session.as_deref_mut());
+        let pushed = match found.await {
+            Ok(()) => self.extend(items, session).await,
+            Err(error) => Err(error),
+        };
+        items.put_back(later);
+        pushed
+    }
+
+    /// Removes the items that extras documents without a number hold, which the unique index does not see. Only
+    /// the manual's commands write such documents, so a parent that has none never gets one.
+    async fn remove_in_unnumbered(
+        &self,
+        field: &'static str,
+        items: &mut WaitingItems,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        if self.is_known() {
+            return Ok(());
+        }
+        let unnumbered = self.scope.held_by_unnumbered(&items.elements);
+        let unnumbered = self.extras().pipeline(unnumbered).read_primary();
+        let unnumbered: Vec<Document> = unnumbered.rows(session).await?;
+        if unnumbered.is_empty() {
+            self.remember();
+        }
+        for document in &unnumbered {
+            items.remove_held(field, &held(document));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,213 @@
+//! Changes the fields of a parent beside its array.
+
+use std::marker::PhantomData;
+
+use mongodb::{
+    ClientSession,
+    bson::{Bson, Document, RawDocument, RawDocumentBuf},
+};
+
+use crate::{
+    Result,
+    error::Kind,
+    outlier::{
+        IdRef, Outlier, Outliers, command::changed_fields::FieldChange, parent_handle::ParentHandle,
+    },
+    read::settings::session_setting,
+    server::call::{self, Again},
+    value::{
+        bytes,
+        element::whole,
+        exact::{exact_document, restored},
+    },
+    write::engine::{TRIES, pause},
+};
+
+impl<T: Outlier> Outliers<T> {
+    /// Reads the fields of a parent other than its array, calls the closure to change them, and writes the fields
+    /// back that it changed. Returns whether it changed any.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::Outlier;
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+    /// # struct User {
+    /// #     #[serde(rename = "_id")]
+    /// #     id: i64,
+    /// #     name: String,
+    /// #     #[outlier(items)]
+    /// #     followers: Vec<i64>,
+    /// # }
+    /// # async fn example(users: bucket_runtime::Outliers<User>) -> bucket_runtime::Result<()> {
+    /// let is_new = users.update(&2, |user| user.name = "alice".into()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The array is neither sent nor touched: the closure sees an empty one, and pushes and removals go on
+    /// meanwhile. Stored fields that the struct does not have stay as they are.
+    ///
+    /// If another writer changes one of the struct's fields in between, they are read and changed again, so no
+    /// other change is lost; the closure is then called again. The array, the flag and the total do not count.
+    ///
+    /// Round trips: two, and two more for each such repetition; one if the closure changes nothing. A dropped future
+    /// leaves the parent either unchanged or changed.
+    ///
+    /// # Errors
+    ///
+    /// [`is_not_found`](crate::Error::is_not_found) if there is no such parent.
+    /// [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the id, the array, the flag or the total.
+    /// [`is_too_large`](crate::Error::is_too_large) if the parent grows beyond `max_bytes`, and
+    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`.
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been stored anyway. Others:
+    /// [`is_deserialize`](crate::Error::is_deserialize), [`is_serialize`](crate::Error::is_serialize),
+    /// [`is_duplicate`](crate::Error::is_duplicate), [`is_contended`](crate::Error::is_contended).
+    pub fn update<'f, F>(&self, id: IdRef<'_, T>, change: F) -> UpdateParent<'f, T, F>
+    where
+        F: FnMut(&mut T) + Send + 'f,
+    {
+        UpdateParent {
+            parent: self.parent(id),
+            change,
+            session: None,
+            of: PhantomData,
+        }
+    }
+}
+
+/// Builder of a change of a parent: await it; see [`Outliers::update`](crate::Outliers::update).
+#[must_use = "nothing is changed until this is awaited"]
+pub struct UpdateParent<'s, T, F> {
+    parent: ParentHandle,
+    change: F,
+    session: Option<&'s mut ClientSession>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<'s, T: Outlier, F: FnMut(&mut T) + Send> UpdateParent<'s, T, F> {
+    session_setting! {
+        /// Reads and writes in this session; in a transaction, both are part of it.
+    }
+
+    pub(crate) async fn execute(mut self) -> Result<bool> {
+        self.parent.note_call();
+        let parent = &self.parent;
+        for tries in 0..TRIES {
+            pause(tries).await;
+            let read = parent.parent().pipeline(parent.scope.without_items());
+            let read: Vec<RawDocumentBuf> =
+                read.read_latest().rows(self.session.as_deref_mut()).await?;
+            let read = read.first().ok_or_else(|| parent.error(Kind::NoParent))?;
+            let changes = parent.plan_changes(read, &mut self.change)?;
+            if changes.iter().all(|field| !field.is_changed()) {
+                return Ok(false);
+            }
+            let unchanged = parent.scope.unchanged(&changes);
+            let pipeline = parent.scope.change_fields(&changes);
+            let id = mongodb::bson::doc! { "_id": 1 };
+            let target = parent.parent();
+            let changed = target.change(unchanged, pipeline, None, id, self.session.as_deref_mut());
+            if changed.await?.is_some() {
+                return Ok(true);
+            }
+            call::again(Again::LostRace);
+        }
+        Err(parent.error(Kind::Contended(TRIES)))
+    }
+}
+
+impl ParentHandle {
+    /// Calls the closure with the parent, and compares its fields before and after. An error if the closure
+    /// changes what it may not, or the parent would be too large.
+    fn plan_changes<T: Outlier>(
+        &self,
+        read: &RawDocument,
+        change: &mut (impl FnMut(&mut T) + Send),
+    ) -> Result<Vec<FieldChange>> {
+        let stored = self.stored_fields(read)?;
+        let raw = bytes::write(&stored).map_err(|refusal| self.unwritten(refusal))?;
+        let unreadable = |error| match RawDocumentBuf::from_bytes(raw.clone()) {
+            Ok(raw) => self.parent().unreadable_parent(&raw, error),
+            Err(_) => self.error(Kind::Serialize).with_driver(error),
+        };
+        let mut parent: T = bytes::read(&raw).map_err(unreadable)?;
+        let before = self.element(&parent)?;
+        change(&mut parent);
+        if let Some(field) = parent.too_long() {
+            return Err(self.error(Kind::TooLong(field)));
+        }
+        let after = self.element(&parent)?;
+        let after = restored(&Bson::Document(stored.clone()), &before, after);
+        let (Bson::Document(before), Bson::Document(after)) = (before, after) else {
+            return Err(self.error(Kind::Serialize));
+        };
+        let changes = FieldChange::between(&stored, &before, after);
+        let changes = self.without_written(changes)?;
+        self.check_changed::<T>(stored, &changes)?;
+        self.check_room(read, &changes)?;
+        Ok(changes)
+    }
+
+    /// The parent's fields, exactly as they are stored, with an empty array.
+    fn stored_fields(&self, read: &RawDocument) -> Result<Document> {
+        let stored = read.get_document("parent").ok().and_then(exact_document);
+        stored.ok_or_else(|| self.error(Kind::NamedTwice))
+    }
+
+    /// The changes of fields that the runtime does not write by itself; an error if one of those changed.
+    fn without_written(&self, changes: Vec<FieldChange>) -> Result<Vec<FieldChange>> {
+        let spec = self.scope.spec;
+        let written = |name: &str| match name {
+            "_id" => Some("id"),
+            name if name == spec.items => Some("array"),
+            name if name == spec.flag => Some("flag"),
+            name if Some(name) == spec.total => Some("total"),
+            _ => None,
+        };
+        let moved = |field: &FieldChange| written(&field.name).filter(|_| field.is_changed());
+        if let Some(what) = changes.iter().find_map(moved) {
+            return Err(self.error(Kind::ParentMoved(what)));
+        }
+        let others = changes
+            .into_iter()
+            .filter(|field| written(&field.name).is_none());
+        Ok(others.collect())
+    }
+
+    /// An error if the struct could not read the changed parent.
+    fn check_changed<T: Outlier>(
+        &self,
+        mut stored: Document,
+        changes: &[FieldChange],
+    ) -> Result<()> {
+        for field in changes {
+            match &field.after {
+                Some(value) => stored.insert(field.name.clone(), value.clone()),
+                None => stored.remove(&field.name),
+            };
+        }
+        let raw = bytes::write(&stored).map_err(|refusal| self.unwritten(refusal))?;
+        let read = bytes::read::<T>(&raw);
+        let unreadable = |error| self.error(Kind::Serialize).with_driver(error);
+        read.map(drop).map_err(unreadable)
+    }
+
+    /// An error if the parent has no room for what its fields grow by.
+    fn check_room(&self, read: &RawDocument, changes: &[FieldChange]) -> Result<()> {
+        let size = read.get("size").ok().flatten();
+        let size = size
+            .and_then(|size| whole(&Bson::try_from(size).ok()?))
+            .unwrap_or(0);
+        let grown = FieldChange::growth(changes);
+        let bytes = size + grown;
+        match grown > 0 && !self.scope.spec.is_bounded && bytes > self.scope.spec.max_bytes.into() {
+            true => Err(self.error(Kind::ParentTooLarge(bytes))),
+            false => Ok(()),
+        }
+    }
+
+    fn unwritten(&self, refusal: crate::value::element::Refusal) -> crate::Error {
+        self.error(Kind::Serialize).with_source(refusal)
+    }
+}

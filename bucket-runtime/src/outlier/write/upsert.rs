@@ -1,0 +1,203 @@
+//! Stores an item of a parent whether or not one with its identity is there.
+
+use std::marker::PhantomData;
+
+use mongodb::{
+    ClientSession,
+    bson::{Bson, doc},
+};
+
+use super::waiting_items::WaitingItems;
+use crate::{
+    Result,
+    error::Kind,
+    outlier::{
+        IdRef, IdentifiedItems, Outlier, Outliers, extra::ExtraItem, parent_handle::ParentHandle,
+    },
+    protocol::range::Range,
+    read::{reader::Reader, settings::session_setting},
+    schema::names::WHOLE_ITEM,
+    server::call::{self, Again},
+    value::element::value_size,
+    write::{
+        edit::upsert::{Upserted, replace_by_identity},
+        engine::{TRIES, pause},
+    },
+};
+
+impl<T: Outlier> Outliers<T> {
+    /// Replaces the item of the parent that has the same identity (`#[outlier(items, unique = …)]`) with this
+    /// one, in the parent or in its extras, or pushes it if there is none.
+    ///
+    /// ```
+    /// # use bucket_runtime::{Fields, Outlier, Outliers, Upserted, bson::DateTime};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+    /// # struct User {
+    /// #     #[serde(rename = "_id")]
+    /// #     id: i64,
+    /// #     #[outlier(items, unique = user)]
+    /// #     followers: Vec<Follower>,
+    /// # }
+    /// # #[derive(Serialize, Deserialize, Fields)]
+    /// # struct Follower { user: i64, muted: bool }
+    /// # async fn example(users: Outliers<User>) -> bucket_runtime::Result<()> {
+    /// match users.upsert_item(&2, Follower { user: 7, muted: true }).await? {
+    ///     Upserted::Replaced => println!("muted"),
+    ///     Upserted::Appended => println!("a new follower"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The whole item is written, and keeps its place. Of calls at the same time one pushes the item, and the
+    /// others replace it, in some order: it is never stored twice.
+    ///
+    /// Round trips: one if the parent's array holds the item, two if it is new to a typical parent; three if it is
+    /// among the extras of a parent that this handle knows as an outlier, and otherwise up to two more than
+    /// [`push`](Self::push) takes.
+    ///
+    /// A dropped future leaves the item stored, replaced or neither.
+    ///
+    /// # Errors
+    ///
+    /// [`is_too_large`](crate::Error::is_too_large) also if the document that holds the item has no room for what
+    /// it grows by. [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been stored
+    /// anyway; the call can be repeated without a check. Others: those of [`push`](Self::push).
+    pub fn upsert_item(
+        &self,
+        id: IdRef<'_, T>,
+        item: impl Into<T::Item>,
+    ) -> UpsertParentItem<'static, T>
+    where
+        T: IdentifiedItems,
+    {
+        let parent = self.parent(id);
+        UpsertParentItem {
+            element: parent.pushed_element::<T>(&item.into()),
+            parent,
+            session: None,
+            of: PhantomData,
+        }
+    }
+}
+
+/// Builder of an upsert of an item: await it; see [`Outliers::upsert_item`](crate::Outliers::upsert_item).
+#[must_use = "nothing is stored until this is awaited"]
+pub struct UpsertParentItem<'s, T> {
+    parent: ParentHandle,
+    element: Result<Bson>,
+    session: Option<&'s mut ClientSession>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<'s, T: Outlier> UpsertParentItem<'s, T> {
+    session_setting! {
+        /// Reads and writes in this session; in a transaction, all steps are part of it.
+    }
+
+    pub(crate) async fn execute(self) -> Result<Upserted> {
+        let Self {
+            parent,
+            element,
+            mut session,
+            ..
+        } = self;
+        parent.note_call();
+        let element = element?;
+        let field = parent.scope.spec.unique.unwrap_or(WHOLE_ITEM);
+        let mut was_there = false;
+        for tries in 0..TRIES {
+            pause(tries).await;
+            // An item that is its own identity cannot differ from the one that is there.
+            if field != WHOLE_ITEM {
+                let in_extras = was_there || parent.is_known();
+                let replaced =
+                    parent.replace::<T>(field, &element, in_extras, session.as_deref_mut());
+                if replaced.await? {
+                    call::items(1);
+                    return Ok(Upserted::Replaced);
+                }
+            }
+            if was_there {
+                parent
+                    .check_growth(field, &element, session.as_deref_mut())
+                    .await?;
+            }
+            let mut items = WaitingItems::new(vec![element.clone()]);
+            parent.push(&mut items, session.as_deref_mut()).await?;
+            match items.stored {
+                0 if field == WHOLE_ITEM => return Ok(Upserted::Replaced),
+                0 => was_there = true,
+                _ => return Ok(Upserted::Appended),
+            }
+            if tries > 0 {
+                call::again(Again::LostRace);
+            }
+        }
+        Err(parent.error(Kind::Contended(TRIES)))
+    }
+}
+
+impl ParentHandle {
+    /// Replaces the item with this identity, if there is one: in the parent's array or, if asked to, in the
+    /// extras.
+    async fn replace<T: Outlier>(
+        &self,
+        field: &'static str,
+        element: &Bson,
+        in_extras: bool,
+        mut session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        let replace = || self.scope.replace(field, element.clone());
+        if self
+            .parent()
+            .update(replace, session.as_deref_mut())
+            .await?
+        {
+            return Ok(true);
+        }
+        if !in_extras {
+            return Ok(false);
+        }
+        let engine = &self.collections.extras;
+        let reader = Reader {
+            server: engine.server.clone(),
+            scope: self.scope.extras.clone(),
+        };
+        let editor = (engine.clone(), reader);
+        let replaced =
+            replace_by_identity::<ExtraItem<T>>(editor, field, element, session.as_deref_mut());
+        if replaced.await? {
+            return Ok(true);
+        }
+        // A parent that is known has no extras documents without a number.
+        if self.is_known() {
+            return Ok(false);
+        }
+        let replace = || self.scope.replace_in_unnumbered(field, element.clone());
+        self.extras().update(replace, session).await
+    }
+
+    /// An error if the parent's array holds the item, and the parent has no room for what it grows by.
+    async fn check_growth(
+        &self,
+        field: &'static str,
+        element: &Bson,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        if self.scope.spec.is_bounded || field == WHOLE_ITEM {
+            return Ok(());
+        }
+        let fits = doc! { "_id": 0, "fits": self.scope.fits_in_place(field, element) };
+        let held = self.scope.with_identity(field, element);
+        let found = self.parent().find(held, Range::unordered().project(fits));
+        match found.read_primary().first(session).await? {
+            Some(found) if found.get_bool("fits") == Ok(false) => {
+                Err(self.error(Kind::NoRoom(value_size(element))))
+            }
+            _ => Ok(()),
+        }
+    }
+}

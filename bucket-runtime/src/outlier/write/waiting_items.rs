@@ -1,0 +1,122 @@
+//! The items of a push that are not stored yet.
+
+use std::{collections::HashSet, mem};
+
+use mongodb::bson::Bson;
+
+use crate::{
+    protocol::command::identity,
+    value::element::{comparable, value_size},
+    write::{appended::Appended, item::Entry},
+};
+
+/// The items of a call that are not stored yet, in order, each with its place among all of the call.
+#[derive(Debug, Default)]
+pub(crate) struct WaitingItems {
+    places: Vec<usize>,
+    pub(crate) elements: Vec<Bson>,
+    /// How many items the call has stored.
+    pub(crate) stored: usize,
+}
+
+impl WaitingItems {
+    pub(crate) fn new(elements: Vec<Bson>) -> Self {
+        Self {
+            places: (0..elements.len()).collect(),
+            elements,
+            stored: 0,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// How many of the first items one command can compare with others: at least one.
+    pub(crate) fn count_comparable(&self, most: usize, most_bytes: usize) -> usize {
+        let mut left = most_bytes;
+        let fits = |element: &&Bson| {
+            let is_within = value_size(element) <= left;
+            left = left.saturating_sub(value_size(element));
+            is_within
+        };
+        let first = self.elements.iter().take(most);
+        first.take_while(fits).count().max(1).min(self.len())
+    }
+
+    /// Removes the first items, of which this many are stored now, and the others were before.
+    pub(crate) fn remove_first(&mut self, items: usize, stored: usize) {
+        self.places.drain(..items);
+        self.elements.drain(..items);
+        self.stored += stored;
+    }
+
+    /// Takes the items from this one on, to be [put back](Self::put_back).
+    pub(crate) fn take_from(&mut self, first: usize) -> Self {
+        Self {
+            places: self.places.split_off(first),
+            elements: self.elements.split_off(first),
+            stored: 0,
+        }
+    }
+
+    /// Puts items that were taken from the end there again.
+    pub(crate) fn put_back(&mut self, later: Self) {
+        self.places.extend(later.places);
+        self.elements.extend(later.elements);
+    }
+
+    /// Takes all items, as entries of their places.
+    pub(crate) fn take_entries(&mut self) -> impl Iterator<Item = (usize, Entry)> + use<> {
+        let elements = mem::take(&mut self.elements).into_iter().map(Entry::from);
+        mem::take(&mut self.places).into_iter().zip(elements)
+    }
+
+    /// Puts the entries back that were not stored, after these were.
+    pub(crate) fn note_appended(
+        &mut self,
+        done: &[(usize, Appended)],
+        left: impl Iterator<Item = (usize, Entry)>,
+    ) {
+        let stored = done.iter().filter(|(_, done)| *done == Appended::Stored);
+        self.stored += stored.count();
+        for (place, entry) in left {
+            self.places.push(place);
+            self.elements.push(entry.element);
+        }
+    }
+
+    /// Removes the items whose identity is one of these.
+    pub(crate) fn remove_held(&mut self, field: &str, held: &[Bson]) {
+        let held: HashSet<_> = held.iter().map(comparable).collect();
+        self.retain(field, |identity| !held.contains(&identity));
+    }
+
+    /// Removes the items whose identity an earlier one has.
+    pub(crate) fn remove_twins(&mut self, field: &str) {
+        let mut seen = HashSet::new();
+        self.retain(field, |identity| seen.insert(identity));
+    }
+
+    fn retain(&mut self, field: &str, mut is_kept: impl FnMut(String) -> bool) {
+        let places = mem::take(&mut self.places).into_iter();
+        let items = places.zip(mem::take(&mut self.elements));
+        let kept = items.filter(|(_, element)| {
+            let identity = identity(field, element).map(comparable);
+            identity.is_none_or(&mut is_kept)
+        });
+        (self.places, self.elements) = kept.unzip();
+    }
+
+    /// Those of the call's items that wait.
+    pub(crate) fn select<I>(&self, items: Vec<I>) -> Vec<I> {
+        let mut places = self.places.iter().peekable();
+        let numbered = items.into_iter().enumerate();
+        let waiting = numbered.filter(|(n, _)| places.next_if(|place| *place == n).is_some());
+        waiting.map(|(_, item)| item).collect()
+    }
+}
