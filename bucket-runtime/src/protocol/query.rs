@@ -16,6 +16,7 @@ use crate::{
     },
     schema::{
         id,
+        names::WHOLE_ITEM,
         spec::{BucketSpec, KeyName},
     },
 };
@@ -48,6 +49,15 @@ impl Query {
             filter: filter.node,
             ..Self::everything()
         }
+    }
+
+    /// The fields that tell an item apart from others, for its fingerprint: the `unique` one, if it is read,
+    /// else all that are; `None` if that is the whole item.
+    pub(crate) fn telling_names(&self, unique: Option<&'static str>) -> Option<Vec<&'static str>> {
+        let read = self.names.as_ref();
+        let is_read = |name: &&str| read.is_none_or(|read| read.contains(name));
+        let unique = unique.filter(|name| *name != WHOLE_ITEM && is_read(name));
+        unique.map(|name| vec![name]).or_else(|| read.cloned())
     }
 
     /// Whether the query returns all items of the buckets, except the first `skip`. Sending whole

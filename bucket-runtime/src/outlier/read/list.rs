@@ -183,7 +183,8 @@ impl ParentList {
     pub(super) fn numbered_element(&self, row: &RawDocument) -> Option<(u32, u32)> {
         let number = self.parent.scope.number_in(row)?;
         let element = Bson::try_from(self.element(row)?).ok()?;
-        Some((number, of_element(&element, self.query.names.as_deref())))
+        let names = self.query.telling_names(self.parent.scope.spec.unique);
+        Some((number, of_element(&element, names.as_deref())))
     }
 
     /// Reads the item of a row.

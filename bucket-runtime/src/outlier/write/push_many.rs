@@ -7,6 +7,7 @@ use mongodb::ClientSession;
 use super::waiting_items::WaitingItems;
 use crate::{
     Error, Result,
+    error::count,
     outlier::{IdRef, Outlier, Outliers, parent_handle::ParentHandle},
     read::settings::session_setting,
 };
@@ -84,7 +85,8 @@ pub struct PushManyError<I> {
 
 impl<I> fmt::Display for PushManyError<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} items remain)", self.error, self.rest.len())
+        let rest = count(self.rest.len() as u64, "item");
+        write!(f, "{} ({rest} not stored)", self.error)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     Result,
     error::Kind,
     protocol::query::{ItemPosition, MAX_NEIGHBOURS, Query, QueryStart},
-    schema::{names::WHOLE_ITEM, spec::BucketSpec},
+    schema::spec::BucketSpec,
     server::target::OwnedTarget,
     value::{
         element::whole,
@@ -84,15 +84,9 @@ impl ItemList {
         scope.map_or("", |scope| &scope.prefix)
     }
 
-    /// The fingerprint of an element: of its `unique` field, if that is read, else of all fields that are.
+    /// The fingerprint of an element.
     fn element_fingerprint(&self) -> impl Fn(&Bson) -> u32 {
-        let unique = self.spec.unique.filter(|name| *name != WHOLE_ITEM);
-        let (unique, read) = (unique.as_slice(), &self.query.names);
-        let is_read = |name| read.as_ref().is_none_or(|read| read.contains(name));
-        let names = match !unique.is_empty() && unique.iter().all(is_read) {
-            true => Some(unique.to_vec()),
-            false => read.clone(),
-        };
+        let names = self.query.telling_names(self.spec.unique);
         move |element| of_element(element, names.as_deref())
     }
 

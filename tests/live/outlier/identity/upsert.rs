@@ -4,6 +4,7 @@ use bucket_runtime::{
     Fields, Outlier,
     Upserted::{Appended, Replaced},
 };
+use futures_util::TryStreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
@@ -53,6 +54,42 @@ async fn an_item_is_replaced_where_it_is_or_pushed(Recorded(db, record): Recorde
         .await
         .unwrap_err();
     assert!(error.is_not_found(), "{error}");
+}
+
+/// A token knows items by their identity, in the parent and in its extras.
+#[bucket_testkit::test]
+async fn a_token_holds_its_place_beside_an_item_that_is_replaced(db: Live) {
+    let users = fresh::<User3>(&db).await;
+    users.insert(&User3::new(1, 0..8)).await.unwrap();
+    for before in [1, 2, 4, 5] {
+        let read = || users.items(&1).page_of_items(1);
+        let mut page = read().await.unwrap();
+        while page.items[0].user_id != before {
+            page = read().after(&page.next.unwrap()).await.unwrap();
+        }
+        let next = before + 1;
+        let token = read()
+            .after(&page.next.unwrap())
+            .await
+            .unwrap()
+            .next
+            .unwrap();
+        // The items before the place change their number and their other fields.
+        let first = users
+            .items(&1)
+            .limit(1)
+            .await
+            .unwrap()
+            .try_next()
+            .await
+            .unwrap()
+            .unwrap();
+        assert!(users.remove(&1, first).await.unwrap());
+        let changed = users.upsert_item(&1, User3::follower(next, before)).await;
+        assert_eq!(changed.unwrap(), Replaced);
+        let page = read().after(&token).await.unwrap();
+        assert_eq!(page.items, [User3::follower(next + 1, 0)], "after {next}");
+    }
 }
 
 #[bucket_testkit::test]

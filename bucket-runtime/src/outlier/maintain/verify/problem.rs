@@ -4,7 +4,7 @@ use std::{fmt, slice};
 
 use mongodb::bson::Bson;
 
-use crate::{maintain::verify::BucketProblem, value::shell::shell};
+use crate::{error::count, maintain::verify::BucketProblem, value::shell::shell};
 
 /// A problem that breaks a guarantee among parents and their extras; see
 /// [`Outlier::verify`](crate::Outlier::verify).
@@ -180,20 +180,23 @@ impl fmt::Display for OutlierProblem {
             }
             Self::TooLarge { items, .. } => write!(
                 f,
-                "O2: parent {id} with {items} items exceeds the threshold or `max_bytes`"
+                "O2: parent {id} with {} exceeds the threshold or `max_bytes`",
+                count(*items, "item")
             ),
             Self::NoFlag { .. } => write!(f, "O3: parent {id} has extras but no flag"),
             Self::NoParent {
                 documents, items, ..
             } => write!(
                 f,
-                "O3: {items} items in {documents} extras documents belong to parent {id}, which does \
-                 not exist"
+                "O3: parent {id} does not exist, but has {} in {}",
+                count(*items, "item"),
+                count(*documents, "extras document")
             ),
             Self::WrongTotal { total, items, .. } => write!(
                 f,
-                "O1: the total of parent {id} is {}, but it has {items} items",
-                shell(total)
+                "O1: the total of parent {id} is {}, but it has {}",
+                shell(total),
+                count(*items, "item")
             ),
             Self::Twins { identity, .. } => write!(
                 f,
@@ -206,7 +209,8 @@ impl fmt::Display for OutlierProblem {
             ),
             Self::Extras(BucketProblem::OverFull { items, .. }) => write!(
                 f,
-                "O4: extras document {id} holds {items} items, more than extras_capacity"
+                "O4: extras document {id} holds {}, more than extras_capacity",
+                count(*items, "item")
             ),
             Self::Extras(BucketProblem::Unreadable { place, error, .. }) => write!(
                 f,
