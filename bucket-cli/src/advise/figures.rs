@@ -8,6 +8,14 @@ pub(super) fn thousands(number: u64) -> String {
     groups.join(",")
 }
 
+/// 1 document; 1,234 documents.
+pub(super) fn several(number: u64, thing: &str) -> String {
+    match number {
+        1 => format!("1 {thing}"),
+        _ => format!("{} {thing}s", thousands(number)),
+    }
+}
+
 /// A part of the whole in percent, with a digit after the point where that tells more.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     let percent = part as f64 * 100.0 / whole.max(1) as f64;
@@ -74,11 +82,13 @@ pub(super) fn table(rows: &[Vec<String>]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, percent, span, thousands};
+    use super::{bytes, percent, several, span, thousands};
 
     #[test]
     fn figures_are_short() {
         assert_eq!(thousands(1_234_567), "1,234,567");
+        let counts = [0, 1, 1000].map(|n| several(n, "key"));
+        assert_eq!(counts, ["0 keys", "1 key", "1,000 keys"]);
         assert_eq!(
             [percent(1, 3), percent(1, 1), percent(0, 0)],
             ["33 %", "100 %", "0 %"]

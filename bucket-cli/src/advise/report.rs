@@ -49,6 +49,7 @@ impl Findings {
 
     fn reading(&self) -> String {
         match self.is_all {
+            true if self.read == 1 => "1 document, which was read".to_owned(),
             true => format!("{} documents, all of them read", thousands(self.read)),
             false => format!(
                 "about {} documents, a sample of {} read: rarer fields and types may be missing below (`--all` reads all)",

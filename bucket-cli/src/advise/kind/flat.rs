@@ -3,6 +3,7 @@
 use bucket_runtime::bson::Document;
 
 use super::{Hints, Known};
+use crate::advise::figures::several;
 use crate::advise::refusal::Refusal;
 use crate::advise::shape::value::{ValueKind, ValueShape};
 use crate::advise::shape::{DocumentShape, FieldShape};
@@ -186,7 +187,7 @@ fn named_key(shape: &DocumentShape, names: &[String]) -> Result<Vec<String>, Ref
 fn line(candidate: &KeyCandidate<'_>, known: &Known<'_>) -> String {
     let value = &candidate.field.value;
     let distinct = match value.distinct() {
-        Some(distinct) => format!("{distinct} values"),
+        Some(distinct) => several(distinct as u64, "value"),
         None => "very many values".to_owned(),
     };
     let most = value.repetitions().max().unwrap_or(0) * 100 / known.shape.documents.max(1);

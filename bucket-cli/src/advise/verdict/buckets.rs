@@ -1,6 +1,6 @@
 //! Whether a collection of buckets is in order.
 
-use crate::advise::figures::{bytes, thousands};
+use crate::advise::figures::{bytes, several, thousands};
 use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
 use crate::advise::plan::{BucketPlan, Choice, Ending, Member, Origin, Verdict, members};
@@ -26,9 +26,9 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
     let fill = &facts.fill;
     let figures = figures(facts);
     let what = format!(
-        "{} buckets with {} items, {} % full at a capacity of {}",
-        thousands(fill.buckets),
-        thousands(fill.items),
+        "{} with {}, {} % full at a capacity of {}",
+        several(fill.buckets, "bucket"),
+        several(fill.items, "item"),
         fill.percent(),
         thousands(fill.capacity)
     );
@@ -50,9 +50,9 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
             "take the buckets over: {what}; no index keeps writers from opening a second bucket for a key"
         ),
         (_, _) => format!(
-            "take the buckets over and repair them: {what}; {} counts are wrong, and {} keys have several open buckets",
-            thousands(fill.wrong_count),
-            thousands(facts.several_open.unwrap_or(0))
+            "take the buckets over and repair them: {what}; found {}, and {} with several open buckets",
+            several(fill.wrong_count, "wrong count"),
+            several(facts.several_open.unwrap_or(0), "key")
         ),
     };
     Verdict {
@@ -108,9 +108,9 @@ fn plan<'f>(facts: &BucketsFacts<'f>) -> Option<BucketPlan<'f>> {
 
 fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
     let fill = &facts.fill;
-    let known = |number: Option<u64>, text: &str| match number {
-        Some(number) => format!("{} {text}", thousands(number)),
-        None => format!("not counted: {text} (`--all` counts them)"),
+    let known = |number: Option<u64>, thing: &str, text: &str| match number {
+        Some(number) => format!("{} {text}", several(number, thing)),
+        None => format!("not counted: {thing}s {text} (`--all` counts them)"),
     };
     let ids = match &facts.layout.ids {
         Some(ids) => {
@@ -143,11 +143,12 @@ fn figures(facts: &BucketsFacts<'_>) -> Vec<String> {
             bytes(fill.bytes / fill.buckets.max(1)),
             bytes(fill.largest_bytes)
         ),
-        format!("{} wrong counts", thousands(fill.wrong_count)),
-        known(facts.several_open, "keys with several open buckets"),
+        several(fill.wrong_count, "wrong count"),
+        known(facts.several_open, "key", "with several open buckets"),
         known(
             facts.out_of_order,
-            "buckets that begin before the one with the lower id",
+            "bucket",
+            "out of the order of their ids",
         ),
     ]
 }

@@ -227,8 +227,15 @@ impl fmt::Display for Advice {
     }
 }
 
+/// A share in percent. Only nothing is 0, and only all is 100.
 fn percent(part: u64, all: u64) -> String {
-    format!("{:.1} %", part as f64 * 100.0 / all.max(1) as f64)
+    let percent = part as f64 * 100.0 / all.max(1) as f64;
+    let shown = match part {
+        0 => 0.0,
+        part if part >= all => percent,
+        _ => percent.clamp(0.1, 99.9),
+    };
+    format!("{shown:.1} %")
 }
 
 fn thousands(n: u64) -> String {
@@ -237,4 +244,11 @@ fn thousands(n: u64) -> String {
         .map(|group| std::str::from_utf8(group).unwrap_or_default())
         .collect();
     groups.join(",")
+}
+
+#[test]
+fn a_share_is_nothing_or_all_only_if_it_is() {
+    let shares = [(0, 10_000), (1, 10_000), (9_999, 10_000), (10_000, 10_000)];
+    let shown = shares.map(|(part, all)| percent(part, all));
+    assert_eq!(shown, ["0.0 %", "0.1 %", "99.9 %", "100.0 %"]);
 }
