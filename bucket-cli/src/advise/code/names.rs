@@ -89,7 +89,7 @@ pub(in crate::advise) fn singular(name: &str) -> String {
         format!("{}y", &name[..name.len() - 3])
     } else if ["sses", "shes", "ches", "xes"].iter().any(|end| ends(end)) {
         name[..name.len() - 2].to_owned()
-    } else if ends("s") && !["ss", "us", "is"].iter().any(|end| ends(end)) {
+    } else if ends("s") && !["ss", "us", "is"].iter().any(|end| name.ends_with(end)) {
         name[..name.len() - 1].to_owned()
     } else {
         name.to_owned()
