@@ -159,7 +159,7 @@ async fn a_failed_call_names_its_error(Recorded(db, _): Recorded) {
     spans.take();
     books.insert(&book(1, 0)).await.unwrap_err();
     let told = spans.one();
-    assert_eq!(told.fields["error.type"], "Duplicate");
+    assert_eq!(told.fields["error.type"], "ParentThere");
     assert_eq!(told.fields["db.response.status_code"], "11000");
     assert!(told.texts.contains("db.response.status_code"), "{told:?}");
     assert_eq!(told.fields["otel.status_code"], "ERROR");

@@ -178,6 +178,8 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
         .await
         .unwrap();
     look.at("books", "push_many", 9).await;
+    books.update(&1, |book| book.title.push('!')).await.unwrap();
+    look.at("books", "update", 0).await;
     books.get(&1).await.unwrap();
     look.at("books", "get", 0).await;
     books.get_all(&1).await.unwrap();

@@ -116,16 +116,11 @@ impl Lengths {
         sizes.max().unwrap_or(0)
     }
 
-    /// The least number of longest documents that hold half of all items, and the length of the shortest
-    /// of them; `None` without documents.
-    pub(super) fn half_of_items(&self) -> Option<(u64, u64)> {
+    /// The length from which on documents hold half of all items; `None` without documents.
+    pub(super) fn half_of_items(&self) -> Option<u64> {
         let all = self.items();
         let at = (0..self.groups.len()).rfind(|at| self.from[*at][1] * 2 >= all)?;
-        let group = self.groups[at];
-        let beyond = self.sums_from(at + 1);
-        let missing = all.div_ceil(2).saturating_sub(beyond[1]);
-        let of_group = missing.div_ceil(group.length.max(1));
-        Some((group.length, beyond[0] + of_group))
+        Some(self.groups[at].length)
     }
 
     fn sums_above(&self, length: u64) -> [u64; 3] {

@@ -88,11 +88,9 @@ fn gap(lengths: &Lengths) -> Option<u64> {
 
 /// The length from which on few documents hold half of all items, or a rounder one just below.
 fn tail(lengths: &Lengths) -> Option<u64> {
-    let (begin, documents) = lengths.half_of_items()?;
-    let threshold = rounded_down(begin.max(LEAST + 1) - 1);
-    let is_worthwhile =
-        lengths.bytes_above(threshold) >= WORTHWHILE_BYTES * lengths.above(threshold);
-    (is_minority(documents, lengths.documents()) && is_worthwhile).then_some(threshold)
+    let before = lengths.half_of_items()?.max(LEAST + 1) - 1;
+    let mut places = [rounded_down(before), before].into_iter();
+    places.find(|threshold| is_worthwhile(lengths, *threshold))
 }
 
 /// Whether few documents exceed the threshold, and large ones.
@@ -184,6 +182,11 @@ mod tests {
             threshold.is_some_and(|at| (1000..=20_000).contains(&at)),
             "{threshold:?}"
         );
+    }
+
+    #[test]
+    fn one_short_array_is_no_tail() {
+        assert_eq!(at_any_size(&[(0, 4), (2, 1)]), (Finding::Small, None));
     }
 
     #[test]
