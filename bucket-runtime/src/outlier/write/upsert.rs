@@ -194,7 +194,7 @@ impl ParentHandle {
         let held = self.scope.with_identity(field, element);
         let found = self.parent().find(held, Range::unordered().project(fits));
         match found.read_primary().first(session).await? {
-            Some(found) if found.get_bool("fits") == Ok(false) => {
+            Some(found) if found.get_bool("fits").is_ok_and(|fits| !fits) => {
                 Err(self.error(Kind::NoRoom(value_size(element))))
             }
             _ => Ok(()),
