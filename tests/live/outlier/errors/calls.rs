@@ -10,18 +10,20 @@ use bucket_runtime::{
 };
 use futures_util::TryStreamExt;
 
+#[cfg(not(feature = "bson-3"))]
+use crate::support::{
+    database::server,
+    proxy::{
+        Fate::{CutAfter, CutBefore},
+        Proxy,
+    },
+};
 use crate::{
     outlier::{
         errors::items::{Album, album},
         support::{Book, books, fresh, reads_agree, stored},
     },
-    support::{
-        database::{Live, documents, server},
-        proxy::{
-            Fate::{CutAfter, CutBefore},
-            Proxy,
-        },
-    },
+    support::database::{Live, documents},
 };
 
 books! {
@@ -62,6 +64,7 @@ async fn a_taken_id_is_refused_before_anything_is_stored(db: Live) {
 
 /// The driver sends an insertion again whose answer was lost, and the server knows the repetition. Only a caller
 /// that repeats it is told that the parent is there.
+#[cfg(not(feature = "bson-3"))]
 #[bucket_testkit::test]
 async fn an_insert_that_is_repeated_is_told_from_a_taken_id(db: Live) {
     let proxy = Proxy::start(server().await.uri()).await;
