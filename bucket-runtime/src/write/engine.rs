@@ -45,6 +45,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(4);
 /// How often that pause doubles.
 const MAX_DOUBLINGS: u32 = 4;
 
+/// A round trip that took longer waited for something else than other writers, such as a new primary.
+const LONGEST_TRIP: Duration = Duration::from_millis(100);
+
 /// The buckets of one collection, for writing.
 #[derive(Debug, Clone)]
 pub(crate) struct Engine {
@@ -151,7 +154,10 @@ impl Engine {
                 }
                 found => found?,
             };
-            self.send(batch, session.as_deref_mut()).await?;
+            let began = Instant::now();
+            let sent = self.send(batch, session.as_deref_mut()).await;
+            batch.retry_state.last_trip = began.elapsed();
+            sent?;
         }
         Ok(())
     }
@@ -192,11 +198,8 @@ impl Engine {
         }
         let mut statements =
             (batch.statements(mode)).map_err(|kind| self.target_of(&batch.scope).error(kind))?;
-        let sent = Instant::now();
         if statements.len() > 1 {
-            let noted = self.send_several(batch, statements).await;
-            batch.retry_state.last_trip = sent.elapsed();
-            return noted;
+            return self.send_several(batch, statements).await;
         }
         let Some((update, mut carried)) = statements.pop() else {
             return Ok(());
@@ -204,7 +207,6 @@ impl Engine {
         // The batch does not change before the answer.
         let again = || Some(batch.statements(mode).ok()?.pop()?.0);
         let result = self.server.update(update, again, session).await;
-        batch.retry_state.last_trip = sent.elapsed();
         if let Ok(effect) = result {
             carried.note_effect(effect);
         }
@@ -265,8 +267,30 @@ pub(crate) async fn pause(tries: u32) {
 /// [`pause`], for longer where the last round trip was slow: what other writers send then takes as long,
 /// and a try before their bucket is there only makes them slower.
 async fn pause_after(tries: u32, last_trip: Duration) {
-    if let Some(doublings) = tries.checked_sub(2) {
-        let longest = FIRST_PAUSE.max(last_trip) * (1 << doublings.min(MAX_DOUBLINGS));
+    if let Some(longest) = longest_pause(tries, last_trip) {
         tokio::time::sleep(rand::random_range(Duration::ZERO..=longest)).await;
     }
+}
+
+/// The longest pause after so many tries; none after the first.
+fn longest_pause(tries: u32, last_trip: Duration) -> Option<Duration> {
+    let doublings = tries.checked_sub(2)?.min(MAX_DOUBLINGS);
+    Some(last_trip.clamp(FIRST_PAUSE, LONGEST_TRIP) * (1 << doublings))
+}
+
+#[test]
+fn a_pause_grows_with_the_tries_and_the_last_trip_up_to_a_limit() {
+    let longest = |tries, millis| longest_pause(tries, Duration::from_millis(millis));
+    let millis = |millis| Some(Duration::from_millis(millis));
+    assert_eq!([longest(0, 50), longest(1, 50)], [None, None]);
+    assert_eq!(
+        [longest(2, 0), longest(6, 0), longest(99, 0)],
+        [4, 64, 64].map(millis)
+    );
+    assert_eq!([longest(2, 20), longest(3, 20)], [20, 40].map(millis));
+    assert_eq!(
+        longest(99, 30_000),
+        millis(1600),
+        "a new primary was waited for"
+    );
 }

@@ -6,7 +6,7 @@
 //!
 //! A handle remembers the newest bucket of the keys that it wrote last (`write/engine/memory.rs`), and fills it by
 //! its id, with the hint `_id_`: that passes nothing. What it remembers may be out of date. The statement's filter
-//! decides, and a refusal leads back to the way above. Such a statement does not name `bucket_open`, whose name
+//! decides, and a refusal leads to the open index (`protocol/next.rs`). Such a statement does not name `bucket_open`, whose name
 //! stands for the capacity. So it goes only to collections whose capacity has never changed, and a change of the
 //! capacity writes a field `capacity` into all open buckets (`maintain/open/mark.rs`), which those statements
 //! exclude. Buckets that are opened later have it from the start.
