@@ -1,7 +1,5 @@
 //! One parent, as calls about it see it: where their requests go, and how full the parent is.
 
-use std::collections::HashSet;
-
 use mongodb::{
     ClientSession,
     bson::{Bson, Document},
@@ -12,10 +10,10 @@ use super::{collections::OutlierCollections, command::ParentScope};
 use crate::{
     Error, Result,
     error::Kind,
-    protocol::{command::identity, range::Range},
+    protocol::{command::twins, range::Range},
     server::target::Target,
     value::{
-        element::{comparable, element, whole},
+        element::{element, whole},
         shell::shell,
     },
 };
@@ -67,10 +65,8 @@ impl ParentHandle {
 
     /// An error if two of these items have the same identity.
     pub(crate) fn check_twins(&self, elements: &[Bson]) -> Result<()> {
-        let mut seen = HashSet::new();
         let field = self.scope.spec.unique;
-        let mut identities = (elements.iter()).filter_map(|element| identity(field?, element));
-        match identities.find(|identity| !seen.insert(comparable(identity))) {
+        match field.and_then(|field| twins(field, elements).next()) {
             Some(twin) => Err(self.error(Kind::Twins(shell(twin)))),
             None => Ok(()),
         }
@@ -120,16 +116,6 @@ impl ParentHandle {
             bytes: number(&fields, "bytes") as usize,
             held: held(&fields),
         }))
-    }
-
-    /// Reads the field `items` of the only result of a pipeline over the extras.
-    pub(crate) async fn count_extras(
-        &self,
-        pipeline: [Document; 2],
-        session: Option<&mut ClientSession>,
-    ) -> Result<u64> {
-        let count = self.extras().pipeline(pipeline).first(session).await?;
-        Ok(count.map_or(0, |count| number(&count, "items")))
     }
 }
 

@@ -14,7 +14,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 pub(crate) use self::{
     append::{AppendedItems, size},
     edit::{KeptFields, Places, StoredItems},
-    identity::{has_twins, identity, identity_path},
+    identity::{has_twins, identity, identity_path, twins},
     index::{
         before_all_windows, open_index_filter, open_index_keys, reference_index_keys,
         unique_index_filter, unique_index_keys,

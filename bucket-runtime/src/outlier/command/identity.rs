@@ -62,27 +62,22 @@ impl ParentScope {
 
     /// Replaces the item with the same identity in an extras document without a number, which has no limit.
     pub(crate) fn replace_in_unnumbered(&self, field: &str, element: Bson) -> Update {
-        let mut filter = self.unnumbered_extras();
-        let identity = identity(field, &element).cloned().unwrap_or(Bson::Null);
-        let path = identity_path(self.spec.extra_items, field);
-        filter.insert(path, equality(&identity));
+        let extras = self.unnumbered_extras();
+        let filter = with_identity(extras, self.spec.extra_items, field, &element);
         let place = format!("{}.$", self.spec.extra_items);
         Update::new(filter, doc! { "$set": { place: element } })
     }
 
     /// The parent, if its array holds an item with this item's identity.
     pub(crate) fn with_identity(&self, field: &str, element: &Bson) -> Document {
-        let identity = identity(field, element).cloned().unwrap_or(Bson::Null);
-        let mut filter = self.parent();
-        filter.insert(identity_path(self.spec.items, field), equality(&identity));
-        filter
+        with_identity(self.parent(), self.spec.items, field, element)
     }
 
     /// The condition that the parent has room for this item in place of the one with its identity.
     pub(crate) fn fits_in_place(&self, field: &str, element: &Bson) -> Document {
-        let identity = identity(field, element).cloned().unwrap_or(Bson::Null);
         let of_item = format!("$$this.{field}");
-        let is_equal = doc! { "$eq": [of_item, { "$literal": identity }] };
+        let identity = doc! { "$literal": identity(field, element) };
+        let is_equal = doc! { "$eq": [of_item, identity] };
         let items = format!("${}", self.spec.items);
         let old = doc! { "$filter": { "input": items, "cond": is_equal } };
         let old = doc! { "$map": { "input": old, "in": { "$bsonSize": "$$this" } } };
@@ -90,6 +85,13 @@ impl ParentScope {
         let room = i64::from(self.spec.max_bytes) - value_size(element) as i64;
         doc! { "$lte": [others, room] }
     }
+}
+
+/// Those of these documents whose array holds an item with this item's identity.
+fn with_identity(mut documents: Document, items: &str, field: &str, element: &Bson) -> Document {
+    let identity = identity(field, element).unwrap_or(&Bson::Null);
+    documents.insert(identity_path(items, field), equality(identity));
+    documents
 }
 
 /// The identities of these items.

@@ -49,8 +49,8 @@ impl Attempt for RecountTotal {
             let Some(mut own) = own.first(Some(&mut *session)).await? else {
                 return Ok(None);
             };
-            let extras = parent.count_extras(scope.count_extras(), Some(&mut *session));
-            let items = number(&own, "items") + extras.await?;
+            let extras = parent.extras().pipeline(scope.count_extras());
+            let items = number(&own, "items") + extras.sum(Some(&mut *session)).await?;
             let stored = own.remove("total").unwrap_or(Bson::Null);
             if whole(&stored) == i64::try_from(items).ok() {
                 return Ok(None);

@@ -37,23 +37,10 @@ impl ParentHandle {
             let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
             let fitting = fitting.clamp(1, most);
             let is_pushed = match is_outlier {
-                true => {
-                    let flag = || self.scope.flag(&items.elements[..most]);
-                    let target = self.parent().store_no_items();
-                    target.update(flag, session.as_deref_mut()).await?
-                }
-                false => {
-                    let push = || self.scope.push(items.elements[..fitting].to_vec());
-                    self.parent().update(push, session.as_deref_mut()).await?
-                }
+                true => (self.push_to_outlier(field, items, most, session.as_deref_mut())).await?,
+                false => (self.push_to_array(items, fitting, session.as_deref_mut())).await?,
             };
             if is_pushed {
-                match is_outlier {
-                    true => {
-                        (self.push_to_outlier(field, items, most, session.as_deref_mut())).await?;
-                    }
-                    false => items.remove_first(fitting, fitting),
-                }
                 (state, changes) = (ParentState::default(), 0);
                 continue;
             }
@@ -75,14 +62,20 @@ impl ParentHandle {
         Ok(())
     }
 
-    /// Appends the first items to the extras of a flagged parent whose array holds none of them.
+    /// Flags a parent without room, or one that is flagged, if its array holds none of the first items, and
+    /// appends these to its extras.
     async fn push_to_outlier(
         &self,
         field: &'static str,
         items: &mut WaitingItems,
         first: usize,
         mut session: Option<&mut ClientSession>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
+        let flag = || self.scope.flag(&items.elements[..first]);
+        let target = self.parent().store_no_items();
+        if !target.update(flag, session.as_deref_mut()).await? {
+            return Ok(false);
+        }
         let later = items.take_from(first);
         let found = self.remove_in_unnumbered(field, items, session.as_deref_mut());
         let pushed = match found.await {
@@ -90,7 +83,7 @@ impl ParentHandle {
             Err(error) => Err(error),
         };
         items.put_back(later);
-        pushed
+        pushed.map(|()| true)
     }
 
     /// Removes the items that extras documents without a number hold, which the unique index does not see. Only

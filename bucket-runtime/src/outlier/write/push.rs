@@ -148,9 +148,8 @@ impl ParentHandle {
             }
             let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
             let fitting = fitting.max(1);
-            let push = || self.scope.push(items.elements[..fitting].to_vec());
-            if self.parent().update(push, session.as_deref_mut()).await? {
-                items.remove_first(fitting, fitting);
+            let pushed = self.push_to_array(items, fitting, session.as_deref_mut());
+            if pushed.await? {
                 state = ParentState::default();
                 continue;
             }
@@ -165,6 +164,22 @@ impl ParentHandle {
             state = found.ok_or_else(|| self.error(Kind::NoParent))?;
         }
         Err(self.error(Kind::Contended(MAX_CHANGES)))
+    }
+
+    /// Pushes the first items to the array of a parent that is not flagged, if it has room and
+    /// holds none of their identities.
+    pub(super) async fn push_to_array(
+        &self,
+        items: &mut WaitingItems,
+        first: usize,
+        session: Option<&mut ClientSession>,
+    ) -> Result<bool> {
+        let push = || self.scope.push(items.elements[..first].to_vec());
+        let is_pushed = self.parent().update(push, session).await?;
+        if is_pushed {
+            items.remove_first(first, first);
+        }
+        Ok(is_pushed)
     }
 
     /// Pushes the first item to the open extras document of a parent that is known to have one. That

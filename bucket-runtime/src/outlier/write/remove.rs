@@ -107,7 +107,8 @@ impl Attempt for RemoveCounted {
                 value,
             } = self;
             let equal = parent.scope.count_equal(value);
-            let of_extras = parent.count_extras(equal, Some(&mut *session)).await?;
+            let equal = parent.extras().pipeline(equal);
+            let of_extras = equal.sum(Some(&mut *session)).await?;
             let removed = parent.pull(value, Some(&mut *session)).await?;
             if of_extras > 0 {
                 let removed = i64::try_from(of_extras).unwrap_or(i64::MAX);

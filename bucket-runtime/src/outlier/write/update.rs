@@ -4,11 +4,11 @@ use std::marker::PhantomData;
 
 use mongodb::{
     ClientSession,
-    bson::{Bson, Document, RawDocument, RawDocumentBuf},
+    bson::{Bson, Document, RawDocument, RawDocumentBuf, doc},
 };
 
 use crate::{
-    Result,
+    Error, Result,
     error::Kind,
     outlier::{
         IdRef, Outlier, Outliers, command::changed_fields::FieldChange, parent_handle::ParentHandle,
@@ -17,7 +17,7 @@ use crate::{
     server::call::{self, Again},
     value::{
         bytes,
-        element::whole,
+        element::{Refusal, whole},
         exact::{exact_document, restored},
     },
     write::engine::{TRIES, pause},
@@ -105,7 +105,7 @@ impl<'s, T: Outlier, F: FnMut(&mut T) + Send> UpdateParent<'s, T, F> {
             }
             let unchanged = parent.scope.unchanged(&changes);
             let pipeline = parent.scope.change_fields(&changes);
-            let id = mongodb::bson::doc! { "_id": 1 };
+            let id = doc! { "_id": 1 };
             let target = parent.parent();
             let changed = target.change(unchanged, pipeline, None, id, self.session.as_deref_mut());
             if changed.await?.is_some() {
@@ -207,7 +207,7 @@ impl ParentHandle {
         }
     }
 
-    fn unwritten(&self, refusal: crate::value::element::Refusal) -> crate::Error {
+    fn unwritten(&self, refusal: Refusal) -> Error {
         self.error(Kind::Serialize).with_source(refusal)
     }
 }

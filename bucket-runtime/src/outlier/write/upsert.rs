@@ -187,7 +187,7 @@ impl ParentHandle {
         element: &Bson,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        if self.scope.spec.is_bounded || field == WHOLE_ITEM {
+        if self.scope.spec.is_bounded {
             return Ok(());
         }
         let fits = doc! { "_id": 0, "fits": self.scope.fits_in_place(field, element) };

@@ -6,12 +6,17 @@
 //! values. After any refusal some items may be there already (`RetryState::may_be_present`): one read by that
 //! index finds them, and the engine sends the others again. In a transaction this read comes first.
 
+use std::collections::HashSet;
+
 use mongodb::bson::{Bson, Document, doc};
 
 use super::{IndexedScope, KeyScope, Update, conditions};
-use crate::schema::{
-    names::{OVERSIZE, UNIQUE_INDEX, WHOLE_ITEM},
-    spec::BucketSpec,
+use crate::{
+    schema::{
+        names::{OVERSIZE, UNIQUE_INDEX, WHOLE_ITEM},
+        spec::BucketSpec,
+    },
+    value::element::comparable,
 };
 
 impl KeyScope {
@@ -60,6 +65,18 @@ pub(crate) fn identity<'e>(field: &str, element: &'e Bson) -> Option<&'e Bson> {
         WHOLE_ITEM => Some(element),
         field => element.as_document()?.get(field),
     }
+}
+
+/// The identities that an earlier one of these elements has as well.
+pub(crate) fn twins<'e>(
+    field: &str,
+    elements: impl IntoIterator<Item = &'e Bson>,
+) -> impl Iterator<Item = &'e Bson> {
+    let mut seen = HashSet::new();
+    let identities = elements
+        .into_iter()
+        .filter_map(move |element| identity(field, element));
+    identities.filter(move |identity| !seen.insert(comparable(identity)))
 }
 
 /// The path of the identities of the items in this array, for queries and the index.

@@ -11,7 +11,7 @@ use crate::{
         Outlier, Outliers, parent_handle::held, read::unreadable::array,
         write::ITEMS_PER_COMPARISON,
     },
-    protocol::command::identity,
+    protocol::command::{identity, twins},
     value::element::comparable,
 };
 
@@ -31,12 +31,7 @@ pub(super) async fn find_twins<T: Outlier>(
     let items: Vec<_> = items
         .filter(|item| identity(field, item).is_some())
         .collect();
-    let (mut seen, mut twins) = (BTreeSet::new(), Vec::new());
-    for identity in items.iter().filter_map(|item| identity(field, item)) {
-        if !seen.insert(comparable(identity)) {
-            twins.push(identity.clone());
-        }
-    }
+    let mut twins: Vec<_> = twins(field, &items).cloned().collect();
     if row.get_bool(T::SPEC.flag).unwrap_or(false) {
         twins.extend(find_in_both(outliers, &parent, &items).await?);
     }
