@@ -51,6 +51,16 @@ impl Query {
         }
     }
 
+    /// The query for all items that match, in their order.
+    pub(crate) fn of_all_matches(&self) -> Self {
+        Self {
+            newest_first: false,
+            skip: 0,
+            limit: None,
+            ..self.clone()
+        }
+    }
+
     /// The fields that tell an item apart from others, for its fingerprint: the `unique` one, if it is read,
     /// else all that are; `None` if that is the whole item.
     pub(crate) fn telling_names(&self, unique: Option<&'static str>) -> Option<Vec<&'static str>> {

@@ -100,7 +100,10 @@ async fn open_extras<'s, T: Outlier>(
         on_unreadable,
         ..
     } = read;
-    let all = Section::all(newest_first).filter(|section| !section.is_own());
+    let all = Section::all(newest_first)
+        .iter()
+        .copied()
+        .filter(|section| !section.is_own());
     let mut reader: ExtrasReader<'s, T> = ExtrasReader {
         sections: Vec::from_iter(all).into_iter(),
         newest_first,

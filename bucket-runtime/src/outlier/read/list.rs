@@ -60,22 +60,16 @@ impl Section {
     ///
     /// Newest first, the parent comes last if it is flagged. So its array is asked for in the first command
     /// only if there are no others.
-    pub(super) fn all(newest_first: bool) -> impl Iterator<Item = Self> {
-        let all = match newest_first {
-            false => [
-                Some(Self::Own),
-                Some(Self::Unnumbered),
-                Some(Self::Numbered),
-                None,
+    pub(super) fn all(newest_first: bool) -> &'static [Self] {
+        match newest_first {
+            false => &[Self::Own, Self::Unnumbered, Self::Numbered],
+            true => &[
+                Self::OwnUnlessFlagged,
+                Self::Numbered,
+                Self::Unnumbered,
+                Self::Own,
             ],
-            true => [
-                Some(Self::OwnUnlessFlagged),
-                Some(Self::Numbered),
-                Some(Self::Unnumbered),
-                Some(Self::Own),
-            ],
-        };
-        all.into_iter().flatten()
+        }
     }
 
     pub(super) fn is_own(self) -> bool {
@@ -145,12 +139,7 @@ impl ParentList {
         session: Option<&mut ClientSession>,
     ) -> Result<Vec<(u32, u32)>> {
         let scope = &self.parent.scope;
-        let query = Query {
-            newest_first: false,
-            skip: 0,
-            limit: None,
-            ..self.query.clone()
-        };
+        let query = self.query.of_all_matches();
         let pipeline = match section.is_own() {
             true => scope.own_items(&query, OwnItems::All),
             false => {

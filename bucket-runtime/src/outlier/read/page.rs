@@ -5,7 +5,6 @@ use crate::{
     Result,
     outlier::Outlier,
     read::items::{ItemPage, ItemToken, item_settings},
-    server::call,
 };
 
 /// Builder of a read of one page of a parent's items: await it; see [`ParentItems::page_of_items`]. The output
@@ -94,18 +93,6 @@ impl<'s, T: Outlier> PageOfParentItems<'s, T> {
         // If the next row cannot be read, that is an error of the next page.
         let has_more = !matches!(rows.next().await, Ok(None));
         let beyond = has_more.then(|| rows.token()).flatten();
-        if backwards {
-            found.reverse();
-        }
-        call::items(found.len());
-        let (next, previous) = match backwards {
-            false => (beyond, from),
-            true => (from, beyond),
-        };
-        Ok(ItemPage {
-            items: found,
-            next,
-            previous,
-        })
+        Ok(ItemPage::of_read(found, backwards, from, beyond))
     }
 }

@@ -75,7 +75,10 @@ impl<'s> ParentRows<'s> {
     ) -> Result<Self> {
         let start = after.map(|token| list.position(token)).transpose()?;
         let mut rows = Self {
-            sections: Section::all(list.query.newest_first).collect(),
+            sections: Section::all(list.query.newest_first)
+                .iter()
+                .copied()
+                .collect(),
             section: Section::Own,
             cursor: None,
             session,

@@ -25,6 +25,32 @@ pub struct ItemPage<T> {
     pub previous: Option<ItemToken>,
 }
 
+impl<T> ItemPage<T> {
+    /// The page of a read that began at the token `given`, or at an end of the list, and found these items;
+    /// `beyond` is the token of the position after them, if there are others. A read backwards is from the end of
+    /// the page to its beginning.
+    pub(crate) fn of_read(
+        mut items: Vec<T>,
+        backwards: bool,
+        given: Option<ItemToken>,
+        beyond: Option<ItemToken>,
+    ) -> Self {
+        call::items(items.len());
+        let (next, previous) = match backwards {
+            false => (beyond, given),
+            true => (given, beyond),
+        };
+        if backwards {
+            items.reverse();
+        }
+        Self {
+            items,
+            next,
+            previous,
+        }
+    }
+}
+
 /// A read of one page.
 struct ItemPageRead<'s, T> {
     items: Items<'s, T>,
@@ -63,20 +89,8 @@ impl<'s, T: Bucket> ItemPageRead<'s, T> {
         items.list.query.limit = Some(limit.saturating_add(1));
         // From a token on, skipped items are rows, too.
         let skipped = given.as_ref().map_or(0, |_| items.list.query.skip);
-        let (mut found, beyond) = items.read_rows::<E>(limit.saturating_add(skipped)).await?;
-        if backwards {
-            found.reverse();
-        }
-        call::items(found.len());
-        let (next, previous) = match backwards {
-            false => (beyond, given),
-            true => (given, beyond),
-        };
-        Ok(ItemPage {
-            items: found,
-            next,
-            previous,
-        })
+        let (found, beyond) = items.read_rows::<E>(limit.saturating_add(skipped)).await?;
+        Ok(ItemPage::of_read(found, backwards, given, beyond))
     }
 }
 

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Result,
-    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, Query, QueryStart},
+    protocol::query::{ItemPosition, MAX_NEIGHBOURS, NeighbourSide, QueryStart},
     server::call::Calls,
     value::{bytes, unreadable::OnUnreadable},
 };
@@ -214,12 +214,7 @@ async fn elements_of_bucket(
         buckets: Some(1),
         ..QueryStart::of_bucket(bucket.to_owned())
     };
-    let query = Query {
-        newest_first: false,
-        skip: 0,
-        limit: None,
-        ..list.query.clone()
-    };
+    let query = list.query.of_all_matches();
     let rows = list
         .target
         .borrow()
