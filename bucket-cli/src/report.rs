@@ -139,8 +139,13 @@ fn values(problems: &[Problem]) -> Vec<Value> {
 
 /// A number of things, such as "1 item" and "2 items".
 pub(crate) fn counted(n: u64, thing: &str) -> String {
+    format!("{n} {}", things(n, thing))
+}
+
+/// The word for so many things.
+pub(crate) fn things(n: u64, thing: &str) -> String {
     match n {
-        1 => format!("1 {thing}"),
-        _ => format!("{n} {thing}s"),
+        1 => thing.to_owned(),
+        _ => format!("{thing}s"),
     }
 }

@@ -7,7 +7,7 @@ use super::code;
 use super::kind::buckets::BucketLayout;
 use super::kind::flat::FlatLayout;
 use super::kind::{self, Hints, Known, Subject};
-use super::measure::fill::{Fill, out_of_order, several_open};
+use super::measure::fill::{Fill, capacity, out_of_order, several_open};
 use super::measure::keys::ItemsPerKey;
 use super::measure::lateness::Lateness;
 use super::measure::whole;
@@ -54,15 +54,19 @@ pub(super) async fn collection(
     }
     let scan = source.scan(reading.sample, Scan::of(&hints.key)).await?;
     let indexes = source.indexes().await;
+    let keys: Vec<_> = indexes.iter().map(|index| index.keys.clone()).collect();
     let known = Known {
         shape: &scan.shape,
         examples: &scan.examples,
-        indexes: &indexes,
+        indexes: &keys,
         is_all: scan.is_all,
     };
     let (subject, weighed) = kind::find(&known, hints)?;
     let (kind, verdict) = match &subject {
-        Subject::Buckets(layout) => ("buckets", of_buckets(&source, &scan, layout).await?),
+        Subject::Buckets(layout) => (
+            "buckets",
+            of_buckets(&source, &scan, layout, capacity(&indexes)).await?,
+        ),
         Subject::Arrays(array) => (
             "documents with an array that grows",
             of_arrays(&source, &scan, array, reading).await?,
@@ -231,11 +235,8 @@ async fn of_buckets<'s>(
     source: &'s Source,
     scan: &'s Scan,
     layout: &'s BucketLayout,
+    capacity: Option<u64>,
 ) -> Result<Verdict<'s>, Refusal> {
-    let capacity = source
-        .capacity()
-        .await
-        .and_then(|capacity| u64::try_from(capacity).ok());
     let rows = source
         .count(Fill::stages(&layout.items, &layout.count))
         .await?;

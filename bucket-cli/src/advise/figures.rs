@@ -1,5 +1,7 @@
 //! Figures as text.
 
+use crate::report::things;
+
 /// 1,234,567.
 pub(super) fn thousands(number: u64) -> String {
     let digits = number.to_string();
@@ -10,10 +12,7 @@ pub(super) fn thousands(number: u64) -> String {
 
 /// 1 document; 1,234 documents.
 pub(super) fn several(number: u64, thing: &str) -> String {
-    match number {
-        1 => format!("1 {thing}"),
-        _ => format!("{} {thing}s", thousands(number)),
-    }
+    format!("{} {}", thousands(number), things(number, thing))
 }
 
 /// A part of the whole in percent, with a digit after the point where that tells more.

@@ -1,5 +1,6 @@
 //! A struct to write: its pattern, its limits, and its fields with the values that were seen.
 
+use super::kind::buckets::IdOrdinal;
 use super::shape::DocumentShape;
 use super::shape::value::ValueShape;
 
@@ -13,26 +14,6 @@ pub(super) struct Member<'s> {
     pub(super) of: u64,
     /// Whether it belongs to the key.
     pub(super) is_key: bool,
-}
-
-/// How the ids of new buckets end.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Ending {
-    Seconds(String),
-    Millis(String),
-    /// The field of the time, and the length of the windows in seconds.
-    Window(String, u64),
-    Number,
-}
-
-impl Ending {
-    /// The field of the items' time.
-    pub(super) fn time(&self) -> Option<&str> {
-        match self {
-            Self::Seconds(time) | Self::Millis(time) | Self::Window(time, _) => Some(time),
-            Self::Number => None,
-        }
-    }
 }
 
 /// Where the items of buckets are now.
@@ -53,7 +34,8 @@ pub(super) struct BucketPlan<'s> {
     pub(super) members: Vec<Member<'s>>,
     /// The texts before each key field and before the ordinal, if they are not `_`.
     pub(super) literals: Option<Vec<String>>,
-    pub(super) ending: Ending,
+    /// How the ids of new buckets end.
+    pub(super) ending: IdOrdinal,
     pub(super) capacity: u64,
     pub(super) items: String,
     pub(super) count: String,

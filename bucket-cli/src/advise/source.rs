@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use bucket_runtime::bson::{Document, doc};
 use bucket_runtime::mongodb::options::{ClientOptions, Hint};
-use bucket_runtime::mongodb::{Client, Collection, Database};
+use bucket_runtime::mongodb::{Client, Collection, Database, IndexModel};
 use futures_util::TryStreamExt;
 
+use super::measure::whole;
 use super::refusal::Refusal;
 use super::scan::Scan;
 use crate::progress::Progress;
@@ -100,34 +101,12 @@ impl Source {
         })
     }
 
-    /// The keys of each index; none if the user may not list them.
-    pub(super) async fn indexes(&self) -> Vec<Document> {
-        let Ok(indexes) = self.collection.list_indexes().await else {
-            return Vec::new();
-        };
-        let keys = indexes.map_ok(|index| index.keys);
-        keys.try_collect().await.unwrap_or_default()
-    }
-
-    /// The capacity in the index `bucket_open`, if there is one.
-    pub(super) async fn capacity(&self) -> Option<i64> {
-        let mut indexes = self.collection.list_indexes().await.ok()?;
-        while let Some(index) = indexes.try_next().await.ok()? {
-            let options = index.options.unwrap_or_default();
-            if !options
-                .name
-                .is_some_and(|name| name.starts_with("bucket_open"))
-            {
-                continue;
-            }
-            let filter = options.partial_filter_expression?;
-            let mut bounds = filter
-                .values()
-                .filter_map(|bound| bound.as_document()?.get("$lt"));
-            return bounds
-                .find_map(|bound| bound.as_i64().or_else(|| bound.as_i32().map(i64::from)));
+    /// The indexes; none if the user may not list them.
+    pub(super) async fn indexes(&self) -> Vec<IndexModel> {
+        match self.collection.list_indexes().await {
+            Ok(indexes) => indexes.try_collect().await.unwrap_or_default(),
+            Err(_) => Vec::new(),
         }
-        None
     }
 
     /// Reads a sample of so many documents, or all of them.
@@ -181,9 +160,7 @@ impl Source {
         let stages = [doc! { "$collStats": { "storageStats": {} } }];
         let found = self.rows(stages.to_vec()).await.ok()?;
         let stats = found.first()?.get_document("storageStats").ok()?;
-        let size = stats.get("size")?;
-        let size = size.as_i64().or_else(|| size.as_i32().map(i64::from));
-        u64::try_from(size.or_else(|| Some(stats.get_f64("size").ok()? as i64))?).ok()
+        stats.contains_key("size").then(|| whole(stats, "size"))
     }
 
     /// The rows of a pipeline over the whole collection; `None` if counting takes the server too long.

@@ -3,7 +3,8 @@
 use super::fields::{self, Selection, Special};
 use super::names::{self, plain};
 use super::types::Types;
-use crate::advise::plan::{BucketPlan, Ending, Member, Origin};
+use crate::advise::kind::buckets::IdOrdinal;
+use crate::advise::plan::{BucketPlan, Member, Origin};
 use crate::advise::shape::value::ValueKind;
 
 /// An attribute in one line takes at most so many columns.
@@ -62,7 +63,7 @@ pub(super) fn attribute(name: &str, arguments: &[String]) -> Vec<String> {
 }
 
 /// The type of a key field or of the time; others are ordinary.
-fn special(types: &mut Types, member: &Member<'_>, ending: &Ending) -> Option<Special> {
+fn special(types: &mut Types, member: &Member<'_>, ending: &IdOrdinal) -> Option<Special> {
     if member.is_key {
         return Some(Special {
             rust: Some(key_type(types, member)),
@@ -116,7 +117,7 @@ fn arguments(plan: &BucketPlan<'_>, members: &[Member<'_>]) -> Vec<String> {
     if taken("items") && plan.items == "items" {
         all.push("items = \"bucket_items\"".to_owned());
     }
-    if taken("window") && matches!(plan.ending, Ending::Window(..)) {
+    if taken("window") && matches!(plan.ending, IdOrdinal::Window(..)) {
         all.push("window = \"bucket_window\"".to_owned());
     }
     all
@@ -134,10 +135,10 @@ fn id_format(plan: &BucketPlan<'_>, members: &[Member<'_>]) -> String {
         .map(|member| format!("{{{}}}", of(&member.name)))
         .collect();
     parts.push(match &plan.ending {
-        Ending::Seconds(time) => format!("{{{}}}", of(time)),
-        Ending::Millis(time) => format!("{{{}:millis}}", of(time)),
-        Ending::Window(time, seconds) => format!("{{{}/{}}}", of(time), window(*seconds)),
-        Ending::Number => "{#}".to_owned(),
+        IdOrdinal::Seconds(time) => format!("{{{}}}", of(time)),
+        IdOrdinal::Millis(time) => format!("{{{}:millis}}", of(time)),
+        IdOrdinal::Window(time, seconds) => format!("{{{}/{}}}", of(time), window(*seconds)),
+        IdOrdinal::Number => "{#}".to_owned(),
     });
     match &plan.literals {
         Some(literals) => literals

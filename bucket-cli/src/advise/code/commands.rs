@@ -3,7 +3,8 @@
 use bucket_runtime::{BucketSpec, IdFormat, KeyName, Ordinal};
 
 use super::outlier::reference;
-use crate::advise::plan::{BucketPlan, Ending, Origin, OutlierPlan};
+use crate::advise::kind::buckets::IdOrdinal;
+use crate::advise::plan::{BucketPlan, Origin, OutlierPlan};
 
 /// The capacity of extras by default.
 const EXTRAS_CAPACITY: u32 = 1000;
@@ -127,10 +128,10 @@ pub(super) fn of_outliers(plan: &OutlierPlan<'_>, name: &str) -> Vec<String> {
 /// The indexes that the struct needs, as commands.
 fn indexes(plan: &BucketPlan<'_>) -> Vec<String> {
     let ordinal = match &plan.ending {
-        Ending::Seconds(_) => Ordinal::Seconds,
-        Ending::Millis(_) => Ordinal::Millis,
-        Ending::Number => Ordinal::Number,
-        Ending::Window(_, seconds) => Ordinal::Window {
+        IdOrdinal::Seconds(_) => Ordinal::Seconds,
+        IdOrdinal::Millis(_) => Ordinal::Millis,
+        IdOrdinal::Number => Ordinal::Number,
+        IdOrdinal::Window(_, seconds) => Ordinal::Window {
             seconds: u32::try_from(*seconds).unwrap_or(u32::MAX),
         },
     };

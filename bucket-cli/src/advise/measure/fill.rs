@@ -1,6 +1,7 @@
 //! How full buckets are.
 
 use bucket_runtime::bson::{Bson, Document, doc};
+use bucket_runtime::mongodb::IndexModel;
 
 use super::whole;
 
@@ -83,6 +84,20 @@ impl Fill {
             .checked_div(self.buckets * self.capacity)
             .unwrap_or(0)
     }
+}
+
+/// The capacity in the index `bucket_open`, if there is one.
+pub(in crate::advise) fn capacity(indexes: &[IndexModel]) -> Option<u64> {
+    let options = indexes.iter().filter_map(|index| index.options.as_ref());
+    let is_open = |name: &String| name.starts_with("bucket_open");
+    let mut open = options.filter(|options| options.name.as_ref().is_some_and(is_open));
+    let filter = open.next()?.partial_filter_expression.as_ref()?;
+    let bounds = filter
+        .values()
+        .filter_map(|bound| bound.as_document()?.get("$lt"));
+    let mut bounds =
+        bounds.filter_map(|bound| bound.as_i64().or_else(|| bound.as_i32().map(i64::from)));
+    u64::try_from(bounds.next()?).ok()
 }
 
 /// Stages whose row counts the keys, or windows of keys, with several open buckets.

@@ -4,10 +4,9 @@ use bucket_runtime::{Advice, Finding};
 
 use crate::advise::code::names::singular;
 use crate::advise::figures::{bytes, span, thousands};
+use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::can_be_key;
-use crate::advise::plan::{
-    BucketPlan, Choice, Ending, Member, Origin, OutlierPlan, Verdict, members,
-};
+use crate::advise::plan::{BucketPlan, Choice, Member, Origin, OutlierPlan, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::{ValueKind, ValueShape};
 
@@ -144,7 +143,7 @@ fn items<'f>(facts: &ArrayFacts<'f>) -> Option<BucketPlan<'f>> {
         collection: format!("{}_{}", facts.collection, facts.array),
         members: all,
         literals: None,
-        ending: time.map_or(Ending::Number, Ending::Seconds),
+        ending: time.map_or(IdOrdinal::Number, IdOrdinal::Seconds),
         capacity: CAPACITY,
         items: "items".to_owned(),
         count: "count".to_owned(),

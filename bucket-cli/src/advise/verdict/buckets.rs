@@ -3,7 +3,7 @@
 use crate::advise::figures::{bytes, several, thousands};
 use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
-use crate::advise::plan::{BucketPlan, Choice, Ending, Member, Origin, Verdict, members};
+use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
 
 /// What was measured of buckets.
@@ -82,12 +82,6 @@ fn plan<'f>(facts: &BucketsFacts<'f>) -> Option<BucketPlan<'f>> {
     });
     let mut all: Vec<_> = key.collect::<Option<_>>()?;
     all.extend(members(elements, &[]));
-    let ending = match ids.ordinal.clone() {
-        IdOrdinal::Seconds(time) => Ending::Seconds(time),
-        IdOrdinal::Millis(time) => Ending::Millis(time),
-        IdOrdinal::Window(time, seconds) => Ending::Window(time, seconds),
-        IdOrdinal::Number => Ending::Number,
-    };
     let literals = ids
         .key
         .iter()
@@ -97,7 +91,7 @@ fn plan<'f>(facts: &BucketsFacts<'f>) -> Option<BucketPlan<'f>> {
         collection: facts.collection.to_owned(),
         members: all,
         literals: Some(literals.cloned().collect()),
-        ending,
+        ending: ids.ordinal.clone(),
         capacity: facts.fill.capacity.max(1),
         items: layout.items.clone(),
         count: layout.count.clone(),

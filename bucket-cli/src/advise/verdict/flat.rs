@@ -1,11 +1,12 @@
 //! Whether flat documents should go into buckets.
 
 use crate::advise::figures::{bytes, percent, span, table, thousands};
+use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::FlatLayout;
 use crate::advise::measure::capacity::{Simulated, recommended, simulate};
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
-use crate::advise::plan::{BucketPlan, Choice, Ending, Member, Origin, Verdict, members};
+use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::ValueKind;
 use crate::report::counted;
@@ -60,7 +61,7 @@ pub(in crate::advise) fn judge<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
     };
     let (ending, capacity) = ending(facts, best);
     // In windows, the lengths of series say nothing of the buckets.
-    if !matches!(ending, Ending::Window(..)) {
+    if !matches!(ending, IdOrdinal::Window(..)) {
         figures.extend(capacity_figures(&simulated, capacity, &facts.keys));
     }
     figures.extend(busy_figure(facts, capacity));
@@ -97,19 +98,19 @@ pub(in crate::advise) fn judge<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
 
 fn sentence(facts: &FlatFacts<'_>, plan: &BucketPlan<'_>) -> String {
     let order = match &plan.ending {
-        Ending::Seconds(time) | Ending::Millis(time) => format!("in the order of `{time}`"),
-        Ending::Window(time, seconds) => {
+        IdOrdinal::Seconds(time) | IdOrdinal::Millis(time) => format!("in the order of `{time}`"),
+        IdOrdinal::Window(time, seconds) => {
             format!(
                 "in windows of {} by `{time}`, since items come late",
                 span(*seconds as i64 * 1000)
             )
         }
-        Ending::Number => "numbered, since no field holds the time of every item".to_owned(),
+        IdOrdinal::Number => "numbered, since no field holds the time of every item".to_owned(),
     };
     let key = facts.layout.key.join("`, `");
     let (items, keys) = (thousands(facts.keys.items()), thousands(facts.keys.keys()));
     match plan.ending {
-        Ending::Window(..) => format!(
+        IdOrdinal::Window(..) => format!(
             "take buckets of up to {} items: {items} items of {keys} keys by `{key}`, {order}",
             plan.capacity
         ),
@@ -144,16 +145,16 @@ fn item_bytes(facts: &FlatFacts<'_>) -> u64 {
 }
 
 /// How the ids end, and the capacity that suits that.
-fn ending(facts: &FlatFacts<'_>, best: Simulated) -> (Ending, u64) {
+fn ending(facts: &FlatFacts<'_>, best: Simulated) -> (IdOrdinal, u64) {
     let Some(time) = facts.layout.time.clone() else {
-        return (Ending::Number, best.capacity);
+        return (IdOrdinal::Number, best.capacity);
     };
     if !facts.lateness.is_disordered() {
         let is_busy = facts.lateness.busiest_minute > BUSY * best.capacity;
         let ending = if is_busy {
-            Ending::Millis(time)
+            IdOrdinal::Millis(time)
         } else {
-            Ending::Seconds(time)
+            IdOrdinal::Seconds(time)
         };
         return (ending, best.capacity);
     }
@@ -172,7 +173,7 @@ fn ending(facts: &FlatFacts<'_>, best: Simulated) -> (Ending, u64) {
             .clamp(10, 1000)
             .next_multiple_of(10),
     );
-    (Ending::Window(time, window), capacity)
+    (IdOrdinal::Window(time, window), capacity)
 }
 
 /// Whether the items are measurements: only numbers beside the key and the time.
