@@ -145,23 +145,17 @@ impl Batch {
             }
             // `read_newest_bucket`
             NewestBucket::MustRead if self.by_time && self.ring_doubt == RingDoubt::None => {
-                self.newest_bucket = match server.last_bucket(rules) {
-                    Some((last, true)) if rules.sees_open => {
-                        self.slot = last.slot;
-                        match self.items.len() == 1 && self.slot == 0 {
-                            true => NewestBucket::Unknown,
-                            false => NewestBucket::Open {
-                                id: last.id,
-                                room: rules.capacity - last.count,
-                            },
-                        }
+                let is_single = self.items.len() == 1;
+                self.newest_bucket = match self.read_last_of_key(server, rules) {
+                    NewestBucket::Open { .. } if is_single && self.slot == 0 => {
+                        NewestBucket::Unknown
                     }
-                    Some((last, _)) if moment(self.items[0]) < last.id.base => {
+                    NewestBucket::Closed { last: Some(last) }
+                        if moment(self.items[0]) < last.base =>
+                    {
                         NewestBucket::NoneOpen
                     }
-                    last => NewestBucket::Closed {
-                        last: last.map(|(last, _)| last.id),
-                    },
+                    newest_bucket => newest_bucket,
                 };
                 true
             }
@@ -186,18 +180,7 @@ impl Batch {
                 true
             }
             NewestBucket::NoneOpen if !self.by_time => {
-                self.newest_bucket = match server.last_bucket(rules) {
-                    Some((last, true)) if rules.sees_open => {
-                        self.slot = last.slot;
-                        NewestBucket::Open {
-                            id: last.id,
-                            room: rules.capacity - last.count,
-                        }
-                    }
-                    last => NewestBucket::Closed {
-                        last: last.map(|(last, _)| last.id),
-                    },
-                };
+                self.newest_bucket = self.read_last_of_key(server, rules);
                 true
             }
             NewestBucket::NoneOpen => {
@@ -208,6 +191,21 @@ impl Batch {
             NewestBucket::Unknown | NewestBucket::Open { .. } | NewestBucket::Closed { .. } => {
                 false
             }
+        }
+    }
+
+    fn read_last_of_key(&mut self, server: &Server, rules: &Rules) -> NewestBucket {
+        match server.last_bucket(rules) {
+            Some((last, true)) if rules.sees_open => {
+                self.slot = last.slot;
+                NewestBucket::Open {
+                    id: last.id,
+                    room: rules.capacity - last.count,
+                }
+            }
+            last => NewestBucket::Closed {
+                last: last.map(|(last, _)| last.id),
+            },
         }
     }
 

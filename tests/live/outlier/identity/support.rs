@@ -33,7 +33,7 @@ pub(crate) trait Followed:
 macro_rules! followed {
     ($($name:ident($collection:literal, $threshold:literal, $capacity:literal) {
         $item:ty, $($unique:tt)+
-    } $follower:expr;)+) => {$(
+    } $follower:expr $(, $total:ident)?;)+) => {$(
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
         #[outlier(
             collection = $collection,
@@ -46,15 +46,15 @@ macro_rules! followed {
             pub(crate) id: i64,
             #[outlier(items, $($unique)+)]
             pub(crate) followers: Vec<$item>,
-            #[serde(default)]
+            $(#[serde(default)]
             #[outlier(total)]
-            pub(crate) total: u64,
+            pub(crate) $total: u64,)?
         }
 
         impl Followed for $name {
             fn new(id: i64, followers: impl IntoIterator<Item = i64>) -> Self {
                 let followers = followers.into_iter().map(|user| Self::follower(user, 0));
-                Self { id, followers: followers.collect(), total: 0 }
+                Self { id, followers: followers.collect(), $($total: 0)? }
             }
 
             fn follower(user: i64, since: i64) -> $item {
@@ -73,46 +73,12 @@ fn follower(user_id: i64, since: i64) -> Follower {
 }
 
 followed! {
-    Counted20("counted", 20, 7) { Follower, unique = user_id } follower;
-    CountedPlain3("counted_plain", 3, 2) { i64, unique } |user, _| user;
-}
-
-macro_rules! uncounted {
-    ($($name:ident($collection:literal, $threshold:literal, $capacity:literal) {
-        $item:ty, $($unique:tt)+
-    } $follower:expr;)+) => {$(
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
-        #[outlier(
-            collection = $collection,
-            reference = "user_id",
-            threshold = $threshold,
-            extras_capacity = $capacity
-        )]
-        pub(crate) struct $name {
-            #[serde(rename = "_id")]
-            pub(crate) id: i64,
-            #[outlier(items, $($unique)+)]
-            pub(crate) followers: Vec<$item>,
-        }
-
-        impl Followed for $name {
-            fn new(id: i64, followers: impl IntoIterator<Item = i64>) -> Self {
-                let followers = followers.into_iter().map(|user| Self::follower(user, 0));
-                Self { id, followers: followers.collect() }
-            }
-
-            fn follower(user: i64, since: i64) -> $item {
-                $follower(user, since)
-            }
-        }
-    )+};
-}
-
-uncounted! {
     User20("users", 20, 7) { Follower, unique = user_id } follower;
     User3("users", 3, 2) { Follower, unique = user_id } follower;
     Plain20("plain", 20, 7) { i64, unique } |user, _| user;
     Text3("texts", 3, 2) { String, unique } |user: i64, _| format!("user {user}");
+    Counted20("counted", 20, 7) { Follower, unique = user_id } follower, total;
+    CountedPlain3("counted_plain", 3, 2) { i64, unique } |user, _| user, total;
 }
 
 /// How often each identity is stored under a parent, as text, in its array and in its extras. It checks O2, O3, the

@@ -1,6 +1,6 @@
 //! Tokens hold their place when the items beside it are gone, and belong to one list.
 
-use bucket_runtime::{ItemToken, Outlier, Outliers, mongodb::bson::doc};
+use bucket_runtime::{ItemToken, Outlier, Outliers, action::ParentItems, mongodb::bson::doc};
 
 use crate::{
     outlier::support::{Book, books, fresh},
@@ -18,20 +18,21 @@ async fn fifty(db: &Live) -> Outliers<Book20x10> {
     books
 }
 
+/// The items of the book, in this order.
+fn items(books: &Outliers<Book20x10>, newest_first: bool) -> ParentItems<'static, Book20x10> {
+    let items = books.items(&7);
+    match newest_first {
+        true => items.newest_first(),
+        false => items,
+    }
+}
+
 #[bucket_testkit::test]
 async fn o5_pages_lead_through_a_list_and_back(db: Live) {
     let books = fifty(&db).await;
     for limit in [1, 7, 20, 49, 50, 60] {
         for newest_first in [false, true] {
-            let list = || {
-                let list = books.items(&7);
-                let list = if newest_first {
-                    list.newest_first()
-                } else {
-                    list
-                };
-                list.page_of_items(limit)
-            };
+            let list = || items(&books, newest_first).page_of_items(limit);
             let mut all = Vec::from_iter(0..50_i64);
             if newest_first {
                 all.reverse();
@@ -62,14 +63,7 @@ async fn o5_pages_lead_through_a_list_and_back(db: Live) {
 async fn o5_a_page_goes_on_at_its_place_when_its_neighbours_are_gone(db: Live) {
     for (newest_first, end) in [(false, 10), (false, 35), (true, 25), (true, 40)] {
         let books = fifty(&db).await;
-        let list = || {
-            let list = books.items(&7);
-            if newest_first {
-                list.newest_first()
-            } else {
-                list
-            }
-        };
+        let list = || items(&books, newest_first);
         let mut all = Vec::from_iter(0..50_i64);
         if newest_first {
             all.reverse();
@@ -187,14 +181,7 @@ async fn a_session_reads_in_both_orders(db: Live) {
     let mut expected: Vec<_> = (0..20_i64).chain([100, 101]).chain(20..50).collect();
     let mut session = books.collection().client().start_session().await.unwrap();
     for newest_first in [false, true] {
-        let list = || {
-            let list = books.items(&7);
-            if newest_first {
-                list.newest_first()
-            } else {
-                list
-            }
-        };
+        let list = || items(&books, newest_first);
         for limit in [None, Some(1000)] {
             use futures_util::TryStreamExt;
             let mut list = list().session(&mut session);
