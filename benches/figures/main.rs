@@ -21,6 +21,7 @@ mod pages;
 mod parts;
 mod peers;
 mod processes;
+mod pushes;
 mod sizes;
 mod steady;
 mod stream;
@@ -65,7 +66,7 @@ async fn run(options: Options) -> Result<()> {
     let report = Report::begin(options);
     let server = Server::start().await?;
     let bench = Bench::new(&server, report.clone()).await?;
-    let themes: [Theme; 20] = [
+    let themes: [Theme; 21] = [
         // First, since memory that another theme has freed would not count.
         long_load::THEME,
         append::THEME,
@@ -85,6 +86,7 @@ async fn run(options: Options) -> Result<()> {
         bytes::THEME,
         sizes::THEME,
         outlier::THEME,
+        pushes::THEME,
         derive_check::THEME,
         // Last, since its subscriber stays.
         traced::THEME,

@@ -218,6 +218,14 @@ impl Batch {
             && self.items.len() > self.max_unread(rules)
     }
 
+    /// Whether the newest bucket may be open.
+    pub(crate) fn may_have_room(&self) -> bool {
+        matches!(
+            self.newest_bucket,
+            NewestBucket::Unknown | NewestBucket::Open { .. }
+        )
+    }
+
     /// `statements`: the next command.
     pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
         let mut statements = Vec::new();

@@ -9,8 +9,8 @@ use crate::{
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Step {
-    /// `push_to_known`.
-    Known,
+    /// `push_to_known`: the first statement of the batch, if it opens no bucket.
+    Known(Batch),
     /// `push`, of at most `room` items.
     Push {
         room: usize,
@@ -32,17 +32,22 @@ enum Step {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Pushing {
-    /// The items that are neither stored nor on their way to the extras.
+    /// The items that are neither stored nor in a batch.
     items: Vec<Item>,
     step: Step,
 }
 
 impl Pushing {
-    pub(crate) fn push(items: Vec<Item>, known: bool, rules: &Rules) -> Self {
-        let room = rules.threshold.into();
-        let step = match known {
-            true => Step::Known,
-            false => Step::Push { room },
+    pub(crate) fn push(items: Vec<Item>, known: bool, memory: Memory, rules: &Rules) -> Self {
+        if !known {
+            let room = rules.threshold.into();
+            let step = Step::Push { room };
+            return Self { items, step };
+        }
+        let batch = Batch::bounded(items, memory);
+        let (items, step) = match batch.may_have_room() {
+            true => (Vec::new(), Step::Known(batch)),
+            false => (batch.items, Step::Flag),
         };
         Self { items, step }
     }
@@ -91,10 +96,7 @@ impl Pushing {
     pub(crate) fn statements(&self, rules: &Rules) -> Vec<Statement> {
         let first = |n: usize| self.items[..n].to_vec();
         vec![match &self.step {
-            Step::Known => Statement::AppendToOpen {
-                items: first(1),
-                slot: 0,
-            },
+            Step::Known(batch) => batch.statements(rules).remove(0),
             Step::Push { room } => Statement::Push {
                 items: first(self.items.len().min(*room)),
             },
@@ -117,6 +119,16 @@ impl Pushing {
     ) -> Vec<Item> {
         let done = answer.0 == Answer::Stored;
         let mut stored = Vec::new();
+        if let Step::Known(batch) = &mut self.step {
+            stored = batch.note_outcome(statement, answer, rules);
+            *memory = batch.memory();
+            self.items = std::mem::take(&mut batch.items);
+            self.step = match self.items.is_empty() {
+                true => Step::Over,
+                false => Step::Flag,
+            };
+            return stored;
+        }
         if let Step::Extras(batch) = &mut self.step {
             stored = batch.note_outcome(statement, answer, rules);
             *memory = batch.memory();
@@ -133,11 +145,6 @@ impl Pushing {
         }
         let room = rules.threshold.into();
         self.step = match (&self.step, done) {
-            (Step::Known, true) => self.extras(*memory),
-            (Step::Known, false) => {
-                *known = false;
-                Step::Push { room }
-            }
             (Step::Push { .. }, true) if self.items.is_empty() => Step::Over,
             (Step::Push { .. }, true) => Step::Push { room },
             (Step::Push { .. }, false) if rules.flag_first => Step::Flag,
@@ -146,7 +153,10 @@ impl Pushing {
                 *known = true;
                 self.extras(*memory)
             }
-            (Step::Flag, false) => Step::State,
+            (Step::Flag, false) => {
+                *known = false;
+                Step::State
+            }
             (Step::Insert { .. }, true) => self.extras(*memory),
             // The id is taken: an error.
             (Step::Insert { .. }, false) => Step::Over,

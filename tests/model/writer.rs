@@ -134,7 +134,9 @@ impl Writer {
                     let memory = self.memory;
                     Task::Append(Batch::new(items, config.by_time, config.unordered, memory))
                 }
-                Call::Push(items) => Task::Push(Pushing::push(items, self.known, rules)),
+                Call::Push(items) => {
+                    Task::Push(Pushing::push(items, self.known, self.memory, rules))
+                }
                 Call::Insert(items) => Task::Push(Pushing::insert(items, rules)),
                 Call::Remove(item) => Task::Remove(item),
             });

@@ -9,7 +9,7 @@ use mongodb::{
 
 use super::{
     IdRef, Outlier, collections::OutlierCollections, command::ParentScope, extra::ExtraItem,
-    known::KnownOutliers, parent_handle::ParentHandle,
+    known::KnownOutliers, parent_handle::ParentHandle, waiting_pushes::WaitingPushes,
 };
 use crate::{
     Bucket, Result,
@@ -64,6 +64,7 @@ impl<T: Outlier> Outliers<T> {
                 parents,
                 extras,
                 known: KnownOutliers::default(),
+                waiting: WaitingPushes::default(),
             },
             parent: PhantomData,
         }

@@ -1,5 +1,6 @@
 //! Writing parents, and items in them and in their extras.
 
+mod combined;
 mod delete;
 mod extend;
 mod identified;

@@ -20,6 +20,7 @@
 //! Each of these stores its items or is refused, so the refusals alone show what was carried out; a task of the
 //! key's own sends the rest. If a statement is refused because of one item, each of its items is sent alone.
 
+pub(crate) mod caller;
 mod flush;
 mod queue;
 

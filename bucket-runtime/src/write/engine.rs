@@ -10,7 +10,7 @@ mod rings;
 
 use std::time::{Duration, Instant};
 
-use mongodb::{ClientSession, bson::Bson};
+use mongodb::ClientSession;
 
 pub(crate) use self::{
     batch::{Batch, COMMAND_BYTES, Carried, SendMode},
@@ -20,13 +20,9 @@ use self::{memory::Memory, open_locks::OpenLocks};
 use crate::{
     Result,
     error::Kind,
-    protocol::{
-        budget::Budget,
-        command::{AppendedItems, IndexedScope, KeyScope, Update},
-    },
+    protocol::command::{IndexedScope, KeyScope, Update},
     schema::open_index::OpenIndex,
     server::{Server, current_index::CurrentIndex, target::Target, write::UpdateEffect},
-    value::element::value_size,
     write::appended::Appended,
 };
 pub(crate) use crate::{
@@ -196,16 +192,31 @@ impl Engine {
         {
             return Ok(());
         }
-        let mut statements =
-            (batch.statements(mode)).map_err(|kind| self.target_of(&batch.scope).error(kind))?;
+        let statements = self.statements(batch, mode)?;
         if statements.len() > 1 {
             return self.send_several(batch, statements).await;
         }
-        let Some((update, mut carried)) = statements.pop() else {
+        self.send_first(batch, mode, statements, session).await
+    }
+
+    fn statements<W>(&self, batch: &Batch<W>, mode: SendMode) -> Result<Vec<(Update, Carried)>> {
+        let statements = batch.statements(mode);
+        statements.map_err(|kind| self.target_of(&batch.scope).error(kind))
+    }
+
+    /// Sends the first of these statements, if there is one.
+    async fn send_first<W>(
+        &self,
+        batch: &mut Batch<W>,
+        mode: SendMode,
+        statements: Vec<(Update, Carried)>,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        let Some((update, mut carried)) = statements.into_iter().next() else {
             return Ok(());
         };
         // The batch does not change before the answer.
-        let again = || Some(batch.statements(mode).ok()?.pop()?.0);
+        let again = || Some(batch.statements(mode).ok()?.into_iter().next()?.0);
         let result = self.server.update(update, again, session).await;
         if let Ok(effect) = result {
             carried.note_effect(effect);
@@ -234,22 +245,22 @@ impl Engine {
         Ok(())
     }
 
-    /// Appends one element if the key has an open bucket; returns whether it has. One round trip.
-    pub(crate) async fn append_to_open(
+    /// Appends the first items if the key has an open bucket with room for them; returns whether it has. One
+    /// round trip.
+    pub(crate) async fn append_to_open<W>(
         &self,
-        scope: &IndexedScope,
-        element: Bson,
+        batch: &mut Batch<W>,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let budget = Budget::of(scope);
-        let update = || {
-            scope.append_to_open(AppendedItems {
-                oversize: budget.map_or(0, |budget| budget.oversize(value_size(&element))),
-                elements: vec![element.clone()],
-                totals: None,
-            })
-        };
-        self.target_of(scope).update(update, session).await
+        // It opens no bucket, as in a session.
+        let mode = SendMode::InSession;
+        self.recall(batch, session.is_some());
+        let items = batch.len();
+        if batch.may_have_room() {
+            let statements = self.statements(batch, mode)?;
+            self.send_first(batch, mode, statements, session).await?;
+        }
+        Ok(batch.len() < items)
     }
 
     /// One key, for requests and their errors.

@@ -3,6 +3,8 @@
 //! A change of the parent's own array updates the total in the same statement. A change of the extras
 //! updates both collections in one transaction, so the total always agrees with them.
 
+use std::collections::BTreeSet;
+
 use futures_util::future::BoxFuture;
 use mongodb::{ClientSession, bson::Bson};
 
@@ -14,7 +16,6 @@ use crate::{
     protocol::budget::Budget,
     server::transaction::{self, Attempt},
     value::element::value_size,
-    write::engine::Batch,
 };
 
 impl ParentHandle {
@@ -70,10 +71,9 @@ impl ParentHandle {
         items: &mut WaitingItems,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let mut batch = Batch::with_owners(self.scope.extras.clone(), items.take_entries());
+        let mut batch = items.take_batch(&self.scope.extras);
         let appended = self.collections.extras.append(&mut batch, session).await;
-        let done = std::mem::take(&mut batch.done);
-        items.note_appended(&done, batch.into_entries());
+        items.put_batch_back(batch);
         appended
     }
 }
@@ -86,9 +86,13 @@ struct AppendCounted {
 }
 
 impl Attempt for AppendCounted {
-    type Output = usize;
+    /// The positions of the items that were not there before.
+    type Output = BTreeSet<usize>;
 
-    fn attempt<'s>(&'s self, session: &'s mut ClientSession) -> BoxFuture<'s, Result<usize>> {
+    fn attempt<'s>(
+        &'s self,
+        session: &'s mut ClientSession,
+    ) -> BoxFuture<'s, Result<BTreeSet<usize>>> {
         Box::pin(async move {
             let Self {
                 parent,
@@ -102,7 +106,7 @@ impl Attempt for AppendCounted {
             }
             let mut items = WaitingItems::new(elements.clone());
             (parent.append_extras(&mut items, Some(&mut *session))).await?;
-            let were_there = elements.len() - items.stored;
+            let were_there = elements.len() - items.stored.len();
             if were_there > 0 {
                 let count = parent.scope.add_to_total(total, -(were_there as i64));
                 parent.parent().modify(count, session).await?;

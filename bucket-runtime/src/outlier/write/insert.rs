@@ -120,7 +120,7 @@ impl ParentHandle {
         let extended = self.extend(&mut rest, session).await;
         extended.map_err(|error| match error.is(&Kind::NoParent) {
             true => error.known_as(Kind::ParentDeleted),
-            false => error.with_stored(kept + rest.stored),
+            false => error.with_stored(kept + rest.stored.len()),
         })
     }
 }

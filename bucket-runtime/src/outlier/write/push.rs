@@ -22,14 +22,23 @@ impl<T: Outlier> Outliers<T> {
     /// [`Stored`](crate::Appended::Stored); if items are [`unique`](macro@crate::Outlier#unique),
     /// [`AlreadyThere`](crate::Appended::AlreadyThere) for one that the parent or its extras hold.
     ///
+    /// Pushes to one parent that wait at the same time in this handle and its clones are combined, as
+    /// [appends](crate::Buckets::append) are: while a command for a parent is in flight, further items of the
+    /// parent wait, and the next command carries all of them. Each caller gets the result of its own item, and
+    /// an item that is refused takes no others with it. Pushes to different parents do not wait for each other.
+    /// In a session, every push has commands of its own.
+    ///
     /// Round trips: one to a parent with room, and one to a parent that this handle knows as an
-    /// outlier; three when it learns that, and up to six for an item that opens an extras document. With a
+    /// outlier; three when it learns that, and up to five for an item that opens an extras document. With a
     /// [total](macro@crate::Outlier#total), two more for an item that goes to the extras.
     ///
     /// If items are `unique`: one to a parent with room, and two to one that this handle knows as an outlier; five
     /// when it learns that, and up to eight for an item that opens an extras document. For an item that is there:
     /// two if the parent holds it, up to three if its extras do. A failed call may be repeated without a check.
     /// A total takes three more.
+    ///
+    /// A dropped future leaves the item stored or not stored. Commands that were already sent are carried out,
+    /// and the push goes on if it had begun.
     ///
     /// # Errors
     ///
@@ -73,12 +82,13 @@ impl<'s> Push<'s> {
     }
 
     pub(crate) async fn execute(self) -> Result<Appended> {
-        let mut items = WaitingItems::new(vec![self.element?]);
-        self.parent.push(&mut items, self.session).await?;
-        Ok(match items.stored {
-            0 => Appended::AlreadyThere,
-            _ => Appended::Stored,
-        })
+        let (parent, element) = (self.parent, self.element?);
+        let Some(session) = self.session else {
+            return parent.push_with_others(element).await;
+        };
+        let mut items = WaitingItems::new(vec![element]);
+        parent.push_called(&mut items, Some(session)).await?;
+        Ok(items.answer(0))
     }
 }
 
@@ -99,6 +109,19 @@ impl ParentHandle {
         checked.map_err(|refusal| self.error(Kind::Serialize).with_source(refusal))
     }
 
+    /// [`push`](Self::push), as the whole of the current call.
+    pub(super) async fn push_called(
+        &self,
+        items: &mut WaitingItems,
+        session: Option<&mut ClientSession>,
+    ) -> Result<()> {
+        self.note_call();
+        call::bytes(|| items.elements.iter().map(value_size).sum());
+        let pushed = self.push(items, session).await;
+        call::items(items.stored.len());
+        pushed
+    }
+
     /// Pushes the items, in order; after an error, `items` holds those that were not stored.
     ///
     /// Each step is one command, complete in itself. The flag is set before the first extra is stored,
@@ -108,8 +131,6 @@ impl ParentHandle {
         items: &mut WaitingItems,
         session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        self.note_call();
-        call::bytes(|| items.elements.iter().map(value_size).sum());
         let (fit, misfit) = self.find_misfit(&items.elements);
         let rest = items.take_from(fit);
         let pushed = match self.scope.spec.unique {
@@ -120,9 +141,8 @@ impl ParentHandle {
             }
         };
         items.put_back(rest);
-        call::items(items.stored);
         pushed.map_err(
-            |error| match error.is(&Kind::NoParent) && items.stored > 0 {
+            |error| match error.is(&Kind::NoParent) && !items.stored.is_empty() {
                 true => error.known_as(Kind::ParentDeleted),
                 false => error,
             },
@@ -136,9 +156,9 @@ impl ParentHandle {
         items: &mut WaitingItems,
         mut session: Option<&mut ClientSession>,
     ) -> Result<()> {
-        let pushed = self.push_to_known(items, session.as_deref_mut()).await?;
-        if pushed {
-            return self.extend(items, session).await;
+        let mut is_known = self.is_known();
+        if is_known && self.push_to_known(items, session.as_deref_mut()).await? {
+            return Ok(());
         }
         // A parent whose state is unknown is treated as empty.
         let mut state = ParentState::default();
@@ -148,10 +168,12 @@ impl ParentHandle {
             }
             let fitting = (self.scope).count_fitting(state.length, state.bytes, &items.elements);
             let fitting = fitting.max(1);
-            let pushed = self.push_to_array(items, fitting, session.as_deref_mut());
-            if pushed.await? {
-                state = ParentState::default();
-                continue;
+            if !is_known {
+                let pushed = self.push_to_array(items, fitting, session.as_deref_mut());
+                if pushed.await? {
+                    state = ParentState::default();
+                    continue;
+                }
             }
             let flag = || self.scope.flag(&items.elements[..1]);
             let target = self.parent().store_no_items();
@@ -159,6 +181,8 @@ impl ParentHandle {
                 self.remember();
                 return self.extend(items, session).await;
             }
+            self.forget();
+            is_known = false;
             // The parent has room, but for fewer items; or it does not exist.
             let found = self.read_state(true, session.as_deref_mut()).await?;
             state = found.ok_or_else(|| self.error(Kind::NoParent))?;
@@ -177,36 +201,29 @@ impl ParentHandle {
         let push = || self.scope.push(items.elements[..first].to_vec());
         let is_pushed = self.parent().update(push, session).await?;
         if is_pushed {
-            items.remove_first(first, first);
+            items.remove_first(first, 0..first);
         }
         Ok(is_pushed)
     }
 
-    /// Pushes the first item to the open extras document of a parent that is known to have one. That
-    /// this document exists shows that the flag is set, so nothing else needs a check.
+    /// Pushes the items to the open extras document of a parent that is known to have one, as far as it has
+    /// room; returns whether all are stored. That this document exists shows that the flag is set, so nothing
+    /// else needs a check.
     async fn push_to_known(
         &self,
         items: &mut WaitingItems,
         session: Option<&mut ClientSession>,
     ) -> Result<bool> {
-        let (true, Some(first)) = (self.is_known(), items.elements.first()) else {
-            return Ok(false);
-        };
-        let stored = match self.scope.spec.total {
-            None => {
-                let first = first.clone();
-                let extras = &self.collections.extras;
-                let stored = extras.append_to_open(&self.scope.extras, first, session);
-                stored.await?.then(|| items.remove_first(1, 1)).is_some()
-            }
-            Some(total) => match self.append_counted(total, items, session).await {
-                Err(error) if error.is(&Kind::NoParent) => false,
-                stored => stored.map(|()| true)?,
-            },
-        };
-        if !stored {
-            self.forget();
+        if let Some(total) = self.scope.spec.total {
+            return match self.append_counted(total, items, session).await {
+                Err(error) if error.is(&Kind::NoParent) => Ok(false),
+                stored => stored.map(|()| true),
+            };
         }
-        Ok(stored)
+        let mut batch = items.take_batch(&self.scope.extras);
+        let engine = &self.collections.extras;
+        let appended = engine.append_to_open(&mut batch, session).await;
+        items.put_batch_back(batch);
+        appended.map(|_| items.is_empty())
     }
 }

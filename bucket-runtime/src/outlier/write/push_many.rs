@@ -60,8 +60,8 @@ impl<'s, T: Outlier> PushMany<'s, T> {
             Err(error) => return Err(PushManyError { error, rest: items }),
         };
         let mut waiting = WaitingItems::new(elements);
-        match parent.push(&mut waiting, session).await {
-            Ok(()) => Ok(waiting.stored as u64),
+        match parent.push_called(&mut waiting, session).await {
+            Ok(()) => Ok(waiting.stored.len() as u64),
             Err(error) => Err(PushManyError {
                 error,
                 rest: waiting.select(items),

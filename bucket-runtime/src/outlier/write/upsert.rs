@@ -126,8 +126,10 @@ impl<'s, T: Outlier> UpsertParentItem<'s, T> {
                     .await?;
             }
             let mut items = WaitingItems::new(vec![element.clone()]);
-            parent.push(&mut items, session.as_deref_mut()).await?;
-            match items.stored {
+            parent
+                .push_called(&mut items, session.as_deref_mut())
+                .await?;
+            match items.stored.len() {
                 0 if field == WHOLE_ITEM => return Ok(Upserted::Replaced),
                 0 => was_there = true,
                 _ => return Ok(Upserted::Appended),

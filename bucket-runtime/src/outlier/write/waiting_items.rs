@@ -1,13 +1,16 @@
 //! The items of a push that are not stored yet.
 
-use std::{collections::HashSet, mem};
+use std::{
+    collections::{BTreeSet, HashSet},
+    mem,
+};
 
 use mongodb::bson::Bson;
 
 use crate::{
-    protocol::command::identity,
+    protocol::command::{IndexedScope, identity},
     value::element::{comparable, value_size},
-    write::{appended::Appended, item::Entry},
+    write::{appended::Appended, engine::Batch, item::Entry},
 };
 
 /// The items of a call that are not stored yet, in order, each with its place among all of the call.
@@ -15,8 +18,8 @@ use crate::{
 pub(crate) struct WaitingItems {
     places: Vec<usize>,
     pub(crate) elements: Vec<Bson>,
-    /// How many items the call has stored.
-    pub(crate) stored: usize,
+    /// The places of those that the call has stored.
+    pub(crate) stored: BTreeSet<usize>,
 }
 
 impl WaitingItems {
@@ -24,7 +27,7 @@ impl WaitingItems {
         Self {
             places: (0..elements.len()).collect(),
             elements,
-            stored: 0,
+            stored: BTreeSet::new(),
         }
     }
 
@@ -48,11 +51,19 @@ impl WaitingItems {
         first.take_while(fits).count().max(1).min(self.len())
     }
 
-    /// Removes the first items, of which this many are stored now, and the others were before.
-    pub(crate) fn remove_first(&mut self, items: usize, stored: usize) {
-        self.places.drain(..items);
+    /// The answer for the item with this place, after all were pushed.
+    pub(crate) fn answer(&self, place: usize) -> Appended {
+        match self.stored.contains(&place) {
+            true => Appended::Stored,
+            false => Appended::AlreadyThere,
+        }
+    }
+
+    /// Removes the first items, of which those at these positions are stored now, and the others were before.
+    pub(crate) fn remove_first(&mut self, items: usize, stored: impl IntoIterator<Item = usize>) {
+        let places: Vec<_> = self.places.drain(..items).collect();
         self.elements.drain(..items);
-        self.stored += stored;
+        (self.stored).extend(stored.into_iter().map(|position| places[position]));
     }
 
     /// Takes the items from this one on, to be [put back](Self::put_back).
@@ -60,7 +71,7 @@ impl WaitingItems {
         Self {
             places: self.places.split_off(first),
             elements: self.elements.split_off(first),
-            stored: 0,
+            stored: BTreeSet::new(),
         }
     }
 
@@ -70,21 +81,19 @@ impl WaitingItems {
         self.elements.extend(later.elements);
     }
 
-    /// Takes all items, as entries of their places.
-    pub(crate) fn take_entries(&mut self) -> impl Iterator<Item = (usize, Entry)> + use<> {
+    /// Takes all items, to be appended to the extras.
+    pub(crate) fn take_batch(&mut self, scope: &IndexedScope) -> Batch<usize> {
         let elements = mem::take(&mut self.elements).into_iter().map(Entry::from);
-        mem::take(&mut self.places).into_iter().zip(elements)
+        let entries = mem::take(&mut self.places).into_iter().zip(elements);
+        Batch::with_owners(scope.clone(), entries)
     }
 
-    /// Puts the entries back that were not stored, after these were.
-    pub(crate) fn note_appended(
-        &mut self,
-        done: &[(usize, Appended)],
-        left: impl Iterator<Item = (usize, Entry)>,
-    ) {
-        let stored = done.iter().filter(|(_, done)| *done == Appended::Stored);
-        self.stored += stored.count();
-        for (place, entry) in left {
+    /// Puts the items back that were not appended.
+    pub(crate) fn put_batch_back(&mut self, mut batch: Batch<usize>) {
+        let done = mem::take(&mut batch.done).into_iter();
+        let stored = done.filter(|(_, appended)| *appended == Appended::Stored);
+        self.stored.extend(stored.map(|(place, _)| place));
+        for (place, entry) in batch.into_entries() {
             self.places.push(place);
             self.elements.push(entry.element);
         }

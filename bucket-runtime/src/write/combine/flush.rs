@@ -4,18 +4,16 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::queue::{Caller, InFlight, Worker};
+use super::{
+    caller::{Caller, let_callers_run},
+    queue::{InFlight, Worker},
+};
 use crate::{
     Error,
     error::is_impossible_id,
     server::{call::Calls, many::Results},
     write::engine::{Carried, Engine, SendMode},
 };
-
-/// How often a worker yields before a key's next command, so that the callers just answered can append
-/// again. With 32 busy writers of one key, a command then carries 31 items on average; with one yield
-/// 26, without any 17.
-const YIELDS: usize = 4;
 
 /// Sends commands until nothing waits any more.
 pub(super) async fn work(engine: Engine, mut worker: Worker) {
@@ -27,12 +25,8 @@ pub(super) async fn work(engine: Engine, mut worker: Worker) {
             1 => vec![keys.remove(0).send(&engine).await],
             _ => send_all(&engine, keys).await,
         };
-        // The callers just answered may append again, and the next command carries those items if the
-        // callers run first. A single writer would only lose time.
         if has_several {
-            for _ in 0..YIELDS {
-                tokio::task::yield_now().await;
-            }
+            let_callers_run().await;
         }
         drop(done);
     }

@@ -6,26 +6,20 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-
-use super::{EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS, flush};
+use super::{
+    EAGER_WORKERS, KEYS_PER_FURTHER_WORKER, MAX_WORKERS,
+    caller::{Caller, WaitingRoom, answer_of},
+    flush,
+};
 use crate::{
     Result,
-    error::Kind,
     protocol::command::KeyScope,
-    server::call::Calls,
     write::{
         appended::Appended,
         engine::{Batch, COMMAND_BYTES, Engine, NewestBucket},
         item::Entry,
     },
 };
-
-/// How many bytes of items wait in one handle at most; further appends wait before they enter the queue.
-const WAITING_BYTES: usize = 64 << 20;
-
-/// The unit, in bytes, in which that memory is counted.
-const BYTES_PER_PERMIT: usize = 64;
 
 /// How many keys share a command at most.
 const KEYS_PER_COMMAND: usize = 1000;
@@ -38,16 +32,7 @@ const ITEMS_PER_KEY: usize = 10_000;
 pub(crate) struct Combiner {
     engine: Engine,
     queue: Arc<Queue>,
-    room: Arc<Semaphore>,
-}
-
-/// The call that waits for an append.
-#[derive(Debug)]
-pub(super) struct Caller {
-    answer: oneshot::Sender<Result<Appended>>,
-    _room: Option<OwnedSemaphorePermit>,
-    /// The span of the call, for which the command counts.
-    pub(super) calls: Calls,
+    room: WaitingRoom,
 }
 
 #[derive(Debug, Default)]
@@ -75,40 +60,19 @@ impl Combiner {
         Self {
             engine,
             queue: Arc::default(),
-            room: Arc::new(Semaphore::new(WAITING_BYTES / BYTES_PER_PERMIT)),
+            room: WaitingRoom::default(),
         }
     }
 
     /// Appends one item, together with other waiting ones.
     pub(crate) async fn append(&self, scope: KeyScope, entry: Entry) -> Result<Appended> {
-        let permits = (entry.size.min(WAITING_BYTES) / BYTES_PER_PERMIT).max(1);
-        let permits = u32::try_from(permits).unwrap_or(u32::MAX);
-        // The semaphore is never closed.
-        let room = Arc::clone(&self.room).acquire_many_owned(permits).await;
-        let (answer, answered) = oneshot::channel();
-        let caller = Caller {
-            answer,
-            _room: room.ok(),
-            calls: Calls::current(),
-        };
+        let (caller, answered) = self.room.enter(entry.size).await;
         self.queue.push(&scope, caller, entry);
         if let Some(worker) = Worker::new(&self.queue) {
             // In a box, since tokio would move the 13 kB of this future several times.
             tokio::spawn(Box::pin(flush::work(self.engine.clone(), worker)));
         }
-        answered.await.unwrap_or_else(|_| {
-            // The tokio runtime that was sending the command has ended.
-            let stopped = self.engine.target_of(&scope).error(Kind::Stopped);
-            Err(stopped.in_doubt())
-        })
-    }
-}
-
-impl Caller {
-    pub(super) fn answer(self, result: Result<Appended>) {
-        self.calls.are_answered();
-        // The caller may have been dropped.
-        let _ = self.answer.send(result);
+        answer_of(answered, self.engine.target_of(&scope)).await
     }
 }
 
@@ -151,7 +115,7 @@ impl QueueState {
         let rest = key_queue.waiting.split_off(first);
         let taken = mem::replace(&mut key_queue.waiting, rest);
         let taken = taken.into_iter();
-        let taken = taken.filter(|(caller, _)| !caller.answer.is_closed());
+        let taken = taken.filter(|(caller, _)| caller.is_waiting());
         let scope = key_queue.scope.clone().by(engine.index.get());
         let mut batch = Batch::with_owners(scope, taken);
         batch.is_unordered = true;

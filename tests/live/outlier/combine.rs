@@ -1,0 +1,183 @@
+//! Combining: pushes to one parent that wait at the same time travel together, and each caller learns what
+//! happened to its own item.
+
+use std::{future::IntoFuture, time::Duration};
+
+use bucket_runtime::{
+    Appended, Error, Outliers,
+    mongodb::bson::{Document, doc},
+};
+use futures_util::{future::join_all, poll};
+use rand::Rng;
+use tokio::task::JoinSet;
+
+use crate::{
+    outlier::{
+        events::at_rest,
+        support::{Book, books, dense, fresh, items},
+    },
+    support::database::{Live, Record, Recorded},
+};
+
+books! { Roomy(1000, 100) Book3(3, 100) Book3x2(3, 2) }
+
+/// More than the parent holds of its own.
+const N: i64 = 200;
+
+async fn together<T: Book>(books: &Outliers<T>, items: &[i64]) -> Vec<Result<Appended, Error>> {
+    let pushes = items.iter().map(|item| books.push(&7, *item).into_future());
+    join_all(pushes).await
+}
+
+/// How many items each update pushes.
+fn writes(record: &Record) -> Vec<usize> {
+    let commands = record.take().into_iter();
+    let updates = commands.filter_map(|command| command.get_array("updates").ok().cloned());
+    let updates = updates.flatten();
+    let pushed = |update: &Document| {
+        let push = update.get_document("u").ok()?.get_document("$push").ok()?;
+        let each = push
+            .values()
+            .next()?
+            .as_document()?
+            .get_array("$each")
+            .ok()?;
+        Some(each.len())
+    };
+    updates
+        .filter_map(|update| pushed(update.as_document()?))
+        .collect()
+}
+
+async fn few_commands<T: Book>(Recorded(db, record): &Recorded, most: usize) {
+    let books = fresh::<T>(db).await;
+    books.insert(&T::new(7, vec![])).await.unwrap();
+    let numbers: Vec<_> = (0..N).collect();
+    record.take();
+    for result in together(&books, &numbers).await {
+        assert_eq!(result.unwrap(), Appended::Stored);
+    }
+    let carried = writes(record);
+    assert!(carried.len() <= most, "{carried:?}");
+    let mut stored = items(&books, 7).await;
+    stored.sort_unstable();
+    assert_eq!(stored, numbers, "O1");
+    dense(&books).await;
+
+    // Alone: the push finds nobody to wait for.
+    record.take();
+    for n in 0..3 {
+        books.push(&7, N + n).await.unwrap();
+        assert_eq!(record.take().len(), 1, "commands of one push");
+    }
+    assert_eq!(items(&books, 7).await.len() as i64, N + 3, "O1");
+}
+
+#[bucket_testkit::test]
+async fn pushes_that_wait_for_one_parent_travel_together(recorded: Recorded) {
+    few_commands::<Roomy>(&recorded, 6).await;
+    few_commands::<Book3>(&recorded, 12).await;
+}
+
+#[bucket_testkit::test]
+async fn a_push_takes_few_commands(Recorded(db, record): Recorded) {
+    let books = fresh::<Book3x2>(&db).await;
+    books.insert(&Book3x2::new(7, vec![])).await.unwrap();
+    record.take();
+    let mut commands = Vec::new();
+    for n in 0..10 {
+        books.push(&7, n).await.unwrap();
+        commands.push(record.take().len());
+    }
+    assert_eq!(commands[..3], [1, 1, 1], "the parent has room");
+    for (n, commands) in commands.iter().enumerate().skip(3) {
+        let most = if n % 2 == 1 { 5 } else { 1 };
+        assert!(*commands <= most, "push {n}: {commands} commands");
+    }
+}
+
+/// A validator refuses some items; pushes that travel with them are stored.
+#[bucket_testkit::test]
+async fn o1_only_the_refused_item_fails(db: Live) {
+    let books = fresh::<Roomy>(&db).await;
+    books.insert(&Roomy::new(7, vec![])).await.unwrap();
+    let parents = books.collection().name().to_owned();
+    let validator = doc! { "buyers": { "$not": { "$gte": 1000 } } };
+    let change = doc! { "collMod": parents, "validator": validator };
+    db.run_command(change).await.unwrap();
+    let numbers: Vec<_> = (0..20)
+        .map(|n| if n % 7 == 3 { 1000 + n } else { n })
+        .collect();
+    let results = together(&books, &numbers).await;
+    for (n, result) in numbers.iter().zip(results) {
+        match result {
+            Ok(appended) => assert_eq!((appended, *n < 1000), (Appended::Stored, true), "{n}"),
+            Err(error) => {
+                assert!(*n >= 1000, "{n}: {error}");
+                assert!(!error.is_maybe_stored(), "{error}");
+                assert_eq!(error.key(), Some("\"7\""));
+            }
+        }
+    }
+    let mut stored = items(&books, 7).await;
+    stored.sort_unstable();
+    let good = numbers.into_iter().filter(|n| *n < 1000);
+    assert_eq!(stored, Vec::from_iter(good), "O1");
+}
+
+#[bucket_testkit::test]
+async fn each_push_to_no_parent_says_so(db: Live) {
+    let books = fresh::<Roomy>(&db).await;
+    for result in together(&books, &[1, 2, 3]).await {
+        assert!(result.unwrap_err().is_not_found());
+    }
+}
+
+/// 200 pushes at the same time, half of them dropped at random moments.
+#[bucket_testkit::test(multi_thread)]
+async fn o1_pushes_beside_dropped_ones_are_stored_once(db: Live) {
+    let books = fresh::<Book3x2>(&db).await;
+    books.insert(&Book3x2::new(7, vec![])).await.unwrap();
+    let mut callers = JoinSet::new();
+    for n in 0..N {
+        let books = books.clone();
+        let limit = (n % 2 == 1).then(|| rand::rng().random_range(0..15_000));
+        callers.spawn(async move {
+            let push = books.push(&7, n).into_future();
+            let Some(limit) = limit else {
+                push.await.unwrap();
+                return Some(n);
+            };
+            let pushed = tokio::time::timeout(Duration::from_micros(limit), push).await;
+            pushed.ok().map(|result| result.unwrap()).map(|_| n)
+        });
+    }
+    let acknowledged = callers.join_all().await;
+    at_rest(&books).await;
+    dense(&books).await;
+    let mut stored = items(&books, 7).await;
+    stored.sort_unstable();
+    assert!(
+        stored.windows(2).all(|pair| pair[0] < pair[1]),
+        "stored twice"
+    );
+    for n in acknowledged.into_iter().flatten() {
+        assert!(stored.contains(&n), "O1: {n} was acknowledged");
+    }
+}
+
+/// Pushes whose callers leave before anything is sent are not sent.
+#[bucket_testkit::test]
+async fn pushes_that_are_dropped_while_they_wait_are_not_sent(db: Live) {
+    let books = fresh::<Roomy>(&db).await;
+    books.insert(&Roomy::new(7, vec![])).await.unwrap();
+    let mut pushes: Vec<_> = (0..100)
+        .map(|n| Box::pin(books.push(&7, n).into_future()))
+        .collect();
+    for push in &mut pushes {
+        assert!(poll!(push).is_pending());
+    }
+    drop(pushes);
+    books.push(&7, 1000).await.unwrap();
+    assert_eq!(items(&books, 7).await, [1000]);
+}
