@@ -260,12 +260,12 @@ async fn problems_that_are_alike_are_counted(shell: Shell) {
 
     let too_large = |id: i64| {
         format!(
-            "    O2: parent {id} with 3 items exceeds the threshold or `max_bytes`; `repair` splits it\n"
+            "    O2: parent Long(\"{id}\") with 3 items exceeds the threshold or `max_bytes`; `repair` splits it\n"
         )
     };
     let told = |listed: String| {
         format!(
-            "Book (shop.books, extra_books)\n  1 NoFlag\n    O3: parent 2 has extras but no flag; `repair` \
+            "Book (shop.books, extra_books)\n  1 NoFlag\n    O3: parent Long(\"2\") has extras but no flag; `repair` \
              sets it\n  7 TooLarge\n{listed}  8 problems in 9 parents, 1 extras document, 27 items\n"
         )
     };
