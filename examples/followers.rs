@@ -86,7 +86,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     story.step(
         "Another double click",
-        "900 follows Alice already. The first command looks into her document, the second into her extras.",
+        "900 follows Alice already, and stands in her extras. They are looked up by an index.",
     );
     let again = cost!(story, users.push(&ALICE, follower(900)).await?);
     tell_push(again);
@@ -95,14 +95,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "The newest followers",
         "The extras come first then, from the end. Only what is asked for is sent.",
     );
-    let newest = cost!(story, users.items(&ALICE).newest_first().limit(5).await?);
-    print(&newest.try_collect::<Vec<_>>().await?);
+    let newest = || users.items(&ALICE).newest_first();
+    let found: Vec<_> = cost!(story, newest().limit(5).await?.try_collect().await?);
+    print(&found);
 
     story.step(
         "A page of them",
         "With the page comes a token of the next one, for a link.",
     );
-    let newest = || users.items(&ALICE).newest_first();
     let page = cost!(story, newest().page_of_items(5).await?);
     print(&page.items);
     let next = page.next.ok_or("there is no further page")?;
@@ -157,8 +157,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "A list of users",
         "It never touches the extras, so Alice costs no more than anybody else.",
     );
-    let list = users.find(doc! {}).sort(doc! { "name": 1 });
-    let list = cost!(story, list.await?);
+    let list = cost!(story, users.find(doc! {}).sort(doc! { "name": 1 }).await?);
     println!();
     for user in list.try_collect::<Vec<_>>().await? {
         let more = if user.has_extras { " and more" } else { "" };
