@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use serde::Deserialize;
 
-use super::{BucketProblem as Problem, VerifiedBuckets, command, gap::Numbers, look::Look};
+use super::{BucketProblem as Problem, VerifiedBuckets, command, look::Look, numbers::Numbers};
 use crate::{
     Result,
     error::Kind,
