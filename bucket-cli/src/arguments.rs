@@ -48,6 +48,21 @@ impl OneStruct {
     }
 }
 
+/// How many problems a command lists.
+#[derive(Debug, Args)]
+pub(crate) struct Listed {
+    /// List each problem, not the first five of each kind
+    #[arg(long)]
+    all: bool,
+}
+
+impl Listed {
+    /// The most problems of a kind.
+    pub(crate) fn max_of_a_kind(&self) -> usize {
+        if self.all { usize::MAX } else { 5 }
+    }
+}
+
 /// Whether a command only says what it would do.
 #[derive(Debug, Args)]
 pub(crate) struct Dry {

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+use crate::arguments::Listed;
 use crate::problem::Problem;
 
 /// The report of a command about one struct, for people and for programs.
@@ -57,7 +58,11 @@ impl Report {
     }
 
     /// The report of a verify: how many documents were read, and the problems, if any.
-    pub(crate) fn of_problems(read: &[(&str, u64)], problems: Vec<Problem>) -> Self {
+    pub(crate) fn of_problems(
+        read: &[(&str, u64)],
+        problems: Vec<Problem>,
+        listed: &Listed,
+    ) -> Self {
         let mut value = json!({ "problems": values(&problems) });
         for (thing, n) in read {
             // An extras document is one of the `extras`.
@@ -70,11 +75,15 @@ impl Report {
             0 => format!("no problems in {read}"),
             n => format!("{} in {read}", counted(n as u64, "problem")),
         };
-        Self::of_left(vec![summary], value, problems)
+        Self::of_left(vec![summary], value, &problems, listed)
     }
 
     /// The report of a repair: the repaired problems, and those that are left.
-    pub(crate) fn of_repaired(repaired: &BTreeMap<&str, u64>, left: Vec<Problem>) -> Self {
+    pub(crate) fn of_repaired(
+        repaired: &BTreeMap<&str, u64>,
+        left: Vec<Problem>,
+        listed: &Listed,
+    ) -> Self {
         let done = repaired.iter().map(|(kind, n)| format!("{n} {kind}"));
         let done = done.collect::<Vec<_>>().join(", ");
         let done = if done.is_empty() {
@@ -88,17 +97,12 @@ impl Report {
             n => format!("{n} problems are left"),
         };
         let value = json!({ "repaired": repaired, "left": values(&left) });
-        Self::of_left(vec![done, summary], value, left)
+        Self::of_left(vec![done, summary], value, &left, listed)
     }
 
-    fn of_left(mut lines: Vec<String>, value: Value, problems: Vec<Problem>) -> Self {
-        let is_bad = !problems.is_empty();
-        lines.splice(0..0, problems.into_iter().map(|problem| problem.text));
-        Self {
-            lines,
-            value,
-            is_bad,
-        }
+    fn of_left(summary: Vec<String>, value: Value, problems: &[Problem], listed: &Listed) -> Self {
+        let lines = grouped(problems, listed.max_of_a_kind());
+        Self::of_lines([lines, summary].concat(), value).with_bad(!problems.is_empty(), Vec::new())
     }
 
     /// There is no collection.
@@ -131,6 +135,26 @@ impl Report {
         }
         Ok(())
     }
+}
+
+/// A line for each kind of problem, which counts them, and the first few of it below.
+fn grouped(problems: &[Problem], max_of_a_kind: usize) -> Vec<String> {
+    let mut kinds = BTreeMap::<_, Vec<_>>::new();
+    for problem in problems {
+        kinds.entry(problem.kind).or_default().push(problem);
+    }
+    let mut lines = Vec::new();
+    for (kind, problems) in kinds {
+        lines.push(format!("{} {kind}", problems.len()));
+        let texts = problems.iter().take(max_of_a_kind);
+        let texts = texts.flat_map(|problem| problem.text.lines());
+        lines.extend(texts.map(|text| format!("  {text}")));
+        let more = problems.len().saturating_sub(max_of_a_kind);
+        if more > 0 {
+            lines.push(format!("  and {more} more; `--all` lists each"));
+        }
+    }
+    lines
 }
 
 fn values(problems: &[Problem]) -> Vec<Value> {

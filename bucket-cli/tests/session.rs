@@ -224,7 +224,9 @@ async fn problems_are_listed_and_repaired(shell: Shell) {
         (code, said),
         (
             1,
-            format!("Trade (shop.trades)\n  {text}\n  1 problem in 4 buckets, 8 items\n")
+            format!(
+                "Trade (shop.trades)\n  1 WrongCount\n    {text}\n  1 problem in 4 buckets, 8 items\n"
+            )
         )
     );
     let (code, said) = shell.run("repair Trade").await;
@@ -241,6 +243,64 @@ async fn problems_are_listed_and_repaired(shell: Shell) {
         (0, 2),
         "{said}"
     );
+}
+
+/// Of many problems of a kind, five show what it is.
+#[bucket_testkit::test]
+async fn problems_that_are_alike_are_counted(shell: Shell) {
+    shell.fill().await;
+    let books = shell.db.collection::<Document>("books");
+    let long = (3..10_i64).map(|id| doc! { "_id": id, "buyers": ["a", "b", "c"] });
+    books.insert_many(long).await.unwrap();
+    let no_flag = doc! { "$unset": { "has_extras": 1 } };
+    books.update_one(doc! { "_id": 2 }, no_flag).await.unwrap();
+    let wrong = doc! { "$set": { "count": 9 } };
+    let trades = shell.db.collection::<Document>("trades");
+    trades.update_many(doc! {}, wrong).await.unwrap();
+
+    let too_large = |id: i64| {
+        format!(
+            "    O2: parent Long(\"{id}\") with 3 items exceeds the threshold or `max_bytes`; `repair` splits it\n"
+        )
+    };
+    let told = |listed: String| {
+        format!(
+            "Book (shop.books, extra_books)\n  1 NoFlag\n    O3: parent Long(\"2\") has extras but no flag; `repair` \
+             sets it\n  7 TooLarge\n{listed}  8 problems in 9 parents, 1 extras document, 27 items\n"
+        )
+    };
+    let sorted = |said: &str| {
+        let mut lines: Vec<_> = said.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    // The shards of a cluster answer in any order.
+    let (code, said) = shell.run("verify Book --all").await;
+    let each = told((3..10).map(too_large).collect());
+    assert_eq!((code, sorted(&said)), (1, sorted(&each)));
+    for command in ["verify Book", "repair Book --dry-run"] {
+        let (code, said) = shell.run(command).await;
+        let listed: Vec<_> = said.lines().filter(|line| line.contains("O2: ")).collect();
+        let listed: String = listed.iter().map(|line| format!("{line}\n")).collect();
+        let more = "    and 2 more; `--all` lists each\n";
+        assert_eq!((code, &*said), (1, &*told(listed + more)), "{command}");
+        assert_eq!(said.matches("O2: ").count(), 5);
+    }
+    let (_, said) = shell.run("verify Book --json").await;
+    assert_eq!(said.matches("\"TooLarge\"").count(), 7, "{said}");
+
+    // Of buckets, and of what a repair leaves.
+    let (_, said) = shell.run("verify Trade").await;
+    assert!(said.contains("  4 WrongCount\n    G2: "), "{said}");
+    books.delete_many(doc! {}).await.unwrap();
+    let extra = |n: i64| doc! { "_id": format!("{n}_0000000000"), "book": n, "count": 1, "buyers_extra": ["a"] };
+    let extras = shell.db.collection::<Document>("extra_books");
+    extras.insert_many((10..16).map(extra)).await.unwrap();
+    for (all, listed) in [("", 5), (" --all", 7)] {
+        let (code, said) = shell.run(&format!("repair Book{all}")).await;
+        assert_eq!((code, said.matches("O3: ").count()), (1, listed), "{said}");
+        assert!(said.contains("  7 NoParent\n"), "{said}");
+    }
 }
 
 #[bucket_testkit::test]

@@ -19,7 +19,6 @@ pages! {
     compared_with
     choosing
     audit_log
-    outliers
     bytes
     versions
     #[doc(alias = "pagination", alias = "cursor")]
@@ -34,6 +33,11 @@ pages! {
     edits
     loading
     transactions
+    outliers
+    outlier_pushes
+    outlier_identity
+    outlier_items
+    outlier_edits
     taking_over
     importing
     #[doc(alias = "ttl", alias = "retention")]

@@ -21,3 +21,14 @@ macro_rules! show {
         result
     }};
 }
+
+/// Prints a call, makes it, and prints what it cost.
+#[macro_export]
+macro_rules! cost {
+    ($story:expr, $call:expr) => {{
+        $story.calls(stringify!($call));
+        let result = $call;
+        $story.cost_only();
+        result
+    }};
+}

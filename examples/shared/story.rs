@@ -171,17 +171,29 @@ impl Story {
 
     /// Prints the commands that the driver has sent since [`calls`](Self::calls).
     pub fn sent(&self) {
-        let mut cost = Cost::default();
+        for command in self.hear() {
+            note("sent", &shell::command(&command, NOTE_WIDTH));
+        }
+    }
+
+    /// Prints the cost of a call, without its commands; [`cost!`](crate::cost) calls this.
+    pub fn cost_only(&self) {
+        self.hear();
+        note("cost", &self.cost().to_string());
+    }
+
+    /// The commands since the call, whose cost is that of the last call from now on.
+    fn hear(&self) -> Vec<Document> {
+        let (mut commands, mut cost) = (Vec::new(), Cost::default());
         for heard in self.heard.try_iter() {
             match heard {
-                Heard::Command(command) => {
-                    cost.queries += 1;
-                    note("sent", &shell::command(&command, NOTE_WIDTH));
-                }
+                Heard::Command(command) => commands.push(command),
                 Heard::Reply(bytes) => cost.bytes += bytes,
             }
         }
+        cost.queries = commands.len() as u64;
         self.cost.set(cost);
+        commands
     }
 
     /// The cost of the last call shown.

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{Outcome, Site, Verb, verify};
-use crate::arguments::{Dry, Structs};
+use crate::arguments::{Dry, Listed, Structs};
 use crate::problem::Problem;
 use crate::report::{Report, counted};
 
@@ -19,41 +19,47 @@ pub(crate) struct Repair {
     #[arg(long)]
     delete_orphans: bool,
     #[command(flatten)]
+    listed: Listed,
+    #[command(flatten)]
     dry: Dry,
 }
 
 impl Verb for Repair {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
         verify::known(if self.dry.dry_run {
-            verify::buckets::<T>(site.db).await
+            verify::buckets::<T>(site.db, &self.listed).await
         } else {
-            buckets::<T>(site.db).await
+            self.buckets::<T>(site.db).await
         })
     }
 
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
         verify::known(if self.dry.dry_run {
-            verify::outliers::<T>(site.db).await
+            verify::outliers::<T>(site.db, &self.listed).await
         } else {
-            outliers::<T>(site.db, self.delete_orphans).await
+            self.outliers::<T>(site.db).await
         })
     }
 }
 
-async fn buckets<T: Bucket>(db: &Database) -> Result<Report> {
-    let done = T::repair(db).await?;
-    let left = done.left.iter().map(Problem::of_buckets);
-    Ok(Report::of_repaired(&done.repaired, left.collect()))
-}
-
-async fn outliers<T: Outlier>(db: &Database, delete_orphans: bool) -> Result<Report> {
-    let done = T::repair(db).delete_orphans(delete_orphans).await?;
-    let left = done.left.iter().map(Problem::of_outliers);
-    let mut report = Report::of_repaired(&done.repaired, left.collect());
-    if delete_orphans {
-        report.value["deleted_items"] = json!(done.deleted_items);
-        let deleted = format!("deleted: {}", counted(done.deleted_items, "item"));
-        report.lines.push(deleted);
+impl Repair {
+    async fn buckets<T: Bucket>(&self, db: &Database) -> Result<Report> {
+        let done = T::repair(db).await?;
+        let left = done.left.iter().map(Problem::of_buckets);
+        let left = left.collect();
+        Ok(Report::of_repaired(&done.repaired, left, &self.listed))
     }
-    Ok(report)
+
+    async fn outliers<T: Outlier>(&self, db: &Database) -> Result<Report> {
+        let done = T::repair(db).delete_orphans(self.delete_orphans).await?;
+        let left = done.left.iter().map(Problem::of_outliers);
+        let left = left.collect();
+        let mut report = Report::of_repaired(&done.repaired, left, &self.listed);
+        if self.delete_orphans {
+            report.value["deleted_items"] = json!(done.deleted_items);
+            let deleted = format!("deleted: {}", counted(done.deleted_items, "item"));
+            report.lines.push(deleted);
+        }
+        Ok(report)
+    }
 }

@@ -5,7 +5,7 @@ use bucket_runtime::{Bucket, Outlier, Result};
 use clap::Args;
 
 use super::{Outcome, Site, Verb};
-use crate::arguments::Structs;
+use crate::arguments::{Listed, Structs};
 use crate::problem::Problem;
 use crate::report::Report;
 
@@ -14,26 +14,28 @@ use crate::report::Report;
 pub(crate) struct Verify {
     #[command(flatten)]
     pub(super) structs: Structs,
+    #[command(flatten)]
+    listed: Listed,
 }
 
 impl Verb for Verify {
     async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
-        known(buckets::<T>(site.db).await)
+        known(buckets::<T>(site.db, &self.listed).await)
     }
 
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
-        known(outliers::<T>(site.db).await)
+        known(outliers::<T>(site.db, &self.listed).await)
     }
 }
 
-pub(super) async fn buckets<T: Bucket>(db: &Database) -> Result<Report> {
+pub(super) async fn buckets<T: Bucket>(db: &Database, listed: &Listed) -> Result<Report> {
     let found = T::verify(db).await?;
     let read = [("bucket", found.buckets), ("item", found.items)];
     let problems = found.problems.iter().map(Problem::of_buckets);
-    Ok(Report::of_problems(&read, problems.collect()))
+    Ok(Report::of_problems(&read, problems.collect(), listed))
 }
 
-pub(super) async fn outliers<T: Outlier>(db: &Database) -> Result<Report> {
+pub(super) async fn outliers<T: Outlier>(db: &Database, listed: &Listed) -> Result<Report> {
     let found = T::verify(db).await?;
     let read = [
         ("parent", found.parents),
@@ -41,7 +43,7 @@ pub(super) async fn outliers<T: Outlier>(db: &Database) -> Result<Report> {
         ("item", found.items),
     ];
     let problems = found.problems.iter().map(Problem::of_outliers);
-    Ok(Report::of_problems(&read, problems.collect()))
+    Ok(Report::of_problems(&read, problems.collect(), listed))
 }
 
 /// The report; that a collection does not exist is a problem, too.

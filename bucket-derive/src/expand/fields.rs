@@ -154,7 +154,7 @@ impl Place<'_> {
         let (krate, of, ident) = (self.krate, &self.of, field.ident);
         let path = match has_path(field, form) {
             true => Some(self.path(field, n)),
-            false => self.leaf(&field.node.ty),
+            false => self.leaf(field, n),
         };
         let stored = match (stored(field, form), &path) {
             (Some(marker), _) => Some(quote!(, #krate::field::#marker)),
@@ -165,11 +165,15 @@ impl Place<'_> {
         quote!(#(#docs)* #visibility #ident: #krate::Field<#of, #ty #stored #(, #path)*>)
     }
 
-    /// The path of a field of this type that leads no further, if that is not `()`.
-    fn leaf(&self, ty: &Type) -> Option<TokenStream> {
+    /// The path of a field that leads no further, if that is not `()`. Inside of a document it names the path
+    /// around it, since the compiler refuses a struct that uses none of its parameters.
+    fn leaf<Part>(&self, field: &Field<'_, Part>, n: usize) -> Option<TokenStream> {
         let (krate, within) = (self.krate, &self.within);
-        let may_be_missing = !self.is_root && !guess::is_option(ty);
-        may_be_missing.then(|| quote!(<#within as #krate::field::Path>::Leaf))
+        match guess::is_option(&field.node.ty) {
+            _ if self.is_root => None,
+            true => Some(self.path(field, n)),
+            false => Some(quote!(<#within as #krate::field::Path>::Leaf)),
+        }
     }
 
     /// The path of the field, whose name is the `n`th.

@@ -3,8 +3,8 @@
 mod bucket;
 mod command;
 mod find;
-mod gap;
 mod look;
+mod numbers;
 mod problem;
 pub(crate) mod rebuild;
 mod repair;

@@ -200,7 +200,8 @@ pub trait Outlier: Serialize + DeserializeOwned + Send + Sync + 'static {
     }
 
     /// Lists what breaks O2 to O4 in the struct's two collections, and what the struct cannot read: parents
-    /// and items, each as a problem of its own. It also counts what it has read. The collections need not
+    /// and items, each as a problem of its own; also [`unique`](macro@crate::Outlier#unique) items that stand twice,
+    /// in a parent, among its extras or in both. It also counts what it has read. The collections need not
     /// open: extras of which a parent has two open documents do not.
     ///
     /// It reads all parents and all extras, as the primary has them, in bounded memory. Writers may be

@@ -2,4 +2,5 @@
 
 pub(crate) mod all;
 pub(crate) mod damage;
+pub(crate) mod mended;
 pub(crate) mod unreadable;

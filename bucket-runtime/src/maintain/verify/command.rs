@@ -48,13 +48,23 @@ pub(crate) fn page_after(id: &str, page: usize) -> [Document; 3] {
     ]
 }
 
-/// All ids, the last one first: whoever opens buckets with ascending numbers then leaves no gap in what is
-/// read.
-pub(super) fn ids_newest_first() -> [Document; 2] {
+/// All ids, and whether the buckets are open, the last one first: whoever opens buckets with ascending numbers
+/// then leaves no gap in what is read.
+pub(super) fn ids_newest_first(spec: &BucketSpec) -> [Document; 2] {
     [
         doc! { "$sort": { "_id": -1 } },
-        doc! { "$project": { "_id": 1 } },
+        doc! { "$project": { "is_open": is_open(spec) } },
     ]
+}
+
+/// Whether a bucket is open, and has room for an item.
+fn is_open(spec: &BucketSpec) -> Document {
+    let count = field(spec.count);
+    doc! { "$and": [
+        is_unsealed(),
+        { "$eq": [&count, items(spec)] },
+        { "$lt": [&count, bound(spec)] },
+    ] }
 }
 
 /// The bucket as it was read, if its items are still the same.

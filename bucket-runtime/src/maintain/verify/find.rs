@@ -3,7 +3,7 @@
 use mongodb::bson::{Bson, Document, RawDocument, RawDocumentBuf, doc};
 use serde::Deserialize;
 
-use super::{BucketProblem as Problem, VerifiedBuckets, command, gap::Gaps, look::Look};
+use super::{BucketProblem as Problem, VerifiedBuckets, command, look::Look, numbers::Numbers};
 use crate::{
     Result,
     error::Kind,
@@ -91,7 +91,7 @@ impl Verifier {
         let mut verified = self.check_buckets().await?;
         verified.problems.extend(self.find_several_open().await?);
         if self.spec.id.ordinal == Ordinal::Number {
-            verified.problems.extend(self.find_gaps().await?);
+            verified.problems.extend(self.find_out_of_order().await?);
         }
         Ok(verified)
     }
@@ -154,17 +154,23 @@ impl Verifier {
         Ok(several)
     }
 
-    /// The gaps in the numbers of keys. Each one that the pass over the ids shows is read once more: a change
-    /// of capacity may have replaced the buckets meanwhile.
-    async fn find_gaps(&self) -> Result<Vec<Problem>> {
-        let mut gaps = Vec::new();
-        let mut ids = self.survey::<Document>(command::ids_newest_first()).await?;
-        let mut seen = Gaps::new(self.spec);
+    /// The gaps in the numbers of keys, and the buckets that are open before the last one. Whatever the pass over
+    /// the ids shows is read once more: a change of capacity may have replaced the buckets meanwhile.
+    pub(super) async fn find_out_of_order(&self) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        let ids = command::ids_newest_first(self.spec);
+        let mut ids = self.survey::<Document>(ids).await?;
+        let mut seen = Numbers::new(self.spec);
         while let Some(row) = ids.next_decoded().await? {
-            let Some((first, next, missing)) = row.get_str("_id").ok().and_then(|id| seen.next(id))
-            else {
+            let is_open = row.get_bool("is_open").unwrap_or(false);
+            let neighbours = row.get_str("_id").ok().map(|id| seen.next(id, is_open));
+            let Some(pair) = neighbours.flatten() else {
                 continue;
             };
+            if pair.missing == 0 && !pair.is_open_before_last {
+                continue;
+            }
+            let [first, next] = [Bson::from(pair.first), Bson::from(pair.next)];
             let between = doc! { "$match": { "_id": { "$gte": &first, "$lte": &next } } };
             let found = self.facts([between]).await?;
             let own = found.iter().filter_map(|facts| {
@@ -172,15 +178,25 @@ impl Verifier {
                 self.is_own_id(&scope, facts).then(|| scope.key_text())
             });
             let own: Vec<_> = own.collect();
-            if let [key, _] = &own[..] {
-                gaps.push(Problem::Gap {
+            let [key, _] = &own[..] else {
+                continue;
+            };
+            if pair.is_open_before_last {
+                let open = command::match_open(self.spec, std::slice::from_ref(&first));
+                if !self.facts([doc! { "$match": open }]).await?.is_empty() {
+                    let (bucket, key) = (first.clone(), key.clone());
+                    problems.push(Problem::OpenBeforeLast { bucket, key });
+                }
+            }
+            if pair.missing > 0 {
+                problems.push(Problem::Gap {
                     key: key.clone(),
-                    beside: [first.into(), next.into()],
-                    missing,
+                    beside: [first, next],
+                    missing: pair.missing,
                 });
             }
         }
-        Ok(gaps)
+        Ok(problems)
     }
 
     /// The key of the bucket, or the name of the field that is unreadable.

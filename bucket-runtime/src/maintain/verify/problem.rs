@@ -162,6 +162,14 @@ pub enum BucketProblem {
         /// Why it cannot be read.
         error: String,
     },
+    /// G5: a numbered bucket (`{#}`) is open, although the key's later ones are not: the next item would go into
+    /// it, and so come before theirs. Another program took items out of it.
+    OpenBeforeLast {
+        /// The bucket's `_id`.
+        bucket: Bson,
+        /// The bucket's key.
+        key: String,
+    },
     /// Two items of a bucket have the same value in the `unique` field.
     Twins {
         /// The bucket's `_id`.
@@ -197,6 +205,7 @@ impl BucketProblem {
             Self::OutsideWindow { .. } => "OutsideWindow",
             Self::Gap { .. } => "Gap",
             Self::Unreadable { .. } => "Unreadable",
+            Self::OpenBeforeLast { .. } => "OpenBeforeLast",
             Self::Twins { .. } => "Twins",
             Self::MissingIndex { .. } => "MissingIndex",
         }
@@ -220,6 +229,7 @@ impl BucketProblem {
             | Self::NoRollup { bucket, .. }
             | Self::OutsideWindow { bucket, .. }
             | Self::Unreadable { bucket, .. }
+            | Self::OpenBeforeLast { bucket, .. }
             | Self::Twins { bucket, .. } => slice::from_ref(bucket),
         }
     }
@@ -241,6 +251,7 @@ impl BucketProblem {
             | Self::OutsideWindow { key, .. }
             | Self::Gap { key, .. }
             | Self::Unreadable { key, .. }
+            | Self::OpenBeforeLast { key, .. }
             | Self::Twins { key, .. } => Some(key),
             Self::NoKey { .. } | Self::MissingIndex { .. } => None,
         }
@@ -253,6 +264,7 @@ impl BucketProblem {
             Self::SeveralOpen { .. }
                 | Self::WrongCount { .. }
                 | Self::WrongSeal { .. }
+                | Self::OpenBeforeLast { .. }
                 | Self::IncompleteRollup { .. }
                 | Self::FalseRollup { .. }
                 | Self::BlockedRollup { .. }
@@ -266,6 +278,7 @@ impl BucketProblem {
             Self::SeveralOpen { .. } => "seals all but the newest",
             Self::WrongCount { .. } => "corrects it",
             Self::WrongSeal { .. } => "sets it",
+            Self::OpenBeforeLast { .. } => "seals it",
             Self::IncompleteRollup { .. }
             | Self::FalseRollup { .. }
             | Self::BlockedRollup { .. } => "computes it from the items",

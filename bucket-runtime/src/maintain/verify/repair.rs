@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mongodb::bson::{Bson, Document};
 
 use super::{BucketProblem as Problem, command, find::Verifier, rebuild::Rebuilt};
-use crate::Result;
+use crate::{Result, schema::spec::Ordinal};
 
 /// How many buckets one command repairs.
 const BUCKETS_PER_COMMAND: usize = 1000;
@@ -50,6 +50,7 @@ impl Verifier {
             add("WrongCount", corrected);
         }
         add("SeveralOpen", self.seal_all_but_newest().await?);
+        add("OpenBeforeLast", self.seal_before_last().await?);
         for (bucket, kinds) in rollups {
             if let Rebuilt::Now = self.rebuild_rollup(&bucket).await? {
                 kinds.into_iter().for_each(|kind| add(kind, 1));
@@ -68,6 +69,24 @@ impl Verifier {
                 let filter = command::match_open(self.spec, &buckets);
                 sealed += u64::from(self.update(filter, command::seal()).await? > 0);
             }
+        }
+        Ok(sealed)
+    }
+
+    /// Seals the buckets that are open before the last one of their key, and returns how many there were.
+    async fn seal_before_last(&self) -> Result<u64> {
+        if self.spec.id.ordinal != Ordinal::Number {
+            return Ok(0);
+        }
+        let found = self.find_out_of_order().await?.into_iter();
+        let open = found.filter_map(|problem| match problem {
+            Problem::OpenBeforeLast { bucket, .. } => Some(bucket),
+            _ => None,
+        });
+        let mut sealed = 0;
+        for ids in open.collect::<Vec<_>>().chunks(BUCKETS_PER_COMMAND) {
+            let filter = command::match_open(self.spec, ids);
+            sealed += self.update(filter, command::seal()).await?;
         }
         Ok(sealed)
     }

@@ -108,6 +108,9 @@ impl<T: Outlier> OutlierVerifier<T> {
         let extras = &self.extras.server;
         let uncounted = extras::verify_uncounted::<T>(extras).await?;
         verified.problems.extend(uncounted);
+        let twins = twins::find_in_extras::<T>(extras.target(), &verified.problems);
+        let twins = twins.await?;
+        verified.problems.extend(twins);
         extras::count(extras, Self::SPEC, &mut verified).await?;
         Ok(verified)
     }

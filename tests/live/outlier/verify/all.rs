@@ -135,7 +135,16 @@ async fn extras_that_do_not_open_are_listed_and_repaired(db: Live) {
         bucket: "x".into(),
         key: "1".to_owned(),
     });
-    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert_eq!(problems.len(), 4, "{problems:?}");
+    // The newest of the two, and before a third one.
+    let before_last = BucketProblem::OpenBeforeLast {
+        bucket: "1_0000000001".into(),
+        key: "1".to_owned(),
+    };
+    assert!(
+        problems.contains(&OutlierProblem::Extras(before_last)),
+        "{problems:?}"
+    );
     assert!(problems.contains(&is_foreign), "{problems:?}");
     let sealed = BucketProblem::WrongSeal {
         bucket: "1_0000000002".into(),

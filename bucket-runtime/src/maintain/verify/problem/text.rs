@@ -67,6 +67,10 @@ impl BucketProblem {
                 f,
                 "G1: item {place} (from 0) of bucket {id} cannot be read: {error}"
             ),
+            Self::OpenBeforeLast { key, .. } => write!(
+                f,
+                "G5: bucket {id} is open, although others of key {key:?} come after it"
+            ),
             Self::Twins { field, .. } => write!(
                 f,
                 "G1: items of bucket {id} have the same value in the `unique` field `{field}`"

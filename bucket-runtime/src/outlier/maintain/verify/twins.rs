@@ -2,21 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use mongodb::bson::{Bson, Document, RawDocument};
+use mongodb::bson::{Bson, Document, RawDocument, doc};
 
-use super::{OutlierProblem as Problem, rows::id_of};
+use super::{
+    OutlierProblem as Problem,
+    rows::{id_of, rows},
+};
 use crate::{
     Result,
     outlier::{
         Outlier, Outliers, parent_handle::held, read::unreadable::array,
         write::ITEMS_PER_COMPARISON,
     },
-    protocol::command::{identity, twins},
+    protocol::command::{equality, identity, identity_path, twins},
+    schema::{key::KeyField, spec::OutlierSpec},
+    server::target::Target,
     value::element::comparable,
 };
 
-/// Finds the identities that two items of the parent's array have, or one of them and one of the extras. (The
-/// unique index and the verification of the extras see those among the extras.)
+/// Finds the identities that two items of the parent's array have, or one of them and one of the extras.
 pub(super) async fn find_twins<T: Outlier>(
     outliers: &Outliers<T>,
     row: &RawDocument,
@@ -70,4 +74,60 @@ async fn find_in_both<T: Outlier>(
         found.extend(own.filter(|identity| in_extras.contains(&comparable(identity))));
     }
     Ok(found)
+}
+
+/// Finds the identities that items of several extras documents of a parent have. The unique index refuses those
+/// among ours, unless another program dropped it, and does not see documents without a count. Each is looked up
+/// again: an item may have left one document and come back into another meanwhile. Those that the parents' arrays
+/// hold, too, are known.
+pub(super) async fn find_in_extras<T: Outlier>(
+    extras: Target<'_>,
+    known: &[Problem],
+) -> Result<Vec<Problem>> {
+    let Some(field) = T::SPEC.unique else {
+        return Ok(Vec::new());
+    };
+    let pair = |parent: &Bson, identity: &Bson| (comparable(parent), comparable(identity));
+    let known = known.iter().filter_map(|problem| match problem {
+        Problem::Twins { parent, identity } => Some(pair(parent, identity)),
+        _ => None,
+    });
+    let known: BTreeSet<_> = known.collect();
+    let path = identity_path(T::SPEC.extra_items, field);
+    let mut problems = Vec::new();
+    for row in rows(extras, group_in_extras(&T::SPEC, &path)).await? {
+        let Bson::Document(mut of) = id_of(&row) else {
+            continue;
+        };
+        let parent = of.remove("parent").unwrap_or(Bson::Null);
+        // A reference that no parent can have is another kind of problem.
+        if T::Id::from_bson(parent.clone()).is_none() {
+            continue;
+        }
+        let identity = of.remove("identity").unwrap_or(Bson::Null);
+        let documents = array(&row, "documents").map_or_else(Vec::new, |ids| {
+            let ids = ids.into_iter().filter_map(|id| Bson::try_from(id).ok());
+            ids.collect()
+        });
+        let holders = doc! { "_id": { "$in": documents }, &path: equality(&identity) };
+        let holders = [
+            doc! { "$match": holders },
+            doc! { "$project": { "_id": 1 } },
+        ];
+        let is_known = known.contains(&pair(&parent, &identity));
+        if !is_known && rows(extras, holders).await?.len() > 1 {
+            problems.push(Problem::Twins { parent, identity });
+        }
+    }
+    Ok(problems)
+}
+
+/// The identities that items of several extras documents of a parent have, with the ids of these.
+fn group_in_extras(spec: &OutlierSpec, path: &str) -> [Document; 3] {
+    let of = doc! { "parent": format!("${}", spec.reference), "identity": format!("${path}") };
+    [
+        doc! { "$unwind": format!("${}", spec.extra_items) },
+        doc! { "$group": { "_id": of, "documents": { "$addToSet": "$_id" } } },
+        doc! { "$match": { "_id.identity": { "$exists": true }, "documents.1": { "$exists": true } } },
+    ]
 }

@@ -1,22 +1,34 @@
-//! Gaps in the numbers of buckets, seen in their ids alone.
+//! What the numbers of a key's buckets show: gaps, and a bucket that is open before the last one.
 
 use crate::schema::{id, spec::BucketSpec};
 
-/// The id of a bucket, and the number in it.
-struct NumberedId {
+/// A bucket, by its id and the number in it.
+struct NumberedBucket {
     prefix: String,
     number: i64,
     id: String,
+    /// Whether it is open, or one of its key behind it.
+    is_open_from_here: bool,
 }
 
-/// A pass over all ids, the last one first.
-pub(super) struct Gaps {
+/// A bucket and the next one of its key, by their ids.
+pub(super) struct Neighbours {
+    pub(super) first: String,
+    pub(super) next: String,
+    /// How many numbers are missing between them.
+    pub(super) missing: u64,
+    /// Whether the first one is open, and none behind it.
+    pub(super) is_open_before_last: bool,
+}
+
+/// A pass over all buckets, the last one first.
+pub(super) struct Numbers {
     /// The text that ends the key in each id.
     after_key: &'static str,
-    last: Option<NumberedId>,
+    last: Option<NumberedBucket>,
 }
 
-impl Gaps {
+impl Numbers {
     pub(super) fn new(spec: &BucketSpec) -> Self {
         Self {
             after_key: spec.id.after_key.last().copied().unwrap_or_default(),
@@ -24,19 +36,25 @@ impl Gaps {
         }
     }
 
-    /// The gap between this id and the one before: the ids beside it, in order, and how many numbers are
-    /// missing.
-    pub(super) fn next(&mut self, id: &str) -> Option<(String, String, u64)> {
+    /// This bucket and the next one of its key, if there is one.
+    pub(super) fn next(&mut self, id: &str, is_open: bool) -> Option<Neighbours> {
         // An id without a number belongs to no bucket, so it is neither beside a gap nor in one.
         let (prefix, number) = split_number(id, self.after_key)?;
-        let here = NumberedId {
+        let next = self.last.take().filter(|next| next.prefix == prefix);
+        let is_open_behind = next.as_ref().is_some_and(|next| next.is_open_from_here);
+        self.last = Some(NumberedBucket {
             prefix: prefix.to_owned(),
             number,
             id: id.to_owned(),
-        };
-        let next = self.last.replace(here)?;
-        let missing = u64::try_from(next.number - number - 1).unwrap_or(0);
-        (next.prefix == prefix && missing > 0).then(|| (id.to_owned(), next.id, missing))
+            is_open_from_here: is_open || is_open_behind,
+        });
+        let next = next?;
+        Some(Neighbours {
+            first: id.to_owned(),
+            missing: u64::try_from(next.number - number - 1).unwrap_or(0),
+            next: next.id,
+            is_open_before_last: is_open && !is_open_behind,
+        })
     }
 }
 
