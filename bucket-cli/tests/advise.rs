@@ -180,10 +180,12 @@ fn picture(page: &str) -> String {
     let style = page.split_once("<style>\n").unwrap().1;
     let (colours, rules) = style.split_once("* {").unwrap();
     let rules = rules.split("</style>").next().unwrap().lines();
-    let rules: Vec<_> = rules.filter(|rule| rule.starts_with("svg ")).collect();
+    let rules: Vec<_> = rules
+        .filter(|rule| rule.starts_with("svg ") && !rule.starts_with("svg {"))
+        .collect();
     let charts = page.split("<svg ").skip(1).enumerate().map(|(n, chart)| {
         let chart = chart.split_once("</svg>").unwrap().0;
-        format!("<svg x=\"{}\" y=\"6\" width=\"420\" {chart}</svg>", n * 460)
+        format!("<svg x=\"{}\" y=\"6\" width=\"420\" height=\"424\" preserveAspectRatio=\"xMidYMin\" {chart}</svg>", n * 460)
     });
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 880 430\" width=\"880\" height=\"430\">\n\

@@ -48,10 +48,18 @@ fn header(findings: &Findings) -> String {
          {}.</p>\n</header>\n",
         escape(&findings.namespace),
         prose(&capital(what)),
-        prose(&capital(why)),
+        sentence(why),
         escape(&capital(&findings.reading())),
         findings.kind,
     )
+}
+
+/// The reason as a sentence of its own, if there is one.
+fn sentence(why: &str) -> String {
+    match why.is_empty() {
+        true => String::new(),
+        false => format!("{}.", prose(&capital(why))),
+    }
 }
 
 fn capital(text: &str) -> String {

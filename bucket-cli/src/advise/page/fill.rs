@@ -20,7 +20,7 @@ pub(super) fn draw(fill: &Fill) -> Section {
     );
     panel.y_axis("buckets", short);
     let shares = (0..=8).step_by(2);
-    let ticks = shares.map(|tenth| (f64::from(tenth), format!("{tenth}0 %")));
+    let ticks = shares.map(|tenth| (f64::from(tenth), format!("{} %", tenth * 10)));
     let full = (BARS as f64 - 0.5, "full".to_owned());
     panel.x_axis("room that is taken", ticks.chain([full]));
     for (at, bar) in (0..).zip(&bars) {

@@ -3,25 +3,22 @@
 use bucket_runtime::bson::DateTime;
 
 use super::section::{Row, Section, Table};
-use super::svg::{Panel, Scale, chart};
-use crate::advise::figures::{bytes, span};
+use super::svg::{Panel, Scale, chart, short};
+use crate::advise::figures::span;
 use crate::advise::measure::growth::{DOCUMENT, Growth};
 
 /// A day in milliseconds.
 const DAY: f64 = 86_400_000.0;
 
-/// The bytes from the first day to the present one, and on to the limit.
+/// The size from the first day to the present one, and on to the limit.
 pub(super) fn draw(growth: &Growth) -> Section {
     let age = growth.age_millis() as f64 / DAY;
     let end = age + growth.left_millis() as f64 / DAY;
-    let (now, limit) = (growth.bytes as f64, DOCUMENT as f64);
+    let (now, limit) = (mebibytes(growth.bytes), mebibytes(DOCUMENT));
     let x = Scale::linear(0.0..=end * 1.02);
     let mut panel = Panel::new(x, Scale::linear(0.0..=limit * 1.15), 0.0, 200.0);
-    panel.y_axis("bytes", |value| bytes(value as u64));
-    let ticks = x
-        .ticks()
-        .into_iter()
-        .map(|tick| (tick, format!("{tick:.0}")));
+    panel.y_axis("size", |value| format!("{value} MiB"));
+    let ticks = x.ticks().into_iter().map(|tick| (tick, short(tick)));
     panel.x_axis("days", ticks);
     panel.across(limit, "recommended", "16 MiB");
     panel.line([(0.0, 0.0), (age, now)], "line");
@@ -40,14 +37,18 @@ pub(super) fn draw(growth: &Growth) -> Section {
         chart: chart("growth", title, &what, &[panel], ""),
         tables: vec![Table {
             caption: "The size of the largest document".to_owned(),
-            head: vec!["day", "bytes"],
-            rows: vec![
-                Row::of([begin, bytes(0)]),
-                Row::of([today, bytes(growth.bytes)]),
-                Row::of([last, bytes(DOCUMENT)]),
-            ],
+            head: vec!["day", "MiB"],
+            rows: vec![row(begin, 0.0), row(today, now), row(last, limit)],
         }],
     }
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+fn row(day: String, size: f64) -> Row {
+    Row::of([day, format!("{size:.1}")])
 }
 
 /// The date of a moment in UTC, such as 2026-01-31.

@@ -28,7 +28,7 @@ pub(super) fn draw(picture: &KeysPicture) -> Section {
     if let Some(capacity) = picture.capacity.filter(|capacity| *capacity as f64 <= most) {
         let within = keys.keys_within(capacity);
         let text = format!(
-            "capacity {}: {} of the keys fit in one bucket",
+            "capacity {}: {} fit",
             thousands(capacity),
             percent(within, keys.keys())
         );
@@ -47,9 +47,13 @@ pub(super) fn draw(picture: &KeysPicture) -> Section {
             " These are keys and items of the sample alone; the whole collection has more of both."
         }
     };
+    let line = match picture.capacity {
+        Some(_) => " The keys below the line fit in one bucket.",
+        None => "",
+    };
     Section {
         title: title.to_owned(),
-        note: format!("{what}{sample} Both axes are logarithmic."),
+        note: format!("{what}{sample}{line} Both axes are logarithmic."),
         chart: chart("keys", title, &what, &[panel], ""),
         tables: vec![table(picture)],
     }

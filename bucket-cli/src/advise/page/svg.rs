@@ -54,7 +54,7 @@ impl Scale {
     pub(super) fn ticks(&self) -> Vec<f64> {
         if self.is_log {
             let steps: &[f64] = match (self.to / self.from).log10() {
-                decades if decades < 1.5 => &[1.0, 2.0, 5.0],
+                decades if decades < 2.5 => &[1.0, 2.0, 5.0],
                 _ => &[1.0],
             };
             let powers = (self.from.log10().floor() as i32)..=(self.to.log10().ceil() as i32);
