@@ -10,45 +10,21 @@ use crate::advise::picture::CapacitiesPicture;
 /// Documents, bytes and fill, one above the other, over the same capacities at equal distances.
 pub(super) fn draw(picture: &CapacitiesPicture) -> Section {
     let simulated = &picture.simulated;
-    let most = |of: fn(&Simulated) -> u64| {
-        let most = simulated.iter().map(of).max();
-        most.unwrap_or(0).max(1) as f64 * 1.05
-    };
-    let x = Scale::linear(0.0..=simulated.len().saturating_sub(1) as f64);
-    let mut panels = Vec::new();
-    let figures: [(&str, fn(&Simulated) -> u64, f64, fn(f64) -> String); 3] = [
-        (
-            "documents",
-            |of| of.documents,
-            most(|of| of.documents),
-            short,
-        ),
-        (
+    let percent = |value| format!("{value:.0} %");
+    let mut panels = [
+        panel(simulated, 0, "documents", |of| of.documents, short),
+        panel(
+            simulated,
+            1,
             "bytes",
             |of| of.bytes,
-            most(|of| of.bytes),
             |value| bytes(value as u64),
         ),
-        (
-            "room in use",
-            |of| of.fill,
-            100.0,
-            |value| format!("{value:.0} %"),
-        ),
+        panel(simulated, 2, "room in use", |of| of.fill, percent),
     ];
-    for (n, (title, figure, most, text)) in figures.into_iter().enumerate() {
-        let mut panel = Panel::new(x, Scale::linear(0.0..=most), n as f64 * 124.0, 82.0);
-        panel.y_axis(title, text);
-        let points = (0..).zip(simulated);
-        panel.line(
-            points.map(|(at, of)| (f64::from(at), figure(of) as f64)),
-            "line",
-        );
-        let is_last = n == 2;
-        let title = if is_last { "capacity" } else { "" };
-        panel.x_axis(title, ticks(simulated).into_iter().filter(|_| is_last));
-        panels.push(panel);
-    }
+    panels[0].x_axis("", []);
+    panels[1].x_axis("", []);
+    panels[2].x_axis("capacity", ticks(simulated));
     let chosen = simulated
         .iter()
         .position(|of| of.capacity == picture.recommended)
@@ -72,7 +48,26 @@ pub(super) fn draw(picture: &CapacitiesPicture) -> Section {
     }
 }
 
-/// The capacities below the axis that begin with 1 or 5, none too close to the one before.
+/// A figure of each capacity, in one of the places from the top.
+fn panel(
+    simulated: &[Simulated],
+    place: u32,
+    title: &str,
+    figure: fn(&Simulated) -> u64,
+    text: fn(f64) -> String,
+) -> Panel {
+    let x = Scale::linear(0.0..=simulated.len().saturating_sub(1) as f64);
+    let most = simulated.iter().map(figure).max().unwrap_or(0).max(1);
+    let y = Scale::linear(0.0..=most as f64 * 1.05);
+    let mut panel = Panel::new(x, y, f64::from(place) * 124.0, 82.0);
+    panel.y_axis(title, text);
+    let points = (0..).zip(simulated);
+    let points = points.map(|(at, of)| (f64::from(at), figure(of) as f64));
+    panel.line(points, "line");
+    panel
+}
+
+/// The round capacities below the axis.
 fn ticks(simulated: &[Simulated]) -> Vec<(f64, String)> {
     let is_round = |capacity: u64| {
         let text = capacity.to_string();

@@ -20,7 +20,7 @@ pub(super) fn draw(growth: &Growth) -> Section {
     panel.y_axis("size", |value| format!("{value} MiB"));
     let ticks = x.ticks().into_iter().map(|tick| (tick, short(tick)));
     panel.x_axis("days", ticks);
-    panel.across(limit, "recommended", "16 MiB");
+    panel.across(limit, "16 MiB", -6.0);
     panel.line([(0.0, 0.0), (age, now)], "line");
     panel.line([(age, now), (end, limit)], "line later");
     panel.dot(age, now, "dot");

@@ -32,7 +32,7 @@ pub(super) fn draw(picture: &KeysPicture) -> Section {
             thousands(capacity),
             percent(within, keys.keys())
         );
-        panel.across(capacity as f64, "recommended", &text);
+        panel.across(capacity as f64, &text, 15.0);
     }
     let title = "Items per key";
     let what = format!(

@@ -6,6 +6,9 @@ use super::section::{Row, Section, Table};
 use super::svg::{Panel, Scale, chart, short};
 use crate::advise::figures::{bytes, percent, several, thousands};
 
+/// On a logarithmic axis, a bar of one document begins a little below it.
+const LEAST: f64 = 0.6;
+
 /// Lengths in doubling bars; each threshold is a line.
 pub(super) fn draw(advice: &Advice) -> Section {
     let most = advice.histogram.iter().map(|(_, documents)| *documents);
@@ -13,7 +16,7 @@ pub(super) fn draw(advice: &Advice) -> Section {
     // A single giant among a million would be no more than a hair.
     let is_log = most > least * 50;
     let y = match is_log {
-        true => Scale::log(0.5..=most as f64 * 1.2),
+        true => Scale::log(LEAST..=most as f64 * 1.2),
         false => Scale::linear(0.0..=most as f64 * 1.08),
     };
     let last = advice
@@ -31,7 +34,7 @@ pub(super) fn draw(advice: &Advice) -> Section {
         "items in the array",
         std::iter::once((0.36, "0".to_owned())).chain(ticks),
     );
-    let floor = if is_log { 0.5 } else { 0.0 };
+    let floor = if is_log { LEAST } else { 0.0 };
     for (up_to, documents) in &advice.histogram {
         let end = (*up_to as f64).max(0.5);
         panel.bar((end / 2.0, end), (floor, *documents as f64), "bar");

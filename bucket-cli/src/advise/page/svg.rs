@@ -177,11 +177,11 @@ impl Panel {
         }
     }
 
-    /// A line across the panel at a value, with a text below its begin.
-    pub(super) fn across(&mut self, y: f64, class: &str, text: &str) {
+    /// A recommendation or a limit: a line across the panel at a value, with a text so far below its begin.
+    pub(super) fn across(&mut self, y: f64, text: &str, below: f64) {
         let y = self.y(y);
-        self.marks += &format!("<path class=\"{class}\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/>\n");
-        self.text(LEFT + 6.0, y + 15.0, "mark", text);
+        self.marks += &format!("<path class=\"recommended\" d=\"M{LEFT} {y:.1}H{RIGHT}\"/>\n");
+        self.text(LEFT + 6.0, y + below, "mark", text);
     }
 
     fn text(&mut self, x: f64, y: f64, class: &str, text: &str) {
