@@ -2,13 +2,17 @@
 //!
 //! The rooms in order, none of which uses a later one: `shape` (and `scan`) add up the documents that
 //! `source` reads; `kind` finds out what they are; `measure` makes facts of rows; `verdict` judges; `code`
-//! writes the struct; `report` the text. `examine` is the only other room that asks the server.
+//! writes the struct; `picture` holds what can be drawn; `report` writes the text, `page` the HTML. `examine` is the only other room that asks the server. `annotated` is for the buckets of a struct.
 
+pub(crate) mod annotated;
 mod code;
 mod examine;
 mod figures;
+mod file;
 mod kind;
 mod measure;
+mod page;
+mod picture;
 mod plan;
 mod refusal;
 mod report;
@@ -18,6 +22,7 @@ mod source;
 mod verdict;
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -65,6 +70,12 @@ struct AdviseArguments {
     /// Read all documents
     #[arg(long)]
     all: bool,
+    /// Write the report as a page, too, with pictures: one file that loads nothing
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Let the page show values of the data: the largest keys, and the texts of enums
+    #[arg(long, requires = "html")]
+    values: bool,
     /// Print the struct alone
     #[arg(long, conflicts_with = "json")]
     code: bool,
@@ -77,7 +88,7 @@ struct AdviseArguments {
 pub(crate) async fn carry_out(arguments: BucketArguments, out: &mut (dyn Write + Send)) -> u8 {
     let BucketCommand::Advise(arguments) = arguments.command;
     let written = match advise(&arguments).await {
-        Ok(findings) => print(&findings, &arguments, out).map_err(Refusal::from),
+        Ok(findings) => print(&findings, &arguments, out),
         Err(refusal) => Err(refusal),
     };
     match written {
@@ -90,6 +101,9 @@ pub(crate) async fn carry_out(arguments: BucketArguments, out: &mut (dyn Write +
 }
 
 async fn advise(arguments: &AdviseArguments) -> Result<Findings, Refusal> {
+    if let Some(path) = &arguments.html {
+        file::check(path)?;
+    }
     let hints = Hints {
         key: arguments.key.clone(),
         time: arguments.time.clone(),
@@ -99,6 +113,7 @@ async fn advise(arguments: &AdviseArguments) -> Result<Findings, Refusal> {
         sample: arguments.sample,
         is_all: arguments.all,
         page: arguments.page,
+        has_values: arguments.values,
     };
     examine::collection(&arguments.uri, &arguments.collection, &reading, &hints).await
 }
@@ -107,13 +122,20 @@ fn print(
     findings: &Findings,
     arguments: &AdviseArguments,
     out: &mut dyn Write,
-) -> std::io::Result<()> {
-    let lines = match (arguments.code, arguments.json) {
+) -> Result<(), Refusal> {
+    if let Some(path) = &arguments.html {
+        file::write(path, &page::write(findings))?;
+    }
+    let mut lines = match (arguments.code, arguments.json) {
         (true, _) => findings.code.rust.clone(),
         (_, true) => vec![findings.value().to_string()],
         _ => findings.lines(),
     };
-    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    if let (Some(path), false, false) = (&arguments.html, arguments.code, arguments.json) {
+        lines.extend([String::new(), format!("the page is in {}", path.display())]);
+    }
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    Ok(())
 }
 
 #[cfg(test)]

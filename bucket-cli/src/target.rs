@@ -48,7 +48,6 @@ impl Target {
             command: command.name(),
             name: &self.name,
             db,
-            is_named: !command.names().is_empty(),
         };
         (self.run)(command, &site).await
     }

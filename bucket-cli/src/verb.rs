@@ -17,7 +17,6 @@ use std::future::{Future, ready};
 use bucket_runtime::mongodb::Database;
 use bucket_runtime::{Bucket, Outlier};
 use clap::Subcommand;
-use serde_json::json;
 
 use crate::report::Report;
 
@@ -33,22 +32,13 @@ pub(crate) struct Site<'s> {
     pub(crate) command: &'static str,
     pub(crate) name: &'s str,
     pub(crate) db: &'s Database,
-    /// Whether the command names the struct, rather than all.
-    pub(crate) is_named: bool,
 }
 
 impl Site<'_> {
-    /// The failure of a command that the struct's pattern does not have; a command for all structs skips it.
+    /// The failure of a command that the struct's pattern does not have.
     fn cannot(&self) -> Outcome {
         let command = self.command.replace('_', "-");
-        let why = format!("`{command}` does not work on {}", self.name);
-        match self.is_named {
-            true => Err(why.into()),
-            false => Ok(Report::new(
-                "skipped: ".to_owned() + &why,
-                json!({ "skipped": true }),
-            )),
-        }
+        Err(format!("`{command}` does not work on {}", self.name).into())
     }
 }
 

@@ -155,3 +155,42 @@ async fn a_sample_says_how_large_it_is(newcomer: Newcomer) {
         "{report}"
     );
 }
+
+/// The guide shows the charts of the flights' page; `BLESS=1` draws them.
+#[bucket_testkit::test]
+async fn the_guide_shows_the_charts_of_the_flights(newcomer: Newcomer) {
+    newcomer.store("flights", &shapes::flights()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("flights.html");
+    let options = format!("--html {}", file.display());
+    assert_eq!(newcomer.advise("flights", &options).await.0, 0);
+    let drawn = picture(&fs::read_to_string(file).unwrap());
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../bucket-runtime/src/guide/which_pattern.svg"
+    );
+    if env::var_os("BLESS").is_some() {
+        fs::write(path, &drawn).unwrap();
+    }
+    assert_eq!(fs::read_to_string(path).unwrap(), drawn);
+}
+
+/// The charts of a page side by side, as a picture of their own.
+fn picture(page: &str) -> String {
+    let style = page.split_once("<style>\n").unwrap().1;
+    let (colours, rules) = style.split_once("* {").unwrap();
+    let rules = rules.split("</style>").next().unwrap().lines();
+    let rules: Vec<_> = rules
+        .filter(|rule| rule.starts_with("svg ") && !rule.starts_with("svg {"))
+        .collect();
+    let charts = page.split("<svg ").skip(1).enumerate().map(|(n, chart)| {
+        let chart = chart.split_once("</svg>").unwrap().0;
+        format!("<svg x=\"{}\" y=\"6\" width=\"420\" height=\"424\" preserveAspectRatio=\"xMidYMin\" {chart}</svg>", n * 460)
+    });
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 880 430\" width=\"880\" height=\"430\">\n\
+         <style>\ntext {{ font-family: system-ui, sans-serif; }}\n{colours}{}\n</style>\n{}\n</svg>\n",
+        rules.join("\n"),
+        charts.collect::<Vec<_>>().join("\n")
+    )
+}

@@ -19,19 +19,19 @@ pub(super) struct Code {
     pub(super) commands: Vec<String>,
 }
 
-/// The code for a choice.
-pub(super) fn write(choice: &Choice<'_>) -> Code {
+/// The code for a choice; without values of the data, texts become no enum.
+pub(super) fn write(choice: &Choice<'_>, has_values: bool) -> Code {
     match choice {
         Choice::Leave => Code::default(),
         Choice::Buckets(plan) => {
-            let (name, rust) = bucket::write(plan);
+            let (name, rust) = bucket::write(plan, has_values);
             Code {
                 rust,
                 commands: commands::of_buckets(plan, &name),
             }
         }
         Choice::TimeSeries(plan) => {
-            let (name, rust) = bucket::write(plan);
+            let (name, rust) = bucket::write(plan, has_values);
             let mut all = commands::of_time_series(plan);
             all.extend(commands::of_buckets(plan, &name));
             Code {
@@ -40,7 +40,7 @@ pub(super) fn write(choice: &Choice<'_>) -> Code {
             }
         }
         Choice::Outliers(plan) => {
-            let (name, rust) = outlier::write(plan);
+            let (name, rust) = outlier::write(plan, has_values);
             Code {
                 rust,
                 commands: commands::of_outliers(plan, &name),

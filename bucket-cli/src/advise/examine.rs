@@ -8,7 +8,8 @@ use super::kind::buckets::BucketLayout;
 use super::kind::flat::FlatLayout;
 use super::kind::{self, Hints, Known, Subject};
 use super::measure::fill::{Fill, capacity, out_of_order, several_open};
-use super::measure::keys::ItemsPerKey;
+use super::measure::growth::Growth;
+use super::measure::keys::{self, ItemsPerKey};
 use super::measure::lateness::Lateness;
 use super::measure::whole;
 use super::plan::{Choice, Verdict};
@@ -33,6 +34,8 @@ pub(super) struct Reading {
     pub(super) is_all: bool,
     /// The number of items on a page of the application.
     pub(super) page: Option<u64>,
+    /// Whether the report as a page may show values of the data.
+    pub(super) has_values: bool,
 }
 
 /// Everything about a collection.
@@ -53,7 +56,7 @@ pub(super) async fn collection(
         });
     }
     let scan = source.scan(reading.sample, Scan::of(&hints.key)).await?;
-    let indexes = source.indexes().await;
+    let indexes = source.indexes().await?;
     let keys: Vec<_> = indexes.iter().map(|index| index.keys.clone()).collect();
     let known = Known {
         shape: &scan.shape,
@@ -84,7 +87,9 @@ pub(super) async fn collection(
         is_all: scan.is_all,
         kind,
         weighed,
-        code: code::write(&verdict.choice),
+        code: code::write(&verdict.choice, true),
+        page_code: code::write(&verdict.choice, reading.has_values),
+        pictures: verdict.pictures,
         verdict: verdict.sentence,
         figures: verdict.figures,
     })
@@ -106,6 +111,7 @@ fn unclear(scan: &Scan) -> Verdict<'_> {
         sentence: format!("leave it as it is: {why}"),
         choice: Choice::Leave,
         figures: Vec::new(),
+        pictures: Vec::new(),
     }
 }
 
@@ -133,8 +139,24 @@ async fn of_flat<'s>(
         is_exact,
         lateness: lateness(source, layout).await?,
         page: reading.page,
+        names: largest_keys(source, layout, reading).await?,
     };
     Ok(flat::judge(&facts))
+}
+
+/// The values of the largest keys, if the report may show them.
+async fn largest_keys(
+    source: &Source,
+    layout: &FlatLayout,
+    reading: &Reading,
+) -> Result<Vec<String>, Refusal> {
+    if !reading.has_values {
+        return Ok(Vec::new());
+    }
+    let rows = source
+        .count(ItemsPerKey::largest_stages(&layout.key))
+        .await?;
+    Ok(rows.unwrap_or_default().iter().map(keys::name).collect())
 }
 
 /// How late items come, as the first documents show it.
@@ -188,10 +210,10 @@ async fn of_arrays<'s>(
             .max()
             .unwrap_or(0),
         large: rows.iter().map(|row| whole(row, "large")).sum(),
-        age_millis: None,
+        growth: None,
     };
     if largest.bytes >= GROWN && is_exact {
-        largest.age_millis = age_of_largest(source).await?;
+        largest.growth = growth(source, largest.bytes).await?;
     }
     let facts = ArrayFacts {
         collection: source.name(),
@@ -218,8 +240,8 @@ fn length_stages(array: &str) -> Vec<Document> {
     ]
 }
 
-/// The age of the largest document, if its id is an `ObjectId`.
-async fn age_of_largest(source: &Source) -> Result<Option<i64>, Refusal> {
+/// How the largest document grew, if its id is an `ObjectId`.
+async fn growth(source: &Source, bytes: u64) -> Result<Option<Growth>, Refusal> {
     let stages = vec![
         doc! { "$project": { "bytes": { "$bsonSize": "$$ROOT" } } },
         doc! { "$sort": { "bytes": -1 } },
@@ -228,7 +250,7 @@ async fn age_of_largest(source: &Source) -> Result<Option<i64>, Refusal> {
     let rows = source.count(stages).await?.unwrap_or_default();
     let id = rows.first().and_then(|row| row.get_object_id("_id").ok());
     let now = DateTime::now().timestamp_millis();
-    Ok(id.map(|id| now - id.timestamp().timestamp_millis()))
+    Ok(id.and_then(|id| Growth::of(bytes, id.timestamp().timestamp_millis(), now)))
 }
 
 async fn of_buckets<'s>(

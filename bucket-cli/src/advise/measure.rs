@@ -2,6 +2,7 @@
 
 pub(super) mod capacity;
 pub(super) mod fill;
+pub(super) mod growth;
 pub(super) mod keys;
 pub(super) mod lateness;
 

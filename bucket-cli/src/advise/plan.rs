@@ -1,6 +1,7 @@
 //! A struct to write: its pattern, its limits, and its fields with the values that were seen.
 
 use super::kind::buckets::IdOrdinal;
+use super::picture::Picture;
 use super::shape::DocumentShape;
 use super::shape::value::ValueShape;
 
@@ -69,6 +70,7 @@ pub(super) struct Verdict<'s> {
     pub(super) sentence: String,
     pub(super) choice: Choice<'s>,
     pub(super) figures: Vec<String>,
+    pub(super) pictures: Vec<Picture>,
 }
 
 /// The fields of documents as fields of a struct.

@@ -22,6 +22,14 @@ impl Refusal {
         }
     }
 
+    /// A call failed.
+    pub(super) fn failed(text: impl Into<String>) -> Self {
+        Self {
+            code: FAILED,
+            text: text.into(),
+        }
+    }
+
     /// The arguments do not fit the collection.
     pub(super) fn usage(text: impl Into<String>) -> Self {
         Self {
@@ -33,10 +41,7 @@ impl Refusal {
 
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
-        Self {
-            code: FAILED,
-            text: error.to_string(),
-        }
+        Self::failed(error.to_string())
     }
 }
 
@@ -46,10 +51,12 @@ impl From<Error> for Refusal {
             ErrorKind::InvalidArgument { message, .. } => {
                 return Self::usage(format!("the connection string is wrong: {message}"));
             }
-            ErrorKind::Command(command) if command.code == UNAUTHORIZED => {
+            ErrorKind::Command(command) if is_unauthorized(&error) => {
+                // The rest of the message is the whole command.
+                let message = command.message.split(':').next().unwrap_or_default();
                 format!(
                     "the user lacks a privilege; grant the role `read`: {}",
-                    command.message
+                    message.replace("{ ", "")
                 )
             }
             ErrorKind::Authentication { message, .. } => {
@@ -69,8 +76,13 @@ impl From<Error> for Refusal {
             }
             other => other.to_string(),
         };
-        Self { code: FAILED, text }
+        Self::failed(text)
     }
+}
+
+/// Whether the user lacks a privilege.
+pub(super) fn is_unauthorized(error: &Error) -> bool {
+    matches!(&*error.kind, ErrorKind::Command(command) if command.code == UNAUTHORIZED)
 }
 
 /// The server's code for a missing privilege.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::code::Code;
 use super::figures::thousands;
+use super::picture::Picture;
 
 /// What was found out about a collection.
 #[derive(Debug, Default)]
@@ -20,6 +21,9 @@ pub(super) struct Findings {
     pub(super) weighed: Vec<String>,
     pub(super) figures: Vec<String>,
     pub(super) code: Code,
+    pub(super) pictures: Vec<Picture>,
+    /// The code as the page shows it.
+    pub(super) page_code: Code,
 }
 
 impl Findings {
@@ -47,7 +51,7 @@ impl Findings {
         lines
     }
 
-    fn reading(&self) -> String {
+    pub(super) fn reading(&self) -> String {
         match self.is_all {
             true if self.read == 1 => "1 document, which was read".to_owned(),
             true => format!("{} documents, all of them read", thousands(self.read)),

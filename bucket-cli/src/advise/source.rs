@@ -8,7 +8,7 @@ use bucket_runtime::mongodb::{Client, Collection, Database, IndexModel};
 use futures_util::TryStreamExt;
 
 use super::measure::whole;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, is_unauthorized};
 use super::scan::Scan;
 use crate::progress::Progress;
 
@@ -102,10 +102,11 @@ impl Source {
     }
 
     /// The indexes; none if the user may not list them.
-    pub(super) async fn indexes(&self) -> Vec<IndexModel> {
+    pub(super) async fn indexes(&self) -> Result<Vec<IndexModel>, Refusal> {
         match self.collection.list_indexes().await {
-            Ok(indexes) => indexes.try_collect().await.unwrap_or_default(),
-            Err(_) => Vec::new(),
+            Ok(indexes) => Ok(indexes.try_collect().await?),
+            Err(error) if is_unauthorized(&error) => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
         }
     }
 

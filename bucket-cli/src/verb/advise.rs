@@ -1,14 +1,17 @@
-//! `advise` recommends a threshold.
+//! `advise` recommends a capacity or a threshold.
 
-use bucket_runtime::Outlier;
+use bucket_runtime::bson::Document;
+use bucket_runtime::{Bucket, Outlier};
 use clap::Args;
+use futures_util::TryStreamExt;
 use serde_json::json;
 
 use super::{Outcome, Site, Verb};
+use crate::advise::annotated;
 use crate::arguments::Structs;
 use crate::report::Report;
 
-/// Recommend a threshold for outliers
+/// Recommend a capacity for buckets, a threshold for outliers
 #[derive(Debug, Args)]
 pub(crate) struct Advise {
     #[command(flatten)]
@@ -16,6 +19,22 @@ pub(crate) struct Advise {
 }
 
 impl Verb for Advise {
+    async fn on_buckets<T: Bucket>(&self, site: &Site<'_>) -> Outcome {
+        let spec = const { &T::SPEC };
+        let collection = site.db.collection::<Document>(spec.collection);
+        let rows = collection.aggregate(annotated::stages(spec));
+        let rows: Vec<_> = rows.allow_disk_use(true).await?.try_collect().await?;
+        let disordered = match annotated::order_stages(spec) {
+            None => None,
+            Some(stages) => {
+                let mut found = collection.aggregate(stages).allow_disk_use(true).await?;
+                // Without a row there are none.
+                Some(found.try_next().await?.unwrap_or_default())
+            }
+        };
+        Ok(annotated::report(spec, &rows, disordered.as_ref()))
+    }
+
     async fn on_outliers<T: Outlier>(&self, site: &Site<'_>) -> Outcome {
         let advice = T::advise(site.db).await?;
         let value = json!({

@@ -11,8 +11,8 @@ use crate::advise::shape::value::ValueKind;
 const COLUMNS: usize = 100;
 
 /// The struct's name, and its code.
-pub(super) fn write(plan: &BucketPlan<'_>) -> (String, Vec<String>) {
-    let mut types = Types::default();
+pub(super) fn write(plan: &BucketPlan<'_>, has_values: bool) -> (String, Vec<String>) {
+    let mut types = Types::new(has_values);
     types.import("bucket_runtime::Bucket");
     let of = match &plan.origin {
         Origin::Flat(collection) => names::singular(collection),

@@ -11,8 +11,8 @@ use crate::advise::shape::value::ValueKind;
 const FLAG: &str = "has_extras";
 
 /// The struct's name, and its code.
-pub(super) fn write(plan: &OutlierPlan<'_>) -> (String, Vec<String>) {
-    let mut types = Types::default();
+pub(super) fn write(plan: &OutlierPlan<'_>, has_values: bool) -> (String, Vec<String>) {
+    let mut types = Types::new(has_values);
     for path in [
         "bucket_runtime::Outlier",
         "serde::Deserialize",

@@ -19,6 +19,8 @@ const SEEN: u64 = 5;
 /// The types that a struct needs: what to import, and what to define.
 #[derive(Debug, Default)]
 pub(super) struct Types {
+    /// Whether the code may show values of the data.
+    has_values: bool,
     imports: BTreeSet<&'static str>,
     taken: BTreeSet<String>,
     /// The definitions of nested types, in the order in which they are needed.
@@ -42,6 +44,13 @@ impl From<&str> for RustType {
 }
 
 impl Types {
+    pub(super) fn new(has_values: bool) -> Self {
+        Self {
+            has_values,
+            ..Self::default()
+        }
+    }
+
     /// A name for a type that is not taken yet.
     pub(super) fn type_name(&mut self, name: &str) -> String {
         names::type_name(name, &mut self.taken)
@@ -152,7 +161,8 @@ impl Types {
                     .chars()
                     .all(|letter| letter.is_ascii_alphanumeric() || " _-".contains(letter))
         };
-        let is_enum = texts.len() >= 2
+        let is_enum = self.has_values
+            && texts.len() >= 2
             && texts
                 .iter()
                 .all(|(text, seen)| *seen >= SEEN && is_word(text));
@@ -206,11 +216,11 @@ impl Types {
             .find(|field| fields::is_odd(&field.name));
         if is_map || document.is_cut || odd.is_some() || document.fields.is_empty() {
             let why = match odd {
-                Some(odd) => format!(
+                Some(odd) if self.has_values => format!(
                     "a name such as `{}` is data: `Document` reads any",
                     odd.name.escape_debug()
                 ),
-                None => "the names in here look like data: `Document` reads any".to_owned(),
+                _ => "the names in here look like data: `Document` reads any".to_owned(),
             };
             return RustType {
                 name: self.bson("bucket_runtime::bson::Document"),

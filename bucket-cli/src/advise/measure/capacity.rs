@@ -5,6 +5,11 @@ use super::keys::ItemsPerKey;
 /// The capacities to compare.
 const CAPACITIES: [u64; 8] = [10, 20, 50, 100, 200, 500, 1000, 2000];
 
+/// The capacities of a curve.
+const CURVE: [u64; 18] = [
+    5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000,
+];
+
 /// A larger capacity is not recommended: loads and reads gain little more.
 const GREATEST: u64 = 1000;
 
@@ -12,10 +17,10 @@ const GREATEST: u64 = 1000;
 const FULL_BYTES: u64 = 256 * 1024;
 
 /// The bytes of a bucket beside its items: id, key, count and array.
-const FRAME: u64 = 120;
+pub(in crate::advise) const FRAME: u64 = 120;
 
 /// The bytes of an item beside its fields: its place in the array.
-const PLACE: u64 = 6;
+pub(in crate::advise) const PLACE: u64 = 6;
 
 /// A capacity, and what it would do.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,17 +35,42 @@ pub(in crate::advise) struct Simulated {
     pub(in crate::advise) single: u64,
 }
 
+impl Simulated {
+    /// Whether a full bucket takes more bytes than it should.
+    pub(in crate::advise) fn is_large(&self) -> bool {
+        self.full_bytes > FULL_BYTES
+    }
+}
+
 /// The capacities side by side, up to the first with which every key has a single bucket.
 pub(in crate::advise) fn simulate(
     keys: &ItemsPerKey,
     item_bytes: u64,
     wanted: Option<u64>,
 ) -> Vec<Simulated> {
-    let mut capacities = CAPACITIES.to_vec();
+    simulate_each(&CAPACITIES, keys, item_bytes, wanted)
+}
+
+/// More capacities side by side, to draw.
+pub(in crate::advise) fn curve(
+    keys: &ItemsPerKey,
+    item_bytes: u64,
+    wanted: Option<u64>,
+) -> Vec<Simulated> {
+    simulate_each(&CURVE, keys, item_bytes, wanted)
+}
+
+fn simulate_each(
+    capacities: &[u64],
+    keys: &ItemsPerKey,
+    item_bytes: u64,
+    wanted: Option<u64>,
+) -> Vec<Simulated> {
+    let mut capacities = capacities.to_vec();
     let enough = capacities
         .iter()
         .position(|capacity| *capacity >= keys.most());
-    capacities.truncate(enough.map_or(CAPACITIES.len(), |last| last + 1));
+    capacities.truncate(enough.map_or(capacities.len(), |last| last + 1));
     capacities.extend(wanted);
     capacities.sort_unstable();
     capacities.dedup();
@@ -65,7 +95,7 @@ pub(in crate::advise) fn recommended(simulated: &[Simulated]) -> Option<Simulate
     let next_pays = |pair: &&[Simulated]| {
         let [now, next] = pair else { return false };
         next.capacity <= GREATEST
-            && next.full_bytes <= FULL_BYTES
+            && !next.is_large()
             && (now.documents - next.documents.min(now.documents)) * 3 >= now.documents
     };
     let steps = simulated.windows(2).take_while(next_pays).count();

@@ -1,17 +1,19 @@
 //! How full buckets are.
 
+use std::collections::BTreeMap;
+
 use bucket_runtime::bson::{Bson, Document, doc};
 use bucket_runtime::mongodb::IndexModel;
 
 use super::whole;
 
 /// All documents but the rings of busy keys.
-fn no_ring() -> Document {
+pub(in crate::advise) fn no_ring() -> Document {
     doc! { "$match": { "sealed": { "$not": { "$type": "array" } } } }
 }
 
 /// The buckets of a collection, by their number of items.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub(in crate::advise) struct Fill {
     pub(in crate::advise) capacity: u64,
     pub(in crate::advise) buckets: u64,
@@ -24,6 +26,28 @@ pub(in crate::advise) struct Fill {
     /// Sealed buckets that lack room by bytes rather than by removed items.
     pub(in crate::advise) sealed_by_bytes: u64,
     pub(in crate::advise) wrong_count: u64,
+    /// The buckets that hold each number of items.
+    pub(in crate::advise) by_items: BTreeMap<u64, Filled>,
+}
+
+/// Buckets that are equally full.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(in crate::advise) struct Filled {
+    pub(in crate::advise) full: u64,
+    pub(in crate::advise) open: u64,
+    pub(in crate::advise) sealed: u64,
+}
+
+impl Filled {
+    pub(in crate::advise) fn add(&mut self, other: Self) {
+        self.full += other.full;
+        self.open += other.open;
+        self.sealed += other.sealed;
+    }
+
+    pub(in crate::advise) fn buckets(&self) -> u64 {
+        self.full + self.open + self.sealed
+    }
 }
 
 /// A sealed bucket of at least so many bytes was sealed for want of bytes: three quarters of 4 MiB.
@@ -66,15 +90,19 @@ impl Fill {
             fill.bytes += whole(row, "bytes");
             fill.largest_bytes = fill.largest_bytes.max(whole(row, "largest"));
             fill.wrong_count += whole(row, "wrong");
+            let filled = fill.by_items.entry(whole(&id, "items")).or_default();
             match (whole(&id, "items") >= fill.capacity, is("sealed")) {
-                (true, _) => fill.full += buckets,
+                (true, _) => filled.full += buckets,
                 (false, true) => {
-                    fill.sealed += buckets;
+                    filled.sealed += buckets;
                     fill.sealed_by_bytes += if is("large") { buckets } else { 0 };
                 }
-                (false, false) => fill.open += buckets,
+                (false, false) => filled.open += buckets,
             }
         }
+        let mut all = Filled::default();
+        fill.by_items.values().for_each(|filled| all.add(*filled));
+        (fill.full, fill.open, fill.sealed) = (all.full, all.open, all.sealed);
         fill
     }
 

@@ -11,7 +11,7 @@ const QUANTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 const LARGEST: usize = 5;
 
 /// How many keys have each number of items.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub(in crate::advise) struct ItemsPerKey {
     /// Pairs of a number of items and the keys that have so many, in order.
     groups: Vec<(u64, u64)>,
@@ -20,13 +20,18 @@ pub(in crate::advise) struct ItemsPerKey {
 impl ItemsPerKey {
     /// Stages whose rows say how many keys have each number of items.
     pub(in crate::advise) fn stages(key: &[String]) -> Vec<Document> {
-        let fields = key.iter().enumerate();
-        let key: Document = fields
-            .map(|(at, name)| (format!("k{at}"), Bson::String(format!("${name}"))))
-            .collect();
         vec![
-            doc! { "$group": { "_id": key, "items": { "$sum": 1 } } },
+            by_key(key),
             doc! { "$group": { "_id": "$items", "keys": { "$sum": 1 } } },
+        ]
+    }
+
+    /// Stages whose rows are the largest keys.
+    pub(in crate::advise) fn largest_stages(key: &[String]) -> Vec<Document> {
+        vec![
+            by_key(key),
+            doc! { "$sort": { "items": -1, "_id": 1 } },
+            doc! { "$limit": LARGEST as i64 },
         ]
     }
 
@@ -90,6 +95,11 @@ impl ItemsPerKey {
         all.take(LARGEST).collect()
     }
 
+    /// Pairs of a number of items and the keys that have so many, the largest keys first.
+    pub(in crate::advise) fn ranks(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.groups.iter().rev().copied()
+    }
+
     /// The number of buckets with this capacity.
     pub(in crate::advise) fn buckets(&self, capacity: u64) -> u64 {
         self.groups
@@ -103,4 +113,23 @@ impl ItemsPerKey {
         let within = self.groups.iter().filter(|(of_key, _)| *of_key <= items);
         within.map(|(_, keys)| keys).sum()
     }
+}
+
+/// Counts the items of each key.
+fn by_key(key: &[String]) -> Document {
+    let fields = key.iter().enumerate();
+    let key: Document = fields
+        .map(|(at, name)| (format!("k{at}"), Bson::String(format!("${name}"))))
+        .collect();
+    doc! { "$group": { "_id": key, "items": { "$sum": 1 } } }
+}
+
+/// The key of a row as text: its values, separated by commas.
+pub(in crate::advise) fn name(row: &Document) -> String {
+    let values = row.get_document("_id").into_iter().flatten();
+    let text = |(_, value): (&String, &Bson)| match value {
+        Bson::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    values.map(text).collect::<Vec<_>>().join(", ")
 }

@@ -6,12 +6,11 @@ use crate::advise::code::names::singular;
 use crate::advise::figures::{bytes, span, thousands};
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::can_be_key;
+use crate::advise::measure::growth::Growth;
+use crate::advise::picture::Picture;
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, OutlierPlan, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::{ValueKind, ValueShape};
-
-/// A document takes at most so many bytes.
-const DOCUMENT: u64 = 16 << 20;
 
 /// A document of so many bytes is on its way to the limit.
 pub(in crate::advise) const LARGE: i64 = 8 << 20;
@@ -25,8 +24,8 @@ pub(in crate::advise) struct Largest {
     pub(in crate::advise) bytes: u64,
     /// How many documents are on their way to 16 MB.
     pub(in crate::advise) large: u64,
-    /// The age of the largest document in milliseconds, if its id tells.
-    pub(in crate::advise) age_millis: Option<i64>,
+    /// How the largest document grew, if its id tells.
+    pub(in crate::advise) growth: Option<Growth>,
 }
 
 /// What was measured of documents with an array.
@@ -66,6 +65,9 @@ pub(in crate::advise) fn judge<'f>(facts: &ArrayFacts<'f>) -> Verdict<'f> {
         sentence,
         choice,
         figures,
+        pictures: std::iter::once(Picture::Lengths(facts.advice.clone()))
+            .chain(facts.largest.growth.map(Picture::Growth))
+            .collect(),
     }
 }
 
@@ -167,16 +169,11 @@ fn size_figures(facts: &ArrayFacts<'_>) -> Vec<String> {
             thousands(largest.large)
         ));
     }
-    if let Some(age) = largest
-        .age_millis
-        .filter(|age| *age >= 86_400_000 && largest.bytes >= 1 << 20)
-    {
-        let left =
-            DOCUMENT.saturating_sub(largest.bytes) as f64 / largest.bytes as f64 * age as f64;
+    if let Some(growth) = largest.growth {
         lines.push(format!(
             "it grew for {}; if it goes on so, it reaches 16 MiB in {}",
-            span(age),
-            span(left as i64)
+            span(growth.age_millis()),
+            span(growth.left_millis())
         ));
     }
     lines

@@ -3,6 +3,7 @@
 use crate::advise::figures::{bytes, several, thousands};
 use crate::advise::kind::buckets::{BucketLayout, IdOrdinal};
 use crate::advise::measure::fill::Fill;
+use crate::advise::picture::Picture;
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
 
@@ -25,6 +26,7 @@ pub(in crate::advise) struct BucketsFacts<'f> {
 pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
     let fill = &facts.fill;
     let figures = figures(facts);
+    let pictures = vec![Picture::Fill(fill.clone())];
     let what = format!(
         "{} with {}, {} % full at a capacity of {}",
         several(fill.buckets, "bucket"),
@@ -41,6 +43,7 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
             sentence,
             choice: Choice::Leave,
             figures,
+            pictures,
         };
     };
     let problems = fill.wrong_count + facts.several_open.unwrap_or(0);
@@ -59,6 +62,7 @@ pub(in crate::advise) fn judge<'f>(facts: &BucketsFacts<'f>) -> Verdict<'f> {
         sentence,
         choice: Choice::Buckets(plan),
         figures,
+        pictures,
     }
 }
 

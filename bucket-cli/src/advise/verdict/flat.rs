@@ -3,9 +3,10 @@
 use crate::advise::figures::{bytes, percent, span, table, thousands};
 use crate::advise::kind::buckets::IdOrdinal;
 use crate::advise::kind::flat::FlatLayout;
-use crate::advise::measure::capacity::{Simulated, recommended, simulate};
+use crate::advise::measure::capacity::{Simulated, curve, recommended, simulate};
 use crate::advise::measure::keys::ItemsPerKey;
 use crate::advise::measure::lateness::Lateness;
+use crate::advise::picture::{CapacitiesPicture, KeysPicture, Picture};
 use crate::advise::plan::{BucketPlan, Choice, Member, Origin, Verdict, members};
 use crate::advise::shape::DocumentShape;
 use crate::advise::shape::value::ValueKind;
@@ -33,6 +34,8 @@ pub(in crate::advise) struct FlatFacts<'f> {
     pub(in crate::advise) lateness: Lateness,
     /// The number of items on a page, if the user has said so.
     pub(in crate::advise) page: Option<u64>,
+    /// The values of the largest keys, if the report may show them.
+    pub(in crate::advise) names: Vec<String>,
 }
 
 /// The verdict on flat documents.
@@ -57,14 +60,21 @@ pub(in crate::advise) fn judge<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
             sentence,
             choice: Choice::Leave,
             figures,
+            pictures: pictures(facts, None),
         };
     };
     let (ending, capacity) = ending(facts, best);
     // In windows, the lengths of series say nothing of the buckets.
-    if !matches!(ending, IdOrdinal::Window(..)) {
-        figures.extend(capacity_figures(&simulated, capacity, &facts.keys));
+    let has_one_series = !matches!(ending, IdOrdinal::Window(..));
+    if has_one_series {
+        figures.push(format!(
+            "as flat documents: {}",
+            thousands(facts.keys.items())
+        ));
+        figures.extend(capacity_table(&simulated, capacity, &facts.keys));
     }
     figures.extend(busy_figure(facts, capacity));
+    let pictures = pictures(facts, has_one_series.then_some(capacity));
     let plan = BucketPlan {
         collection: format!("{}_buckets", facts.collection),
         members: flat_members(facts),
@@ -87,13 +97,36 @@ pub(in crate::advise) fn judge<'f>(facts: &FlatFacts<'f>) -> Verdict<'f> {
             sentence,
             choice: Choice::TimeSeries(plan),
             figures,
+            pictures,
         };
     }
     Verdict {
         sentence: sentence(facts, &plan),
         choice: Choice::Buckets(plan),
         figures,
+        pictures,
     }
+}
+
+/// The keys, and what each capacity would do to them.
+fn pictures(facts: &FlatFacts<'_>, capacity: Option<u64>) -> Vec<Picture> {
+    let keys = KeysPicture {
+        keys: facts.keys.clone(),
+        is_exact: facts.is_exact,
+        capacity,
+        names: facts.names.clone(),
+    };
+    let capacities = capacity.map(|capacity| {
+        Picture::Capacities(CapacitiesPicture {
+            simulated: curve(&facts.keys, item_bytes(facts), Some(capacity)),
+            keys: facts.keys.keys(),
+            items: facts.keys.items(),
+            recommended: capacity,
+        })
+    });
+    std::iter::once(Picture::Keys(keys))
+        .chain(capacities)
+        .collect()
 }
 
 fn sentence(facts: &FlatFacts<'_>, plan: &BucketPlan<'_>) -> String {
@@ -246,7 +279,12 @@ fn lateness_figures(lateness: &Lateness, layout: &FlatLayout) -> Vec<String> {
     )]
 }
 
-fn capacity_figures(simulated: &[Simulated], capacity: u64, keys: &ItemsPerKey) -> Vec<String> {
+/// The capacities side by side, one of which is recommended.
+pub(in crate::advise) fn capacity_table(
+    simulated: &[Simulated],
+    capacity: u64,
+    keys: &ItemsPerKey,
+) -> Vec<String> {
     let head = [
         "capacity",
         "buckets",
@@ -272,10 +310,7 @@ fn capacity_figures(simulated: &[Simulated], capacity: u64, keys: &ItemsPerKey) 
             *line += "  ← recommended";
         }
     }
-    let flat = format!("as flat documents: {}", thousands(keys.items()));
-    std::iter::once(flat)
-        .chain(lines.into_iter().map(|line| format!("  {line}")))
-        .collect()
+    lines.into_iter().map(|line| format!("  {line}")).collect()
 }
 
 fn busy_figure(facts: &FlatFacts<'_>, capacity: u64) -> Option<String> {

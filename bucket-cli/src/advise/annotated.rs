@@ -1,0 +1,141 @@
+//! Advice on the buckets of a struct: whether its capacity and its order suit the items that are there.
+
+use bucket_runtime::bson::{Bson, Document, doc};
+use bucket_runtime::{BucketSpec, Ordinal};
+use serde_json::json;
+
+use super::figures::{percent, several, thousands};
+use super::measure::capacity::{FRAME, PLACE, Simulated, recommended, simulate};
+use super::measure::fill::{no_ring, out_of_order};
+use super::measure::keys::ItemsPerKey;
+use super::measure::whole;
+use super::verdict::flat::capacity_table;
+use crate::report::Report;
+
+/// Stages whose rows say how many keys, or windows of keys, have each number of items.
+pub(crate) fn stages(spec: &BucketSpec) -> Vec<Document> {
+    let key = spec.key.iter().map(|key| key.name);
+    let window = is_window(spec).then_some(spec.window);
+    let of: Document = (0..)
+        .zip(key.chain(window))
+        .map(|(at, name)| (format!("k{at}"), Bson::String(format!("${name}"))))
+        .collect();
+    let count = format!("${}", spec.count);
+    vec![
+        no_ring(),
+        doc! { "$group": {
+            "_id": of, "items": { "$sum": count }, "buckets": { "$sum": 1 },
+            "bytes": { "$sum": { "$bsonSize": "$$ROOT" } },
+        } },
+        doc! { "$group": {
+            "_id": "$items", "keys": { "$sum": 1 }, "buckets": { "$sum": "$buckets" },
+            "bytes": { "$sum": "$bytes" },
+        } },
+    ]
+}
+
+/// Stages whose row counts the buckets that begin before the one with the lower id, where a time orders them.
+pub(crate) fn order_stages(spec: &BucketSpec) -> Option<Vec<Document>> {
+    let key: Vec<_> = spec.key.iter().map(|key| key.name.to_owned()).collect();
+    let time = spec.time.filter(|_| !is_window(spec))?;
+    Some(out_of_order(&key, spec.items, time))
+}
+
+fn is_window(spec: &BucketSpec) -> bool {
+    matches!(spec.id.ordinal, Ordinal::Window { .. })
+}
+
+/// The report on these rows, and on so many buckets out of order.
+pub(crate) fn report(
+    spec: &BucketSpec,
+    rows: &[Document],
+    disordered: Option<&Document>,
+) -> Report {
+    let keys = ItemsPerKey::of_rows(rows);
+    let sum = |name| rows.iter().map(|row| whole(row, name)).sum::<u64>();
+    let (buckets, items) = (sum("buckets"), keys.items());
+    let Some(item_bytes) = sum("bytes")
+        .saturating_sub(buckets * FRAME)
+        .checked_div(items)
+    else {
+        return Report::new("there are no items to analyse", json!({ "items": 0 }));
+    };
+    let capacity = u64::from(spec.capacity);
+    let simulated = simulate(&keys, item_bytes.saturating_sub(PLACE), Some(capacity));
+    let best = better(&simulated, capacity);
+    let disordered = disordered.map(|row| whole(row, "buckets"));
+    let owners = if is_window(spec) { "windows" } else { "keys" };
+    let mut lines = vec![format!(
+        "{} in {}; {} {owners}, half of which have at most {}",
+        several(items, "item"),
+        several(buckets, "bucket"),
+        thousands(keys.keys()),
+        thousands(keys.median())
+    )];
+    let shown = best.map_or(capacity, |best| best.capacity);
+    lines.extend(capacity_table(&simulated, shown, &keys));
+    lines.push(sentence(&simulated, capacity, best));
+    lines.extend(disordered.map(|disordered| order(disordered, buckets)));
+    let value = json!({
+        "items": items, "buckets": buckets, "capacity": capacity,
+        "recommended": shown, "out_of_order": disordered,
+    });
+    Report::of_lines(lines, value)
+}
+
+/// A capacity that repays the change: it saves a third of the documents, or makes large buckets small.
+fn better(simulated: &[Simulated], capacity: u64) -> Option<Simulated> {
+    let now = simulated.iter().find(|of| of.capacity == capacity)?;
+    let best = recommended(simulated)?;
+    let is_fewer = best.capacity > capacity && best.documents * 3 <= now.documents * 2;
+    let is_smaller = best.capacity < capacity && now.is_large();
+    (is_fewer || is_smaller).then_some(best)
+}
+
+fn sentence(simulated: &[Simulated], capacity: u64, best: Option<Simulated>) -> String {
+    let now = simulated.iter().find(|of| of.capacity == capacity);
+    let documents = thousands(now.map_or(0, |now| now.documents));
+    match best {
+        None => format!("keep the capacity of {}", thousands(capacity)),
+        Some(best) => format!(
+            "take a capacity of {}: {} instead of {documents} (`change-capacity` moves the items)",
+            thousands(best.capacity),
+            several(best.documents, "bucket"),
+        ),
+    }
+}
+
+/// Whether the order of ids is that of time.
+fn order(disordered: u64, buckets: u64) -> String {
+    match disordered * 100 > buckets {
+        true => format!(
+            "{} of the buckets begin before the one with the lower id: items come late, and find their place in \
+             time windows (`{{date/1d}}`)",
+            percent(disordered, buckets)
+        ),
+        false => "keep the order: the buckets begin in the order of their ids".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{better, simulate};
+    use crate::advise::measure::keys::ItemsPerKey;
+
+    /// The capacity to take instead of the present one.
+    fn change(items: u64, item_bytes: u64, capacity: u64) -> Option<u64> {
+        let keys = ItemsPerKey::of([(items, 1000)]);
+        let simulated = simulate(&keys, item_bytes, Some(capacity));
+        better(&simulated, capacity).map(|best| best.capacity)
+    }
+
+    #[test]
+    fn a_capacity_changes_only_if_that_repays() {
+        assert_eq!(change(1000, 40, 10), Some(1000));
+        assert_eq!(change(1000, 40, 800), None);
+        assert_eq!(change(8, 40, 10), None);
+        // A full bucket of ten thousand bytes an item should hold fewer.
+        assert_eq!(change(1000, 10_000, 500), Some(20));
+        assert_eq!(change(1000, 40, 2000), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! The chart of the lengths of arrays, with thresholds.
+
+use bucket_runtime::Advice;
+
+use super::section::{Row, Section, Table};
+use super::svg::{Panel, Scale, chart, short};
+use crate::advise::figures::{bytes, percent, several, thousands};
+
+/// On a logarithmic axis, a bar of one document begins a little below it.
+const LEAST: f64 = 0.6;
+
+/// Lengths in doubling bars; each threshold is a line.
+pub(super) fn draw(advice: &Advice) -> Section {
+    let most = advice.histogram.iter().map(|(_, documents)| *documents);
+    let (least, most) = (most.clone().min().unwrap_or(1), most.max().unwrap_or(1));
+    // A single giant among a million would be no more than a hair.
+    let is_log = most > least * 50;
+    let y = match is_log {
+        true => Scale::log(LEAST..=most as f64 * 1.2),
+        false => Scale::linear(0.0..=most as f64 * 1.08),
+    };
+    let last = advice
+        .histogram
+        .last()
+        .map_or(1, |(up_to, _)| *up_to)
+        .max(8);
+    // The bar of a length of zero stands below the one of a length of one.
+    let x = Scale::log(0.25..=last as f64);
+    let mut panel = Panel::new(x, y, 0.0, 220.0);
+    panel.y_axis("documents", short);
+    let ticks = x.ticks().into_iter().filter(|tick| *tick >= 1.0);
+    let ticks = ticks.map(|tick| (tick, short(tick)));
+    panel.x_axis(
+        "items in the array",
+        std::iter::once((0.36, "0".to_owned())).chain(ticks),
+    );
+    let floor = if is_log { LEAST } else { 0.0 };
+    for (up_to, documents) in &advice.histogram {
+        let end = (*up_to as f64).max(0.5);
+        panel.bar((end / 2.0, end), (floor, *documents as f64), "bar");
+    }
+    let others = advice
+        .candidates
+        .iter()
+        .map(|candidate| candidate.threshold);
+    for threshold in
+        others.filter(|threshold| Some(*threshold) != advice.recommended && *threshold <= last)
+    {
+        panel.upright(threshold as f64, "candidate", "");
+    }
+    if let Some(threshold) = advice.recommended {
+        let text = format!("threshold {}", thousands(threshold));
+        panel.upright(threshold as f64, "recommended", &text);
+    }
+    let title = "Lengths of the arrays";
+    let what = format!(
+        "{} with {}; the longest array has {}.",
+        several(advice.documents, "document"),
+        several(advice.items, "item"),
+        thousands(advice.longest)
+    );
+    let axes = if is_log {
+        "Both axes are logarithmic"
+    } else {
+        "Each bar is twice as long as the one before"
+    };
+    Section {
+        title: title.to_owned(),
+        note: format!("{what} {axes}; the upright lines are thresholds."),
+        chart: chart("lengths", title, &what, &[panel], ""),
+        tables: vec![bars(advice), thresholds(advice)],
+    }
+}
+
+fn bars(advice: &Advice) -> Table {
+    let row = |(up_to, documents): &(u64, u64)| {
+        let lengths = match *up_to {
+            0..=2 => thousands(*up_to),
+            up_to => format!("{} to {}", thousands(up_to / 2 + 1), thousands(up_to)),
+        };
+        Row::of([
+            lengths,
+            thousands(*documents),
+            percent(*documents, advice.documents),
+        ])
+    };
+    Table {
+        caption: "Documents by the length of their array".to_owned(),
+        head: vec!["items", "documents", "of all"],
+        rows: advice.histogram.iter().map(row).collect(),
+    }
+}
+
+fn thresholds(advice: &Advice) -> Table {
+    let rows = advice.candidates.iter().map(|candidate| {
+        let cells = [
+            thousands(candidate.threshold),
+            thousands(candidate.documents_above),
+            bytes(candidate.bytes_above),
+            percent(candidate.items_moved, advice.items),
+        ];
+        Row {
+            is_recommended: advice.recommended == Some(candidate.threshold),
+            ..Row::of(cells)
+        }
+    });
+    Table {
+        caption: "Each threshold, and what it would do".to_owned(),
+        head: vec![
+            "threshold",
+            "documents above",
+            "bytes in them",
+            "items moved",
+        ],
+        rows: rows.collect(),
+    }
+}
