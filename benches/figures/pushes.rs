@@ -39,30 +39,35 @@ static PARENTS: Figure = Figure::new(
 )
 .to_reach(1.0);
 
-macro_rules! book {
-    ($name:ident, $threshold:literal) => {
-        #[derive(Debug, Clone, Serialize, Deserialize, Outlier)]
-        #[outlier(
-                                                    collection = "sales",
-                                                    extras = "extra_sales",
-                                                    reference = "book_id",
-                                                    threshold = $threshold
-                                                )]
-        struct $name {
-            #[serde(rename = "_id")]
-            id: i64,
-            #[outlier(items)]
-            customers_purchased: Vec<String>,
-        }
-
-        impl Book for $name {}
-    };
+/// A book of which no parent fills up.
+#[derive(Debug, Clone, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "sales",
+    extras = "extra_sales",
+    reference = "book_id",
+    threshold = 100_000
+)]
+struct Roomy {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(items)]
+    customers_purchased: Vec<String>,
 }
 
-trait Book: Outlier<Id = i64, Item = String> {}
-
-book!(Roomy, 100_000);
-book!(Bestseller, 50);
+/// The book of the manual's page.
+#[derive(Debug, Clone, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "sales",
+    extras = "extra_sales",
+    reference = "book_id",
+    threshold = 50
+)]
+struct Bestseller {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(items)]
+    customers_purchased: Vec<String>,
+}
 
 async fn measure(bench: Bench) -> Result<()> {
     let mut bars = Bars::new("Pushes by 32 writers", Unit::ItemsPerSecond);
@@ -82,7 +87,7 @@ async fn measure(bench: Bench) -> Result<()> {
 }
 
 /// Pushes so many items to so many parents, in new collections in each round.
-async fn compare<T: Book>(
+async fn compare<T: Outlier<Id = i64, Item = String>>(
     bench: &Bench,
     bars: Bars,
     figure: &'static Figure,
@@ -106,7 +111,11 @@ async fn compare<T: Book>(
     Ok(bars.group(name, [("push", ours), ("update_one", peer)]))
 }
 
-async fn push<T: Book>(bench: Bench, parents: i64, pushes: Vec<(i64, String)>) -> Result<Samples> {
+async fn push<T: Outlier<Id = i64, Item = String>>(
+    bench: Bench,
+    parents: i64,
+    pushes: Vec<(i64, String)>,
+) -> Result<Samples> {
     let collection = stored::<T>(&bench, parents).await?;
     let extras = bench.db.collection::<Document>(&bench.fresh("extra_sales"));
     let books = T::outliers_in(collection.clone(), extras.clone()).await?;
@@ -121,7 +130,7 @@ async fn push<T: Book>(bench: Bench, parents: i64, pushes: Vec<(i64, String)>) -
 }
 
 /// The peer: one array for all, by hand.
-async fn update_one<T: Book>(
+async fn update_one<T: Outlier<Id = i64, Item = String>>(
     bench: Bench,
     parents: i64,
     pushes: Vec<(i64, String)>,
@@ -142,7 +151,10 @@ async fn update_one<T: Book>(
 }
 
 /// A collection of parents without items.
-async fn stored<T: Book>(bench: &Bench, parents: i64) -> Result<Collection<Document>> {
+async fn stored<T: Outlier<Id = i64, Item = String>>(
+    bench: &Bench,
+    parents: i64,
+) -> Result<Collection<Document>> {
     let collection = bench.db.collection::<Document>(&bench.fresh("sales"));
     let parents = (0..parents).map(|id| doc! { "_id": id, "customers_purchased": [] });
     collection.insert_many(parents).await?;
