@@ -269,6 +269,12 @@ impl ParentScope {
         )
     }
 
+    /// Takes the flag away, so that a cut in the same transaction sets it again. A change stream would take an update
+    /// of the array that leaves the flag alone for a push.
+    pub(crate) fn unset_flag(&self) -> Update {
+        Update::new(self.parent(), doc! { "$unset": { self.spec.flag: "" } })
+    }
+
     /// Flags the parent, full or not.
     pub(crate) fn set_flag(&self) -> Update {
         Update::new(self.parent(), doc! { "$set": { self.spec.flag: true } })
