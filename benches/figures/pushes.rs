@@ -103,7 +103,7 @@ async fn compare<T: Outlier<Id = i64, Item = String>>(
     };
     let peer = {
         let bench = bench.clone();
-        Contestant::new(move |_| update_one::<T>(bench.clone(), parents, pushes.clone()))
+        Contestant::new(move |_| update_one(bench.clone(), parents, pushes.clone()))
     };
     let samples = in_turn(bench.pick(7, 3), [ours, peer]).await?;
     let [ours, peer] = &samples;
@@ -116,7 +116,7 @@ async fn push<T: Outlier<Id = i64, Item = String>>(
     parents: i64,
     pushes: Vec<(i64, String)>,
 ) -> Result<Samples> {
-    let collection = stored::<T>(&bench, parents).await?;
+    let collection = stored(&bench, parents).await?;
     let extras = bench.db.collection::<Document>(&bench.fresh("extra_sales"));
     let books = T::outliers_in(collection.clone(), extras.clone()).await?;
     let rate = by_writers(pushes, move |(id, user)| {
@@ -130,12 +130,8 @@ async fn push<T: Outlier<Id = i64, Item = String>>(
 }
 
 /// The peer: one array for all, by hand.
-async fn update_one<T: Outlier<Id = i64, Item = String>>(
-    bench: Bench,
-    parents: i64,
-    pushes: Vec<(i64, String)>,
-) -> Result<Samples> {
-    let collection = stored::<T>(&bench, parents).await?;
+async fn update_one(bench: Bench, parents: i64, pushes: Vec<(i64, String)>) -> Result<Samples> {
+    let collection = stored(&bench, parents).await?;
     let books = collection.clone();
     let rate = by_writers(pushes, move |(id, user)| {
         let books = books.clone();
@@ -151,10 +147,7 @@ async fn update_one<T: Outlier<Id = i64, Item = String>>(
 }
 
 /// A collection of parents without items.
-async fn stored<T: Outlier<Id = i64, Item = String>>(
-    bench: &Bench,
-    parents: i64,
-) -> Result<Collection<Document>> {
+async fn stored(bench: &Bench, parents: i64) -> Result<Collection<Document>> {
     let collection = bench.db.collection::<Document>(&bench.fresh("sales"));
     let parents = (0..parents).map(|id| doc! { "_id": id, "customers_purchased": [] });
     collection.insert_many(parents).await?;

@@ -169,7 +169,7 @@ streams! {
     parts: 'c ['c, P: BucketPart] Parts<'c, P> => ItemStream<'c, P>;
     pages: 'c ['c, T: Bucket] Pages<'c, T> => PageStream<'c, T>;
     export: 'c ['c, T: Bucket] Export<'c, T> => ExportStream<'c>;
-    watch: 'static [T: Bucket] Watch<T> => WatchStream<T>;
+    watch: 'static [I: Send + 'static] Watch<I> => WatchStream<I>;
     rollup_series: 'c ['c, T: Bucket] RollupSeries<'c, T> => RollupStream<'c, T>;
     rollup_groups: 'c ['c, T: Bucket, V: Send + 'static] RollupGroups<'c, T, V> => GroupStream<'c, T, V>;
     items: 'c ['c, T: Outlier] ParentItems<'c, T> => ParentItemStream<'c, T::Item>;

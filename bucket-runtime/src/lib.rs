@@ -98,8 +98,8 @@ pub use crate::{
     },
     outlier::{
         Advice, Candidate, ExtrasBucket, ExtrasStream, FindStream, Finding, FoundItem, IdRef,
-        IdentifiedItems, LengthGroup, Outlier, OutlierPart, OutlierProblem, Outliers, Parent,
-        ParentFilter, ParentItemStream, PushManyError, RepairedOutliers, SplitProgress,
+        IdentifiedItems, LengthGroup, NewItem, Outlier, OutlierPart, OutlierProblem, Outliers,
+        Parent, ParentFilter, ParentItemStream, PushManyError, RepairedOutliers, SplitProgress,
         VerifiedOutliers,
     },
     part::BucketPart,

@@ -47,7 +47,7 @@ pub use self::{
     part::OutlierPart,
     read::{
         CountParentItems, Extras, ExtrasBucket, ExtrasStream, Find, FindItem, FindParts,
-        FindStream, FoundItem, Get, GetAll, PageOfParentItems, Parent, ParentFilter,
+        FindStream, FoundItem, Get, GetAll, NewItem, PageOfParentItems, Parent, ParentFilter,
         ParentItemStream, ParentItems,
     },
     write::{

@@ -44,3 +44,5 @@ pub(crate) mod update;
 pub(crate) mod validators;
 #[cfg(not(feature = "bson-3"))]
 pub(crate) mod verify;
+#[cfg(not(feature = "bson-3"))]
+pub(crate) mod watch;

@@ -190,6 +190,11 @@ kinds! { collection;
         ForeignId(id: String) =>
             "the document with _id {id:?} sorts among the key's buckets, but no bucket can have that id; move \
              it to another collection";
+        /// The id of a bucket, as the shell writes it.
+        NoKeyInId(id: String) =>
+            "the event of an append names the bucket only by its _id {id}, from which no key of this struct can be \
+             read; move a document that is not a bucket to another collection, and implement \
+             `KeyField::from_id_text` for a key type of your own";
         /// The id of a bucket with an item that cannot be read, as the shell writes it.
         OtherItems(id: String) =>
             "this struct cannot read the items of the bucket with _id {id}: another struct keeps its buckets \
@@ -329,6 +334,9 @@ kinds! { collection;
         Unsupported(what: &'static str) =>
             "the server does not support {what}, without which two writers could open two buckets of a key; \
              use MongoDB 6.0 or later (Amazon DocumentDB, Azure Cosmos DB and FerretDB lack it)";
+        TwoDatabases =>
+            "a watch of parents and their extras needs both collections in one database, since only the events of a \
+             database have one order; open them in one";
         NotSharded =>
             "only a `mongos` can shard a collection, and this server is not one; connect to the cluster's \
              `mongos`, or create the collection without `sharded`";

@@ -71,6 +71,8 @@ fn of_items() -> Vec<Kind> {
         Kind::TimeOutOfRange("+10000-01-01".into()),
         Kind::IdsExhausted("1_2_999999".into()),
         Kind::ForeignId("1_\"2".into()),
+        Kind::NoKeyInId("\"1\"".into()),
+        Kind::TwoDatabases,
         Kind::SumOverflow,
         Kind::Moved("key"),
         Kind::IncompleteRollup,

@@ -9,7 +9,7 @@ use mongodb::bson::{Bson, Document, doc};
 
 pub(crate) use self::{items::OwnItems, total::find_wrong_totals};
 use crate::{
-    protocol::command::{IndexedScope, KeyScope, Update, equality, size},
+    protocol::command::{IndexedScope, KeyScope, Update, count_for_watches, equality, size},
     schema::{
         key::KeyPart,
         names::SEALED,
@@ -191,17 +191,34 @@ impl ParentScope {
         let mut filter = self.parent();
         filter.insert("$expr", holds(self.spec.items, value));
         let keep = remove_value(self.spec.items, value);
-        let mut pipeline = vec![doc! { "$set": { self.spec.items: keep } }];
-        if let Some(total) = self.spec.total {
-            let equal = doc! { "$size": filter_elements("$eq", self.spec.items, value) };
-            let stored = format!("${total}");
-            let count = doc! { "$subtract": [&stored, equal] };
-            // A parent of another program's may have none.
-            let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
-            let count = doc! { "$cond": [{ "$isNumber": &stored }, count, none] };
-            pipeline.insert(0, doc! { "$set": { total: count } });
-        }
+        let mark = match self.spec.total {
+            None => self.toggle_flag(),
+            Some(total) => {
+                let equal = doc! { "$size": filter_elements("$eq", self.spec.items, value) };
+                let stored = format!("${total}");
+                let count = doc! { "$subtract": [&stored, equal] };
+                // A push leaves a 64-bit total, so a change stream shows which of the two it was.
+                let count =
+                    doc! { "$convert": { "input": &count, "to": "int", "onError": &count } };
+                // A parent of another program's may have none.
+                let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
+                doc! { total: { "$cond": [{ "$isNumber": &stored }, count, none] } }
+            }
+        };
+        let pipeline = vec![
+            doc! { "$set": mark },
+            doc! { "$set": { self.spec.items: keep } },
+        ];
         (filter, pipeline)
+    }
+
+    /// Changes the flag of a parent without extras between missing and `false`, so that a change stream shows that
+    /// the update is not a push.
+    fn toggle_flag(&self) -> Document {
+        let flag = format!("${}", self.spec.flag);
+        let is_missing = doc! { "$eq": [{ "$type": &flag }, "missing"] };
+        let toggled = doc! { "$cond": [is_missing, false, "$$REMOVE"] };
+        doc! { self.spec.flag: { "$cond": [{ "$eq": [&flag, true] }, true, toggled] } }
     }
 
     /// Removes the items that equal a value from every extras document: a filter, and a pipeline that corrects
@@ -213,12 +230,13 @@ impl ParentScope {
         let keep = remove_value(self.spec.extra_items, value);
         let was_full = doc! { "$gte": ["$count", self.extras.open.bound()] };
         let has_count = doc! { "$ne": [{ "$type": "$count" }, "missing"] };
+        let size = doc! { "$size": &array };
         // A missing count is less than any number, so a document of the manual's is never sealed.
         let pipeline = vec![
             doc! { "$set": { self.spec.extra_items: keep } },
             doc! { "$set": {
                 SEALED: { "$cond": [was_full, "$_id", { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] }] },
-                "count": { "$cond": [has_count, { "$size": &array }, "$$REMOVE"] },
+                "count": { "$cond": [has_count, count_for_watches(&size), "$$REMOVE"] },
             } },
         ];
         (filter, pipeline)
@@ -249,6 +267,12 @@ impl ParentScope {
             self.parent(),
             doc! { "$push": { self.spec.items: keep }, "$set": { self.spec.flag: true } },
         )
+    }
+
+    /// Takes the flag away, so that a cut in the same transaction sets it again. A change stream would take an update
+    /// of the array that leaves the flag alone for a push.
+    pub(crate) fn unset_flag(&self) -> Update {
+        Update::new(self.parent(), doc! { "$unset": { self.spec.flag: "" } })
     }
 
     /// Flags the parent, full or not.

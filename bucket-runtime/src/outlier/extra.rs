@@ -16,7 +16,7 @@ use crate::{
 
 /// One item beyond a parent's threshold; only the bucket engine, which stores it, uses this type.
 pub(crate) struct ExtraItem<T: Outlier> {
-    parent: T::Id,
+    pub(crate) parent: T::Id,
     pub(crate) item: T::Item,
     of: PhantomData<fn() -> T>,
 }

@@ -15,6 +15,7 @@ mod parent_read;
 mod rows;
 mod stream;
 pub(super) mod unreadable;
+mod watch;
 
 pub use self::{
     count::CountParentItems,
@@ -28,4 +29,5 @@ pub use self::{
     page::PageOfParentItems,
     parent::Parent,
     stream::ParentItemStream,
+    watch::NewItem,
 };

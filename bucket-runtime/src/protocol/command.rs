@@ -13,7 +13,7 @@ use mongodb::bson::{Bson, DateTime, Document, doc};
 
 pub(crate) use self::{
     append::{AppendedItems, size},
-    edit::{KeptFields, Places, StoredItems},
+    edit::{KeptFields, Places, StoredItems, count_for_watches},
     identity::{has_twins, identity, identity_path, twins},
     index::{
         before_all_windows, open_index_filter, open_index_keys, reference_index_keys,

@@ -1,10 +1,9 @@
-//! Watches a key: new items as any program appends them.
+//! Watches keys or parents: new items as any program appends them.
 
 pub(crate) mod event;
 mod token;
 
 use std::{
-    marker::PhantomData,
     pin::Pin,
     task::{Context, Poll, ready},
     vec::IntoIter,
@@ -12,7 +11,7 @@ use std::{
 
 use futures_util::stream::{BoxStream, Stream, StreamExt, try_unfold};
 use mongodb::{
-    bson::{Bson, Document},
+    bson::Document,
     change_stream::event::{ChangeStreamEvent, OperationType, ResumeToken},
     error::Error as DriverError,
 };
@@ -21,8 +20,10 @@ pub use self::token::WatchToken;
 use crate::{
     Bucket, Buckets, KeyRef, Result,
     error::{Code, Kind, is_code},
-    read::reader::Reader,
-    server::watch::Events,
+    server::{
+        target::{OwnedTarget, Target},
+        watch::{Events, Watched},
+    },
 };
 
 impl<T: Bucket> Buckets<T> {
@@ -70,24 +71,81 @@ impl<T: Bucket> Buckets<T> {
     /// The driver's, and [`is_history_lost`](crate::Error::is_history_lost).
     #[doc(alias = "change stream")]
     pub fn watch(&self, key: KeyRef<'_, T>) -> Watch<T> {
-        Watch {
-            reader: self.reader(key),
-            after: None,
-            item: PhantomData,
-        }
+        let ids = self.scope(key).ids();
+        Watch::new(
+            self.target(key),
+            Ok(Watched::collection(ids)),
+            event::appended_items,
+        )
+    }
+
+    /// Watches all keys, those that begin later as well: awaiting it gives a [`WatchStream`] of the items that any
+    /// program appends from then on, in the order in which the server stored them. Each item has its key fields.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Bucket, Buckets, bson::DateTime};
+    /// # #[derive(Debug, Bucket)]
+    /// # #[bucket(collection = "trades", id = "{customer_id}_{date}", capacity = 10)]
+    /// # struct Trade { customer_id: i64, date: DateTime, quantity: i32 }
+    /// # async fn example(trades: Buckets<Trade>) -> bucket_runtime::Result<()> {
+    /// use futures_util::TryStreamExt;
+    ///
+    /// let mut new = trades.watch_all().await?;
+    /// while let Some(trade) = new.try_next().await? {
+    ///     println!("customer {}: {trade:?}", trade.customer_id);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The server sends all events of the collection. In all else it is like [`watch`](Self::watch).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`watch`](Self::watch); and [`is_deserialize`](crate::Error::is_deserialize) if an append shows
+    /// a bucket from whose `_id` the key cannot be read: a document that is not a bucket, or one with a key type of
+    /// your own without [`from_id_text`](crate::KeyField::from_id_text).
+    pub fn watch_all(&self) -> Watch<T> {
+        Watch::new(
+            self.target_of_all(),
+            Ok(Watched::collection(Document::new())),
+            event::appended_items,
+        )
     }
 }
 
-/// Builder of a watch: await it; see [`Buckets::watch`](crate::Buckets::watch).
+/// Reads the new items that an event shows.
+type ReadNew<I> =
+    Box<dyn Fn(Target<'_>, ChangeStreamEvent<Document>) -> Result<Vec<I>> + Send + Sync>;
+
+/// Builder of a watch: await it; see [`Buckets::watch`](crate::Buckets::watch) and
+/// [`Outliers::watch`](crate::Outliers::watch).
 #[must_use = "nothing is watched until this is awaited"]
-pub struct Watch<T> {
-    reader: Reader,
+pub struct Watch<I> {
+    target: OwnedTarget,
+    watched: Result<Watched>,
+    read_new: ReadNew<I>,
     after: Option<WatchToken>,
-    item: PhantomData<fn() -> T>,
 }
 
-impl<T: Bucket> Watch<T> {
-    /// Continues where a stream of the same key was when it gave this token: no item is lost, and none
+impl<I: Send + 'static> Watch<I> {
+    pub(crate) fn new(
+        target: OwnedTarget,
+        watched: Result<Watched>,
+        read_new: impl Fn(Target<'_>, ChangeStreamEvent<Document>) -> Result<Vec<I>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self {
+            target,
+            watched,
+            read_new: Box::new(read_new),
+            after: None,
+        }
+    }
+
+    /// Continues where a stream of the same watch was when it gave this token: no item is lost, and none
     /// is given twice.
     ///
     /// The server remembers as much as its oplog holds. If that is not enough,
@@ -97,20 +155,26 @@ impl<T: Bucket> Watch<T> {
         self
     }
 
-    pub(crate) async fn execute(self) -> Result<WatchStream<T>> {
-        let Self { reader, after, .. } = self;
-        reader.called();
-        reader.server.needs_replica_set("watch").await?;
+    pub(crate) async fn execute(self) -> Result<WatchStream<I>> {
+        let Self { target, after, .. } = self;
+        target.name_call();
+        target.server.needs_replica_set("watch").await?;
+        let watched = self.watched?;
         let resume = after.as_ref().and_then(WatchToken::resume_token);
-        let watched = reader.target().watch(reader.scope.ids(), resume);
-        let mut events = watched.await?;
+        let events = target.borrow().watch(&watched, resume).await?;
+        let mut follower = Follower {
+            target,
+            watched,
+            events,
+            read_new: self.read_new,
+        };
         let token = match after {
             Some(token) => token,
-            None => known_token(&reader, events.first_token().await?)?,
+            None => follower.first_token().await?,
         };
-        let events = try_unfold((reader, events), async |(reader, mut events)| {
-            let news = News::next(&reader, &mut events).await?;
-            Ok(Some((news, (reader, events))))
+        let events = try_unfold(follower, async |mut follower| {
+            let news = follower.next().await?;
+            Ok(Some((news, follower)))
         });
         Ok(WatchStream {
             events: events.boxed(),
@@ -121,73 +185,71 @@ impl<T: Bucket> Watch<T> {
     }
 }
 
-/// The server's token as ours; an error if this library does not know its form.
-fn known_token(reader: &Reader, token: Option<ResumeToken>) -> Result<WatchToken> {
-    let token = token.as_ref().and_then(WatchToken::after);
-    token.ok_or_else(|| reader.target().error(Kind::Driver))
-}
-
 /// The new items of an event, and the position after it.
-struct News<T> {
-    items: Vec<T>,
+struct News<I> {
+    items: Vec<I>,
     after: WatchToken,
 }
 
-impl<T: Bucket> News<T> {
-    async fn next(reader: &Reader, events: &mut Events) -> Result<Self> {
-        let event = match events.next_event().await {
+/// A watch that has begun.
+struct Follower<I> {
+    target: OwnedTarget,
+    watched: Watched,
+    events: Events,
+    read_new: ReadNew<I>,
+}
+
+impl<I> Follower<I> {
+    async fn first_token(&mut self) -> Result<WatchToken> {
+        let first = self.events.first_token().await?;
+        self.known_token(first)
+    }
+
+    async fn next(&mut self) -> Result<News<I>> {
+        let event = match self.events.next_event().await {
             // The driver resumes after the errors that the server labels so. From 9.0 on an election may
             // also end with this one.
             Err(error) if error.driver().is_some_and(is_election) => {
-                let resumed = reader.target().watch(reader.scope.ids(), events.token());
-                *events = resumed.await?;
-                events.next_event().await?
+                let resumed = self
+                    .target
+                    .borrow()
+                    .watch(&self.watched, self.events.token());
+                self.events = resumed.await?;
+                self.events.next_event().await?
             }
             event => event?,
         };
         let Some(event) = event else {
-            if !events.is_alive() {
-                return Err(reader.target().error(Kind::Dropped));
+            if !self.events.is_alive() {
+                return Err(self.dropped());
             }
             // The position advances with time even if nothing happens to the key. Otherwise it would
             // fall behind everything that the oplog holds.
-            return Ok(Self {
+            return Ok(News {
                 items: Vec::new(),
-                after: known_token(reader, events.token())?,
+                after: self.known_token(self.events.token())?,
             });
         };
-        if event.operation_type == OperationType::Invalidate {
-            return Err(reader.target().error(Kind::Dropped));
+        match event.operation_type {
+            OperationType::Invalidate
+            | OperationType::Drop
+            | OperationType::Rename
+            | OperationType::DropDatabase => Err(self.dropped()),
+            _ => Ok(News {
+                after: self.known_token(Some(event.id.clone()))?,
+                items: (self.read_new)(self.target.borrow(), event)?,
+            }),
         }
-        Ok(Self {
-            after: known_token(reader, Some(event.id.clone()))?,
-            items: Self::items(reader, event)?,
-        })
     }
 
-    /// The new items, read as those of a bucket that holds no others.
-    fn items(reader: &Reader, event: ChangeStreamEvent<Document>) -> Result<Vec<T>> {
-        let mut bucket = match &event.full_document {
-            Some(bucket) => bucket.clone(),
-            None => reader
-                .scope
-                .fields()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
-        };
-        let id = event
-            .document_key
-            .as_ref()
-            .and_then(|key| key.get("_id"))
-            .cloned();
-        let id = id.unwrap_or(Bson::Null);
-        let (_, elements) = event::appended(&T::SPEC, event);
-        if elements.is_empty() {
-            return Ok(Vec::new());
-        }
-        bucket.insert("_id", id);
-        let bucket = event::bucket::<T>(reader.target(), bucket, elements)?;
-        Ok(reader.target().expect_key(bucket)?.into_items())
+    /// The server's token as ours; an error if this library does not know its form.
+    fn known_token(&self, token: Option<ResumeToken>) -> Result<WatchToken> {
+        let token = token.as_ref().and_then(WatchToken::after);
+        token.ok_or_else(|| self.target.borrow().error(Kind::Driver))
+    }
+
+    fn dropped(&self) -> crate::Error {
+        self.target.borrow().error(Kind::Dropped)
     }
 }
 
@@ -195,8 +257,8 @@ fn is_election(error: &DriverError) -> bool {
     is_code(error, Code::InterruptedDueToReplStateChange)
 }
 
-/// The items that are appended to a key, as [`Buckets::watch`] gives them. It does not end by itself: it
-/// waits for the next item.
+/// New items, as [`Buckets::watch`] and [`Outliers::watch`](crate::Outliers::watch) give them. It does not end by
+/// itself: it waits for the next item.
 ///
 /// If the connection breaks, the driver resumes after the last event. After an error the stream ends:
 /// [`is_collection_dropped`](crate::Error::is_collection_dropped) if the collection was dropped or

@@ -55,6 +55,30 @@ fn escape(text: &str, literals: &[&str], out: &mut String) {
     }
 }
 
+/// The texts of the key fields in a bucket's id: what [`write_prefix`] wrote.
+pub(crate) fn key_texts(format: &IdFormat, id: &str) -> Option<Vec<String>> {
+    let mut rest = id.strip_prefix(format.head)?;
+    let text_before = |literal: &&str| {
+        // Key text has the first character of a literal only in encoded form.
+        let (text, after) = rest.split_at(rest.find(literal.chars().next()?)?);
+        rest = after.strip_prefix(literal)?;
+        unescape(text)
+    };
+    format.after_key.iter().map(text_before).collect()
+}
+
+/// Decodes what [`escape`] encoded.
+fn unescape(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (code, plain) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(code, 16).ok()?);
+        bytes.extend(plain.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// The smallest text greater than every text that starts with `prefix`, in the order of the server's
 /// simple collation: by bytes, which for UTF-8 is by code point.
 pub(crate) fn successor(prefix: &str) -> String {
@@ -219,6 +243,18 @@ mod tests {
             prop_assume!(!a.is_empty());
             let in_range = a <= b && b < successor(&a);
             prop_assert_eq!(in_range, b.starts_with(&a));
+        }
+
+        #[test]
+        fn g4_the_key_texts_of_an_id_are_those_that_it_was_written_from(a in hostile(), b in hostile()) {
+            let format = IdFormat {
+                head: "x-",
+                after_key: &["|.", "_"],
+                ordinal: Ordinal::Number,
+            };
+            let part = |text: &str| KeyPart { text: text.to_owned(), value: mongodb::bson::Bson::Null };
+            let id = prefix(&format, &[part(&a), part(&b)]) + "0000000007";
+            prop_assert_eq!(key_texts(&format, &id), Some(vec![a, b]));
         }
 
         #[test]

@@ -31,6 +31,9 @@ use mongodb::bson::{Bson, Decimal128, Uuid, oid::ObjectId};
 ///     fn from_bson(value: Bson) -> Option<Self> {
 ///         i64::from_bson(value).map(CustomerId)
 ///     }
+///     fn from_id_text(text: &str) -> Option<Self> {
+///         i64::from_id_text(text).map(CustomerId)
+///     }
 /// }
 /// ```
 ///
@@ -69,6 +72,13 @@ pub trait KeyField: Clone + Send + Sync + 'static {
 
     /// The value of a stored field, or `None` if this type cannot hold it.
     fn from_bson(value: Bson) -> Option<Self>;
+
+    /// The value whose [`id_text`](Self::id_text) this is. [`watch_all`](crate::Buckets::watch_all) alone calls
+    /// it, since an event names a bucket only by its id. By default the text itself is the stored value; a type
+    /// that is stored otherwise has to implement it to be watched so.
+    fn from_id_text(text: &str) -> Option<Self> {
+        Self::from_bson(Bson::String(text.to_owned()))
+    }
 }
 
 /// One key: a tuple of [`KeyField`]s, in the order of the id format.
@@ -93,6 +103,9 @@ pub trait Key: Clone + Send + Sync + 'static {
 
     /// The key from the stored values of its fields, or the index of the field that is unreadable.
     fn from_values(values: Vec<Bson>) -> Result<Self, usize>;
+
+    /// The key from the [texts](KeyField::id_text) of its fields.
+    fn from_texts(texts: Vec<String>) -> Option<Self>;
 
     /// Copies the field at this index into `place`, which is an `Option` of the field's type.
     fn copy(&self, at: usize, place: &mut dyn Any);
@@ -139,6 +152,11 @@ impl<A: KeyField> Key for (A,) {
         Ok((read(&mut values, 0)?,))
     }
 
+    fn from_texts(texts: Vec<String>) -> Option<Self> {
+        let mut texts = texts.into_iter();
+        Some((A::from_id_text(&texts.next()?)?,))
+    }
+
     fn copy(&self, at: usize, place: &mut dyn Any) {
         if at == 0 {
             copy(&self.0, place);
@@ -168,6 +186,11 @@ macro_rules! keys_of_several_fields {
             fn from_values(values: Vec<Bson>) -> Result<Self, usize> {
                 let mut values = values.into_iter();
                 Ok(($(read::<$field>(&mut values, $n)?,)+))
+            }
+
+            fn from_texts(texts: Vec<String>) -> Option<Self> {
+                let mut texts = texts.into_iter();
+                Some(($($field::from_id_text(&texts.next()?)?,)+))
             }
 
             fn copy(&self, at: usize, place: &mut dyn Any) {
@@ -221,6 +244,10 @@ macro_rules! integers {
 
             fn from_bson(value: Bson) -> Option<Self> {
                 integer(value)?.try_into().ok()
+            }
+
+            fn from_id_text(text: &str) -> Option<Self> {
+                text.parse().ok()
             }
         }
     )+};
@@ -302,6 +329,10 @@ impl KeyField for bool {
     fn from_bson(value: Bson) -> Option<Self> {
         value.as_bool()
     }
+
+    fn from_id_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
 }
 
 impl KeyField for ObjectId {
@@ -324,6 +355,10 @@ impl KeyField for ObjectId {
 
     fn from_bson(value: Bson) -> Option<Self> {
         value.as_object_id()
+    }
+
+    fn from_id_text(text: &str) -> Option<Self> {
+        Self::parse_str(text).ok()
     }
 }
 
@@ -350,5 +385,9 @@ impl KeyField for Uuid {
             Bson::Binary(binary) => binary.to_uuid().ok(),
             _ => None,
         }
+    }
+
+    fn from_id_text(text: &str) -> Option<Self> {
+        Self::parse_str(text).ok()
     }
 }

@@ -3,7 +3,10 @@
 //! The requests of [`Target`] fail with our [`Error`]. The few of [`Server`] return the driver's, for callers
 //! that judge which statements may have been carried out.
 
-use mongodb::{bson::RawDocument, error::Error as DriverError};
+use mongodb::{
+    bson::{Document, RawDocument},
+    error::Error as DriverError,
+};
 
 use super::{
     Server,
@@ -68,6 +71,18 @@ impl Target<'_> {
             server: self.server.clone(),
             scope: self.scope.cloned(),
         }
+    }
+}
+
+impl Target<'_> {
+    /// The key fields of the target's key, as they are stored.
+    pub(crate) fn key_fields(self) -> Option<Document> {
+        let fields = self.scope?.fields();
+        Some(
+            fields
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
     }
 }
 

@@ -1,7 +1,6 @@
 //! Change streams.
 
 use mongodb::{
-    action::Watch,
     bson::{Document, doc},
     change_stream::{
         ChangeStream,
@@ -53,48 +52,63 @@ impl Events {
     }
 }
 
-impl Target<'_> {
-    /// Events from now on, or after a token, about the documents whose `_id` matches. The removal of the
-    /// collection is an event, too, and ends the stream.
-    pub(crate) async fn watch(
-        self,
-        filter: Document,
-        after: Option<ResumeToken>,
-    ) -> Result<Events> {
-        let of_documents = filter.into_iter();
-        let of_documents = of_documents.map(|(name, test)| (format!("documentKey.{name}"), test));
-        let of_documents = Document::from_iter(of_documents);
-        let wanted = vec![of_documents, doc! { "operationType": "invalidate" }];
-        let action = self.server.collection.watch();
-        self.watch_all(action, wanted, after).await
+/// The events that a change stream is to show.
+pub(crate) struct Watched {
+    is_of_database: bool,
+    wanted: Vec<Document>,
+}
+
+impl Watched {
+    /// The events about the documents of a collection whose `_id` matches, and its end.
+    pub(crate) fn collection(ids: Document) -> Self {
+        let end = doc! { "$in": ["drop", "rename", "dropDatabase", "invalidate"] };
+        Self {
+            is_of_database: false,
+            wanted: vec![of_keys(ids), doc! { "operationType": end }],
+        }
     }
 
-    /// Events from now on, or after a token, about all documents of the collection, and about the document
-    /// with this `_id` of another collection of the database, in the order in which they happened.
-    pub(crate) async fn watch_beside(
-        self,
-        other: &str,
-        id: &Document,
-        after: Option<ResumeToken>,
-    ) -> Result<Events> {
-        let wanted = vec![
-            doc! { "ns.coll": self.server.collection.name() },
-            doc! { "ns.coll": other, "documentKey._id": id },
+    /// The events about the documents of some collections of the database whose `_id` matches, and the end of any
+    /// of these collections, in the order in which they happened. Only a stream of the database has that order.
+    pub(crate) fn database<const N: usize>(collections: [(&str, Document); N]) -> Self {
+        let names = collections.each_ref().map(|(name, _)| (*name).to_owned());
+        let mut wanted = vec![
+            doc! { "ns.coll": { "$in": names.to_vec() }, "operationType": { "$in": ["drop", "rename"] } },
             doc! { "operationType": { "$in": ["dropDatabase", "invalidate"] } },
         ];
-        let database = self.server.database();
-        self.watch_all(database.watch(), wanted, after).await
+        wanted.extend(collections.map(|(name, ids)| {
+            let mut of_documents = of_keys(ids);
+            of_documents.insert("ns.coll", name);
+            of_documents
+        }));
+        Self {
+            is_of_database: true,
+            wanted,
+        }
     }
+}
 
-    /// The events that match one of these conditions.
-    async fn watch_all(
+/// The events about the documents whose `_id` matches.
+fn of_keys(ids: Document) -> Document {
+    let ids = ids.into_iter();
+    ids.map(|(name, test)| (format!("documentKey.{name}"), test))
+        .collect()
+}
+
+impl Target<'_> {
+    /// Events from now on, or after a token.
+    pub(crate) async fn watch(
         self,
-        action: Watch<'_>,
-        wanted: Vec<Document>,
+        watched: &Watched,
         after: Option<ResumeToken>,
     ) -> Result<Events> {
+        let database = self.server.database();
+        let action = match watched.is_of_database {
+            true => database.watch(),
+            false => self.server.collection.watch(),
+        };
         let mut action = action
-            .pipeline([doc! { "$match": { "$or": wanted } }])
+            .pipeline([doc! { "$match": { "$or": &watched.wanted } }])
             // Change streams allow no other read concern, whatever the handle has.
             .read_concern(ReadConcern::majority());
         if let Some(after) = after {

@@ -122,6 +122,9 @@ async fn what_needs_a_replica_set_says_so_and_sends_nothing(standalone: &'static
             .await
             .err(),
         marks.watch(&1).await.err(),
+        marks.watch_all().await.err(),
+        albums.watch(&1).await.err(),
+        albums.watch_all().await.err(),
         albums.split_existing().await.err(),
         Seconds10::create_collection(&db).sharded().await.err(),
     ];

@@ -116,6 +116,48 @@ async fn what_is_stored_comes<T: Note>(db: &Database) {
     resumes(&notes, &beginning, &numbers).await;
 }
 
+/// All keys, in every way in which items are appended: also those of keys that begin while it watches, and from any
+/// place again.
+async fn of_all_keys_comes<T: Note>(db: &Database) {
+    let notes = created::<T>(db).await;
+    let mut stream = notes.watch_all().await.unwrap();
+    let beginning = stream.token().clone();
+    append_in_every_way(&notes).await;
+    notes.append(&T::new(-3, 7, 0)).await.unwrap();
+    notes.remove_item(&-3, T::n_is(7)).await.unwrap().unwrap();
+    notes.append(&T::new(-3, 8, 0)).await.unwrap();
+    // Its buckets are gone before the watch sees what was appended to them.
+    notes.remove_key(&-3).await.unwrap();
+    notes.append(&T::new(1, LAST, 0)).await.unwrap();
+    let (numbers, tokens) = all(&mut stream).await;
+    let mut stored = Vec::new();
+    for owner in [1, 2] {
+        stored.extend(items(&notes, &owner).await.iter().map(T::n));
+    }
+    stored.retain(|n| *n != LAST);
+    stored.extend([7, 8]);
+    stored.sort_unstable();
+    let mut sorted = numbers.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, stored);
+    for at in [0, numbers.len() / 2, numbers.len() - 3] {
+        let again = notes.watch_all().resume_after(&tokens[at]);
+        let (again, _) = all(&mut again.await.unwrap()).await;
+        assert_eq!(again, numbers[at + 1..]);
+    }
+    let mut again = notes.watch_all().resume_after(&beginning).await.unwrap();
+    let mut owners = BTreeSet::new();
+    for _ in 0..numbers.len() {
+        owners.insert(*again.try_next().await.unwrap().unwrap().owner());
+    }
+    assert_eq!(Vec::from_iter(owners), [-3, 1, 2], "items have their keys");
+}
+
+#[bucket_testkit::test(multi_thread)]
+async fn g1_g4_all_that_is_appended_to_any_key_comes_once_with_its_key(db: Live) {
+    for_all_notes!(of_all_keys_comes(&db));
+}
+
 /// A new stream yields what comes after a token that was stored as text in between.
 async fn resumes<T: Note>(notes: &Buckets<T>, token: &WatchToken, expected: &[i64]) {
     let token: WatchToken = token.to_string().parse().unwrap();

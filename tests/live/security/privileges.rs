@@ -221,6 +221,44 @@ async fn each_call_works_with_the_privileges_of_the_guide_and_names_the_one_it_l
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Only the events of a database have one order, so a user with privileges on the two collections alone cannot watch
+/// parents.
+#[bucket_testkit::test]
+async fn a_watch_of_parents_needs_its_privilege_on_the_database() {
+    if is_cluster().await {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("bucket-tests-watch-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (server, root) = server(&folder).await;
+    prepare(&root, "shop", true).await;
+    let admin = root.database("admin");
+    let actions = ["find", "changeStream", "listIndexes"].to_vec();
+    for (name, collections) in [
+        (
+            "some",
+            [Book::SPEC.collection, Book::SPEC.extras].as_slice(),
+        ),
+        ("whole", [""].as_slice()),
+    ] {
+        let on = |collection: &&str| {
+            let resource = doc! { "db": "shop", "collection": *collection };
+            doc! { "resource": resource, "actions": &actions }
+        };
+        let privileges = Vec::from_iter(collections.iter().map(on));
+        let role = doc! { "createRole": name, "privileges": privileges, "roles": [] };
+        admin.run_command(role).await.unwrap();
+        let user = doc! { "createUser": name, "pwd": name, "roles": [name] };
+        admin.run_command(user).await.unwrap();
+        let watched = calls::watch_outliers(login(&server, name).await.database("shop")).await;
+        match name {
+            "whole" => watched.unwrap(),
+            _ => assert!(watched.unwrap_err().is_unauthorized()),
+        }
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// The server repeats the refused command, items included, in its answer to a user who lacks a privilege.
 #[bucket_testkit::test]
 async fn an_error_says_what_to_do_about_a_user_and_holds_no_item() {

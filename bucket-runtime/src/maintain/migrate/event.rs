@@ -5,7 +5,11 @@ use mongodb::{
     change_stream::event::{ChangeStreamEvent, OperationType},
 };
 
-use crate::{read::watch::event, schema::spec::BucketSpec, value::element::whole};
+use crate::{
+    read::watch::event::{self, AppendMarks},
+    schema::spec::BucketSpec,
+    value::element::whole,
+};
 
 /// A change of the old collection, or of the migration's record, as an event of the change stream shows it.
 #[derive(Debug, PartialEq)]
@@ -60,7 +64,7 @@ impl Change {
         }
         let is_edited = edits_items(spec, &event);
         let inserted = event.full_document.clone();
-        let (first, elements) = event::appended(spec, event);
+        let (first, elements) = event::appended(AppendMarks::of_buckets(spec), event);
         match (elements.is_empty(), is_edited) {
             (false, _) => Self::Appended(AppendedElements {
                 bucket,

@@ -10,7 +10,10 @@ use crate::{
     maintain::transfer::{RECORDS, Record, Transfer},
     protocol::range::Range,
     read::watch::WatchToken,
-    server::{Server, watch::Events},
+    server::{
+        Server,
+        watch::{Events, Watched},
+    },
     write::engine::Engine,
 };
 
@@ -98,7 +101,11 @@ pub(super) async fn begin(
         (state, _) => state,
     };
     let after = state.as_ref().and_then(|state| state.token.resume_token());
-    let mut events = target.watch_beside(RECORDS, &id, after).await?;
+    let watched = Watched::database([
+        (old.collection().name(), Document::new()),
+        (RECORDS, doc! { "_id": &id }),
+    ]);
+    let mut events = target.watch(&watched, after).await?;
     let state = match state {
         Some(state) => state,
         None => {

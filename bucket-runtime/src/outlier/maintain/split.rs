@@ -155,10 +155,10 @@ impl Attempt for SplitParent {
             self.check_not_in_extras(&rest, session).await?;
             let moved = rest.len() as u64;
             self.move_out(rest, session).await?;
-            let cut = parent.scope.cut(kept);
-            (parent.parent().store_no_items())
-                .modify(cut, session)
-                .await?;
+            for update in [parent.scope.unset_flag(), parent.scope.cut(kept)] {
+                let target = parent.parent().store_no_items();
+                target.modify(update, &mut *session).await?;
+            }
             // This only saves round trips, so it does no harm if the commit fails.
             parent.remember();
             Ok(moved)

@@ -154,9 +154,7 @@ impl IndexedScope {
         };
         let as_it_is = doc! { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] };
         let size = doc! { "$size": format!("${}", self.spec.items) };
-        // To a change stream, an append to an empty array looks like the rest of a longer one, except
-        // for the type of the count, which the append leaves unchanged.
-        let new_count = doc! { "$cond": [{ "$eq": [&size, 0] }, 0_i64, &size] };
+        let new_count = count_for_watches(&size);
         vec![
             doc! { "$set": self.with(places, Vec::new(), kept) },
             doc! { "$set": {
@@ -244,4 +242,10 @@ fn slice(array: &str, at: usize, length: usize) -> Document {
 /// An array is far shorter than 32 bits can count.
 fn number(place: usize) -> i32 {
     i32::try_from(place).unwrap_or(i32::MAX)
+}
+
+/// The count after a removal. To a change stream, an append to an empty array looks like the rest of a longer one,
+/// except for the type of the count, which the append leaves unchanged.
+pub(crate) fn count_for_watches(size: &Document) -> Document {
+    doc! { "$cond": [{ "$eq": [size, 0] }, 0_i64, size] }
 }

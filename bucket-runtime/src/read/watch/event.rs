@@ -5,54 +5,153 @@
 //! shows a truncation, the whole array, or the whole document. The first append to an emptied bucket shows the
 //! whole array, too. So a removal that empties a bucket writes a 64-bit `count`, which the append keeps; every
 //! other removal writes a 32-bit one. `tests/live/server_claims/watch.rs` proves this.
+//!
+//! The array of a parent has a count only if the struct has a total: every push leaves a 64-bit one, and a removal a
+//! 32-bit one. Without a total, a removal from a parent that is not an outlier changes the flag between missing and
+//! `false`. A flag that is `true` must stay, so a removal from the own array of an outlier can look like an append.
+//! A split inserts extras documents with a 64-bit count, and an append opens them with a 32-bit one.
 
 use mongodb::{
     bson::{Bson, Document},
-    change_stream::event::{ChangeStreamEvent, OperationType},
+    change_stream::event::{ChangeStreamEvent, OperationType, UpdateDescription},
 };
 
 use crate::{
     Bucket, Result,
     error::Kind,
-    schema::spec::BucketSpec,
+    schema::{
+        id,
+        key::Key,
+        spec::{BucketSpec, OutlierSpec},
+    },
     server::target::Target,
     value::{bytes, shell::shell, stored_bucket::StoredBucket},
 };
 
-/// The items that an event appended to a bucket, in order, and the index of the first of them in the
-/// array; none if it did something else.
+/// The field by which the event of an update shows whether it appended what it shows of the array.
+#[derive(Clone, Copy)]
+enum AppendMark {
+    /// An append changes this count. It leaves a 64-bit one if the array was empty, and a removal a 32-bit one.
+    Count(&'static str),
+    /// An append leaves this flag alone.
+    Flag(&'static str),
+}
+
+/// The fields by which an event shows an append.
+#[derive(Clone, Copy)]
+pub(crate) struct AppendMarks {
+    items: &'static str,
+    mark: AppendMark,
+}
+
+impl AppendMarks {
+    pub(crate) const fn of_buckets(spec: &BucketSpec) -> Self {
+        Self {
+            items: spec.items,
+            mark: AppendMark::Count(spec.count),
+        }
+    }
+
+    pub(crate) const fn of_parents(spec: &OutlierSpec) -> Self {
+        let mark = match spec.total {
+            Some(total) => AppendMark::Count(total),
+            None => AppendMark::Flag(spec.flag),
+        };
+        Self {
+            items: spec.items,
+            mark,
+        }
+    }
+
+    /// Whether an update appended what it shows of the array.
+    fn is_append(self, update: &UpdateDescription) -> bool {
+        let updated = &update.updated_fields;
+        let is_cut = (update.truncated_arrays.as_ref()).is_some_and(|arrays| !arrays.is_empty());
+        !is_cut
+            && match self.mark {
+                AppendMark::Count(count) => match updated.get(count) {
+                    None => false,
+                    Some(Bson::Int64(_)) => true,
+                    Some(_) => !updated.contains_key(self.items),
+                },
+                AppendMark::Flag(flag) => {
+                    !updated.contains_key(flag)
+                        && !update.removed_fields.iter().any(|name| name == flag)
+                }
+            }
+    }
+}
+
+/// The elements that an event appended, in order, and the index of the first of them in the array; none if it did
+/// something else.
 ///
-/// An append is either an insert, or an update that changes the count and sets elements of the array. An
-/// edit does not change the count. A removal shortens the array; the event shows it as the whole array,
-/// as a truncation, or as the whole document (`replace`), depending on which is the shortest. The event
-/// of the first append to an emptied bucket shows the whole array, too: of these two, only the append
-/// leaves a 64-bit count, since a removal that leaves nothing writes one.
+/// An append is either an insert, or an update that sets elements of the array and has the mark. An edit does
+/// not change the count. A removal shortens the array; the event shows it as the whole array, as a truncation,
+/// or as the whole document (`replace`), depending on which is the shortest. The event of the first append to an
+/// emptied array shows the whole array, too: of these two, only the append leaves a 64-bit count, since a removal
+/// from a bucket writes one only if it leaves nothing, and one from a parent never.
 pub(crate) fn appended(
-    spec: &BucketSpec,
+    marks: AppendMarks,
     event: ChangeStreamEvent<Document>,
 ) -> (usize, Vec<Bson>) {
     match event.operation_type {
         OperationType::Insert => {
-            let bucket = event.full_document.unwrap_or_default();
-            (0, take_array(bucket, spec.items))
+            let document = event.full_document.unwrap_or_default();
+            (0, take_array(document, marks.items))
         }
-        OperationType::Update => {
-            let Some(update) = event.update_description else {
-                return (0, Vec::new());
-            };
-            let is_cut = !update.truncated_arrays.unwrap_or_default().is_empty();
-            let updated = update.updated_fields;
-            match updated.get(spec.count) {
-                None => (0, Vec::new()),
-                Some(_) if is_cut => (0, Vec::new()),
-                Some(Bson::Int64(_)) if updated.contains_key(spec.items) => {
-                    (0, take_array(updated, spec.items))
+        OperationType::Update => match event.update_description {
+            Some(update) if marks.is_append(&update) => {
+                let updated = update.updated_fields;
+                match updated.contains_key(marks.items) {
+                    true => (0, take_array(updated, marks.items)),
+                    false => set_elements(updated, marks.items),
                 }
-                Some(_) => set_elements(updated, spec.items),
             }
-        }
+            _ => (0, Vec::new()),
+        },
         _ => (0, Vec::new()),
     }
+}
+
+/// The items that an event appended to a bucket, read as those of a bucket that holds no others.
+pub(crate) fn appended_items<T: Bucket>(
+    target: Target<'_>,
+    event: ChangeStreamEvent<Document>,
+) -> Result<Vec<T>> {
+    let id = document_id(&event);
+    let inserted = event.full_document.clone();
+    let (_, elements) = appended(AppendMarks::of_buckets(&T::SPEC), event);
+    if elements.is_empty() {
+        return Ok(Vec::new());
+    }
+    // The event of an update repeats no field of the key.
+    let known = inserted.or_else(|| target.key_fields());
+    let known = known.or_else(|| key_fields_of::<T>(id.as_str()?));
+    let mut fields = known.ok_or_else(|| target.error(Kind::NoKeyInId(shell(&id))))?;
+    fields.insert("_id", id);
+    let bucket = bucket::<T>(target, fields, elements)?;
+    Ok(target.expect_key(bucket)?.into_items())
+}
+
+/// The `_id` of the document that an event is about.
+pub(crate) fn document_id(event: &ChangeStreamEvent<Document>) -> Bson {
+    let key = event.document_key.as_ref();
+    key.and_then(|key| key.get("_id"))
+        .cloned()
+        .unwrap_or(Bson::Null)
+}
+
+/// The key fields of the bucket with this id.
+fn key_fields_of<T: Bucket>(id: &str) -> Option<Document> {
+    let key = T::Key::from_texts(id::key_texts(&T::SPEC.id, id)?)?;
+    let parts = T::Key::parts(key.borrowed());
+    let names = T::SPEC.key_names();
+    Some(
+        names
+            .map(str::to_owned)
+            .zip(parts.into_iter().map(|part| part.value))
+            .collect(),
+    )
 }
 
 /// A bucket that holds just these elements; `bucket` has its other fields.

@@ -32,7 +32,12 @@ pub(super) const ROWS: &[(&str, bool, Calls)] = &[
         |db| Box::pin(read(db)),
     ),
     ("`verify`", true, |db| Box::pin(verify(db))),
-    ("`watch`", true, |db| Box::pin(watch(db))),
+    ("`watch`, `watch_all` of buckets", true, |db| {
+        Box::pin(watch(db))
+    }),
+    ("`watch`, `watch_all` of outliers", true, |db| {
+        Box::pin(watch_outliers(db))
+    }),
     (
         "`append`, `append_many`, `append_stream`, `upsert_item`",
         true,
@@ -118,7 +123,16 @@ async fn verify(db: Database) -> Result<()> {
 }
 
 async fn watch(db: Database) -> Result<()> {
-    Visit::buckets(&db).await?.watch(&1).await?;
+    let visits = Visit::buckets(&db).await?;
+    visits.watch(&1).await?;
+    visits.watch_all().await?;
+    Ok(())
+}
+
+pub(super) async fn watch_outliers(db: Database) -> Result<()> {
+    let books = Book::outliers(&db).await?;
+    books.watch(&1).await?;
+    books.watch_all().await?;
     Ok(())
 }
 

@@ -161,6 +161,8 @@ pub(super) async fn of_buckets(db: &Database, look: &mut Look) {
     look.at("visits", "change_capacity", 0).await;
     drop(visits.watch(&1).await.unwrap());
     look.at("visits", "watch", 0).await;
+    drop(visits.watch_all().await.unwrap());
+    look.at("visits", "watch", 0).await;
 }
 
 pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
@@ -221,6 +223,10 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
         .await
         .unwrap();
     look.at("books", "find_parts", 0).await;
+    drop(books.watch(&1).await.unwrap());
+    look.at("books", "watch", 0).await;
+    drop(books.watch_all().await.unwrap());
+    look.at("books", "watch", 0).await;
     books.split_existing().await.unwrap();
     look.at("books", "split_existing", 0).await;
     books.remove(&1, "a").await.unwrap();

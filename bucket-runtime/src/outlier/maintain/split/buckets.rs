@@ -48,6 +48,7 @@ fn numbered(
         items = rest;
         let number = id::signed(first.checked_add_unsigned(n as u64)?)?;
         let bucket = WholeBucket {
+            moved: true,
             scope: extras,
             id: &extras.id(&number),
             count: elements.len(),
