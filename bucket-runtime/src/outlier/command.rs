@@ -1,18 +1,18 @@
 //! The commands on parents and across extras, as pure functions from facts to documents.
 
 pub(crate) mod changed_fields;
+mod edit;
 mod identity;
 mod items;
 mod total;
 
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::{items::OwnItems, total::find_wrong_totals};
+pub(crate) use self::{edit::ItemHolder, items::OwnItems, total::find_wrong_totals};
 use crate::{
     protocol::command::{IndexedScope, KeyScope, Update, equality, size},
     schema::{
         key::KeyPart,
-        names::SEALED,
         open_index::OpenIndex,
         size::layout::{digits, field, signed},
         spec::{BucketSpec, OutlierSpec},
@@ -41,6 +41,11 @@ impl ParentScope {
             id: id.value.clone(),
             extras: KeyScope::new(extras, vec![id]).by(open),
         }
+    }
+
+    /// The parent's id, as it is stored.
+    pub(crate) fn id(&self) -> &Bson {
+        &self.id
     }
 
     /// The parent.
@@ -194,34 +199,19 @@ impl ParentScope {
         let mut pipeline = vec![doc! { "$set": { self.spec.items: keep } }];
         if let Some(total) = self.spec.total {
             let equal = doc! { "$size": filter_elements("$eq", self.spec.items, value) };
-            let stored = format!("${total}");
-            let count = doc! { "$subtract": [&stored, equal] };
-            // A parent of another program's may have none.
-            let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
-            let count = doc! { "$cond": [{ "$isNumber": &stored }, count, none] };
-            pipeline.insert(0, doc! { "$set": { total: count } });
+            pipeline.insert(0, edit::subtract_from_total(total, equal.into()));
         }
         (filter, pipeline)
     }
 
     /// Removes the items that equal a value from every extras document: a filter, and a pipeline that corrects
-    /// the count and seals a bucket that was full, since there must be no second open bucket.
+    /// the counts.
     pub(crate) fn pull_extras(&self, value: &Bson) -> (Document, Vec<Document>) {
-        let array = format!("${}", self.spec.extra_items);
         let mut filter = self.all_extras();
         filter.insert("$expr", holds(self.spec.extra_items, value));
         let keep = remove_value(self.spec.extra_items, value);
-        let was_full = doc! { "$gte": ["$count", self.extras.open.bound()] };
-        let has_count = doc! { "$ne": [{ "$type": "$count" }, "missing"] };
-        // A missing count is less than any number, so a document of the manual's is never sealed.
-        let pipeline = vec![
-            doc! { "$set": { self.spec.extra_items: keep } },
-            doc! { "$set": {
-                SEALED: { "$cond": [was_full, "$_id", { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] }] },
-                "count": { "$cond": [has_count, { "$size": &array }, "$$REMOVE"] },
-            } },
-        ];
-        (filter, pipeline)
+        let keep = doc! { "$set": { self.spec.extra_items: keep } };
+        (filter, vec![keep, self.recount_extras()])
     }
 
     /// Puts items before those of an extras document.

@@ -1,6 +1,7 @@
 //! Writing parents, and items in them and in their extras.
 
 mod delete;
+mod edit;
 mod extend;
 mod identified;
 mod insert;
@@ -14,6 +15,10 @@ mod waiting_items;
 pub(super) use self::identified::ITEMS_PER_COMPARISON;
 pub use self::{
     delete::Delete,
+    edit::{
+        RemoveParentItem, UpdateParentItem,
+        many::{RemoveParentItems, UpdateParentItems},
+    },
     insert::Insert,
     push::Push,
     push_many::{PushMany, PushManyError},
