@@ -45,8 +45,9 @@ pub use crate::{
     },
     outlier::{
         Advise, CountParentItems, Delete, Extras, Find, FindItem, FindParts, Get, GetAll, Insert,
-        OpenOutliers, PageOfParentItems, ParentItems, Push, PushMany, Remove, RepairOutliers,
-        SplitExisting, UpdateParent, UpsertParentItem, VerifyOutliers,
+        OpenOutliers, PageOfParentItems, ParentItems, Push, PushMany, Remove, RemoveParentItem,
+        RemoveParentItems, RepairOutliers, SplitExisting, UpdateParent, UpdateParentItem,
+        UpdateParentItems, UpsertParentItem, VerifyOutliers,
     },
     read::{
         count::{Count, CountPages},
@@ -156,6 +157,10 @@ actions! {
     find_item: 'c ['c, T: Outlier] FindItem<'c, T> => Result<Option<FoundItem<T::Item>>>;
     count: 'c ['c, T: Outlier] CountParentItems<'c, T> => Result<u64>;
     update: 'c ['c, T: Outlier, F: FnMut(&mut T) + Send + 'c] UpdateParent<'c, T, F> => Result<bool>;
+    update_item: 'c ['c, T: Outlier, F: FnMut(&mut T::Item) + Send + 'c] UpdateParentItem<'c, T, F> => Result<Option<T::Item>>;
+    update_items: 'c ['c, T: Outlier, F: FnMut(&mut T::Item) + Send + 'c] UpdateParentItems<'c, T, F> => Result<u64, EditManyError>;
+    remove_item: 'c ['c, T: Outlier] RemoveParentItem<'c, T> => Result<Option<T::Item>>;
+    remove_items: 'c ['c, T: Outlier] RemoveParentItems<'c, T> => Result<u64, EditManyError>;
     remove: 'c ['c] Remove<'c> => Result<bool>;
     delete: 'c ['c] Delete<'c> => Result<bool>;
     split_existing: 'c ['c, T: Outlier] SplitExisting<'c, T> => Result<SplitProgress>;

@@ -51,6 +51,7 @@ pub use self::{
         ParentItemStream, ParentItems,
     },
     write::{
-        Delete, Insert, Push, PushMany, PushManyError, Remove, UpdateParent, UpsertParentItem,
+        Delete, Insert, Push, PushMany, PushManyError, Remove, RemoveParentItem, RemoveParentItems,
+        UpdateParent, UpdateParentItem, UpdateParentItems, UpsertParentItem,
     },
 };

@@ -3,15 +3,37 @@
 use std::collections::BTreeMap;
 
 use bucket_runtime::{
-    Bucket, Outlier, PageToken,
+    Bucket, Fields, Outlier, PageToken,
     mongodb::{
         Database,
         bson::{Document, doc},
     },
 };
 use futures_util::{Stream, TryStreamExt};
+use serde::{Deserialize, Serialize};
 
 use crate::support::{Book, Numbered, Timed, Windowed, database, on_shards, timed, windowed};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "users",
+    reference = "user_id",
+    threshold = 5,
+    extras_capacity = 10
+)]
+struct User {
+    #[serde(rename = "_id")]
+    id: i64,
+    visits: i64,
+    #[outlier(items, unique = user)]
+    followers: Vec<Follower>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+struct Follower {
+    user: i64,
+    since: i64,
+}
 
 /// How many shards a call must ask.
 const ONE: usize = 1;
@@ -425,6 +447,38 @@ async fn each_call_for_a_parent_asks_one_shard() {
     profiled
         .asks(ONE, "count", async || books.count(&39).await.unwrap())
         .await;
+    for (name, id) in [("in the parent", 4), ("among the extras", 37)] {
+        let one = || item.eq(id);
+        profiled
+            .asks(ONE, &format!("update_item {name}"), async || {
+                let same = books.update_item(&39, one(), |buyer| *buyer += 0);
+                same.await.unwrap().unwrap();
+                let changed = books.update_item(&39, one(), |buyer| *buyer += 1000);
+                changed.await.unwrap().unwrap();
+                let back = books.update_item(&39, item.eq(id + 1000), |buyer| *buyer = id);
+                back.await.unwrap().unwrap()
+            })
+            .await;
+        profiled
+            .asks(ONE, &format!("remove_item {name}"), async || {
+                books.push(&39, 2000 + id).await.unwrap();
+                let removed = books.remove_item(&39, item.gte(2000)).await.unwrap();
+                removed.unwrap()
+            })
+            .await;
+    }
+    profiled
+        .asks(ONE, "update_items", async || {
+            let all = books.update_items(&39, item.gt(3), |buyer| *buyer += 1);
+            all.await.unwrap()
+        })
+        .await;
+    profiled
+        .asks(ONE, "remove_items", async || {
+            let some = books.remove_items(&39, item.is_in([3, 30]));
+            some.await.unwrap()
+        })
+        .await;
     profiled
         .asks(ONE, "remove", async || books.remove(&39, 7).await.unwrap())
         .await;
@@ -434,6 +488,53 @@ async fn each_call_for_a_parent_asks_one_shard() {
     profiled
         .asks(ALL, "find", async || {
             drain(books.find(doc! {}).await.unwrap()).await
+        })
+        .await;
+    profiled.assert_right();
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster: BUCKET_TESTKIT_SERVER=8.2-cluster cargo test --test cluster -- --include-ignored"]
+async fn each_call_for_a_parent_with_unique_items_asks_one_shard() {
+    let db = database("targets_unique").await;
+    User::create_collections(&db)
+        .sharded_hashed()
+        .await
+        .unwrap();
+    let users = User::outliers(&db).await.unwrap();
+    let follower = |user, since| Follower { user, since };
+    for id in 0..40 {
+        let followers = (0..id).map(|user| follower(user, 0)).collect();
+        let user = User {
+            id,
+            visits: 0,
+            followers,
+        };
+        users.insert(&user).await.unwrap();
+    }
+    let mut profiled = Profiled::new(db).await;
+    profiled
+        .asks(ONE, "update", async || {
+            users.update(&39, |user| user.visits += 1).await.unwrap()
+        })
+        .await;
+    let next = std::sync::atomic::AtomicI64::new(100);
+    let new = || next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    for (name, user) in [("in the parent", 3), ("among the extras", 30)] {
+        profiled
+            .asks(ONE, &format!("upsert_item {name}"), async || {
+                let changed = users.upsert_item(&39, follower(user, new()));
+                changed.await.unwrap()
+            })
+            .await;
+    }
+    profiled
+        .asks(ONE, "upsert_item of a new one", async || {
+            let one = users.upsert_item(&39, follower(new(), 1)).await;
+            (
+                one.unwrap(),
+                users.upsert_item(&2, follower(new(), 1)).await,
+            )
         })
         .await;
     profiled.assert_right();

@@ -1,18 +1,18 @@
 //! The commands on parents and across extras, as pure functions from facts to documents.
 
 pub(crate) mod changed_fields;
+mod edit;
 mod identity;
 mod items;
 mod total;
 
 use mongodb::bson::{Bson, Document, doc};
 
-pub(crate) use self::{items::OwnItems, total::find_wrong_totals};
+pub(crate) use self::{edit::ItemHolder, items::OwnItems, total::find_wrong_totals};
 use crate::{
-    protocol::command::{IndexedScope, KeyScope, Update, count_for_watches, equality, size},
+    protocol::command::{IndexedScope, KeyScope, Update, equality, size},
     schema::{
         key::KeyPart,
-        names::SEALED,
         open_index::OpenIndex,
         size::layout::{digits, field, signed},
         spec::{BucketSpec, OutlierSpec},
@@ -41,6 +41,11 @@ impl ParentScope {
             id: id.value.clone(),
             extras: KeyScope::new(extras, vec![id]).by(open),
         }
+    }
+
+    /// The parent's id, as it is stored.
+    pub(crate) fn id(&self) -> &Bson {
+        &self.id
     }
 
     /// The parent.
@@ -191,25 +196,21 @@ impl ParentScope {
         let mut filter = self.parent();
         filter.insert("$expr", holds(self.spec.items, value));
         let keep = remove_value(self.spec.items, value);
-        let mark = match self.spec.total {
-            None => self.toggle_flag(),
-            Some(total) => {
-                let equal = doc! { "$size": filter_elements("$eq", self.spec.items, value) };
-                let stored = format!("${total}");
-                let count = doc! { "$subtract": [&stored, equal] };
-                // A push leaves a 64-bit total, so a change stream shows which of the two it was.
-                let count =
-                    doc! { "$convert": { "input": &count, "to": "int", "onError": &count } };
-                // A parent of another program's may have none.
-                let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
-                doc! { total: { "$cond": [{ "$isNumber": &stored }, count, none] } }
-            }
-        };
-        let pipeline = vec![
-            doc! { "$set": mark },
-            doc! { "$set": { self.spec.items: keep } },
-        ];
+        let equal = doc! { "$size": filter_elements("$eq", self.spec.items, value) };
+        let mut pipeline = Vec::from_iter(self.mark_change(Some(equal.into())));
+        pipeline.push(doc! { "$set": { self.spec.items: keep } });
         (filter, pipeline)
+    }
+
+    /// The stage of a pipeline by which a change stream shows that an update of a parent's array is not a push: it
+    /// subtracts removed items from the total, or without a total changes the flag.
+    fn mark_change(&self, removed: Option<Bson>) -> Option<Document> {
+        match (self.spec.total, removed) {
+            (None, _) => Some(doc! { "$set": self.toggle_flag() }),
+            (Some(total), Some(removed)) => Some(doc! { "$set": total::subtract(total, removed) }),
+            // A push changes the total.
+            (Some(_), None) => None,
+        }
     }
 
     /// Changes the flag of a parent without extras between missing and `false`, so that a change stream shows that
@@ -222,24 +223,13 @@ impl ParentScope {
     }
 
     /// Removes the items that equal a value from every extras document: a filter, and a pipeline that corrects
-    /// the count and seals a bucket that was full, since there must be no second open bucket.
+    /// the counts.
     pub(crate) fn pull_extras(&self, value: &Bson) -> (Document, Vec<Document>) {
-        let array = format!("${}", self.spec.extra_items);
         let mut filter = self.all_extras();
         filter.insert("$expr", holds(self.spec.extra_items, value));
         let keep = remove_value(self.spec.extra_items, value);
-        let was_full = doc! { "$gte": ["$count", self.extras.open.bound()] };
-        let has_count = doc! { "$ne": [{ "$type": "$count" }, "missing"] };
-        let size = doc! { "$size": &array };
-        // A missing count is less than any number, so a document of the manual's is never sealed.
-        let pipeline = vec![
-            doc! { "$set": { self.spec.extra_items: keep } },
-            doc! { "$set": {
-                SEALED: { "$cond": [was_full, "$_id", { "$ifNull": [format!("${SEALED}"), "$$REMOVE"] }] },
-                "count": { "$cond": [has_count, count_for_watches(&size), "$$REMOVE"] },
-            } },
-        ];
-        (filter, pipeline)
+        let keep = doc! { "$set": { self.spec.extra_items: keep } };
+        (filter, vec![keep, self.recount_extras()])
     }
 
     /// Puts items before those of an extras document.

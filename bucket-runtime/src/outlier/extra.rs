@@ -10,6 +10,7 @@ use crate::{
     Bucket, KeyRef,
     schema::{
         key::KeyField,
+        size::TooLong,
         spec::{BucketSpec, KeyName},
     },
 };
@@ -39,6 +40,10 @@ impl<T: Outlier> Bucket for ExtraItem<T> {
 
     fn time(&self) -> Option<DateTime> {
         None
+    }
+
+    fn too_long(&self) -> Option<TooLong> {
+        T::item_too_long(&self.item)
     }
 
     fn serialize_element<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

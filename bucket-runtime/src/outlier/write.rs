@@ -2,6 +2,7 @@
 
 mod combined;
 mod delete;
+mod edit;
 mod extend;
 mod identified;
 mod insert;
@@ -15,6 +16,10 @@ mod waiting_items;
 pub(super) use self::identified::ITEMS_PER_COMPARISON;
 pub use self::{
     delete::Delete,
+    edit::{
+        RemoveParentItem, UpdateParentItem,
+        many::{RemoveParentItems, UpdateParentItems},
+    },
     insert::Insert,
     push::Push,
     push_many::{PushMany, PushManyError},

@@ -20,7 +20,12 @@ pub(crate) mod upsert;
 
 use mongodb::{ClientSession, bson::Bson};
 
-use self::protocol::{Editor, Selection};
+pub(crate) use self::{
+    found::FoundItems,
+    protocol::{Editor, Selection},
+    step::{ItemChange, Planned},
+    sweep::Sweep,
+};
 use crate::{
     Bucket, Buckets, KeyRef, Result,
     protocol::{filter::Filter, query::Query},
@@ -208,7 +213,9 @@ impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItem<'s, T, F> {
     }
 
     pub(crate) async fn execute(mut self) -> Result<Option<T>> {
-        let change = |editor: &Editor<T>, found| editor.plan_update(found, &mut self.change);
+        let change = |editor: &Editor<T>, found: &mut FoundItems<T>| {
+            editor.plan_update(found, &mut self.change)
+        };
         let changed = self.editor.change(change, self.session).await?;
         Ok(changed.into_iter().next().map(|(item, _)| item))
     }

@@ -2,7 +2,8 @@
 //! shape, and another key's documents stay unchanged.
 
 use bucket_runtime::{
-    Bucket, Buckets, Outlier, Outliers,
+    Bucket, Buckets, Fields, Outlier, Outliers,
+    Upserted::{Appended, Replaced},
     mongodb::{
         Database,
         bson::{Bson, DateTime, Document, Regex, doc},
@@ -44,6 +45,26 @@ struct List {
     title: String,
     #[outlier(items)]
     all: Vec<Bson>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "labels",
+    extras = "more_labels",
+    reference = "label",
+    threshold = 1
+)]
+struct Labels {
+    #[serde(rename = "_id")]
+    id: String,
+    #[outlier(items, unique = name)]
+    all: Vec<Label>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Fields)]
+struct Label {
+    name: String,
+    any: Bson,
 }
 
 struct Both {
@@ -93,6 +114,8 @@ impl Both {
         self.record.take();
         self.of_notes(&notes, text, any).await;
         self.of_lists(&lists, text, any).await;
+        let labels = Labels::outliers(&self.db).await.unwrap();
+        of_labels(&labels, text, any).await;
         self.record.take()
     }
 
@@ -160,9 +183,54 @@ impl Both {
         assert_eq!(newest.len(), 3);
         assert_eq!(lists.count(text).filter(same()).await.unwrap(), 3);
         assert_eq!(lists.count(text).filter(!same()).await.unwrap(), 0);
+        let rename = |list: &mut List| list.title = format!("{text}!");
+        assert!(lists.update(text, rename).await.unwrap());
+        // The parent holds the first item, and the extras the others.
+        let wrapped = Bson::from(doc! { "wrapped": any.clone() });
+        let wrap = |item: &mut Bson| *item = wrapped.clone();
+        let changed = lists.update_item(text, same(), wrap).await.unwrap();
+        assert_eq!(changed.as_ref(), Some(&wrapped));
+        let first = lists.remove_item(text, same()).await.unwrap();
+        assert_eq!(first.as_ref(), Some(any));
+        let changed = lists.update_items(text, same(), wrap).await.unwrap();
+        assert_eq!(changed, 1);
+        let wrapped = List::FIELDS.all.item().eq(wrapped);
+        assert_eq!(lists.remove_items(text, wrapped).await.unwrap(), 2);
+        lists.push(text, any.clone()).await.unwrap();
         assert!(lists.remove(text, any.clone()).await.unwrap());
         assert_eq!(lists.count(text).await.unwrap(), 0);
         assert!(lists.delete(text).await.unwrap());
+    }
+}
+
+/// The parent holds one item, and the extras the other one.
+async fn of_labels(labels: &Outliers<Labels>, text: &str, any: &Bson) {
+    let label = |any: &Bson| Label {
+        name: text.to_owned(),
+        any: any.clone(),
+    };
+    for before in [
+        vec![],
+        vec![Label {
+            name: format!("{text}!"),
+            any: any.clone(),
+        }],
+    ] {
+        let id = text.to_owned();
+        labels
+            .insert(&Labels {
+                id,
+                all: before.clone(),
+            })
+            .await
+            .unwrap();
+        for (any, outcome) in [(&Bson::Null, Appended), (any, Replaced)] {
+            let stored = labels.upsert_item(text, label(any)).await.unwrap();
+            assert_eq!(stored, outcome);
+        }
+        let all = labels.get_all(text).await.unwrap().unwrap().all;
+        assert_eq!(all, [before, vec![label(any)]].concat());
+        assert!(labels.delete(text).await.unwrap());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Totals, of all parents.
 
-use mongodb::bson::{Document, doc};
+use mongodb::bson::{Bson, Document, doc};
 
 use super::array_length;
 use crate::schema::spec::OutlierSpec;
@@ -20,4 +20,15 @@ pub(crate) fn find_wrong_totals(spec: &OutlierSpec, extras: &str, total: &str) -
         doc! { "$match": { "$expr": { "$ne": [format!("${total}"), items] } } },
         doc! { "$project": { "_id": 1 } },
     ]
+}
+
+/// Subtracts removed items from the total, in the update that removes them from a parent's array.
+pub(super) fn subtract(total: &str, removed: Bson) -> Document {
+    let stored = format!("${total}");
+    let count = doc! { "$subtract": [&stored, removed] };
+    // A push leaves a 64-bit total, so a change stream shows which of the two it was.
+    let count = doc! { "$convert": { "input": &count, "to": "int", "onError": &count } };
+    // A parent of another program's may have none.
+    let none = doc! { "$ifNull": [&stored, "$$REMOVE"] };
+    doc! { total: { "$cond": [{ "$isNumber": &stored }, count, none] } }
 }

@@ -58,8 +58,8 @@ impl<T: Outlier> Outliers<T> {
     /// The items of a parent that is inserted meanwhile are new. Edits, removals and deletions give no items, nor
     /// does a move of items from a parent to its extras (`split_existing`, `repair`). Two changes look like pushes
     /// if the struct has no [`total`](macro@crate::Outlier#total): an [`upsert_item`](Self::upsert_item) that
-    /// replaces an item of the parent's own array gives that item; and a removal from the own array of an outlier
-    /// can give the items that are left in it. With a total neither gives any.
+    /// replaces an item of the parent's own array gives that item; and an edit of the own array of an outlier, or a
+    /// removal from it, can give the items that are left in it. With a total neither gives any.
     ///
     /// Extras documents that other programs wrote as the manual does give none, since their events do not name the
     /// parent. If a command of your own removes items from a parent's array, it must also set the total to a

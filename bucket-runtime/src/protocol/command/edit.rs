@@ -39,6 +39,50 @@ impl Places {
         }
         runs
     }
+
+    /// Whether the items of this array are still as they were read.
+    pub(crate) fn are_unchanged(&self, array: &str) -> Document {
+        let mut tests = match &self.stored {
+            StoredItems::Array(elements) => vec![is_array(array.into(), elements)],
+            StoredItems::Elements(elements) => {
+                let mut rest = elements.as_slice();
+                let runs = self.runs().into_iter();
+                let tests = runs.map(|(at, length)| {
+                    let before;
+                    (before, rest) = rest.split_at(length.min(rest.len()));
+                    match before {
+                        [before] => is(element(array, at).into(), before),
+                        _ => is_array(slice(array, at, length).into(), before),
+                    }
+                });
+                tests.collect()
+            }
+        };
+        match tests.len() {
+            1 => tests.remove(0),
+            _ => doc! { "$and": tests },
+        }
+    }
+
+    /// The array with these elements in place of the items, or without the items.
+    pub(crate) fn replaced_in(&self, array: &str, elements: Vec<Bson>) -> Document {
+        let mut elements = elements.into_iter();
+        let (mut parts, mut end) = (Vec::new(), 0);
+        for (at, length) in self.runs() {
+            // `$slice` cannot take zero elements.
+            if at > end {
+                parts.push(slice(array, end, at - end).into());
+            }
+            let new = elements.by_ref().take(length);
+            let new = Vec::from_iter(new.map(|element| doc! { "$literal": element }.into()));
+            if !new.is_empty() {
+                parts.push(Bson::Array(new));
+            }
+            end = at + length;
+        }
+        parts.push(doc! { "$slice": [array, number(end), i32::MAX] }.into());
+        doc! { "$concatArrays": parts }
+    }
 }
 
 /// The fields that a bucket stores about its items, as they are after the change.
@@ -58,29 +102,9 @@ impl KeyScope {
 
     /// The bucket of the items, provided that they are still as they were read.
     pub(crate) fn unchanged(&self, places: &Places) -> Document {
-        let items = format!("${}", self.spec.items);
-        let mut tests = match &places.stored {
-            StoredItems::Array(elements) => vec![is_array(Bson::String(items), elements)],
-            StoredItems::Elements(elements) => {
-                let mut rest = elements.as_slice();
-                let runs = places.runs().into_iter();
-                let tests = runs.map(|(at, length)| {
-                    let before;
-                    (before, rest) = rest.split_at(length.min(rest.len()));
-                    match before {
-                        [before] => is(element(&items, at).into(), before),
-                        _ => is_array(slice(&items, at, length).into(), before),
-                    }
-                });
-                tests.collect()
-            }
-        };
         let mut filter = self.bucket(&places.bucket);
-        let test = match tests.len() {
-            1 => tests.remove(0),
-            _ => doc! { "$and": tests },
-        };
-        filter.insert("$expr", test);
+        let array = format!("${}", self.spec.items);
+        filter.insert("$expr", places.are_unchanged(&array));
         filter
     }
 
@@ -96,23 +120,8 @@ impl KeyScope {
 
     /// The bucket's fields with these elements in place of the items, or without the items.
     fn with(&self, places: &Places, elements: Vec<Bson>, kept: KeptFields) -> Document {
-        let items = format!("${}", self.spec.items);
-        let mut elements = elements.into_iter();
-        let (mut parts, mut end) = (Vec::new(), 0);
-        for (at, length) in places.runs() {
-            // `$slice` cannot take zero elements.
-            if at > end {
-                parts.push(slice(&items, end, at - end).into());
-            }
-            let new = elements.by_ref().take(length);
-            let new = Vec::from_iter(new.map(|element| doc! { "$literal": element }.into()));
-            if !new.is_empty() {
-                parts.push(Bson::Array(new));
-            }
-            end = at + length;
-        }
-        parts.push(doc! { "$slice": [&items, number(end), i32::MAX] }.into());
-        let mut fields = doc! { self.spec.items: { "$concatArrays": parts } };
+        let array = format!("${}", self.spec.items);
+        let mut fields = doc! { self.spec.items: places.replaced_in(&array, elements) };
         if let Some(totals) = kept.totals {
             let totals = totals.document(self.spec);
             fields.insert(self.spec.rollup, doc! { "$literal": totals });

@@ -7,8 +7,9 @@
 //! other removal writes a 32-bit one. `tests/live/server_claims/watch.rs` proves this.
 //!
 //! The array of a parent has a count only if the struct has a total: every push leaves a 64-bit one, and a removal a
-//! 32-bit one. Without a total, a removal from a parent that is not an outlier changes the flag between missing and
-//! `false`. A flag that is `true` must stay, so a removal from the own array of an outlier can look like an append.
+//! 32-bit one. Without a total, an edit of a parent that is not an outlier, or a removal from it, changes the flag
+//! between missing and `false`. A flag that is `true` must stay, so in the own array of an outlier both can look like
+//! an append.
 //! A split inserts extras documents with a 64-bit count, and an append opens them with a 32-bit one.
 
 use mongodb::{

@@ -18,8 +18,8 @@ use crate::{
 };
 
 /// Items of one bucket that match, and what was read with them.
-pub(super) struct FoundItems<T: Bucket> {
-    pub(super) places: Places,
+pub(crate) struct FoundItems<T: Bucket> {
+    pub(crate) places: Places,
     /// The bytes that the bucket's items take beyond their shares.
     pub(super) oversize: i64,
     pub(super) key: T::Key,
@@ -57,14 +57,7 @@ impl<T: Bucket> FoundItems<T> {
         };
         let oversize = field(OVERSIZE).as_ref().and_then(whole).unwrap_or(0);
         let elements = read.elements;
-        let items = elements.iter().map(|element| match read_value(element) {
-            Ok(read_as) => Ok(T::from_parts(read.key.clone(), read_as)),
-            Err(error) => Err(UnreadableItem {
-                error,
-                time: element_time::<T>(element),
-            }),
-        });
-        let items = items.collect();
+        let items = read_items(&read.key, &elements);
         Ok(Self {
             open_in,
             oversize,
@@ -81,8 +74,30 @@ impl<T: Bucket> FoundItems<T> {
         })
     }
 
+    /// Items of a document that is not a bucket, and the number of items before each.
+    pub(crate) fn of_document(key: T::Key, found: Vec<(usize, RawBson)>) -> Self {
+        let (at, elements): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let items = read_items(&key, &elements);
+        Self {
+            open_in: None,
+            oversize: 0,
+            places: Places {
+                bucket: String::new(),
+                at,
+                stored: StoredItems::Elements(elements),
+            },
+            key,
+            items,
+        }
+    }
+
+    /// The kind of error that names the bucket of an unreadable item.
+    pub(crate) fn unreadable_kind(&self) -> Kind {
+        unreadable_kind(&self.places.bucket)
+    }
+
     /// The number of items that match.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.places.at.len()
     }
 
@@ -95,7 +110,7 @@ impl<T: Bucket> FoundItems<T> {
     }
 
     /// The nth match as it is stored.
-    pub(super) fn element(&self, n: usize) -> &RawBson {
+    pub(crate) fn element(&self, n: usize) -> &RawBson {
         let (StoredItems::Elements(elements) | StoredItems::Array(elements)) = &self.places.stored;
         elements.get(self.item_index(n)).unwrap_or(&RawBson::Null)
     }
@@ -129,6 +144,18 @@ impl<T: Bucket> FoundItems<T> {
     }
 }
 
+/// Reads the items of a key as far as they can be read.
+fn read_items<T: Bucket>(key: &T::Key, elements: &[RawBson]) -> Vec<Result<T, UnreadableItem>> {
+    let items = elements.iter().map(|element| match read_value(element) {
+        Ok(read) => Ok(T::from_parts(key.clone(), read)),
+        Err(error) => Err(UnreadableItem {
+            error,
+            time: element_time::<T>(element),
+        }),
+    });
+    items.collect()
+}
+
 /// The matches, and the other items.
 fn split<I>(items: Vec<I>, places: &Places) -> (Vec<I>, Vec<I>) {
     if let StoredItems::Elements(_) = places.stored {
@@ -156,6 +183,9 @@ fn element_time<T: Bucket>(element: &RawBson) -> Option<DateTime> {
 }
 
 pub(super) fn unreadable(reader: &Reader, bucket: &str, error: DriverError) -> Error {
-    let kind = Kind::Deserialize(format!("{bucket:?}"));
-    reader.target().error(kind).with_driver(error)
+    (reader.target().error(unreadable_kind(bucket))).with_driver(error)
+}
+
+fn unreadable_kind(bucket: &str) -> Kind {
+    Kind::Deserialize(format!("{bucket:?}"))
 }

@@ -2,8 +2,6 @@
 
 use std::{error::Error as StdError, fmt};
 
-use mongodb::ClientSession;
-
 use super::{found::FoundItems, protocol::Editor, sweep::Sweep};
 use crate::{Bucket, Buckets, Error, KeyRef, Result, error::count, protocol::filter::Filter};
 
@@ -121,13 +119,13 @@ impl<T: Bucket> Buckets<T> {
 /// The setters that both builders have.
 macro_rules! sweep_settings {
     () => {
-        /// Reads and writes in this session; in a transaction, all buckets change at one moment, or none.
-        pub fn session(mut self, session: impl Into<&'s mut ClientSession>) -> Self {
+        /// Reads and writes in this session; in a transaction, all documents change at one moment, or none.
+        pub fn session(mut self, session: impl Into<&'s mut mongodb::ClientSession>) -> Self {
             self.sweep.session = Some(session.into());
             self
         }
 
-        /// Calls this after each bucket.
+        /// Calls this after each document.
         pub fn on_progress(mut self, progress: impl FnMut(EditProgress) + Send + 's) -> Self {
             self.sweep.progress = Box::new(progress);
             self
@@ -135,11 +133,13 @@ macro_rules! sweep_settings {
     };
 }
 
+pub(crate) use sweep_settings;
+
 /// The progress of an edit or a removal of many items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EditProgress {
-    /// How many buckets were visited.
+    /// How many buckets were visited; of a parent's items, how many documents.
     pub buckets: u64,
     /// How many items were changed or removed.
     pub items: u64,
@@ -212,14 +212,19 @@ impl<'s, T: Bucket, F: FnMut(&mut T) + Send> UpdateItems<'s, T, F> {
     sweep_settings!();
 
     pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
-        let plan = |editor: &Editor<T>, found: FoundItems<T>| {
-            let (step, items) = editor.plan_update(found, &mut self.change)?;
-            let changed = items.iter().filter(|(_, differs)| *differs);
-            Ok((step, vec![(); changed.count()]))
+        let plan = |editor: &Editor<T>, found: &mut FoundItems<T>| {
+            let (change, items) = editor.plan_update(found, &mut self.change)?;
+            Ok((change, count_changed(&items)))
         };
         let done = self.sweep.run(plan).await;
         self.sweep.finish(done)
     }
+}
+
+/// A value for each item that differs from what was stored.
+pub(crate) fn count_changed<T>(items: &[(T, bool)]) -> Vec<()> {
+    let changed = items.iter().filter(|(_, differs)| *differs);
+    vec![(); changed.count()]
 }
 
 /// Builder of a removal of all items that match: await it; see

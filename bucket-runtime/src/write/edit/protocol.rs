@@ -35,7 +35,7 @@ const MAX_COMMAND_BYTES: usize = 16 << 20;
 
 /// One key of one collection, and which of its items to change.
 #[derive(Debug)]
-pub(super) struct Editor<T> {
+pub(crate) struct Editor<T> {
     engine: Engine,
     pub(super) reader: Reader,
     query: Query,
@@ -44,8 +44,8 @@ pub(super) struct Editor<T> {
 }
 
 /// Which of the matching items to change.
-#[derive(Debug)]
-pub(super) enum Selection {
+#[derive(Debug, Clone)]
+pub(crate) enum Selection {
     /// The first one of the key.
     First,
     /// All in the bucket with this id.
@@ -60,7 +60,7 @@ impl<T: Bucket> Editor<T> {
     pub(super) const KEEPS_SUMMARY: bool =
         !T::SPEC.rollups.is_empty() || T::SPEC.expire_after.is_some();
 
-    pub(super) fn new(engine: Engine, reader: Reader, query: Query, selection: Selection) -> Self {
+    pub(crate) fn new(engine: Engine, reader: Reader, query: Query, selection: Selection) -> Self {
         Self {
             engine,
             reader,
@@ -70,11 +70,11 @@ impl<T: Bucket> Editor<T> {
         }
     }
 
-    /// Changes the matching items of one bucket by the step that `plan` returns, and returns the values that
-    /// were planned with it, one for each item.
-    pub(super) async fn change<O>(
+    /// Changes the matching items of one bucket as `plan` says, and returns the values that were planned with
+    /// that, one for each item.
+    pub(crate) async fn change<O>(
         mut self,
-        mut plan: impl FnMut(&Self, FoundItems<T>) -> Result<Planned<O>>,
+        mut plan: impl FnMut(&Self, &mut FoundItems<T>) -> Result<Planned<O>>,
         mut session: Option<&mut ClientSession>,
     ) -> Result<Vec<O>> {
         self.reader.called();
@@ -82,19 +82,18 @@ impl<T: Bucket> Editor<T> {
         for tries in 0..TRIES {
             pause(tries).await;
             self.reader.scope.open = self.engine.index.get();
-            let Some(found) = self.find(session.as_deref_mut()).await? else {
+            let Some(mut found) = self.find(session.as_deref_mut()).await? else {
                 return Ok(Vec::new());
             };
-            let bucket = found.places.bucket.clone();
-            let (step, output) = plan(&self, found)?;
-            let Some(Step {
+            let (change, output) = plan(&self, &mut found)?;
+            let Some(change) = change else {
+                return Ok(output);
+            };
+            let Step {
                 unchanged,
                 pipeline,
                 hint,
-            }) = step
-            else {
-                return Ok(output);
-            };
+            } = self.step(&found, change)?;
             self.check_size(&unchanged, &pipeline)?;
             let (target, scope) = (self.reader.target(), &self.reader.scope);
             let fields = doc! { "_id": 0, scope.spec.count: 1, SEALED: 1 };
@@ -117,7 +116,9 @@ impl<T: Bucket> Editor<T> {
                 Err(error) => return Err(error),
             };
             if Self::is_to_be_deleted(&left) {
-                let deleted = target.delete_one(scope.emptied(&bucket), session).await;
+                let deleted = target
+                    .delete_one(scope.emptied(&found.places.bucket), session)
+                    .await;
                 // The items are gone all the same.
                 deleted.map_err(Error::in_doubt)?;
             }
@@ -128,7 +129,7 @@ impl<T: Bucket> Editor<T> {
     }
 
     /// The server would refuse a larger command, with an error that says nothing of the items.
-    fn check_size(&self, unchanged: &Document, pipeline: &[Document]) -> Result<()> {
+    pub(crate) fn check_size(&self, unchanged: &Document, pipeline: &[Document]) -> Result<()> {
         let stages = pipeline.iter().map(document_size);
         let bytes = document_size(unchanged) + stages.sum::<usize>();
         if bytes <= MAX_COMMAND_BYTES {

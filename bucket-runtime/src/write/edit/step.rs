@@ -23,6 +23,7 @@ use crate::{
         element::value_size,
         exact::{exact, restored, size},
         rollup::Totals,
+        unreadable::read_value,
     },
     write::item::{self, UntypedItem},
 };
@@ -36,20 +37,29 @@ pub(super) struct Step {
     pub(super) hint: Option<&'static str>,
 }
 
-/// The step, unless there is nothing to change, and a value for each of the items.
-pub(super) type Planned<O> = (Option<Step>, Vec<O>);
+/// What becomes of the items.
+pub(crate) enum ItemChange {
+    /// They go, and with them the bytes that they took beyond their shares.
+    Removed { freed: i64 },
+    /// These elements take their places.
+    Replaced(Vec<Bson>),
+}
 
+/// What becomes of the items, unless there is nothing to change, and a value for each of them.
+pub(crate) type Planned<O> = (Option<ItemChange>, Vec<O>);
+
+/// Plans.
 impl<T: Bucket> Editor<T> {
-    /// The step that removes the items from their bucket, and the items.
-    pub(super) fn plan_removal(&self, mut found: FoundItems<T>) -> Result<Planned<T>> {
-        let freed = self.matches_oversize(&found);
+    /// Removes the items, and returns them.
+    pub(crate) fn plan_removal(&self, found: &mut FoundItems<T>) -> Result<Planned<T>> {
+        let freed = self.matches_oversize(found);
         let items = found.take_matches(&self.reader)?;
-        Ok((Some(self.removal_step(&found, freed)?), items))
+        Ok((Some(ItemChange::Removed { freed }), items))
     }
 
-    /// The step that removes the items from their bucket, and the items as they are stored.
-    pub(super) fn plan_unread_removal(&self, mut found: FoundItems<T>) -> Result<Planned<Bson>> {
-        let freed = self.matches_oversize(&found);
+    /// Removes the items, and returns them as they are stored.
+    pub(crate) fn plan_unread_removal(&self, found: &mut FoundItems<T>) -> Result<Planned<Bson>> {
+        let freed = self.matches_oversize(found);
         let elements = (0..found.len()).map(|n| Bson::try_from(found.element(n).clone()));
         let elements = elements.collect::<std::result::Result<_, _>>();
         let elements = elements.map_err(|error| {
@@ -60,7 +70,75 @@ impl<T: Bucket> Editor<T> {
             )
         })?;
         found.drop_matches();
-        Ok((Some(self.removal_step(&found, freed)?), elements))
+        Ok((Some(ItemChange::Removed { freed }), elements))
+    }
+
+    /// Replaces the items with changed ones, and returns each of them as it will be read, with whether it differs
+    /// from what is stored. Nothing is to change if none does.
+    pub(crate) fn plan_update(
+        &self,
+        found: &mut FoundItems<T>,
+        change: &mut (impl FnMut(&mut T) + Send),
+    ) -> Result<Planned<(T, bool)>> {
+        self.replace_each(found, |item, stored| {
+            let before = self.element(item)?;
+            let after = self.change_item(item, change)?;
+            // A `Bson` has lost what the item holds, and the closure does not say what to write.
+            let lost = || self.reader.target().error(Kind::NamedTwice);
+            let stored = stored.ok_or_else(lost)?;
+            Ok(restored(stored, &before, after))
+        })
+    }
+
+    /// Replaces the items with the one that is written as this element.
+    pub(super) fn plan_replacement(
+        &self,
+        found: &mut FoundItems<T>,
+        element: &Bson,
+    ) -> Result<Planned<(T, bool)>> {
+        let new = self.read_back(found.key.clone(), element)?;
+        let mut new = Some(new);
+        self.replace_each(found, |item, _| {
+            self.change_item(item, &mut |item| {
+                if let Some(new) = new.take() {
+                    *item = new;
+                }
+            })?;
+            // Not the item that was read back: its fields may be written with other types.
+            Ok(element.clone())
+        })
+    }
+
+    /// Replaces the items with the elements that a function makes of them.
+    fn replace_each(
+        &self,
+        found: &mut FoundItems<T>,
+        mut make: impl FnMut(&mut T, Option<&Bson>) -> Result<Bson>,
+    ) -> Result<Planned<(T, bool)>> {
+        let (mut elements, mut items) = (Vec::new(), Vec::new());
+        for n in 0..found.len() {
+            let stored = exact(found.element(n));
+            let element = make(found.item(&self.reader, n)?, stored.as_ref())?;
+            let differs = stored.as_ref() != Some(&element);
+            items.push((self.read_back(found.key.clone(), &element)?, differs));
+            elements.push(element);
+        }
+        // The fields that the bucket computes may be incomplete, so they are written again.
+        if !Self::KEEPS_SUMMARY && items.iter().all(|(_, differs)| !differs) {
+            return Ok((None, items));
+        }
+        Ok((Some(ItemChange::Replaced(elements)), items))
+    }
+}
+
+/// Steps.
+impl<T: Bucket> Editor<T> {
+    /// The step that carries out what is planned for the items of a bucket.
+    pub(super) fn step(&self, found: &FoundItems<T>, change: ItemChange) -> Result<Step> {
+        match change {
+            ItemChange::Removed { freed } => self.removal_step(found, freed),
+            ItemChange::Replaced(elements) => self.replacement_step(found, elements),
+        }
     }
 
     /// The step that removes the items, which took `freed` bytes beyond their shares; `found` holds the others.
@@ -82,65 +160,13 @@ impl<T: Bucket> Editor<T> {
         })
     }
 
-    /// The step that replaces the items with changed ones, and each of them as it will be read, with
-    /// whether it differs from what is stored. There is no step if none does.
-    pub(super) fn plan_update(
-        &self,
-        found: FoundItems<T>,
-        change: &mut (impl FnMut(&mut T) + Send),
-    ) -> Result<Planned<(T, bool)>> {
-        self.replace_each(found, |item, stored| {
-            let before = self.element(item)?;
-            let after = self.change_item(item, change)?;
-            // A `Bson` has lost what the item holds, and the closure does not say what to write.
-            let lost = || self.reader.target().error(Kind::NamedTwice);
-            let stored = stored.ok_or_else(lost)?;
-            Ok(restored(stored, &before, after))
-        })
-    }
-
-    /// The step that replaces the items with the one that is written as this element.
-    pub(super) fn plan_replacement(
-        &self,
-        found: FoundItems<T>,
-        element: &Bson,
-    ) -> Result<Planned<(T, bool)>> {
-        let new = self.read_back(found.key.clone(), element)?;
-        let mut new = Some(new);
-        self.replace_each(found, |item, _| {
-            self.change_item(item, &mut |item| {
-                if let Some(new) = new.take() {
-                    *item = new;
-                }
-            })?;
-            // Not the item that was read back: its fields may be written with other types.
-            Ok(element.clone())
-        })
-    }
-
-    /// The step that replaces the items with the elements that a function makes of them.
-    fn replace_each(
-        &self,
-        mut found: FoundItems<T>,
-        mut make: impl FnMut(&mut T, Option<&Bson>) -> Result<Bson>,
-    ) -> Result<Planned<(T, bool)>> {
+    /// The step that replaces the items with these elements.
+    fn replacement_step(&self, found: &FoundItems<T>, elements: Vec<Bson>) -> Result<Step> {
         let Reader { scope, .. } = &self.reader;
-        let (mut elements, mut items) = (Vec::new(), Vec::new());
-        let before = self.matches_oversize(&found);
-        for n in 0..found.len() {
-            let stored = exact(found.element(n));
-            let element = make(found.item(&self.reader, n)?, stored.as_ref())?;
-            let differs = stored.as_ref() != Some(&element);
-            items.push((self.read_back(found.key.clone(), &element)?, differs));
-            elements.push(element);
-        }
-        // The fields that the bucket computes may be incomplete, so they are written again.
-        if !Self::KEEPS_SUMMARY && items.iter().all(|(_, differs)| !differs) {
-            return Ok((None, items));
-        }
+        let before = self.matches_oversize(found);
         let mut unchanged = scope.unchanged(&found.places);
         let mut grown = 0;
-        if let Some(budget) = self.budget(&found) {
+        if let Some(budget) = self.budget(found) {
             let sizes = Vec::from_iter(elements.iter().map(value_size));
             grown = sizes.iter().map(|size| budget.oversize(*size)).sum::<i64>() - before;
             if grown > 0 {
@@ -152,12 +178,11 @@ impl<T: Bucket> Editor<T> {
             }
         }
         let kept = self.kept_fields(&found.items, grown)?;
-        let step = Step {
+        Ok(Step {
             unchanged,
             hint: None,
             pipeline: scope.replace(&found.places, elements, kept),
-        };
-        Ok((Some(step), items))
+        })
     }
 
     /// The item as it is written.
@@ -214,8 +239,15 @@ impl<T: Bucket> Editor<T> {
     /// The item with this element, as it will be read.
     fn read_back(&self, key: T::Key, element: &Bson) -> Result<T> {
         let unreadable = || self.reader.target().error(Kind::Serialize);
-        let element = bytes::write(element).map_err(|error| unreadable().with_source(error))?;
-        let element = bytes::read(&element).map_err(|error| unreadable().with_driver(error))?;
+        let read = match element {
+            Bson::Document(_) => {
+                let element = bytes::write(element);
+                bytes::read(&element.map_err(|error| unreadable().with_source(error))?)
+            }
+            // An extra can be a single value.
+            value => read_value(value),
+        };
+        let element = read.map_err(|error| unreadable().with_driver(error))?;
         Ok(T::from_parts(key, element))
     }
 

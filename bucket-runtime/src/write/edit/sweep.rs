@@ -1,6 +1,6 @@
 //! One bucket after the other: what edits and removals of many items have in common.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, vec::IntoIter};
 
 use mongodb::{
     ClientSession,
@@ -34,14 +34,15 @@ use crate::{
 const BUCKETS_PER_LISTING: usize = 500;
 
 /// One bucket after the other.
-pub(super) struct Sweep<'s, T> {
+pub(crate) struct Sweep<'s, T> {
     engine: Engine,
     /// The key, unless all keys are meant.
     scope: Option<KeyScope>,
-    query: Query,
-    pub(super) session: Option<&'s mut ClientSession>,
-    pub(super) progress: Box<dyn FnMut(EditProgress) + Send + 's>,
+    pub(crate) query: Query,
+    pub(crate) session: Option<&'s mut ClientSession>,
+    pub(crate) progress: Box<dyn FnMut(EditProgress) + Send + 's>,
     so_far: EditProgress,
+    listing: Listing,
     /// The error of the first document that cannot be read.
     unreadable: Option<Error>,
     item: PhantomData<fn() -> T>,
@@ -51,7 +52,7 @@ impl<T: Bucket> Sweep<'_, T> {
     /// The spec as a `static`: in generic code, promotion alone does not provide one.
     const SPEC: &'static BucketSpec = &T::SPEC;
 
-    pub(super) fn new(engine: Engine, scope: Option<KeyScope>, filter: Filter<T>) -> Self {
+    pub(crate) fn new(engine: Engine, scope: Option<KeyScope>, filter: Filter<T>) -> Self {
         Self {
             engine,
             scope,
@@ -59,32 +60,53 @@ impl<T: Bucket> Sweep<'_, T> {
             session: None,
             progress: Box::new(|_| ()),
             so_far: EditProgress::default(),
+            listing: Listing::default(),
             unreadable: None,
             item: PhantomData,
         }
     }
 
-    /// Changes each bucket that holds a match by the step that `plan` returns for it.
+    /// Changes each bucket that holds a match as `plan` says.
     pub(super) async fn run<O>(
         &mut self,
-        mut plan: impl FnMut(&Editor<T>, FoundItems<T>) -> Result<Planned<O>>,
+        mut plan: impl FnMut(&Editor<T>, &mut FoundItems<T>) -> Result<Planned<O>>,
     ) -> Result<()> {
         self.engine.server.called_for(self.scope.as_ref());
-        let mut listing = Listing::default();
-        while let Some(listed) = self.list(&mut listing).await? {
-            for (id, scope) in listed {
-                let reader = Reader {
-                    server: self.engine.server.clone(),
-                    scope,
-                };
-                let bucket = Selection::OfBucket(id);
-                let editor = Editor::new(self.engine.clone(), reader, self.query.clone(), bucket);
-                let done = editor.change(&mut plan, self.session.as_deref_mut());
-                match done.await {
-                    Ok(done) => self.report(done.len() as u64),
-                    Err(error) => self.pass_over(error)?,
-                }
+        while let Some((id, scope)) = self.next_bucket().await? {
+            let reader = Reader {
+                server: self.engine.server.clone(),
+                scope,
+            };
+            let bucket = Selection::OfBucket(id);
+            let editor = Editor::new(self.engine.clone(), reader, self.query.clone(), bucket);
+            let done = editor.change(&mut plan, self.session.as_deref_mut()).await;
+            self.note(done.map(|done| done.len()))?;
+        }
+        Ok(())
+    }
+
+    /// The id and the key of the next bucket that may hold a match.
+    pub(crate) async fn next_bucket(&mut self) -> Result<Option<(String, IndexedScope)>> {
+        loop {
+            if let Some(bucket) = self.listing.listed.next() {
+                return Ok(Some(bucket));
             }
+            let mut listing = std::mem::take(&mut self.listing);
+            let listed = self.list(&mut listing).await;
+            self.listing = listing;
+            match listed? {
+                Some(listed) => self.listing.listed = listed.into_iter(),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Notes how many items of a document were changed. A document that cannot be read stays as it is: the others
+    /// come first.
+    pub(crate) fn note(&mut self, done: Result<usize>) -> Result<()> {
+        match done {
+            Ok(items) => self.report(items as u64),
+            Err(error) => self.pass_over(error)?,
         }
         Ok(())
     }
@@ -161,7 +183,7 @@ impl<T: Bucket> Sweep<'_, T> {
     }
 
     /// The output of the call.
-    pub(super) fn finish(&mut self, done: Result<()>) -> Result<u64, EditManyError> {
+    pub(crate) fn finish(&mut self, done: Result<()>) -> Result<u64, EditManyError> {
         let so_far = self.so_far;
         let unreadable = self.unreadable.take().filter(|_| done.is_ok());
         let is_end = unreadable.is_some();
@@ -194,6 +216,8 @@ struct Listing {
     /// The id of the last listed bucket.
     after: Option<Bson>,
     is_done: bool,
+    /// Those that are listed, and still to be visited.
+    listed: IntoIter<(String, IndexedScope)>,
 }
 
 impl Listing {

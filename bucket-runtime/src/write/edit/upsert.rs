@@ -205,7 +205,8 @@ pub(crate) async fn replace_by_identity<T: Bucket>(
         ..Query::everything()
     };
     let editor = Editor::<T>::new(engine, reader, query, Selection::First);
-    let plan = |editor: &Editor<T>, found: FoundItems<T>| editor.plan_replacement(found, element);
+    let plan =
+        |editor: &Editor<T>, found: &mut FoundItems<T>| editor.plan_replacement(found, element);
     let replaced = editor.change(plan, session).await?;
     Ok(!replaced.is_empty())
 }

@@ -57,7 +57,11 @@ pub(super) const ROWS: &[(&str, bool, Calls)] = &[
         true,
         |db| Box::pin(push(db)),
     ),
-    ("`remove` of outliers", true, |db| Box::pin(remove(db))),
+    (
+        "`remove`, `remove_item`, `remove_items`, `update`, `update_item`, `update_items` of outliers",
+        true,
+        |db| Box::pin(remove(db)),
+    ),
     ("`delete` of outliers", true, |db| Box::pin(delete(db))),
     ("`repair`, `rebuild_rollups`", true, |db| {
         Box::pin(repair(db))
@@ -193,6 +197,15 @@ async fn remove(db: Database) -> Result<()> {
     let books = Book::outliers(&db).await?;
     books.remove(&1, "user0").await?;
     books.remove(&1, "user4").await?;
+    let some = || Book::FIELDS.buyers.item().is_in(["user1", "user5"]);
+    for _ in 0..2 {
+        let change = |buyer: &mut String| buyer.push('!');
+        books.update_item(&1, some(), change).await?;
+        books.update_items(&1, some(), change).await?;
+        books.remove_item(&1, some()).await?;
+        books.update(&1, |book| book.title.push('!')).await?;
+        books.remove_items(&1, some()).await?;
+    }
     Ok(())
 }
 

@@ -204,6 +204,20 @@ pub(super) async fn of_outliers(db: &Database, look: &mut Look) {
     look.at("books", "page_of_items", 5).await;
     books.find_item(&1, item.eq("a")).await.unwrap();
     look.at("books", "find_item", 1).await;
+    for buyer in ["a", "8"] {
+        let same = books.update_item(&1, item.eq(buyer), |buyer| buyer.push('!'));
+        same.await.unwrap().unwrap();
+        look.at("books", "update_item", 1).await;
+    }
+    let changed = item.is_in(["a!", "8!"]);
+    let back = books.update_items(&1, changed, |buyer| buyer.truncate(1));
+    assert_eq!(back.await.unwrap(), 2);
+    look.at("books", "update_items", 2).await;
+    (books.remove_item(&1, item.eq("7")).await.unwrap()).unwrap();
+    look.at("books", "remove_item", 1).await;
+    let some = item.is_in(["b", "6"]);
+    assert_eq!(books.remove_items(&1, some).await.unwrap(), 2);
+    look.at("books", "remove_items", 2).await;
     books.count(&1).await.unwrap();
     look.at("books", "count", 0).await;
     books

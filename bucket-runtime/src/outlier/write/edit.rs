@@ -1,0 +1,182 @@
+//! Edits and removals of single items of a parent; `many` has those of several.
+
+pub(super) mod many;
+mod plan;
+mod protocol;
+
+use std::marker::PhantomData;
+
+use mongodb::ClientSession;
+
+use self::{
+    plan::{PlannedRemoval, PlannedUpdate},
+    protocol::{ExtrasEditor, FoundExtras, ParentEditor},
+};
+use crate::{
+    Result,
+    outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
+    protocol::{filter::Filter, query::Query},
+    read::settings::session_setting,
+    write::edit::Editor,
+};
+
+impl<T: Outlier> Outliers<T> {
+    /// Removes the first item of a parent that matches, in the order of [`items`](Self::items), and returns it;
+    /// `None` if none matches, or if there is no such parent.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Fields, Outlier, Outliers};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+    /// # struct User { _id: i64, #[outlier(items)] followers: Vec<Follower> }
+    /// # #[derive(Serialize, Deserialize, Fields)]
+    /// # struct Follower { user: String, since: i64 }
+    /// # async fn example(users: Outliers<User>) -> bucket_runtime::Result<()> {
+    /// let ann = User::FIELDS.followers.item().user.eq("ann");
+    /// if let Some(ann) = users.remove_item(&7, ann).await? {
+    ///     println!("ann followed since {}", ann.since);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The parent keeps its flag and its free room, and extras documents stay with their numbers, as by
+    /// [`remove`](Self::remove). A [total](macro@crate::Outlier#total) stays right: the update that removes an
+    /// item of the parent's array also counts, and a removal from the extras is a transaction.
+    ///
+    /// Round trips: two if the parent holds the item, one if no item matches and there are no extras; four if it is
+    /// among the extras, and with a total two more. If another writer changes the item in between, the two of its
+    /// document are repeated.
+    ///
+    /// A dropped future leaves the item removed or not removed, and the total right.
+    ///
+    /// # Errors
+    ///
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the item may have been removed anyway.
+    /// [`is_deserialize`](crate::Error::is_deserialize) if the item cannot be read; it then stays
+    /// ([`remove_items`](Self::remove_items) removes it). Others: [`is_contended`](crate::Error::is_contended).
+    pub fn remove_item(
+        &self,
+        id: IdRef<'_, T>,
+        filter: Filter<T::Item>,
+    ) -> RemoveParentItem<'static, T> {
+        RemoveParentItem {
+            editor: self.first_match(id, filter),
+            session: None,
+            of: PhantomData,
+        }
+    }
+
+    /// Reads the first item of a parent that matches, in the order of [`items`](Self::items), calls the closure to
+    /// change it, and writes it back. Returns the item as it is now stored, or `None` if none matches, or if there
+    /// is no such parent.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Fields, Outlier, Outliers};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+    /// # struct User { _id: i64, #[outlier(items)] followers: Vec<Follower> }
+    /// # #[derive(Serialize, Deserialize, Fields)]
+    /// # struct Follower { user: String, visits: i64 }
+    /// # async fn example(users: Outliers<User>) -> bucket_runtime::Result<()> {
+    /// let ann = User::FIELDS.followers.item().user.eq("ann");
+    /// let ann = users.update_item(&7, ann, |follower| follower.visits += 1).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// The whole item is written back: stored fields that its type does not have are dropped. It keeps its place, in
+    /// the parent or among the extras.
+    ///
+    /// If another writer changes the item in between, it is read and changed again, so no other change is lost; the
+    /// closure is then called again.
+    ///
+    /// Round trips: two if the parent holds the item, four if it is among the extras, and two more for each such
+    /// repetition; one less if the closure changes nothing. A dropped future leaves the item either unchanged or
+    /// changed.
+    ///
+    /// # Errors
+    ///
+    /// [`is_too_large`](crate::Error::is_too_large) if the item grows and its document has no room for it, and
+    /// [`is_too_long`](crate::Error::is_too_long) beyond a `max_len`.
+    /// [`is_item_moved`](crate::Error::is_item_moved) if the closure changes the item's identity
+    /// (`#[outlier(items, unique = …)]`).
+    /// [`is_maybe_stored`](crate::Error::is_maybe_stored) says whether the change may have been stored anyway.
+    /// Others: [`is_deserialize`](crate::Error::is_deserialize), [`is_serialize`](crate::Error::is_serialize),
+    /// [`is_contended`](crate::Error::is_contended).
+    pub fn update_item<'f, F>(
+        &self,
+        id: IdRef<'_, T>,
+        filter: Filter<T::Item>,
+        change: F,
+    ) -> UpdateParentItem<'f, T, F>
+    where
+        F: FnMut(&mut T::Item) + Send + 'f,
+    {
+        UpdateParentItem {
+            editor: self.first_match(id, filter),
+            change,
+            session: None,
+            of: PhantomData,
+        }
+    }
+
+    /// An edit of the parent's first item that matches.
+    fn first_match(&self, id: IdRef<'_, T>, filter: Filter<T::Item>) -> ParentEditor {
+        ParentEditor {
+            parent: self.parent(id),
+            query: Query {
+                limit: Some(1),
+                ..Query::of(filter)
+            },
+        }
+    }
+}
+
+/// Builder of a removal of an item of a parent: await it; see
+/// [`Outliers::remove_item`](crate::Outliers::remove_item).
+#[must_use = "nothing is removed until this is awaited"]
+pub struct RemoveParentItem<'s, T> {
+    editor: ParentEditor,
+    session: Option<&'s mut ClientSession>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<'s, T: Outlier> RemoveParentItem<'s, T> {
+    session_setting! {
+        /// Removes in this session; in a transaction, all steps are part of it.
+    }
+
+    pub(crate) async fn execute(self) -> Result<Option<T::Item>> {
+        let removal = PlannedRemoval::<T, _>(Editor::plan_removal);
+        let removed = self.editor.change_first(removal, self.session).await?;
+        Ok(removed.map(|extra| extra.item))
+    }
+}
+
+/// Builder of an edit of an item of a parent: await it; see
+/// [`Outliers::update_item`](crate::Outliers::update_item).
+#[must_use = "nothing is changed until this is awaited"]
+pub struct UpdateParentItem<'s, T, F> {
+    editor: ParentEditor,
+    change: F,
+    session: Option<&'s mut ClientSession>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<'s, T: Outlier, F: FnMut(&mut T::Item) + Send> UpdateParentItem<'s, T, F> {
+    session_setting! {
+        /// Reads and writes in this session; in a transaction, both are part of it.
+    }
+
+    pub(crate) async fn execute(mut self) -> Result<Option<T::Item>> {
+        let mut change = |extra: &mut ExtraItem<T>| (self.change)(&mut extra.item);
+        let update = PlannedUpdate(|editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
+            editor.plan_update(found, &mut change)
+        });
+        let changed = self.editor.change_first(update, self.session).await?;
+        Ok(changed.map(|(extra, _)| extra.item))
+    }
+}

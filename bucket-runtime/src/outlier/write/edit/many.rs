@@ -1,0 +1,159 @@
+//! Edits and removals of all items of a parent that match.
+
+use super::{
+    plan::{PlannedRemoval, PlannedUpdate},
+    protocol::{ExtrasEditor, FoundExtras, ParentEditor},
+};
+use crate::{
+    outlier::{IdRef, Outlier, Outliers, extra::ExtraItem},
+    protocol::filter::Filter,
+    write::edit::{
+        Editor, Sweep,
+        many::{EditManyError, EditProgress, count_changed, sweep_settings},
+    },
+};
+
+impl<T: Outlier> Outliers<T> {
+    /// Changes all items of a parent that match: reads those of a document, calls the closure for each, writes them
+    /// back by one update, and goes on with the next document. Returns how many items differ from before.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Fields, Outlier, Outliers};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+    /// # struct User { _id: i64, #[outlier(items)] followers: Vec<Follower> }
+    /// # #[derive(Serialize, Deserialize, Fields)]
+    /// # struct Follower { user: String, muted: bool }
+    /// # async fn example(users: Outliers<User>) -> bucket_runtime::Result<()> {
+    /// let loud = User::FIELDS.followers.item().muted.eq(false);
+    /// let muted = users.update_items(&7, loud, |follower| follower.muted = true).await?;
+    /// println!("{muted} followers are muted now");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// For each document all of [`update_item`](Self::update_item) holds: items are written back as a whole and keep
+    /// their places, and if another writer changes one of them in between, those of this document are read again, and
+    /// the closure runs again for each. Items that are pushed meanwhile are changed or not.
+    ///
+    /// Round trips: two if there are no extras; else two more, and two for each extras document that may hold a
+    /// match. After an error, a panic of the closure, or a dropped future, the items of some documents are changed,
+    /// and those of each other document are not. Call it again to go on; let the condition exclude items that are
+    /// changed already, or the closure gets them again.
+    ///
+    /// # Errors
+    ///
+    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
+    /// [`update_item`](Self::update_item), at the first document that has one; items of one document that are more
+    /// than a command can carry are [`is_too_large`](crate::Error::is_too_large). An item that cannot be read does
+    /// not end the call: its document stays as it is, the others are done, and then the first
+    /// [`is_deserialize`](crate::Error::is_deserialize) is returned.
+    pub fn update_items<'f, F>(
+        &self,
+        id: IdRef<'_, T>,
+        filter: Filter<T::Item>,
+        change: F,
+    ) -> UpdateParentItems<'f, T, F>
+    where
+        F: FnMut(&mut T::Item) + Send + 'f,
+    {
+        let (editor, sweep) = self.all_matches(id, filter);
+        UpdateParentItems {
+            editor,
+            sweep,
+            change,
+        }
+    }
+
+    /// Removes all items of a parent that match, and returns how many. Items that cannot be read are removed, too.
+    ///
+    /// ```no_run
+    /// # use bucket_runtime::{Fields, Outlier, Outliers};
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize, Outlier)]
+    /// # #[outlier(collection = "users", reference = "user_id", threshold = 50)]
+    /// # struct User { _id: i64, #[outlier(items)] followers: Vec<Follower> }
+    /// # #[derive(Serialize, Deserialize, Fields)]
+    /// # struct Follower { user: String, since: i64 }
+    /// # async fn example(users: Outliers<User>, limit: i64) -> bucket_runtime::Result<()> {
+    /// let old = User::FIELDS.followers.item().since.lt(limit);
+    /// println!("{} followers are gone", users.remove_items(&7, old).await?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// For each document all of [`remove_item`](Self::remove_item) holds.
+    ///
+    /// Round trips: two if there are no extras; else two more, and two for each extras document that may hold a
+    /// match, with a [total](macro@crate::Outlier#total) four. After an error or a dropped future, some documents are
+    /// done, and the total is right: call it again to go on.
+    ///
+    /// # Errors
+    ///
+    /// An [`EditManyError`](crate::EditManyError) says how far the call came. It holds one of the errors of
+    /// [`remove_item`](Self::remove_item), at the first document that has one.
+    pub fn remove_items(
+        &self,
+        id: IdRef<'_, T>,
+        filter: Filter<T::Item>,
+    ) -> RemoveParentItems<'static, T> {
+        let (editor, sweep) = self.all_matches(id, filter);
+        RemoveParentItems { editor, sweep }
+    }
+
+    /// An edit of all items of the parent that match.
+    fn all_matches(
+        &self,
+        id: IdRef<'_, T>,
+        filter: Filter<T::Item>,
+    ) -> (ParentEditor, Sweep<'static, ExtraItem<T>>) {
+        let parent = self.parent(id);
+        let engine = parent.collections.extras.clone();
+        let key = parent.scope.extras.key.clone();
+        let sweep = Sweep::new(engine, Some(key), Filter::of(filter.node));
+        let query = sweep.query.clone();
+        (ParentEditor { parent, query }, sweep)
+    }
+}
+
+/// Builder of an edit of all items of a parent that match: await it; see
+/// [`Outliers::update_items`](crate::Outliers::update_items). The output is the number of changed items.
+#[must_use = "nothing is changed until this is awaited"]
+pub struct UpdateParentItems<'s, T: Outlier, F> {
+    editor: ParentEditor,
+    sweep: Sweep<'s, ExtraItem<T>>,
+    change: F,
+}
+
+impl<'s, T: Outlier, F: FnMut(&mut T::Item) + Send> UpdateParentItems<'s, T, F> {
+    sweep_settings!();
+
+    pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
+        let mut change = |extra: &mut ExtraItem<T>| (self.change)(&mut extra.item);
+        let update = PlannedUpdate(|editor: &ExtrasEditor<T>, found: &mut FoundExtras<T>| {
+            let (change, items) = editor.plan_update(found, &mut change)?;
+            Ok((change, count_changed(&items)))
+        });
+        let done = self.editor.change_all(update, &mut self.sweep).await;
+        self.sweep.finish(done)
+    }
+}
+
+/// Builder of a removal of all items of a parent that match: await it; see
+/// [`Outliers::remove_items`](crate::Outliers::remove_items). The output is the number of removed items.
+#[must_use = "nothing is removed until this is awaited"]
+pub struct RemoveParentItems<'s, T: Outlier> {
+    editor: ParentEditor,
+    sweep: Sweep<'s, ExtraItem<T>>,
+}
+
+impl<'s, T: Outlier> RemoveParentItems<'s, T> {
+    sweep_settings!();
+
+    pub(crate) async fn execute(mut self) -> Result<u64, EditManyError> {
+        let removal = PlannedRemoval::<T, _>(Editor::plan_unread_removal);
+        let done = self.editor.change_all(removal, &mut self.sweep).await;
+        self.sweep.finish(done)
+    }
+}

@@ -1,0 +1,171 @@
+//! O5, beside a plain `Vec`: pushes, edits and removals by a condition leave what the `Vec` has, in its order.
+
+use bucket_runtime::{
+    Filter, Outlier, Outliers,
+    mongodb::{Database, bson::doc},
+};
+use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    outlier::support::{Book, books, fresh, items, stored},
+    support::{
+        database::{Live, documents, number},
+        random::for_any,
+        scale::scaled,
+    },
+};
+
+books! {
+    Book1x1(1, 1)
+    Book3x2(3, 2)
+    Book4x5(4, 5)
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Outlier)]
+#[outlier(
+    collection = "books",
+    extras = "extra_books",
+    reference = "book_id",
+    threshold = 3,
+    extras_capacity = 2
+)]
+struct Counted3x2 {
+    #[serde(rename = "_id")]
+    id: i64,
+    #[outlier(items)]
+    buyers: Vec<i64>,
+    #[outlier(total)]
+    number: u64,
+}
+
+impl Book for Counted3x2 {
+    fn new(id: i64, buyers: Vec<i64>) -> Self {
+        let number = 0;
+        Self { id, buyers, number }
+    }
+}
+
+/// A condition, on the client and on the server.
+#[derive(Debug, Clone, Copy)]
+enum Condition {
+    Any,
+    Is(i64),
+    Below(i64),
+    Even,
+}
+
+impl Condition {
+    fn holds(self, value: i64) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Is(same) => value == same,
+            Self::Below(most) => value < most,
+            Self::Even => value % 2 == 0,
+        }
+    }
+
+    fn filter(self) -> Filter<i64> {
+        let item = Book3x2::FIELDS.buyers.item();
+        match self {
+            Self::Any => Filter::default(),
+            Self::Is(same) => item.eq(same),
+            Self::Below(most) => item.lt(most),
+            Self::Even => item.is(doc! { "$mod": [2, 0] }),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Push(Vec<i64>),
+    RemoveItem(Condition),
+    RemoveItems(Condition),
+    UpdateItem(Condition, i64),
+    UpdateItems(Condition, i64),
+}
+
+/// Few values, so that many are equal.
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let value = 0..12_i64;
+    let condition = || {
+        prop_oneof![
+            1 => Just(Condition::Any),
+            5 => (0..14_i64).prop_map(Condition::Is),
+            2 => (0..14_i64).prop_map(Condition::Below),
+            1 => Just(Condition::Even),
+        ]
+    };
+    let step = prop_oneof![
+        4 => proptest::collection::vec(value, 1..6).prop_map(Step::Push),
+        4 => condition().prop_map(Step::RemoveItem),
+        1 => condition().prop_map(Step::RemoveItems),
+        4 => (condition(), 0..3_i64).prop_map(|(of, by)| Step::UpdateItem(of, by)),
+        2 => (condition(), 0..3_i64).prop_map(|(of, by)| Step::UpdateItems(of, by)),
+    ];
+    proptest::collection::vec(step, 1..20)
+}
+
+/// Does the step to the parent and to the values, and compares the answers.
+async fn step<T: Book>(books: &Outliers<T>, model: &mut Vec<i64>, step: &Step) {
+    let first = |model: &[i64], of: Condition| model.iter().position(|value| of.holds(*value));
+    match step {
+        Step::Push(values) => {
+            books.push_many(&7, values.clone()).await.unwrap();
+            model.extend(values);
+        }
+        Step::RemoveItem(of) => {
+            let removed = books.remove_item(&7, of.filter()).await.unwrap();
+            let expected = first(model, *of).map(|at| model.remove(at));
+            assert_eq!(removed, expected, "{step:?} of {model:?}");
+        }
+        Step::RemoveItems(of) => {
+            let removed = books.remove_items(&7, of.filter()).await.unwrap();
+            let before = model.len();
+            model.retain(|value| !of.holds(*value));
+            assert_eq!(removed as usize, before - model.len(), "{step:?}");
+        }
+        Step::UpdateItem(of, by) => {
+            let changed = books.update_item(&7, of.filter(), |value| *value += by);
+            let expected = first(model, *of).map(|at| {
+                model[at] += by;
+                model[at]
+            });
+            assert_eq!(changed.await.unwrap(), expected, "{step:?} of {model:?}");
+        }
+        Step::UpdateItems(of, by) => {
+            let changed = books.update_items(&7, of.filter(), |value| *value += by);
+            let matching = model.iter_mut().filter(|value| of.holds(**value));
+            let matching = matching.map(|value| *value += by).count();
+            let expected = if *by == 0 { 0 } else { matching };
+            assert_eq!(changed.await.unwrap() as usize, expected, "{step:?}");
+        }
+    }
+}
+
+async fn any_program<T: Book>(db: &Database) {
+    let books = fresh::<T>(db).await;
+    let begin = proptest::collection::vec(0..12_i64, 0..10);
+    for_any(scaled(60), (begin, steps()), async |(mut model, steps)| {
+        books.delete(&7).await.unwrap();
+        books.insert(&T::new(7, model.clone())).await.unwrap();
+        for each in &steps {
+            step(&books, &mut model, each).await;
+        }
+        assert_eq!(items(&books, 7).await, model, "O5");
+        let stored = stored(&books).await.remove(&7).unwrap();
+        assert_eq!(stored.all(), model, "O1");
+        if let Some(total) = T::SPEC.total {
+            let parent = &documents(books.collection()).await[0];
+            assert_eq!(number(parent.get(total)), model.len() as i64);
+        }
+    });
+}
+
+#[bucket_testkit::test(multi_thread)]
+async fn o5_any_program_of_edits_leaves_what_a_vec_has(db: Live) {
+    any_program::<Book1x1>(&db).await;
+    any_program::<Book3x2>(&db).await;
+    any_program::<Book4x5>(&db).await;
+    any_program::<Counted3x2>(&db).await;
+}
