@@ -1,18 +1,23 @@
 //! The outlier pattern.
 
 use insta::assert_snapshot;
-use mongodb::bson::{Bson, doc};
+use mongodb::bson::{Bson, RawBson, doc};
 use serde::{Deserialize, Serialize};
 
 use super::Golden;
 use crate::{
     Bucket, Fields, KeyPart, Outlier,
     outlier::{
-        command::{OwnItems, ParentScope, changed_fields::FieldChange, oversize_parents},
+        command::{
+            ItemHolder, OwnItems, ParentScope, changed_fields::FieldChange, oversize_parents,
+        },
         extra::ExtraItem,
         maintain::split::buckets,
     },
-    protocol::query::Query,
+    protocol::{
+        command::{Places, StoredItems},
+        query::Query,
+    },
     schema::open_index::OpenIndex,
 };
 
@@ -25,6 +30,19 @@ struct Book {
     id: i64,
     #[outlier(items)]
     buyers: Vec<i64>,
+}
+
+/// A parent with a total.
+#[derive(Serialize, Deserialize, Outlier)]
+#[outlier(crate = crate, collection = "books", reference = "book_id", threshold = 3)]
+struct Counted {
+    #[serde(rename = "_id")]
+    id: i64,
+    title: String,
+    #[outlier(items)]
+    buyers: Vec<i64>,
+    #[outlier(total)]
+    sold: i64,
 }
 
 fn scope() -> ParentScope {
@@ -86,6 +104,41 @@ fn outlier_update() {
     let changes = FieldChange::between(&stored, &before, after);
     shown.document("unless it has changed", &scope.unchanged(&changes));
     shown.pipeline("write its fields", &scope.change_fields(&changes));
+    assert_snapshot!(shown.0);
+}
+
+#[test]
+fn outlier_edit() {
+    let id = KeyPart {
+        text: "7".into(),
+        value: 7_i64.into(),
+    };
+    let extras = const { &<ExtraItem<Counted> as Bucket>::SPEC };
+    let open = OpenIndex::first(extras.capacity);
+    let scope = ParentScope::new(&Counted::SPEC, extras, id, open);
+    let query = Query::of(Counted::FIELDS.buyers.item().gt(5));
+    let places = Places {
+        bucket: String::new(),
+        at: vec![1],
+        stored: StoredItems::Elements(vec![RawBson::Int64(100)]),
+    };
+    let holders = [
+        ("the parent", ItemHolder::Parent),
+        (
+            "extras of another program",
+            ItemHolder::Unnumbered(3.into()),
+        ),
+    ];
+    let mut shown = Golden::default();
+    for (of, holder) in holders {
+        let matches = scope.matches_in(&holder, &query);
+        shown.pipeline(&format!("the items of {of}"), &matches);
+        let unchanged = scope.unchanged_in(&holder, &places, 3);
+        shown.document("unless they have changed", &unchanged);
+        let replace = scope.replace_in(&holder, &places, values(101..102));
+        shown.pipeline("replace them", &replace);
+        shown.pipeline("remove them", &scope.take_out_of(&holder, &places));
+    }
     assert_snapshot!(shown.0);
 }
 

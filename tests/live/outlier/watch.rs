@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt::Debug};
 
 use bucket_runtime::{
-    NewItem, Outlier, Outliers, WatchToken,
+    Filter, NewItem, Outlier, Outliers, WatchToken,
     action::Watch,
     mongodb::bson::{Document, doc},
 };
@@ -160,10 +160,14 @@ struct Plain {
     values: Vec<i64>,
 }
 
-/// Pushes, removals, changes of the title and splits at random, until arrays and extras are emptied and filled again.
+/// Pushes, removals, edits, changes of the title and splits at random, until arrays and extras are emptied and filled again.
 /// Without a total, the own array of an outlier loses nothing.
-async fn only_pushes_come<T>(books: &Outliers<T>, parent: T, rename: fn(&mut T))
-where
+async fn only_pushes_come<T>(
+    books: &Outliers<T>,
+    parent: T,
+    rename: fn(&mut T),
+    is: fn(i64) -> Filter<i64>,
+) where
     T: Outlier<Id = i64, Item = i64> + Debug,
 {
     let spec = T::SPEC;
@@ -180,7 +184,7 @@ where
     books.push_many(&7, [-9, -10]).await.unwrap();
     for n in 0..250 {
         let (choice, place) = (
-            rand::rng().random_range(0..12),
+            rand::rng().random_range(0..14),
             rand::rng().random_range(0..9),
         );
         let of_parent = stored(books).await.remove(&7).unwrap();
@@ -192,6 +196,16 @@ where
             0..=4 if !removable.is_empty() => {
                 let value = removable[place % removable.len()];
                 assert!(books.remove(&7, value).await.unwrap());
+            }
+            12 if !removable.is_empty() => {
+                let value = removable[place % removable.len()];
+                let removed = books.remove_item(&7, is(value)).await.unwrap();
+                assert_eq!(removed, Some(value));
+            }
+            13 if !removable.is_empty() => {
+                let value = removable[place % removable.len()];
+                let update = books.update_item(&7, is(value), |item| *item = 2 * LAST + n);
+                assert!(update.await.unwrap().is_some());
             }
             5 => drop(books.update(&7, rename).await.unwrap()),
             6 => {
@@ -231,11 +245,20 @@ async fn what_is_removed_or_changed_does_not_come(db: Live) {
         many: 0,
     };
     let books = fresh::<Counted>(&db).await;
-    only_pushes_come(&books, counted, |book| book.title.push('x')).await;
+    only_pushes_come(
+        &books,
+        counted,
+        |book| book.title.push('x'),
+        |value| Counted::FIELDS.values.item().eq(value),
+    )
+    .await;
     let books = fresh::<Plain>(&db).await;
-    only_pushes_come(&books, Plain { id, title, values }, |book| {
-        book.title.push('x')
-    })
+    only_pushes_come(
+        &books,
+        Plain { id, title, values },
+        |book| book.title.push('x'),
+        |value| Plain::FIELDS.values.item().eq(value),
+    )
     .await;
 }
 

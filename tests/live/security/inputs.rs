@@ -111,10 +111,10 @@ impl Both {
         // Handles that remember nothing of the key, so that all send the same commands.
         let notes = Note::buckets(&self.db).await.unwrap();
         let lists = List::outliers(&self.db).await.unwrap();
+        let labels = Labels::outliers(&self.db).await.unwrap();
         self.record.take();
         self.of_notes(&notes, text, any).await;
         self.of_lists(&lists, text, any).await;
-        let labels = Labels::outliers(&self.db).await.unwrap();
         of_labels(&labels, text, any).await;
         self.record.take()
     }
@@ -183,24 +183,29 @@ impl Both {
         assert_eq!(newest.len(), 3);
         assert_eq!(lists.count(text).filter(same()).await.unwrap(), 3);
         assert_eq!(lists.count(text).filter(!same()).await.unwrap(), 0);
-        let rename = |list: &mut List| list.title = format!("{text}!");
-        assert!(lists.update(text, rename).await.unwrap());
-        // The parent holds the first item, and the extras the others.
-        let wrapped = Bson::from(doc! { "wrapped": any.clone() });
-        let wrap = |item: &mut Bson| *item = wrapped.clone();
-        let changed = lists.update_item(text, same(), wrap).await.unwrap();
-        assert_eq!(changed.as_ref(), Some(&wrapped));
-        let first = lists.remove_item(text, same()).await.unwrap();
-        assert_eq!(first.as_ref(), Some(any));
-        let changed = lists.update_items(text, same(), wrap).await.unwrap();
-        assert_eq!(changed, 1);
-        let wrapped = List::FIELDS.all.item().eq(wrapped);
-        assert_eq!(lists.remove_items(text, wrapped).await.unwrap(), 2);
+        edit_list(lists, text, any).await;
         lists.push(text, any.clone()).await.unwrap();
         assert!(lists.remove(text, any.clone()).await.unwrap());
         assert_eq!(lists.count(text).await.unwrap(), 0);
         assert!(lists.delete(text).await.unwrap());
     }
+}
+
+/// Changes the list, of which the parent holds the first item and the extras two more, and removes its items.
+async fn edit_list(lists: &Outliers<List>, text: &str, any: &Bson) {
+    let same = || List::FIELDS.all.item().eq(any.clone());
+    let rename = |list: &mut List| list.title = format!("{text}!");
+    assert!(lists.update(text, rename).await.unwrap());
+    let wrapped = Bson::from(doc! { "wrapped": any.clone() });
+    let wrap = |item: &mut Bson| *item = wrapped.clone();
+    let changed = lists.update_item(text, same(), wrap).await.unwrap();
+    assert_eq!(changed.as_ref(), Some(&wrapped));
+    let first = lists.remove_item(text, same()).await.unwrap();
+    assert_eq!(first.as_ref(), Some(any));
+    let changed = lists.update_items(text, same(), wrap).await.unwrap();
+    assert_eq!(changed, 1);
+    let wrapped = List::FIELDS.all.item().eq(wrapped);
+    assert_eq!(lists.remove_items(text, wrapped).await.unwrap(), 2);
 }
 
 /// The parent holds one item, and the extras the other one.
