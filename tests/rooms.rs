@@ -33,6 +33,7 @@ const OUTLIER: [&str; 9] = [
     "command",
     "extra",
     "known",
+    "waiting_pushes",
     "collections",
     "parent_handle",
     "outliers",

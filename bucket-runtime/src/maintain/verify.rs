@@ -92,6 +92,7 @@ pub(crate) fn verifier<T: Bucket>(collection: Collection<Document>) -> Verifier 
         server: Server::new(collection),
         buckets: no_ring(),
         spec: const { &T::SPEC },
+        is_last_open: false,
         parts: parts::<T>,
         look: look::<T>,
     }

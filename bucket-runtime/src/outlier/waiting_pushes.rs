@@ -27,11 +27,11 @@ const ITEMS_PER_PARENT: usize = 1000;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WaitingPushes {
     /// By the prefix of the extras' ids. A parent for which a task works has a queue, which may be empty.
-    queues: Arc<Mutex<HashMap<String, Queue>>>,
+    queues: Arc<Mutex<HashMap<String, PushQueue>>>,
     pub(super) room: WaitingRoom,
 }
 
-type Queue = Vec<(Caller, Bson)>;
+type PushQueue = Vec<(Caller, Bson)>;
 
 /// The right to push to one parent. Dropping it refuses what waits: the task that worked for it has ended.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl WaitingPushes {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Queue>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, PushQueue>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -65,17 +65,17 @@ impl WaitingPushes {
 impl Turn {
     /// Takes what the next command carries, except pushes whose callers were dropped. If nothing waits, the
     /// result is empty, and the next push gets a turn of its own.
-    pub(super) fn take(&mut self) -> Queue {
+    pub(super) fn take(&mut self) -> PushQueue {
         let mut queues = self.waiting.lock();
         let Some(queue) = queues.get_mut(&self.prefix) else {
-            return Queue::new();
+            return PushQueue::new();
         };
         queue.retain(|(caller, _)| caller.is_waiting());
         if queue.is_empty() {
             // Under the same lock, so that a later push gets a turn.
             queues.remove(&self.prefix);
             self.is_over = true;
-            return Queue::new();
+            return PushQueue::new();
         }
         let mut left = COMMAND_BYTES;
         let fits = |(_, element): &&(Caller, Bson)| {

@@ -162,8 +162,8 @@ pub enum BucketProblem {
         /// Why it cannot be read.
         error: String,
     },
-    /// G5: a numbered bucket (`{#}`) is open, although the key's later ones are not: the next item would go into
-    /// it, and so come before theirs. Another program took items out of it.
+    /// G5, of the extras of a parent: a page is open, although later ones are not. The next item would go into it,
+    /// and so come before theirs. Another program took items out of it.
     OpenBeforeLast {
         /// The bucket's `_id`.
         bucket: Bson,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mongodb::bson::{Bson, Document};
 
 use super::{BucketProblem as Problem, command, find::Verifier, rebuild::Rebuilt};
-use crate::{Result, schema::spec::Ordinal};
+use crate::Result;
 
 /// How many buckets one command repairs.
 const BUCKETS_PER_COMMAND: usize = 1000;
@@ -75,7 +75,7 @@ impl Verifier {
 
     /// Seals the buckets that are open before the last one of their key, and returns how many there were.
     async fn seal_before_last(&self) -> Result<u64> {
-        if self.spec.id.ordinal != Ordinal::Number {
+        if !self.is_last_open {
             return Ok(0);
         }
         let found = self.find_out_of_order().await?.into_iter();

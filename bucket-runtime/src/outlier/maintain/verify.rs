@@ -66,6 +66,7 @@ impl<T: Outlier> UnverifiedOutliers<T> {
             extras: Verifier {
                 // The manual's own extras documents have no count.
                 buckets: doc! { "count": { "$exists": true } },
+                is_last_open: true,
                 ..verifier::<ExtraItem<T>>(extras)
             },
             parent: PhantomData,
