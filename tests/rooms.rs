@@ -29,7 +29,7 @@ const BESIDE: [&str; 8] = [
 const DERIVE: [&str; 6] = ["errors", "parse", "model", "check", "expand", "fallback"];
 
 /// The files and the rooms inside of `outlier`, in order.
-const OUTLIER: [&str; 9] = [
+const OUTLIER: [&str; 10] = [
     "command",
     "extra",
     "known",
