@@ -7,6 +7,7 @@ use bucket_runtime::{
     mongodb::bson::{Bson, Document, doc},
 };
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
 
 use crate::support::database::{Live, documents};
 
@@ -292,4 +293,39 @@ async fn o1_what_nobody_can_guess_stays_as_it_is(db: Live) {
     let unset = doc! { "$unset": { "name": 1, "has_extras": 1, "all": 1 } };
     let found = ["NoFlag", "UnreadableParent", "WrongTotal"];
     is_mended(&db, vec![Parents(unset)], &found, &["UnreadableParent"]).await;
+}
+
+/// Pages fill, open and lose items while they are read.
+#[bucket_testkit::test(multi_thread)]
+async fn o4_nothing_is_found_while_writers_push_and_remove(db: Live) {
+    let users = User::outliers(&db).await.unwrap();
+    let user = User {
+        _id: DAMAGED,
+        name: "user 1".to_owned(),
+        followers: vec![],
+        all: 0,
+    };
+    users.insert(&user).await.unwrap();
+    let mut writers = JoinSet::new();
+    for writer in 0..4 {
+        let users = users.clone();
+        writers.spawn(async move {
+            for user in (writer * 100)..(writer * 100 + 30) {
+                users.push(&DAMAGED, Follower { user }).await.unwrap();
+                if user % 3 == 0 {
+                    let gone = users.remove(&DAMAGED, Follower { user });
+                    assert!(gone.await.unwrap());
+                }
+            }
+        });
+    }
+    let mut writing = true;
+    while writing {
+        writing = !writers.is_empty();
+        assert_eq!(User::verify(&db).await.unwrap().problems, []);
+        while let Some(joined) = writers.try_join_next() {
+            joined.unwrap();
+        }
+    }
+    assert_eq!(stored(&db).await[&DAMAGED].len(), 80);
 }
