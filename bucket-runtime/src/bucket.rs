@@ -277,12 +277,12 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// Lists what breaks G2 to G5 in the struct's collection, and what else is not as the struct says: items that
     /// cannot be read, items outside their time window, items of one bucket with the same `unique` value (the
     /// index refuses those in two buckets), rollups that are not those of the items, gaps in the numbers of a
-    /// key, numbered buckets that opened again, and missing indexes. The collection need not open: one whose keys
-    /// have several open buckets does not.
+    /// key, and missing indexes. The collection need not open: one whose keys have several open buckets does
+    /// not.
     ///
     /// It reads all buckets, with their items, as the primary has them and in bounded memory; then the open ones
-    /// once more; and with `{#}` the ids of all, for which the server reads the buckets again. Writers may be
-    /// active; each problem existed at one moment. Behind a `mongos`, missing indexes are those of one shard.
+    /// once more; with `{#}` all ids once more (behind a `mongos`, whole buckets). Writers may be active; each
+    /// problem existed at one moment. Behind a `mongos`, missing indexes are those of one shard.
     ///
     /// Sums of floats count as right if they are one of the sums that adding in another order gives. Where
     /// a field is read back as another value than was stored, as by a `serde` function that rounds, its rollup
@@ -316,7 +316,7 @@ pub trait Bucket: Sized + Send + Sync + 'static {
 
     /// Takes over a collection that other programs filled without the index `bucket_open`, and repairs
     /// whatever needs no guessing: for each key (and time window) it seals all open buckets but the
-    /// newest, and with `{#}` an open one that others follow; it corrects counts and `sealed`; and it computes rollups from the items where they are
+    /// newest; it corrects counts and `sealed`; and it computes rollups from the items where they are
     /// something else. Returns how many problems of each kind it has repaired, and the remaining ones, whose
     /// [remedies](crate::BucketProblem::remedy) say what to do about them. No item changes.
     ///
@@ -325,9 +325,9 @@ pub trait Bucket: Sized + Send + Sync + 'static {
     /// [open](Self::buckets) the collection right afterwards, which creates the missing indexes. Repeating the
     /// call does no harm; a dropped future leaves some problems repaired and others not.
     ///
-    /// Round trips: twice those of [`verify`](Self::verify), one for each thousand repaired counts and seals, or
-    /// for each key with several open buckets, and two for each bucket that gets another rollup. With `{#}` the
-    /// server reads all buckets a third time.
+    /// Round trips: twice those of [`verify`](Self::verify), and one for each thousand repaired
+    /// counts and seals, or for each key with several open buckets, and two for each bucket that gets another
+    /// rollup.
     ///
     /// # Errors
     ///

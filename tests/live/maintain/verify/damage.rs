@@ -11,7 +11,7 @@ use bucket_runtime::{
     },
 };
 
-use crate::support::database::{Live, documents, fresh, items};
+use crate::support::database::{documents, fresh, items};
 
 pub(crate) trait Note: Bucket<Key = (String, i64)> + Clone + std::fmt::Debug {
     fn new(topic: &str, user: i64, n: i64) -> Self;
@@ -250,26 +250,6 @@ async fn several_open_buckets_are_sealed_but_the_newest<T: Note>(db: &Database) 
     }
     assert_eq!(others(&notes, &problem).await, sound);
     goes_on(&notes).await;
-}
-
-/// G5: the next item goes behind those of the later buckets.
-#[bucket_testkit::test]
-async fn a_numbered_bucket_that_opened_again_is_sealed(db: Live) {
-    let taken = doc! { "$set": {
-        "items": { "$slice": ["$items", 2] },
-        "count": 2,
-        "rollup.n": { "count": 2_i64, "sum": { "$sum": { "$slice": ["$items.n", 2] } } },
-    } };
-    let notes = healthy::<Numbered>(&db).await;
-    // Without an open bucket behind it, the index accepts it.
-    let last = doc! { "topic": "a_b", "count": { "$lt": 3 } };
-    let seal = vec![doc! { "$set": { "sealed": "$_id" } }];
-    raw(&notes).update_one(last, seal).await.unwrap();
-    let full = doc! { "topic": "a_b", "count": 3 };
-    let bucket = id(&damage(&notes, full, vec![taken]).await);
-    let key = "a_b, 1".to_owned();
-    let problem = Problem::OpenBeforeLast { bucket, key };
-    is_repaired(&notes, problem).await;
 }
 
 async fn a_wrong_count_is_corrected<T: Note>(db: &Database) {
