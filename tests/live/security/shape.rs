@@ -61,7 +61,7 @@ fn same_value(sent: &Bson, other: &Bson, values: &[Bson]) -> bool {
         (Bson::String(sent), Bson::String(_)) if sent.contains(SENTINEL) => true,
         (Bson::Document(sent), Bson::Document(other)) => same_document(sent, other, values),
         (Bson::Array(sent), Bson::Array(other)) if is_room_in_bytes(sent) => {
-            is_room_in_bytes(other) && sent[0] == other[0]
+            is_room_in_bytes(other) && same_value(&sent[0], &other[0], values)
         }
         (Bson::Array(sent), Bson::Array(other)) => {
             let mut both = sent.iter().zip(other);
@@ -74,7 +74,15 @@ fn same_value(sent: &Bson, other: &Bson, values: &[Bson]) -> bool {
 /// The byte limit of a document depends on the lengths of the values, too.
 fn is_room_in_bytes(operands: &[Bson]) -> bool {
     match operands {
-        [Bson::Document(of), Bson::Int64(_)] => of.contains_key("$bsonSize"),
+        [Bson::Document(of), Bson::Int64(_)] => match of.get_array("$subtract") {
+            Ok(operands) => operands.first().is_some_and(is_size_in_bytes),
+            Err(_) => of.contains_key("$bsonSize"),
+        },
         _ => false,
     }
+}
+
+fn is_size_in_bytes(operand: &Bson) -> bool {
+    let operand = operand.as_document();
+    operand.is_some_and(|operand| operand.contains_key("$bsonSize"))
 }
