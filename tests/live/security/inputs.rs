@@ -229,7 +229,8 @@ async fn of_labels(labels: &Outliers<Labels>, text: &str, any: &Bson) {
             })
             .await
             .unwrap();
-        for (any, outcome) in [(&Bson::Null, Appended), (any, Replaced)] {
+        let other = Bson::from(doc! { "other": any.clone() });
+        for (any, outcome) in [(&other, Appended), (any, Replaced)] {
             let stored = labels.upsert_item(text, label(any)).await.unwrap();
             assert_eq!(stored, outcome);
         }
