@@ -43,7 +43,7 @@ static PUSH: Figure = Figure::new(
     reference = "book_id",
     threshold = 50
 )]
-struct Book {
+pub(crate) struct Book {
     #[serde(rename = "_id")]
     id: i64,
     title: String,

@@ -17,7 +17,7 @@ use crate::{
         size::layout::{digits, field, signed},
         spec::{BucketSpec, OutlierSpec},
     },
-    value::element::value_size,
+    value::element::{count_within, value_size},
 };
 
 /// One parent, in the form that commands need.
@@ -138,12 +138,14 @@ impl ParentScope {
         if self.spec.is_bounded {
             return most;
         }
-        let mut left = i64::from(self.spec.max_bytes) - signed(bytes) - self.bytes(&[]);
-        let fits = |element: &&Bson| {
-            left -= self.cost(element);
-            left >= 0
+        let left = i64::from(self.spec.max_bytes) - signed(bytes) - self.bytes(&[]);
+        let Ok(left) = usize::try_from(left) else {
+            return 0;
         };
-        elements[..most].iter().take_while(fits).count()
+        count_within(
+            left,
+            elements[..most].iter().map(|element| self.cost(element)),
+        )
     }
 
     /// Counts the bytes that these items add to a parent, which may have neither array nor flag yet.
@@ -151,12 +153,12 @@ impl ParentScope {
         let total = self.spec.total.map_or(0, |total| field(total, 8));
         let fields = field(self.spec.items, 5) + field(self.spec.flag, 1) + total;
         let elements = elements.iter().map(|element| self.cost(element));
-        fields as i64 + elements.sum::<i64>()
+        signed(fields as usize + elements.sum::<usize>())
     }
 
     /// Counts the bytes that a value takes in the parent's array.
-    fn cost(&self, element: &Bson) -> i64 {
-        signed(value_size(element)) + 2 + digits(self.spec.threshold.into()) as i64
+    fn cost(&self, element: &Bson) -> usize {
+        value_size(element) + 2 + digits(self.spec.threshold.into()) as usize
     }
 
     /// A projection of a parent's state: its flag, the length of its array, its bytes, and which of these

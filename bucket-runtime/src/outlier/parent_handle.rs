@@ -72,6 +72,18 @@ impl ParentHandle {
         }
     }
 
+    /// Adds a number of extras to the parent's total, in the transaction that stores or removes them; returns
+    /// whether the parent is there, with its flag.
+    pub(crate) async fn count_extras(
+        &self,
+        total: &str,
+        items: i64,
+        session: &mut ClientSession,
+    ) -> Result<bool> {
+        let count = self.scope.add_to_total(total, items);
+        self.parent().modify(count, session).await
+    }
+
     /// Whether the handle knows the parent to be an outlier.
     pub(crate) fn is_known(&self) -> bool {
         self.collections.known.contains(&self.scope.extras.prefix)

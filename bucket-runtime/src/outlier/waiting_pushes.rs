@@ -13,7 +13,7 @@ use std::{
 use mongodb::bson::Bson;
 
 use crate::{
-    value::element::value_size,
+    value::element::{count_within, value_size},
     write::{
         combine::caller::{Caller, WaitingRoom},
         engine::COMMAND_BYTES,
@@ -77,15 +77,9 @@ impl Turn {
             self.is_over = true;
             return PushQueue::new();
         }
-        let mut left = COMMAND_BYTES;
-        let fits = |(_, element): &&(Caller, Bson)| {
-            let size = value_size(element);
-            let is_within = size <= left;
-            left = left.saturating_sub(size);
-            is_within
-        };
         let first = queue.iter().take(ITEMS_PER_PARENT);
-        let rest = queue.split_off(first.take_while(fits).count().max(1));
+        let sizes = first.map(|(_, element)| value_size(element));
+        let rest = queue.split_off(count_within(COMMAND_BYTES, sizes).max(1));
         mem::replace(queue, rest)
     }
 }

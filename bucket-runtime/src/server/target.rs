@@ -72,9 +72,7 @@ impl Target<'_> {
             scope: self.scope.cloned(),
         }
     }
-}
 
-impl Target<'_> {
     /// The key fields of the target's key, as they are stored.
     pub(crate) fn key_fields(self) -> Option<Document> {
         let fields = self.scope?.fields();

@@ -66,6 +66,16 @@ pub(crate) fn document_size(document: &Document) -> usize {
     5 + sizes.sum::<usize>()
 }
 
+/// Counts how many values of these sizes, from the first on, take no more than so many bytes together.
+pub(crate) fn count_within(bytes: usize, sizes: impl IntoIterator<Item = usize>) -> usize {
+    let mut left = Some(bytes);
+    let fits = |size: &usize| {
+        left = left.and_then(|left| left.checked_sub(*size));
+        left.is_some()
+    };
+    sizes.into_iter().take_while(fits).count()
+}
+
 /// The size of a value in a document, without its name.
 pub(crate) fn value_size(value: &Bson) -> usize {
     match value {

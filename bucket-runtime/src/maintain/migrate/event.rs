@@ -51,12 +51,10 @@ impl Change {
             OperationType::Drop | OperationType::Rename => return Self::Gone,
             _ => {}
         }
-        let key = event.document_key.as_ref();
         // Documents with other ids are not buckets.
-        let Some(bucket) = key.and_then(|key| key.get_str("_id").ok()) else {
+        let Bson::String(bucket) = event::document_id(&event) else {
             return Self::Nothing;
         };
-        let bucket = bucket.to_owned();
         match event.operation_type {
             OperationType::Insert | OperationType::Update => {}
             OperationType::Replace | OperationType::Delete => return Self::Edited(bucket),

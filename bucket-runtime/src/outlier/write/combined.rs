@@ -69,7 +69,7 @@ impl ParentHandle {
 
     async fn push_alone(&self, caller: &Caller, element: Bson) -> Result<Appended> {
         let mut items = WaitingItems::new(vec![element]);
-        let calls = Calls::of_all([&caller.calls].into_iter());
+        let calls = caller.calls.clone();
         calls.carry(self.push(&mut items, None)).await?;
         Ok(items.answer(0))
     }

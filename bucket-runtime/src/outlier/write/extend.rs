@@ -100,16 +100,16 @@ impl Attempt for AppendCounted {
                 elements,
             } = self;
             // The parent first: of two transactions, one fails before it has done any work.
-            let count = parent.scope.add_to_total(total, elements.len() as i64);
-            if !parent.parent().modify(count, session).await? {
+            let count = elements.len() as i64;
+            if !parent.count_extras(total, count, session).await? {
                 return Err(parent.error(Kind::NoParent));
             }
             let mut items = WaitingItems::new(elements.clone());
             (parent.append_extras(&mut items, Some(&mut *session))).await?;
             let were_there = elements.len() - items.stored.len();
             if were_there > 0 {
-                let count = parent.scope.add_to_total(total, -(were_there as i64));
-                parent.parent().modify(count, session).await?;
+                let count = -(were_there as i64);
+                parent.count_extras(total, count, session).await?;
             }
             Ok(items.stored)
         })

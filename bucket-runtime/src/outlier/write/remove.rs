@@ -112,8 +112,7 @@ impl Attempt for RemoveCounted {
             let removed = parent.pull(value, Some(&mut *session)).await?;
             if of_extras > 0 {
                 let removed = i64::try_from(of_extras).unwrap_or(i64::MAX);
-                let count = parent.scope.add_to_total(total, -removed);
-                parent.parent().modify(count, session).await?;
+                parent.count_extras(total, -removed, session).await?;
             }
             Ok(removed)
         })

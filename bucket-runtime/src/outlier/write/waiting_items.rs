@@ -9,7 +9,7 @@ use mongodb::bson::Bson;
 
 use crate::{
     protocol::command::{IndexedScope, identity},
-    value::element::{comparable, value_size},
+    value::element::{comparable, count_within, value_size},
     write::{appended::Appended, engine::Batch, item::Entry},
 };
 
@@ -41,14 +41,8 @@ impl WaitingItems {
 
     /// How many of the first items one command can compare with others: at least one.
     pub(crate) fn count_comparable(&self, most: usize, most_bytes: usize) -> usize {
-        let mut left = most_bytes;
-        let fits = |element: &&Bson| {
-            let is_within = value_size(element) <= left;
-            left = left.saturating_sub(value_size(element));
-            is_within
-        };
-        let first = self.elements.iter().take(most);
-        first.take_while(fits).count().max(1).min(self.len())
+        let sizes = self.elements.iter().take(most).map(value_size);
+        count_within(most_bytes, sizes).max(1).min(self.len())
     }
 
     /// The answer for the item with this place, after all were pushed.

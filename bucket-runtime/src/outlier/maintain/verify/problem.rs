@@ -76,7 +76,8 @@ pub enum OutlierProblem {
         items: u64,
     },
     /// O1: items of a parent have the same identity (`#[outlier(items, unique = …)]`): two in its array, one there
-    /// and one in the extras, or two in several extras documents. Another program wrote one, or it was there before the struct asked for it.
+    /// and one in the extras, or two in several extras documents. Another program wrote one, or it was there before
+    /// the struct asked for it.
     Twins {
         /// The parent's `_id`.
         parent: Bson,

@@ -90,8 +90,7 @@ impl<T: Outlier, O: Send + 'static> Attempt for RemoveCountedExtras<T, O> {
             let removed = removed.await?;
             if !removed.values.is_empty() {
                 let count = -(removed.values.len() as i64);
-                let count = parent.scope.add_to_total(self.total, count);
-                parent.parent().modify(count, session).await?;
+                parent.count_extras(self.total, count, session).await?;
             }
             Ok(removed)
         })
