@@ -339,7 +339,12 @@ impl Batch {
         let carries = room.min(self.items.len() - begin);
         let items = self.items[begin..begin + carries].to_vec();
         match newest_bucket {
-            NewestBucket::Open { id, .. } => Statement::AppendToIdOrBeRefused { items, id, slot },
+            NewestBucket::Open { id, .. } => Statement::AppendToIdOrBeRefused {
+                items,
+                id,
+                slot,
+                is_filled: carries == room,
+            },
             NewestBucket::Closed { last } => {
                 let id = self.next_id(items[0], last);
                 Statement::AppendToId { items, id, slot }

@@ -80,6 +80,15 @@ fn a_ring_that_turns_unasked() {
     assert_eq!(broken(&config), "G3/O4");
 }
 
+/// A removal has made room in the bucket that a writer knows, and full buckets follow.
+#[test]
+fn a_known_bucket_that_is_not_full_then() {
+    let removes = vec![Call::Remove(item(0, 0))];
+    let mut config = config("unfilled", 2, vec![appends(0, &[1, 5]), removes]);
+    config.rules.fills_exactly = false;
+    assert_eq!(broken(&config), "G5/O5");
+}
+
 /// Another writer opens a bucket before the full ones, and the next items go into that one.
 #[test]
 fn full_buckets_before_the_open_one() {

@@ -58,6 +58,8 @@ pub(crate) struct Rules {
     pub(crate) counts_openings: bool,
     /// A ring that turns is refused if a bucket is open in the slot that it is to hold.
     pub(crate) asks_index: bool,
+    /// A statement that is to fill a known bucket is refused if that has more room.
+    pub(crate) fills_exactly: bool,
 }
 
 /// The statements, by the names of the functions that build them.
@@ -81,6 +83,7 @@ pub(crate) enum Statement {
         items: Vec<Item>,
         id: Id,
         slot: u8,
+        is_filled: bool,
     },
     /// `insert_bucket`. With a time, a full bucket has an id before that of the open one, which was
     /// inserted first.
@@ -196,9 +199,23 @@ impl Server {
             Statement::AppendToId { items, id, slot } => {
                 return self.append_to_id(items, *id, *slot, rules);
             }
-            Statement::AppendToIdOrBeRefused { items, id, slot } => self
-                .append_to_id(items, *id, *slot, rules)
-                .unwrap_or(Answer::MustNotOpen),
+            Statement::AppendToIdOrBeRefused {
+                items,
+                id,
+                slot,
+                is_filled,
+            } => {
+                let has_more_room = |bucket: &Bucket| {
+                    bucket.id == *id && bucket.count + size(items) < rules.capacity
+                };
+                let is_exact = rules.fills_exactly && *is_filled;
+                match is_exact && self.buckets.iter().any(has_more_room) {
+                    true => Answer::MustNotOpen,
+                    false => self
+                        .append_to_id(items, *id, *slot, rules)
+                        .unwrap_or(Answer::MustNotOpen),
+                }
+            }
             Statement::ExpectSlot { slot } if self.ring == Some(*slot) => Answer::Stored,
             Statement::TurnRing { from, to } if self.ring == Some(*from) => {
                 if rules.asks_index && self.open_bucket(*from, rules).is_some() {

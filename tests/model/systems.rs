@@ -58,6 +58,7 @@ pub(crate) fn config(name: &'static str, capacity: u8, writers: Vec<Vec<Call>>) 
             holds_all: true,
             counts_openings: true,
             asks_index: true,
+            fills_exactly: true,
         },
         by_time: false,
         unordered: false,
@@ -125,7 +126,10 @@ pub(crate) fn removals() -> Vec<Config> {
             by_time: true,
             ..by_number.clone()
         };
-        [by_number, by_time]
+        // A writer that knows a bucket appends more than that and the next one take.
+        let removes = vec![Call::Remove(item(0, 0))];
+        let knows = config("removals", capacity, vec![appends(0, &[1, 5]), removes]);
+        [by_number, by_time, knows]
     };
     (1..=3).flat_map(both).collect()
 }

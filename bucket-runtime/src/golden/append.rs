@@ -42,8 +42,10 @@ fn statements<T: Bucket>(item: &T) -> String {
     shown.update("the same as one of several statements", &update);
     let update = newest(scope.append_to_id(items(), &new_id));
     shown.update("into the bucket with this id, or open it", &update);
-    let update = newest(scope.append_to_id_or_be_refused(items(), &new_id));
+    let update = newest(scope.append_to_id_or_be_refused(items(), &new_id, false));
     shown.update("into the bucket with this id, if it is open", &update);
+    let update = newest(scope.append_to_id_or_be_refused(items(), &new_id, true));
+    shown.update("the same, if it is full then", &update);
     let update = newest(scope.insert_bucket(items(), &new_id));
     shown.update("insert a bucket with this id", &update);
     shown.update("seal the bucket", &scope.seal(&new_id));

@@ -2,13 +2,14 @@
 //! order of creation.
 
 use bucket_runtime::{
-    Buckets,
+    Bucket, Buckets,
     mongodb::{Database, bson::Document},
 };
+use futures_util::future::join_all;
 
 use crate::support::{
     database::{Live, documents, fresh, ids, items, number},
-    zoo::ticks::{Millis1, Seconds1, Seconds2, Tick},
+    zoo::ticks::{Millis1, Numbered3, Seconds1, Seconds2, Tick},
 };
 
 /// Appends to one key, so that ids differ only in their ordinals.
@@ -148,6 +149,23 @@ async fn refuses_past_the_width<T: Tick>(db: &Database) {
 async fn a_time_past_the_width_is_refused(db: Live) {
     refuses_past_the_width::<Seconds1>(&db).await;
     refuses_past_the_width::<Millis1>(&db).await;
+}
+
+/// A handle knows how much room the open bucket has left, and another one makes more. Appends that travel together
+/// then do not open full buckets behind one that takes the next item.
+#[bucket_testkit::test]
+async fn what_a_handle_knows_from_before_a_removal_keeps_the_order(db: Live) {
+    let ticks = fresh::<Numbered3>(&db).await;
+    let other = Numbered3::buckets(&db).await.unwrap();
+    for n in [0, 1] {
+        append(&ticks, 0, n).await;
+    }
+    for n in [0, 1] {
+        other.remove_item(&5, Numbered3::n_is(n)).await.unwrap();
+    }
+    join_all((2..7).map(|n| append(&ticks, 0, n))).await;
+    append(&ticks, 0, 7).await;
+    assert_eq!(read(&ticks).await, Vec::from_iter(2..8));
 }
 
 #[bucket_testkit::test]

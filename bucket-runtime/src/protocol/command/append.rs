@@ -57,8 +57,20 @@ impl IndexedScope {
     /// The server finds the bucket by its id alone: the open index would lead it past the entries of all
     /// buckets that were open within the last five minutes. Then nothing names the index, which stands
     /// for the capacity, so a bucket that was written since the capacity changed is left alone.
-    pub(crate) fn append_to_id_or_be_refused(&self, items: AppendedItems, id: &str) -> Update {
+    ///
+    /// Items that fill the bucket, as far as the writer knows, must fill it: if a removal has made room since, and
+    /// full buckets followed, later items would go before theirs.
+    pub(crate) fn append_to_id_or_be_refused(
+        &self,
+        items: AppendedItems,
+        id: &str,
+        is_filled: bool,
+    ) -> Update {
         let mut filter = self.open_bucket(&items);
+        if is_filled {
+            let count = self.open.bound() - size(&items.elements);
+            filter.insert(self.spec.count, count);
+        }
         filter.insert("_id", id);
         let hint = match self.open.mark() {
             Some(_) => self.open.name,

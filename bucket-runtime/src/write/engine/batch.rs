@@ -252,7 +252,8 @@ impl<W> Batch<W> {
         let (update, after, opening) = match newest_bucket {
             NewestBucket::Open { id, room, oversize } => {
                 let after = NewestBucket::with_room(id, room - count, oversize + items.oversize);
-                let update = scope.append_to_id_or_be_refused(items, id);
+                let is_filled = count == *room;
+                let update = scope.append_to_id_or_be_refused(items, id, is_filled);
                 (update, after, Opening::No)
             }
             NewestBucket::Closed { last } if may_open => {
